@@ -1,0 +1,201 @@
+"""Who exists: users, their memberships in tenants, operators' roles, tokens, and the record of sign-ins."""
+
+import uuid
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class UserManager(BaseUserManager["User"]):
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(username__iexact=username)
+
+
+class User(AbstractBaseUser):
+    """A natural person: login account, password, e-mail (PLAT-TEN-7). Disabled, never deleted."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    username = models.CharField(
+        _("login account"), max_length=64, unique=True, validators=[UnicodeUsernameValidator()]
+    )
+    display_name = models.CharField(_("name"), max_length=120)
+    email = models.EmailField(_("e-mail"), blank=True)
+    language = models.CharField(_("language"), max_length=8, blank=True)
+    is_active = models.BooleanField(_("enabled"), default=True)
+    is_operator = models.BooleanField(_("operator side"), default=False)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    objects = UserManager()
+    USERNAME_FIELD = "username"
+    REQUIRED_FIELDS = ["display_name"]
+
+    class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+        ordering = ["username"]
+        constraints = [models.UniqueConstraint(models.functions.Lower("username"), name="user_username_ci")]
+
+    def __str__(self) -> str:
+        return self.display_name or self.username
+
+    # The operators' desk (django-unfold) asks these of its users; what they may do there is decided by services.
+    @property
+    def is_staff(self) -> bool:
+        return self.is_operator
+
+    is_superuser = False
+
+    def has_perm(self, perm: str, obj: object = None) -> bool:
+        return self.is_active and self.is_operator
+
+    def has_module_perms(self, app_label: str) -> bool:
+        return self.is_active and self.is_operator
+
+
+class Membership(models.Model):
+    """A user belongs to a tenant. What the user may do there are role bindings in that tenant's own schema."""
+
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
+    tenant = models.ForeignKey("tenancy.Tenant", on_delete=models.PROTECT, related_name="memberships")
+    is_active = models.BooleanField(_("enabled"), default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("memberships")
+        constraints = [models.UniqueConstraint(fields=["user", "tenant"], name="membership_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} @ {self.tenant}"
+
+
+class OperatorRole(models.Model):
+    """A role of the operator side (PLAT-TEN-34): a name for a set of permission codes. Built-in ones stay."""
+
+    code = models.SlugField(_("code"), max_length=48, unique=True)
+    name_en = models.CharField(_("name in English"), max_length=80)
+    name_zh = models.CharField(_("name in Chinese"), max_length=80)
+    permissions = ArrayField(models.CharField(max_length=64), default=list, verbose_name=_("permissions"))
+    is_builtin = models.BooleanField(_("built-in"), default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("operator role")
+        verbose_name_plural = _("operator roles")
+        ordering = ["code"]
+
+    def __str__(self) -> str:
+        return self.name_en
+
+
+class OperatorBinding(models.Model):
+    """An operator holds a role; one of several is active at a time (PLAT-TEN-28)."""
+
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="operator_bindings")
+    role = models.ForeignKey(OperatorRole, on_delete=models.PROTECT, related_name="bindings")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("operator role binding")
+        verbose_name_plural = _("operator role bindings")
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["user", "role"], name="operator_binding_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role}"
+
+
+class ApiToken(models.Model):
+    """A key for the API: only its SHA-256 is kept; it expires; it may be tied to one tenant."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="api_tokens")
+    tenant = models.ForeignKey("tenancy.Tenant", null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(_("name"), max_length=80)
+    digest = models.CharField(max_length=64, unique=True)
+    hint = models.CharField(_("begins with"), max_length=12)
+    expires_at = models.DateTimeField(_("expires at"))
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
+    used_at = models.DateTimeField(_("last used at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("API token")
+        verbose_name_plural = _("API tokens")
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.hint}…)"
+
+    @property
+    def is_usable(self) -> bool:
+        return self.revoked_at is None and self.expires_at > timezone.now()
+
+
+class AgentToken(models.Model):
+    """What a node agent proves itself with: a one-time join token, then the node's own credential."""
+
+    class Kind(models.TextChoices):
+        JOIN = "join", _("Join token")
+        NODE = "node", _("Node credential")
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind)
+    node_uid = models.CharField(_("node"), max_length=64, blank=True)
+    note = models.CharField(_("note"), max_length=120, blank=True)
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    used_at = models.DateTimeField(_("used at"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("agent token")
+        verbose_name_plural = _("agent tokens")
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} {self.note or self.node_uid}"
+
+
+class SignIn(models.Model):
+    """One attempt to sign in: the login log (PLAT-LOG) and what locks an account (PLAT-CFG-40)."""
+
+    username = models.CharField(_("login account"), max_length=64)
+    user = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
+    schema = models.CharField(_("tenant"), max_length=63, blank=True)
+    address = models.GenericIPAddressField(_("address"), null=True)
+    is_accepted = models.BooleanField(_("accepted"))
+    at = models.DateTimeField(_("time"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("sign-in")
+        verbose_name_plural = _("login log")
+        ordering = ["-at"]
+        indexes = [models.Index(fields=["username", "-at"], name="signin_by_username")]
+
+    def __str__(self) -> str:
+        return f"{self.username} {self.at}"
+
+
+class IdempotentCall(models.Model):
+    """The answer to a POST that carried an `Idempotency-Key`, kept so that a repeat gets the same answer."""
+
+    key = models.CharField(max_length=128)
+    caller = models.CharField(max_length=96)
+    method_path = models.CharField(max_length=200)
+    body_digest = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(null=True)
+    answer = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["caller", "key"], name="idempotent_call_once")]
+        indexes = [models.Index(fields=["created_at"], name="idempotent_call_age")]
+
+    def __str__(self) -> str:
+        return self.key

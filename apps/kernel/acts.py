@@ -1,0 +1,74 @@
+"""Who acts, and what is written down about it.
+
+An `Actor` is resolved once at the edge (page, API, agent, task) and handed down by keyword to every service.
+Each service leaves one `Act`; where acts are kept is wired in `portal/wiring.py`.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from apps.kernel.errors import Forbidden
+
+ActorKind = Literal["user", "operator", "agent", "system", "anonymous"]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Somebody or something that may change state.
+
+    `tenant` is the schema acted in ("" on the provider plane), `role` the active role's code (PLAT-TEN-28),
+    `permissions` that role's codes. An operator inside a tenant is kind "operator" with `tenant` set.
+    """
+
+    kind: ActorKind
+    name: str
+    user_id: int | None = None
+    tenant: str = ""
+    role: str = ""
+    permissions: frozenset[str] = field(default_factory=frozenset)
+    node_uid: str = ""
+    request_id: str = ""
+
+    def may(self, permission: str) -> bool:
+        return self.kind == "system" or permission in self.permissions
+
+    def require(self, permission: str) -> None:
+        """Raise Forbidden, naming the permission, unless the actor holds it."""
+        if not self.may(permission):
+            raise Forbidden(fields={"permission": permission})
+
+    @property
+    def is_user(self) -> bool:
+        return self.user_id is not None
+
+
+SYSTEM = Actor(kind="system", name="system")
+ANONYMOUS = Actor(kind="anonymous", name="anonymous")
+
+
+@dataclass(slots=True)
+class Act:
+    """One thing done: what the audit keeps (PLAT-LOG)."""
+
+    name: str
+    actor: Actor
+    subject_kind: str = ""
+    subject_id: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+_current: ContextVar[Act | None] = ContextVar("weir_act", default=None)
+
+
+def act_subject(kind: str, uid: object, **detail: object) -> None:
+    """Name what the running service acts on, and figures worth keeping beside it. Never secrets."""
+    act = _current.get()
+    if act is None:
+        return
+    act.subject_kind, act.subject_id = kind, str(uid)
+    act.detail.update({key: _plain(value) for key, value in detail.items()})
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, (str, int, float, bool, type(None), list, dict)) else str(value)

@@ -1,0 +1,82 @@
+"""`@service`: one transaction, one actor, one recorded act. Every write of the product goes through one."""
+
+import inspect
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+from uuid import UUID
+
+from django.db import transaction
+
+from apps.kernel import acts, mirror, wiring
+from apps.kernel.acts import Act, Actor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_SECRET = ("password", "token", "secret", "credential")
+_SCALARS = (str, int, float, bool, Decimal, UUID, date, Enum)
+_MAX_DETAIL = 200
+
+
+def service(permission: str = "", *, recorded: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function a service.
+
+    It takes keyword arguments only, `actor` among them; runs in one transaction (a nested service joins it);
+    demands `permission` of the actor first; and leaves an act unless `recorded` is False (high-volume machine
+    traffic, which has records of its own).
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        _demand_signature(function)
+
+        @wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            actor = kwargs["actor"]
+            assert isinstance(actor, Actor), "a service wants an Actor as `actor`"
+            if permission:
+                actor.require(permission)
+            act = Act(name=function.__name__, actor=actor, detail=_detail(kwargs))
+            return _run(function, act, kwargs, recorded)
+
+        run.permission = permission  # type: ignore[attr-defined]
+        run.is_service = True  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _demand_signature(function: Callable[..., Any]) -> None:
+    parameters = inspect.signature(function).parameters
+    if "actor" not in parameters or any(p.kind is not p.KEYWORD_ONLY for p in parameters.values()):
+        raise TypeError(f"{function.__qualname__}: a service takes keyword-only arguments, `actor` among them")
+
+
+def _run(function: Callable[..., R], act: Act, kwargs: dict[str, Any], recorded: bool) -> R:
+    outermost = acts._current.get() is None
+    current = acts._current.set(act)
+    guard = mirror.mirror_open() if outermost else None
+    try:
+        with transaction.atomic():
+            result = function(**kwargs)
+            if outermost:
+                mirror.mirror_check()
+            if recorded:
+                for record in wiring.recorders():
+                    record(act)
+            return result
+    finally:
+        acts._current.reset(current)
+        if guard is not None:
+            mirror.mirror_close(guard)
+
+
+def _detail(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The scalar arguments, without secrets, shortened: enough to answer "with what?"."""
+    return {
+        name: acts._plain(value) if not isinstance(value, str) else value[:_MAX_DETAIL]
+        for name, value in kwargs.items()
+        if name != "actor" and isinstance(value, _SCALARS) and not any(word in name for word in _SECRET)
+    }

@@ -1,0 +1,13 @@
+from dataclasses import dataclass
+
+from apps.kernel.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class TenantProvisioned(Event):
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSuspended(Event):
+    schema: str

@@ -1,0 +1,54 @@
+"""Tenants and the host names that lead to them."""
+
+from zoneinfo import available_timezones
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+from django_tenants.models import DomainMixin, TenantMixin
+
+from apps.tenancy.states import TenantState
+
+
+def timezone_check(name: str) -> None:
+    if name not in available_timezones():
+        raise ValidationError(_("%(name)s is not a time zone."), params={"name": name})
+
+
+class Tenant(TenantMixin):
+    """An enterprise or individual customer: the unit of isolation (PLAT-TEN-2). Never deleted: closed."""
+
+    auto_create_schema = False
+    auto_drop_schema = False
+
+    name = models.CharField(_("name"), max_length=120, unique=True)
+    state = models.CharField(_("state"), max_length=16, choices=TenantState, default=TenantState.ACTIVE)
+    timezone = models.CharField(_("time zone"), max_length=64, default="Asia/Shanghai", validators=[timezone_check])
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("tenant")
+        verbose_name_plural = _("tenants")
+        ordering = ["schema_name"]
+        constraints = [
+            models.CheckConstraint(name="tenant_state_known", condition=models.Q(state__in=TenantState.values)),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_active(self) -> bool:
+        return self.state == TenantState.ACTIVE
+
+
+class Domain(DomainMixin):
+    """A host name, without port, that opens a tenant's portal."""
+
+    class Meta:
+        verbose_name = _("domain")
+        verbose_name_plural = _("domains")
+
+    def __str__(self) -> str:
+        return self.domain

@@ -1,0 +1,91 @@
+"""Provision, suspend, resume and close tenants."""
+
+import re
+
+from django.conf import settings
+from django.db import connection
+from django.utils.translation import gettext as _
+from django_tenants.migration_executors.standard import StandardExecutor
+
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import InvalidInput
+from apps.kernel.events import emit
+from apps.kernel.planes import in_public
+from apps.kernel.service import service
+from apps.tenancy.events import TenantProvisioned, TenantSuspended
+from apps.tenancy.models import Domain, Tenant
+from apps.tenancy.permissions import TenancyPermission as P
+from apps.tenancy.states import FLOW, TenantState
+
+_SCHEMA = re.compile(r"[a-z][a-z0-9]{1,30}")
+_RESERVED = {"public", "www", "api", "admin", "static", "information"}
+
+
+@service(P.MANAGE)
+def tenant_provision(*, actor: Actor, schema: str, name: str, timezone: str = "Asia/Shanghai") -> Tenant:
+    """Make a tenant with its schema, tables and host name, all or nothing (PLAT-TEN-8).
+
+    `schema` is also the first label of its host name: 2 to 31 lower-case letters and digits.
+    """
+    _schema_check(schema)
+    with in_public():
+        tenant = Tenant(schema_name=schema, name=name.strip(), timezone=timezone)
+        tenant.full_clean()
+        tenant.save()
+        Domain.objects.create(tenant=tenant, domain=f"{schema}.{settings.WEIR_TENANT_DOMAIN}", is_primary=True)
+        with connection.cursor() as cursor:
+            cursor.execute(f'CREATE SCHEMA "{schema}"')
+        StandardExecutor(args=(), options=_MIGRATE).run_migrations(tenants=[schema])
+        act_subject("tenant", schema)
+        emit(TenantProvisioned(schema=schema), actor=actor)
+    return tenant
+
+
+_MIGRATE = {
+    "verbosity": 0,
+    "interactive": False,
+    "database": "default",
+    "app_label": None,
+    "migration_name": None,
+    "plan": False,
+    "fake": False,
+    "fake_initial": False,
+    "run_syncdb": False,
+    "check_unapplied": False,
+    "check": False,
+    "prune": False,
+    "skip_checks": True,
+}
+
+
+def _schema_check(schema: str) -> None:
+    if not _SCHEMA.fullmatch(schema) or schema in _RESERVED or schema.startswith("pg"):
+        reason = _("The code must be 2 to 31 lower-case letters and digits, begin with a letter, and not be reserved.")
+        raise InvalidInput(reason, fields={"schema": reason})
+    if Tenant.objects.filter(schema_name=schema).exists():
+        reason = _("There is already a tenant %(schema)s.") % {"schema": schema}
+        raise InvalidInput(reason, fields={"schema": reason}, cure=_("Choose another code."))
+
+
+@service(P.MANAGE)
+def tenant_suspend(*, actor: Actor, tenant: Tenant, reason: str = "") -> Tenant:
+    """Close the tenant's doors: nobody of it signs in, its running work is left to the operators (PLAT-TEN-8)."""
+    act_subject("tenant", tenant.schema_name, reason=reason)
+    FLOW.move(tenant, TenantState.SUSPENDED, actor=actor)
+    emit(TenantSuspended(schema=tenant.schema_name), actor=actor)
+    return tenant
+
+
+@service(P.MANAGE)
+def tenant_resume(*, actor: Actor, tenant: Tenant) -> Tenant:
+    act_subject("tenant", tenant.schema_name)
+    FLOW.move(tenant, TenantState.ACTIVE, actor=actor)
+    return tenant
+
+
+@service(P.MANAGE)
+def tenant_close(*, actor: Actor, tenant: Tenant) -> Tenant:
+    """End a suspended tenant for good. Its schema stays until somebody drops it; bills and audit stay anyway."""
+    act_subject("tenant", tenant.schema_name)
+    FLOW.move(tenant, TenantState.CLOSED, actor=actor)
+    return tenant

@@ -1,0 +1,179 @@
+"""Settings shared by every way of running."""
+
+from pathlib import Path
+
+from django.utils.translation import gettext_lazy as _
+
+from portal.settings.env import ROOT, env
+from portal.settings.planes import SHARED_APPS, TENANT_APPS
+
+ENV = env()
+BASE_DIR: Path = ROOT
+SECRET_KEY = ENV.secret_key.get_secret_value()
+DEBUG = ENV.debug
+ALLOWED_HOSTS = [*ENV.provider_hosts, f".{ENV.tenant_domain}"]
+
+_db = ENV.database_url.hosts()[0]
+_query = dict(ENV.database_url.query_params())
+DATABASES = {
+    "default": {
+        "ENGINE": "django_tenants.postgresql_backend",
+        "NAME": (ENV.database_url.path or "/").lstrip("/"),
+        "USER": _db["username"] or "",
+        "PASSWORD": _db["password"] or "",
+        "HOST": _query.get("host", _db["host"] or ""),
+        "PORT": str(_db["port"] or ""),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+        "ATOMIC_REQUESTS": False,
+    }
+}
+DATABASE_ROUTERS = ("django_tenants.routers.TenantSyncRouter",)
+INSTALLED_APPS = [*SHARED_APPS, *TENANT_APPS]
+TENANT_MODEL = "tenancy.Tenant"
+TENANT_DOMAIN_MODEL = "tenancy.Domain"
+AUTH_USER_MODEL = "identity.User"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "guardian.backends.ObjectPermissionBackend"]
+ANONYMOUS_USER_NAME = None
+GUARDIAN_MONKEY_PATCH_USER = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+MIDDLEWARE = [
+    "portal.middleware.request_id",
+    "portal.middleware.plane",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "portal.middleware.acting",
+    "portal.middleware.problems",
+]
+ROOT_URLCONF = "portal.urls_provider"
+WEIR_WIRING = "portal.wiring"
+WSGI_APPLICATION = "portal.wsgi.application"
+ASGI_APPLICATION = "portal.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "portal.context.portal",
+            ],
+        },
+    }
+]
+
+LANGUAGE_CODE = "zh-hans"
+LANGUAGES = [("zh-hans", _("Simplified Chinese")), ("en", _("English"))]
+LOCALE_PATHS = [ROOT / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "Asia/Shanghai"
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [path for path in (ROOT / "static" / "dist",) if path.is_dir()]
+STATIC_ROOT = ENV.var_dir / "static"
+MEDIA_ROOT = ENV.var_dir / "media"
+WHITENOISE_USE_FINDERS = True
+DATA_UPLOAD_MAX_MEMORY_SIZE = (ENV.upload_max_mib + 1) * 1024 * 1024
+WEIR_UPLOAD_MAX_BYTES = ENV.upload_max_mib * 1024 * 1024
+WEIR_AGENT_SYNC_S = ENV.agent_sync_s
+WEIR_NODE_LOST_AFTER_S = ENV.node_lost_after_s
+WEIR_TENANT_DOMAIN = ENV.tenant_domain
+WEIR_PORT = ENV.port
+
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": str(ENV.redis_url)}}
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [str(ENV.redis_url)], "prefix": "weir"},
+    }
+}
+
+CELERY_BROKER_URL = str(ENV.redis_url)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600, "socket_timeout": 5, "socket_connect_timeout": 5}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_DEFAULT_QUEUE = "weir"
+CELERY_TIMEZONE = "UTC"
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.identity.api.base.ActorAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["apps.identity.api.base.SignedIn"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser", "rest_framework.parsers.MultiPartParser"],
+    "DEFAULT_PAGINATION_CLASS": "apps.identity.api.base.Cursor",
+    "PAGE_SIZE": 50,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "apps.identity.api.base.on_error",
+    "COERCE_DECIMAL_TO_STRING": True,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Weir API",
+    "DESCRIPTION": "Pool, schedule, sell, meter and bill AI compute. Same rules and errors as the pages.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "SORT_OPERATIONS": True,
+}
+
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV.https
+SESSION_COOKIE_HTTPONLY = True
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+CSRF_TRUSTED_ORIGINS = [
+    f"{'https' if ENV.https else 'http'}://{host}{suffix}"
+    for host in (*ENV.provider_hosts, f"*.{ENV.tenant_domain}")
+    for suffix in ("", f":{ENV.port}")
+]
+CONTENT_SECURITY_POLICY = {
+    "EXCLUDE_URL_PREFIXES": ["/admin/"],
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'", "data:"],
+        "connect-src": ["'self'", "ws:", "wss:"],
+        "frame-ancestors": ["'none'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'self'"],
+    },
+}
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": ENV.log_level},
+    "loggers": {"django.request": {"level": "ERROR"}},
+}
+# Tenants' migrations run one after another on the caller's connection: the same transaction as the tenant row.
+TENANT_CREATION_FAKES_MIGRATIONS = False
+SHOW_PUBLIC_IF_NO_TENANT_FOUND = False
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"

@@ -1,0 +1,5 @@
+"""`make run`: everything on this machine."""
+
+from portal.settings.base import *
+
+DEBUG = ENV.debug

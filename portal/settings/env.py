@@ -1,0 +1,44 @@
+"""The environment, read once, typed; a wrong value is refused at start with its name."""
+
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, PostgresDsn, RedisDsn, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Env(BaseSettings):
+    """Every variable the server reads, all prefixed `WEIR_`."""
+
+    model_config = SettingsConfigDict(env_prefix="WEIR_", extra="ignore")
+
+    database_url: PostgresDsn
+    redis_url: RedisDsn
+    secret_key: SecretStr = Field(min_length=32)
+    debug: bool = False
+    port: int = Field(default=8000, ge=1, le=65535)
+    var_dir: Path = ROOT / "var"
+    provider_hosts: tuple[str, ...] = ("localhost", "127.0.0.1")
+    tenant_domain: str = "localhost"
+    https: bool = False
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    upload_max_mib: int = Field(default=10, ge=1, le=1024)
+    agent_sync_s: float = Field(default=1.0, gt=0, le=60)
+    node_lost_after_s: int = Field(default=15, ge=3, le=600)
+    email_url: str = ""
+
+
+@cache
+def env() -> Env:
+    """The environment, or exit with one line for each wrong variable."""
+    try:
+        return Env()
+    except ValidationError as error:
+        for problem in error.errors():
+            name = "WEIR_" + "_".join(str(part) for part in problem["loc"]).upper()
+            print(f"{name}: {problem['msg']}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,13 @@
+"""Tests: the real servers, quicker password hashing, tasks run when a test asks for them."""
+
+import os
+
+from portal.settings.base import *
+
+DEBUG = False
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+DATABASES["default"]["CONN_MAX_AGE"] = 0
+DATABASES["default"]["TEST"] = {"NAME": f"test_weir{os.environ.get('WEIR_TEST_SUFFIX', '')}"}
+CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+ALLOWED_HOSTS = ["*"]

@@ -1,0 +1,8 @@
+"""The pages and the API, as WSGI: each request whole in one thread (architecture, section 4.7)."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings.prod")
+application = get_wsgi_application()
