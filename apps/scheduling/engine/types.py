@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
-type Labels = frozenset[tuple[str, str]]
-type Param = str | int | bool | None
+Labels: TypeAlias = frozenset[tuple[str, str]]
+Param: TypeAlias = str | int | bool | None
 
 WHOLE_CARD_PERCENT = 100
 NO_LABELS: Labels = frozenset()
