@@ -1,0 +1,116 @@
+"""The process that owns the embedded servers: it starts them, restarts one that dies, and ends with its last user.
+
+Users hold a shared lock on `var/run/users.lock`; the kernel drops it when they die, however they die. The guard
+waits for the exclusive lock: when it gets it nobody is left, and it stops both servers.
+"""
+
+import argparse
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from portal.local.errors import LocalError
+from portal.local.postgres_server import PostgresServer
+from portal.local.processes import ProcessIdentity, identity_write
+from portal.local.redis_server import RedisServer
+
+Server = PostgresServer | RedisServer
+_RESTARTS_MAX = 5
+_STOP_TIMEOUT_S = 20
+
+
+class Guard:
+    """Both servers on one directory."""
+
+    def __init__(self, var_dir: Path, *, durable: bool) -> None:
+        self.var_dir = var_dir
+        self._servers: list[Server] = [
+            PostgresServer(var_dir, durable=durable),
+            RedisServer(var_dir, durable=durable),
+        ]
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._restarts = 0
+
+    def start(self) -> None:
+        """Start both, the slower one first, and say where they are."""
+        for server in self._servers:
+            server.prepare()
+            self._running[server.name] = server.start()
+        for server in self._servers:
+            server.wait_ready(self._running[server.name])
+            self._record(server)
+        identity_write(self.var_dir / "run" / "guard.pid", ProcessIdentity.of(os.getpid()))
+
+    def watch(self, is_over: threading.Event) -> None:
+        """Restart what dies until the last user is gone."""
+        while not is_over.wait(0.3):
+            for server in self._servers:
+                if self._running[server.name].poll() is not None:
+                    self._restart(server)
+
+    def stop(self) -> None:
+        """Stop both; a server that does not listen is killed."""
+        (self.var_dir / "run" / "guard.pid").unlink(missing_ok=True)
+        for server in self._servers:
+            if server.name in self._running:
+                self._running[server.name].send_signal(server.stop_signal)
+        for process in self._running.values():
+            try:
+                process.wait(_STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGQUIT)
+                process.wait()
+
+    def _restart(self, server: Server) -> None:
+        self._restarts += 1
+        if self._restarts > _RESTARTS_MAX:
+            raise LocalError(f"{server.name} died {_RESTARTS_MAX} times; see {server.log_path}")
+        time.sleep(0.2 * self._restarts)
+        server.prepare()
+        process = self._running[server.name] = server.start()
+        server.wait_ready(process)
+        self._record(server)
+
+    def _record(self, server: Server) -> None:
+        identity = ProcessIdentity.of(self._running[server.name].pid)
+        identity_write(self.var_dir / "run" / f"{server.name}.pid", identity)
+
+
+def _wait_for_last_user(users_lock: Path, is_over: threading.Event) -> None:
+    with users_lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        is_over.set()
+        # Held until this process ends: who comes now waits, then starts a guard of its own.
+        threading.Event().wait()
+
+
+def main() -> int:
+    """Run until the last user is gone; the exit status says whether all went well."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("var_dir", type=Path)
+    parser.add_argument("--forgetful", action="store_true", help="trade durability for speed (tests)")
+    arguments = parser.parse_args()
+    is_over = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: is_over.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    lock = arguments.var_dir / "run" / "users.lock"
+    threading.Thread(target=_wait_for_last_user, args=(lock, is_over), daemon=True).start()
+    guard = Guard(arguments.var_dir, durable=not arguments.forgetful)
+    try:
+        guard.start()
+        guard.watch(is_over)
+    except LocalError as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        guard.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
