@@ -1,0 +1,80 @@
+"""How a node introduces itself: the node, its devices, and the exchange of a one-time token (PLAT-OPS-22)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from node_agent.protocol.fields import (
+    DEVICES_PER_NODE,
+    Counter,
+    Health,
+    Labels,
+    MeasuredPercent,
+    Mebibytes,
+    Message,
+    Name,
+    Secret,
+    Sentence,
+    SyncPeriod,
+    Uid,
+    Word,
+)
+
+
+class NodeInfo(Message):
+    """The machine an agent speaks for. `memory_mib` is its main memory."""
+
+    name: Name
+    hostname: Name
+    agent_version: Word
+    os: Name
+    cpu_count: Annotated[int, Field(ge=1, le=65_536)]
+    memory_mib: Mebibytes
+    labels: Labels = {}
+
+
+class DeviceReport(Message):
+    """One accelerator as found and measured now.
+
+    `uid` is stable across restarts; `cores` are CPU cores or multiprocessors (0: unknown);
+    `simulated` is true where a driver only pretends. Measurements are None where unknown.
+    """
+
+    uid: Uid
+    index: Annotated[int, Field(ge=0, le=4095)]
+    vendor: Word
+    model: Name
+    memory_mib: Mebibytes
+    cores: Annotated[int, Field(ge=0, le=1_000_000)]
+    driver_version: Word
+    simulated: bool
+    health: Health
+    health_reason: Sentence = ""
+    utilisation_percent: MeasuredPercent | None = None
+    memory_used_mib: Mebibytes | None = None
+    temperature_c: Annotated[float, Field(ge=-273.15, le=1000)] | None = None
+    power_w: Annotated[float, Field(ge=0, le=1e6)] | None = None
+    slice_drivers: Annotated[tuple[Word, ...], Field(max_length=16)] = ()
+
+
+Devices = Annotated[tuple[DeviceReport, ...], Field(max_length=DEVICES_PER_NODE)]
+
+
+class JoinRequest(Message):
+    """Asks to be let in, with a one-time join token."""
+
+    protocol: Counter
+    join_token: Secret
+    node: NodeInfo
+    devices: Devices
+
+
+class JoinReply(Message):
+    """The node's own credential, shown this once; `next_sync_s` is the wait before the first sync."""
+
+    protocol: Counter
+    node_uid: Uid
+    credential: Secret
+    next_sync_s: SyncPeriod
