@@ -27,6 +27,7 @@ SHARED_APPS = [
     "apps.fleet",
     "apps.scheduling",
     "apps.console",
+    "portal",
 ]
 
 TENANT_APPS = [

@@ -1,0 +1,207 @@
+"""What every API view stands on: the actor, the plane, idempotency, cursor paging, one error shape."""
+
+import hashlib
+import json
+from typing import Any, ClassVar, Literal
+
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils.translation import gettext as _
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework import exceptions as drf
+from rest_framework.authentication import BaseAuthentication, CSRFCheck
+from rest_framework.pagination import CursorPagination
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.views import APIView
+
+from apps.identity.models import IdempotentCall
+from apps.kernel.acts import Actor
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError
+from apps.tenancy.models import Tenant
+
+Plane = Literal["tenant", "provider", "both"]
+
+
+class ActorAuthentication(BaseAuthentication):
+    """The actor was resolved by the middleware; a session (not a token) must also show its CSRF token."""
+
+    def authenticate(self, request: Request) -> tuple[Any, Any] | None:
+        plain = request._request
+        user = getattr(plain, "user", None)
+        if user is None or not user.is_authenticated:
+            return None
+        if not getattr(plain, "by_token", False):
+            check = CSRFCheck(lambda _request: None)
+            check.process_request(plain)
+            reason = check.process_view(plain, None, (), {})
+            if reason:
+                raise drf.PermissionDenied(_("CSRF check failed: %(reason)s") % {"reason": reason})
+        return user, None
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class BearerScheme(OpenApiAuthenticationExtension):
+    """How the schema describes it."""
+
+    target_class = ActorAuthentication
+    name = "bearer"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "A token from auth/login or tokens."}
+
+
+class SignedIn(BasePermission):
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return bool(request.user and request.user.is_authenticated)
+
+
+class Cursor(CursorPagination):
+    """Newest first, 50 a page, at most 200 (`page_size`)."""
+
+    ordering = ("-created_at", "-pk")
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 200
+
+
+class ApiView(APIView):
+    """A view that says which plane it is on, what it demands, and whether its POST spends or allocates."""
+
+    authentication_classes: ClassVar[list[type[BaseAuthentication]]] = [ActorAuthentication]
+    permission_classes: ClassVar[list[type[BasePermission]]] = [SignedIn]
+    plane: ClassVar[Plane] = "tenant"
+    permission: ClassVar[str] = ""
+    idempotent: ClassVar[bool] = False
+    ordering: ClassVar[tuple[str, ...]] = ("-created_at", "-pk")
+
+    @property
+    def actor(self) -> Actor:
+        return self.request._request.actor
+
+    @property
+    def tenant(self) -> Tenant | None:
+        """The tenant entered, None on the provider plane."""
+        return self.request._request.entered_tenant
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if self.plane == "tenant" and self.tenant is None:
+            raise InvalidInput(
+                _("This belongs to a tenant, and none is chosen."),
+                cure=_("Send the header Weir-Tenant with the tenant's code."),
+            )
+        if self.plane == "provider" and self.actor.kind != "operator":
+            raise Forbidden(_("This is for operators."))
+        if self.permission:
+            self.actor.require(self.permission)
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        key = request.headers.get("Idempotency-Key", "")
+        if not (self.idempotent and key and request.method == "POST"):
+            return super().dispatch(request, *args, **kwargs)
+        try:
+            return self._once(key, request, *args, **kwargs)
+        except WeirError as error:
+            # Refused before the view ran: the same shape as any other refusal, rendered by hand.
+            self.headers = self.default_response_headers
+            self.request = self.initialize_request(request, *args, **kwargs)
+            return self.finalize_response(self.request, Response(error.as_json(), status=error.status))
+
+    def _once(self, key: str, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run the call and keep its answer in one transaction: a repeat finds the answer or waits for it."""
+        if len(key) > 128:
+            raise InvalidInput(_("The idempotency key is longer than 128 characters."))
+        caller = f"{request.actor.user_id or request.actor.name}@{request.actor.tenant}"
+        digest = hashlib.sha256(request.body).hexdigest()
+        where = f"{request.method} {request.path}"[:200]
+        with transaction.atomic():
+            call, is_new = self._claim(caller, key, where, digest)
+            if not is_new:
+                self._repeat_check(call, where, digest)
+                self.headers = self.default_response_headers
+                self.request = self.initialize_request(request, *args, **kwargs)
+                return self.finalize_response(self.request, Response(call.answer, status=call.status))
+            response = super().dispatch(request, *args, **kwargs)
+            if response.status_code >= 400:
+                # Refusals are not kept: a corrected world may let the same key through.
+                call.delete()
+            else:
+                call.status, call.answer = response.status_code, json.loads(_rendered(response))
+                call.save(update_fields=["status", "answer"])
+        return response
+
+    @staticmethod
+    def _claim(caller: str, key: str, where: str, digest: str) -> tuple[IdempotentCall, bool]:
+        try:
+            with transaction.atomic():
+                fields = {"method_path": where, "body_digest": digest}
+                # The unique key makes a parallel twin wait here until this call has committed.
+                return IdempotentCall.objects.create(caller=caller, key=key, **fields), True
+        except IntegrityError:
+            return IdempotentCall.objects.get(caller=caller, key=key), False
+
+    @staticmethod
+    def _repeat_check(call: IdempotentCall, where: str, digest: str) -> None:
+        if (call.method_path, call.body_digest) != (where, digest):
+            raise Conflict(
+                _("This idempotency key was used for another call."), cure=_("Use a new key for a new call.")
+            )
+
+    def get_exception_handler(self) -> Any:
+        return on_error
+
+    def page(self, rows: QuerySet[Any], serializer: type[BaseSerializer]) -> Response:
+        """One page of `rows`: {"next", "previous", "results"}."""
+        pager = Cursor()
+        pager.ordering = self.ordering
+        found = pager.paginate_queryset(rows, self.request, view=self)
+        return pager.get_paginated_response(serializer(found, many=True, context={"view": self}).data)
+
+
+def _rendered(response: Any) -> bytes:
+    if hasattr(response, "render") and not response.is_rendered:
+        response.render()
+    return response.content
+
+
+def on_error(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Every refusal in the one shape; anything else is a bug and becomes a 500 elsewhere."""
+    if isinstance(error, WeirError):
+        known = error
+    elif isinstance(error, drf.ValidationError):
+        known = InvalidInput(fields=_flat(error.detail))
+    elif isinstance(error, (drf.NotAuthenticated, drf.AuthenticationFailed)):
+        known = Unauthenticated()
+    elif isinstance(error, (Http404, drf.NotFound)):
+        known = NotFound()
+    elif isinstance(error, (PermissionDenied, drf.PermissionDenied)):
+        known = Forbidden(str(getattr(error, "detail", "")) or "")
+    elif isinstance(error, drf.APIException):
+        known = WeirError(str(error.detail))
+        known.code, known.status = str(error.default_code), error.status_code
+    else:
+        return None
+    headers = {"WWW-Authenticate": "Bearer"} if known.status == 401 else None
+    return Response(known.as_json(), status=known.status, headers=headers)
+
+
+def _flat(detail: Any, prefix: str = "") -> dict[str, str]:
+    if isinstance(detail, dict):
+        found: dict[str, str] = {}
+        for name, inner in detail.items():
+            found |= _flat(inner, f"{prefix}.{name}" if prefix else str(name))
+        return found
+    if isinstance(detail, list) and any(isinstance(item, (dict, list)) for item in detail):
+        found = {}
+        for index, inner in enumerate(detail):
+            found |= _flat(inner, f"{prefix}[{index}]")
+        return found
+    text = " ".join(str(item) for item in detail) if isinstance(detail, list) else str(detail)
+    return {prefix or "non_field_errors": text}

@@ -1,0 +1,82 @@
+from rest_framework import serializers
+
+from apps.identity.models import AgentToken, ApiToken
+
+
+class SignInIn(serializers.Serializer):
+    username = serializers.CharField(max_length=64)
+    password = serializers.CharField(max_length=256)
+    tenant = serializers.CharField(max_length=63, required=False, default="")
+    days = serializers.IntegerField(min_value=1, max_value=366, default=1)
+
+
+class TenantOut(serializers.Serializer):
+    schema = serializers.CharField(source="schema_name")
+    name = serializers.CharField()
+
+
+class RoleOut(serializers.Serializer):
+    code = serializers.CharField()
+    name_en = serializers.CharField()
+    name_zh = serializers.CharField()
+
+
+class UserOut(serializers.Serializer):
+    uid = serializers.UUIDField()
+    username = serializers.CharField()
+    display_name = serializers.CharField()
+    email = serializers.CharField()
+    is_operator = serializers.BooleanField()
+
+
+class SignInOut(serializers.Serializer):
+    token = serializers.CharField(help_text="Shown once; send it as a bearer token.")
+    expires_at = serializers.DateTimeField()
+    user = UserOut()
+    tenants = TenantOut(many=True)
+
+
+class MeOut(serializers.Serializer):
+    user = UserOut()
+    side = serializers.ChoiceField(["user", "operator"])
+    tenant = serializers.CharField(allow_blank=True)
+    role = serializers.CharField(allow_blank=True)
+    roles = RoleOut(many=True)
+    permissions = serializers.ListField(child=serializers.CharField())
+    tenants = TenantOut(many=True)
+
+
+class TokenIn(serializers.Serializer):
+    name = serializers.CharField(max_length=80)
+    days = serializers.IntegerField(min_value=1, max_value=366, default=30)
+
+
+class TokenOut(serializers.ModelSerializer):
+    class Meta:
+        model = ApiToken
+        fields = ["uid", "name", "hint", "expires_at", "revoked_at", "used_at", "created_at"]
+
+
+class TokenMadeOut(TokenOut):
+    secret = serializers.CharField(help_text="Shown once.")
+
+    class Meta(TokenOut.Meta):
+        fields = [*TokenOut.Meta.fields, "secret"]
+
+
+class AgentTokenIn(serializers.Serializer):
+    note = serializers.CharField(max_length=120)
+    ttl_s = serializers.IntegerField(min_value=60, max_value=30 * 86400, default=3600)
+
+
+class AgentTokenOut(serializers.ModelSerializer):
+    class Meta:
+        model = AgentToken
+        fields = ["uid", "kind", "node_uid", "note", "expires_at", "used_at", "revoked_at", "created_at"]
+
+
+class AgentTokenMadeOut(AgentTokenOut):
+    secret = serializers.CharField(help_text="Shown once.")
+
+    class Meta(AgentTokenOut.Meta):
+        fields = [*AgentTokenOut.Meta.fields, "secret"]

@@ -1,0 +1,131 @@
+"""Signing in for a token, who am I, the caller's tokens, and agents' join tokens."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.identity.api import serializers as s
+from apps.identity.api.base import ApiView
+from apps.identity.selectors import agent_token_get, agent_token_list, api_token_get, api_token_list
+from apps.identity.services import (
+    agent_token_revoke,
+    api_token_make,
+    api_token_revoke,
+    credentials_check,
+    digest_of,
+    join_token_make,
+    tenants_of,
+)
+from apps.kernel.acts import SYSTEM
+from apps.tenancy.selectors import tenant_get
+
+
+class SignInView(ApiView):
+    plane = "both"
+    permission_classes = [AllowAny]
+    authentication_classes = []
+
+    @extend_schema(request=s.SignInIn, responses=s.SignInOut, auth=[])
+    def post(self, request: Request) -> Response:
+        """Give account and password, get a token for them that lives `days` days."""
+        given = s.SignInIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data = given.validated_data
+        schema = data["tenant"] or (self.tenant.schema_name if self.tenant else "")
+        address = request.META.get("REMOTE_ADDR") or None
+        user = credentials_check(
+            username=data["username"], password=data["password"], schema=schema, address=address
+        )
+        tenant = tenant_get(schema) if schema else None
+        token, secret = api_token_make(actor=SYSTEM, user=user, name="sign-in", days=data["days"], tenant=tenant)
+        body = {"token": secret, "expires_at": token.expires_at, "user": user, "tenants": tenants_of(user)}
+        return Response(s.SignInOut(body).data)
+
+
+class SignOutView(ApiView):
+    plane = "both"
+
+    @extend_schema(request=None, responses={204: None})
+    def post(self, request: Request) -> Response:
+        """Revoke the token this call was made with."""
+        secret = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
+        token = api_token_list(self.actor).filter(digest=digest_of(secret)).first() if secret else None
+        if token:
+            api_token_revoke(actor=self.actor, token=token)
+        return Response(status=204)
+
+
+class MeView(ApiView):
+    plane = "both"
+
+    @extend_schema(responses=s.MeOut)
+    def get(self, request: Request) -> Response:
+        """Who the caller is here, in which role, and what that role may do."""
+        actor = self.actor
+        body = {
+            "user": request.user,
+            "side": actor.kind,
+            "tenant": actor.tenant,
+            "role": actor.role,
+            "roles": request._request.held_roles,
+            "permissions": sorted(actor.permissions),
+            "tenants": tenants_of(request.user),
+        }
+        return Response(s.MeOut(body).data)
+
+
+class TokensView(ApiView):
+    plane = "both"
+
+    @extend_schema(responses=s.TokenOut(many=True))
+    def get(self, request: Request) -> Response:
+        return self.page(api_token_list(self.actor), s.TokenOut)
+
+    @extend_schema(request=s.TokenIn, responses={201: s.TokenMadeOut})
+    def post(self, request: Request) -> Response:
+        given = s.TokenIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        tenant = self.tenant if self.actor.kind == "user" else None
+        token, secret = api_token_make(actor=self.actor, user=request.user, tenant=tenant, **given.validated_data)
+        token.secret = secret
+        return Response(s.TokenMadeOut(token).data, status=201)
+
+
+class TokenView(ApiView):
+    plane = "both"
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, uid: UUID) -> Response:
+        api_token_revoke(actor=self.actor, token=api_token_get(self.actor, uid))
+        return Response(status=204)
+
+
+class AgentTokensView(ApiView):
+    plane = "provider"
+    permission = "fleet.manage"
+
+    @extend_schema(responses=s.AgentTokenOut(many=True))
+    def get(self, request: Request) -> Response:
+        return self.page(agent_token_list(), s.AgentTokenOut)
+
+    @extend_schema(request=s.AgentTokenIn, responses={201: s.AgentTokenMadeOut})
+    def post(self, request: Request) -> Response:
+        """A one-time token with which one node may join."""
+        given = s.AgentTokenIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        token, secret = join_token_make(actor=self.actor, **given.validated_data)
+        token.secret = secret
+        return Response(s.AgentTokenMadeOut(token).data, status=201)
+
+
+class AgentTokenRevokeView(ApiView):
+    plane = "provider"
+    permission = "fleet.manage"
+
+    @extend_schema(request=None, responses={204: None})
+    def post(self, request: Request, uid: UUID) -> Response:
+        agent_token_revoke(actor=self.actor, token=agent_token_get(uid))
+        return Response(status=204)

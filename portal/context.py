@@ -1,0 +1,26 @@
+"""What every page's frame shows."""
+
+from django.http import HttpRequest
+from django.utils.translation import get_language
+
+from apps.notices.push import topics_sign
+from apps.notices.selectors import message_unread_count
+
+
+def portal(request: HttpRequest) -> dict[str, object]:
+    """The actor, the tenant, the roles to switch between, the unread count and the frame's own live topics."""
+    actor = getattr(request, "actor", None)
+    if actor is None or not actor.is_user:
+        return {"actor": actor, "entered_tenant": getattr(request, "entered_tenant", None)}
+    is_zh = (get_language() or "").startswith("zh")
+    roles = [
+        {"code": role.code, "name": role.name_zh if is_zh else role.name_en, "is_active": role.code == actor.role}
+        for role in request.held_roles
+    ]
+    return {
+        "actor": actor,
+        "entered_tenant": request.entered_tenant,
+        "held_roles": roles,
+        "unread_count": message_unread_count(actor.user_id),
+        "frame_topics": topics_sign([f"user.{actor.user_id}"], actor.user_id),
+    }

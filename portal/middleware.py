@@ -1,0 +1,220 @@
+"""Where a request enters: its id, its plane, its actor, and how a refusal looks.
+
+Order matters: the plane is entered before any session or user is read (both live in `public` and are found from
+every schema), the actor after both are known.
+"""
+
+import logging
+import re
+import uuid
+from collections.abc import Callable
+
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import set_script_prefix
+from django.utils.translation import gettext as _
+
+from apps.identity.models import ApiToken, Membership, User
+from apps.identity.services import api_token_user, tenants_of
+from apps.kernel.acts import ANONYMOUS, Actor
+from apps.kernel.errors import Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError
+from apps.kernel.planes import in_tenant
+from apps.orgs.selectors import role_list_of
+from apps.tenancy.models import Tenant
+from apps.tenancy.selectors import tenant_by_host, tenant_get
+from portal.settings.env import env
+
+log = logging.getLogger("portal")
+Handler = Callable[[HttpRequest], HttpResponse]
+_UNDER_TENANT = re.compile(r"^/t/([a-z][a-z0-9]{1,30})(/.*)$")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
+ROLE_SESSION_KEY = "weir_role"
+
+
+def request_id(get_response: Handler) -> Handler:
+    """Give every request an id, the caller's own if it is harmless, and send it back."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-ID", "")
+        request.request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        response = get_response(request)
+        response["X-Request-ID"] = request.request_id
+        return response
+
+    return handle
+
+
+def plane(get_response: Handler) -> Handler:
+    """Enter the tenant of the host, or of `/t/<schema>/…` on the provider's host, for the whole request."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        connection.set_schema_to_public()
+        request.entered_tenant = None
+        host = request.get_host().rsplit(":", 1)[0].lower()
+        try:
+            tenant = _tenant_of(request, host)
+        except WeirError as error:
+            return refuse(request, error)
+        request.urlconf = "portal.urls_tenant" if tenant else "portal.urls_provider"
+        if tenant is None:
+            return get_response(request)
+        _enter(request, tenant)
+        try:
+            return get_response(request)
+        finally:
+            set_script_prefix("/")
+            connection.set_schema_to_public()
+
+    return handle
+
+
+def _tenant_of(request: HttpRequest, host: str) -> Tenant | None:
+    if host not in env().provider_hosts:
+        tenant = tenant_by_host(host)
+        if tenant is None:
+            raise NotFound(_("No portal lives at this address."), cure=_("Check the host name."))
+        if not tenant.is_active:
+            raise Forbidden(_("This portal is suspended."), cure=_("Ask your computing centre."))
+        return tenant
+    under = _UNDER_TENANT.match(request.path_info)
+    if under is None:
+        return None
+    request.path_info = under[2]
+    set_script_prefix(f"/t/{under[1]}/")
+    return tenant_get(under[1])
+
+
+def _enter(request: HttpRequest, tenant: Tenant) -> None:
+    request.entered_tenant = tenant
+    connection.set_tenant(tenant)
+
+
+def acting(get_response: Handler) -> Handler:
+    """Resolve the actor from a bearer token or the session, and enter the tenant a token call is for."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        request.actor, request.by_token, request.held_roles = ANONYMOUS, False, []
+        try:
+            _act(request)
+        except WeirError as error:
+            return refuse(request, error)
+        return get_response(request)
+
+    return handle
+
+
+def _act(request: HttpRequest) -> None:
+    secret = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
+    if secret.startswith("weirnode_") or request.path_info.startswith("/api/agent/"):
+        return
+    if secret:
+        token = api_token_user(secret)
+        request.user, request.by_token = token.user, True
+        request._cached_user = token.user
+        _enter_by_token(request, token)
+    elif request.path_info.startswith("/api/") and request.user.is_authenticated:
+        _enter_by_header(request, request.user, None)
+    if request.user.is_authenticated:
+        request.actor = actor_of(request, request.user)
+
+
+def _enter_by_token(request: HttpRequest, token: ApiToken) -> None:
+    if token.tenant is not None:
+        wanted = request.headers.get("Weir-Tenant", token.tenant.schema_name)
+        if wanted != token.tenant.schema_name or request.entered_tenant not in (None, token.tenant):
+            raise NotFound(_("This token is for another tenant."), cure=_("Use a token of that tenant."))
+    _enter_by_header(request, token.user, token.tenant)
+
+
+def _enter_by_header(request: HttpRequest, user: User, tied: Tenant | None) -> None:
+    """The API's choice of tenant: the host, else the token, else the header, else the only one there is."""
+    if request.entered_tenant is not None:
+        return
+    wanted = request.headers.get("Weir-Tenant", "")
+    tenant = tied
+    if wanted and tied is None:
+        tenant = tenant_get(wanted)
+    elif tied is None and not user.is_operator:
+        tenants = tenants_of(user)
+        if len(tenants) > 1:
+            raise InvalidInput(
+                _("You belong to several tenants."),
+                cure=_("Send the header Weir-Tenant with one of: %(codes)s.")
+                % {"codes": ", ".join(tenant.schema_name for tenant in tenants)},
+            )
+        tenant = tenants[0] if tenants else None
+    if tenant is None:
+        return
+    if not tenant.is_active and not user.is_operator:
+        raise Forbidden(_("This portal is suspended."), cure=_("Ask your computing centre."))
+    _enter(request, tenant)
+
+
+def actor_of(request: HttpRequest, user: User) -> Actor:
+    """The actor a user is here: member of the tenant entered, or operator; with the active role's permissions."""
+    tenant = request.entered_tenant
+    if not user.is_active:
+        raise Unauthenticated(_("The account is disabled."), cure=_("Ask your administrator."))
+    if tenant is not None and Membership.objects.filter(user=user, tenant=tenant, is_active=True).exists():
+        return _with_role(request, user, "user", tenant.schema_name, _tenant_roles(user, tenant))
+    if user.is_operator:
+        schema = tenant.schema_name if tenant else ""
+        return _with_role(request, user, "operator", schema, _operator_roles(user))
+    if tenant is not None:
+        # Not a member: the tenant does not exist for this person.
+        raise NotFound()
+    return Actor(kind="user", name=user.username, user_id=user.pk, request_id=request.request_id)
+
+
+def _tenant_roles(user: User, tenant: Tenant) -> list[object]:
+    with in_tenant(tenant.schema_name):
+        return list(role_list_of(user.pk))
+
+
+def _operator_roles(user: User) -> list[object]:
+    return [binding.role for binding in user.operator_bindings.select_related("role")]
+
+
+def _with_role(request: HttpRequest, user: User, kind: str, schema: str, roles: list) -> Actor:
+    """The role asked for (header, then session), which must be held; else the first one held (PLAT-TEN-28)."""
+    request.held_roles = roles
+    wanted = request.headers.get("Weir-Role", "")
+    if wanted and all(role.code != wanted for role in roles):
+        raise Forbidden(_("You do not hold the role %(role)s here.") % {"role": wanted})
+    wanted = wanted or request.session.get(f"{ROLE_SESSION_KEY}:{schema}", "")
+    role = next((role for role in roles if role.code == wanted), roles[0] if roles else None)
+    return Actor(
+        kind=kind,
+        name=user.username,
+        user_id=user.pk,
+        tenant=schema,
+        role=role.code if role else "",
+        permissions=frozenset(role.permissions) if role else frozenset(),
+        request_id=request.request_id,
+    )
+
+
+def problems(get_response: Handler) -> Handler:
+    """A WeirError that a page lets through becomes a page, or an alert in place for HTMX; the same words either way."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
+
+    def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
+        return refuse(request, error) if isinstance(error, WeirError) else None
+
+    handle.process_exception = process_exception
+    return handle
+
+
+def refuse(request: HttpRequest, error: WeirError) -> HttpResponse:
+    """The answer to a refused request, in the form its caller reads."""
+    if request.path_info.startswith("/api/"):
+        return JsonResponse(error.as_json(), status=error.status)
+    is_fragment = request.headers.get("HX-Request") == "true"
+    template = "_problem.html" if is_fragment else "problem.html"
+    response = render(request, template, {"error": error, "status": error.status}, status=error.status)
+    if is_fragment:
+        response["HX-Retarget"], response["HX-Reswap"] = "#problems", "innerHTML"
+    return response

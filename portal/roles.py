@@ -1,0 +1,118 @@
+"""The built-in roles of both sides (platform.md, annex B): code, names, and what each may do."""
+
+from apps.identity.services import BuiltinRole
+
+
+def _role(code: str, name_en: str, name_zh: str, *permissions: str) -> BuiltinRole:
+    return BuiltinRole(code=code, name_en=name_en, name_zh=name_zh, permissions=frozenset(permissions))
+
+
+_OPERATOR_READS = (
+    "tenancy.view",
+    "identity.view",
+    "catalog.view",
+    "billing.view",
+    "fleet.view",
+    "scheduling.view",
+    "resources.view",
+    "alarms.view",
+    "cases.view",
+    "orders.view",
+    "orders.view_all",
+    "orgs.view",
+)
+
+OPERATOR_ROLES = (
+    _role("executive", "Executive", "高层管理", *_OPERATOR_READS),
+    _role(
+        "operations_manager",
+        "Operations manager",
+        "运营管理人员",
+        *_OPERATOR_READS,
+        "catalog.manage",
+        "coupons.manage",
+        "billing.manage",
+        "approvals.decide",
+        "tickets.work",
+    ),
+    _role(
+        "front_line",
+        "Front-line staff",
+        "一线工作人员",
+        *_OPERATOR_READS,
+        "tickets.work",
+        "alarms.manage",
+        "resources.operate",
+    ),
+    _role(
+        "system_administrator",
+        "System administrator",
+        "系统管理员",
+        *_OPERATOR_READS,
+        "tenancy.manage",
+        "identity.manage",
+        "orgs.manage",
+        "catalog.manage",
+        "fleet.manage",
+        "scheduling.manage",
+        "alarms.manage",
+        "audit.view",
+        "resources.operate",
+    ),
+    _role(
+        "cluster_administrator",
+        "Cluster administrator",
+        "集群管理员",
+        *_OPERATOR_READS,
+        "fleet.manage",
+        "scheduling.manage",
+        "alarms.manage",
+        "resources.operate",
+    ),
+)
+
+_TENANT_READS = ("catalog.view", "orders.view", "resources.view", "orgs.view")
+
+TENANT_ROLES = (
+    _role(
+        "tenant_decision_maker",
+        "Decision maker",
+        "租户决策",
+        *_TENANT_READS,
+        "orders.view_all",
+        "approvals.decide",
+        "billing.view",
+    ),
+    _role(
+        "tenant_operations_manager",
+        "Operations manager",
+        "租户运营管理人员",
+        *_TENANT_READS,
+        "orders.view_all",
+        "approvals.decide",
+        "billing.view",
+        "billing.pay",
+        "coupons.claim",
+        "orgs.manage",
+    ),
+    _role(
+        "tenant_front_line",
+        "Front-line staff",
+        "租户一线工作人员",
+        *_TENANT_READS,
+        "orders.apply",
+        "orders.terminate",
+        "resources.operate",
+        "tickets.work",
+    ),
+    _role(
+        "tenant_system_administrator",
+        "System administrator",
+        "租户系统管理员",
+        *_TENANT_READS,
+        "orders.view_all",
+        "orgs.manage",
+        "identity.view",
+        "alarms.view",
+    ),
+)

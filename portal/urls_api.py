@@ -1,0 +1,28 @@
+"""The API: the same on every host (the token says which tenant)."""
+
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView
+
+from portal import probes
+
+urlpatterns = [
+    path("api/schema/", SpectacularAPIView.as_view(), name="api_schema"),
+    path("api/v1/", include("apps.identity.api.urls")),
+    path("api/v1/", include("apps.catalog.api.urls")),
+    path("api/v1/", include("apps.billing.api.urls")),
+    path("api/v1/", include("apps.fleet.api.urls")),
+    path("api/v1/", include("apps.scheduling.api.urls")),
+    path("api/v1/", include("apps.telemetry.api.urls")),
+    path("api/v1/", include("apps.notices.api.urls")),
+    path("api/v1/", include("apps.cases.api.urls")),
+    path("api/v1/", include("apps.audit.api.urls")),
+    path("api/v1/", include("apps.orgs.api.urls")),
+    path("api/v1/", include("apps.approvals.api.urls")),
+    path("api/v1/", include("apps.tickets.api.urls")),
+    path("api/v1/", include("apps.orders.api.urls")),
+    path("api/v1/", include("apps.console.api.urls")),
+    path("api/agent/v1/", include("apps.fleet.api.agent_urls")),
+    path("healthz", probes.healthz, name="healthz"),
+    path("readyz", probes.readyz, name="readyz"),
+    path("metrics", probes.metrics, name="metrics"),
+]

@@ -1,0 +1,20 @@
+"""A tenant's portal: on its own host, and for operators under `/t/<schema>/` on the provider's."""
+
+from django.urls import include, path
+
+from portal.urls_api import urlpatterns as api
+
+urlpatterns = [
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("", include("apps.console.urls")),
+    path("", include("apps.identity.urls")),
+    path("", include("apps.catalog.urls")),
+    path("", include("apps.orders.urls")),
+    path("inbox/", include("apps.approvals.urls")),
+    path("tickets/", include("apps.tickets.urls")),
+    path("resources/", include("apps.scheduling.urls")),
+    path("billing/", include("apps.billing.urls")),
+    path("messages/", include("apps.notices.urls")),
+    path("organizations/", include("apps.orgs.urls")),
+    *api,
+]

@@ -1,0 +1,183 @@
+"""Fixtures every test may use: the real database, two tenants (acme, globex), people in every role."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
+from django.db import connection, connections
+from django.test import Client
+from rest_framework.test import APIClient
+
+from apps.identity.models import User
+from apps.identity.services import (
+    api_token_make,
+    membership_add,
+    operator_role_bind,
+    operator_roles_sync,
+    user_create,
+)
+from apps.kernel.acts import SYSTEM, Actor
+from apps.kernel.planes import in_tenant
+from apps.orgs.models import TenantRole
+from apps.orgs.services import role_bind
+from apps.tenancy.models import Tenant
+from apps.tenancy.services import tenant_provision
+from portal.local.servers import Servers
+from portal.roles import OPERATOR_ROLES
+from tests.harness import database
+
+PASSWORD = "correct-horse-9"
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who can act: the user, the actor for services, and clients for pages and API."""
+
+    user: User
+    actor: Actor
+    host: str
+
+    def page(self) -> Client:
+        """A signed-in browser on the person's own host."""
+        client = Client(headers={"host": self.host}, raise_request_exception=True)
+        client.force_login(self.user)
+        return client
+
+    def api(self) -> APIClient:
+        """An API client with a bearer token, on the provider's host: the token says which tenant."""
+        tenant = Tenant.objects.get(schema_name=self.actor.tenant) if self.actor.tenant else None
+        _token, secret = api_token_make(actor=SYSTEM, user=self.user, name="test", tenant=tenant)
+        client = APIClient(headers={"host": "localhost"})
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+        return client
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_blocker: object, request: pytest.FixtureRequest) -> Iterator[None]:
+    """A clone of the template with the present migrations and two tenants; gone afterwards."""
+    with Servers(database.VAR, durable=False) as urls, django_db_blocker.unblock():
+        for name, value in database.parts(urls.database).items():
+            connections["default"].settings_dict[name] = value
+        template = f"weir_tpl_{database.fingerprint()}"
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+        name = f"test_weir{os.environ.get('WEIR_TEST_SUFFIX', '')}{worker}_{os.getpid()}"
+        with database.connect(urls.database, "postgres") as admin:
+            with database.turn():
+                if not database.exists(admin, template):
+                    _template_make(admin, template)
+                database.create(admin, name, template)
+            _use(name)
+            yield
+            connections.close_all()
+            database.drop(admin, name)
+
+
+def _use(name: str) -> None:
+    connection.close()
+    connection.settings_dict["NAME"] = name
+    ContentType.objects.clear_cache()
+
+
+def _template_make(admin: object, template: str) -> None:
+    database.old_templates_drop(admin)
+    building = f"{template}_new"
+    database.create(admin, building)
+    _use(building)
+    call_command("migrate_schemas", verbosity=0, interactive=False)
+    operator_roles_sync(actor=SYSTEM, roles=OPERATOR_ROLES)
+    for schema, title in database.TENANTS.items():
+        tenant_provision(actor=SYSTEM, schema=schema, name=title)
+    connection.close()
+    admin.execute(f'ALTER DATABASE "{building}" RENAME TO "{template}"')
+
+
+@pytest.fixture(scope="session")
+def baseline(django_db_setup: None, django_db_blocker: object) -> Iterator[database.Baseline]:
+    with django_db_blocker.unblock():
+        settings = connection.settings_dict
+        plain = psycopg.connect(
+            host=settings["HOST"] or None,
+            port=settings["PORT"] or None,
+            user=settings["USER"],
+            password=settings["PASSWORD"] or None,
+            dbname=settings["NAME"],
+            autocommit=True,
+        )
+        yield database.Baseline(plain)
+        plain.close()
+
+
+@pytest.fixture
+def committed(baseline: database.Baseline, django_db_blocker: object) -> Iterator[None]:
+    """For tests that need real commits (threads, several connections): a clean slate afterwards."""
+    with django_db_blocker.unblock():
+        connection.set_schema_to_public()
+        yield
+        connection.set_schema_to_public()
+        connections.close_all()
+        baseline.restore()
+        ContentType.objects.clear_cache()
+
+
+@pytest.fixture(autouse=True)
+def _public_plane(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test begins and ends on the provider plane."""
+    yield
+    if "db" in request.fixturenames or "committed" in request.fixturenames:
+        connection.set_schema_to_public()
+
+
+@pytest.fixture
+def acme() -> Tenant:
+    return Tenant.objects.get(schema_name="acme")
+
+
+@pytest.fixture
+def globex() -> Tenant:
+    return Tenant.objects.get(schema_name="globex")
+
+
+@pytest.fixture
+def member() -> Callable[..., Person]:
+    """`member("acme", "tenant_front_line")`: a new person with that role in that tenant."""
+    made = 0
+
+    def make(schema: str, role: str, username: str = "") -> Person:
+        nonlocal made
+        made += 1
+        tenant = Tenant.objects.get(schema_name=schema)
+        name = username or f"{schema}.{role.removeprefix('tenant_')}.{made}"
+        user = user_create(actor=SYSTEM, username=name, display_name=name, password=PASSWORD)
+        membership_add(actor=SYSTEM, user=user, tenant=tenant)
+        with in_tenant(schema):
+            row = TenantRole.objects.get(code=role)
+            role_bind(actor=SYSTEM, user=user, role=row)
+            permissions = frozenset(row.permissions)
+        actor = Actor("user", name, user.pk, schema, role, permissions)
+        return Person(user, actor, f"{schema}.localhost")
+
+    return make
+
+
+@pytest.fixture
+def operator() -> Callable[..., Person]:
+    """`operator("operations_manager")`: a new operator with that role; `schema=` to act inside a tenant."""
+    made = 0
+
+    def make(role: str, schema: str = "", username: str = "") -> Person:
+        nonlocal made
+        made += 1
+        name = username or f"op.{role}.{made}"
+        user = user_create(
+            actor=SYSTEM, username=name, display_name=name, password=PASSWORD, is_operator=True
+        )
+        binding = operator_role_bind(actor=SYSTEM, user=user, role_code=role)
+        permissions = frozenset(binding.role.permissions)
+        actor = Actor("operator", name, user.pk, schema, role, permissions)
+        return Person(user, actor, "localhost")
+
+    return make

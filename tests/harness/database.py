@@ -1,0 +1,123 @@
+"""Test databases: one template for each state of the migrations, one clone for each process that tests."""
+
+import fcntl
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import psycopg
+from psycopg import sql
+
+ROOT = Path(__file__).resolve().parents[2]
+VAR = ROOT / "var" / "test"
+TENANTS = {"acme": "Acme Research", "globex": "Globex Labs"}
+_KEPT_TEMPLATES = 4
+
+
+def fingerprint() -> str:
+    """Changes with any migration, role or plane list."""
+    files = [*ROOT.glob("apps/*/migrations/*.py"), ROOT / "portal/roles.py", ROOT / "portal/settings/planes.py"]
+    digest = hashlib.sha256()
+    for file in sorted([*files, Path(__file__)]):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def parts(url: str) -> dict[str, str]:
+    """A database URL as Django's settings."""
+    split = urlsplit(url)
+    host = parse_qs(split.query).get("host", [split.hostname or ""])[0]
+    return {
+        "USER": unquote(split.username or ""),
+        "PASSWORD": unquote(split.password or ""),
+        "HOST": host,
+        "PORT": str(split.port or ""),
+    }
+
+
+def connect(url: str, database: str) -> psycopg.Connection:
+    found = parts(url)
+    return psycopg.connect(
+        host=found["HOST"] or None,
+        port=found["PORT"] or None,
+        user=found["USER"],
+        password=found["PASSWORD"] or None,
+        dbname=database,
+        autocommit=True,
+    )
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """One process at a time makes templates and clones."""
+    VAR.mkdir(parents=True, exist_ok=True)
+    with (VAR / "databases.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def exists(admin: psycopg.Connection, name: str) -> bool:
+    return admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is not None
+
+
+def create(admin: psycopg.Connection, name: str, template: str = "template1") -> None:
+    drop(admin, name)
+    admin.execute(
+        sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    )
+
+
+def drop(admin: psycopg.Connection, name: str) -> None:
+    admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def old_templates_drop(admin: psycopg.Connection) -> None:
+    rows = admin.execute(
+        "SELECT datname FROM pg_database WHERE datname LIKE 'weir_tpl_%' ORDER BY oid DESC OFFSET %s",
+        [_KEPT_TEMPLATES],
+    ).fetchall()
+    for (name,) in rows:
+        drop(admin, name)
+
+
+class Baseline:
+    """The rows a fresh clone holds, and the way back to them after a test that really commits."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self.connection = connection
+        self.tables = [
+            sql.Identifier(schema, name)
+            for schema, name in connection.execute(
+                "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('public', 'acme', 'globex')"
+                " AND tablename <> 'django_migrations' ORDER BY 1, 2"
+            )
+        ]
+        self.rows = {}
+        for table in self.tables:
+            copied = self._copy_out(table)
+            if copied:
+                self.rows[table] = copied
+
+    def _copy_out(self, table: sql.Identifier) -> bytes:
+        with (
+            self.connection.cursor() as cursor,
+            cursor.copy(sql.SQL("COPY {} TO STDOUT").format(table)) as copy,
+        ):
+            return b"".join(bytes(block) for block in copy)
+
+    def restore(self) -> None:
+        """Back to the fresh clone's rows, in all three schemas; other schemas made meanwhile are dropped."""
+        with self.connection.transaction(), self.connection.cursor() as cursor:
+            # Neither foreign keys nor append-only triggers stand in the way of a clean slate.
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            for (schema,) in cursor.execute(
+                "SELECT nspname FROM pg_namespace WHERE nspname NOT IN ('public', 'acme', 'globex',"
+                " 'information_schema') AND nspname NOT LIKE 'pg\\_%'"
+            ).fetchall():
+                cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+            cursor.execute(sql.SQL("TRUNCATE {} CASCADE").format(sql.SQL(", ").join(self.tables)))
+            for table, rows in self.rows.items():
+                with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(table)) as copy:
+                    copy.write(rows)
