@@ -283,13 +283,16 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """This request goes on waiting. `permanent`: it would not fit the registered pool even if that were empty."""
+    """This request goes on waiting, `position` in its queue counted from 1.
+
+    `permanent`: no release can help. It is wrong in itself, exceeds a quota's bound, or would not fit the
+    registered pool with every device whole, ready and empty (ELA-507). Such a request never holds up others.
+    """
 
     request_id: str
     queue_id: str
     reason: Reason
     position: int
-    """Place among those of its queue that wait, from 1."""
     permanent: bool = False
 
 
@@ -301,20 +304,21 @@ class Plan:
     refusals: tuple[Refusal, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Eta:
-    """An expected start. `start_at_s` is None where none can be given; `basis` says what it rests on."""
-
-    start_at_s: int | None
-    basis: EtaBasis
-    reason: Reason | None = None
-
-
 class EtaBasis(StrEnum):
-    """What an expected start rests on."""
+    """What an expected start rests on, or why there is none (the last four)."""
 
     FREE_NOW = "free_now"
     KNOWN_ENDS = "known_ends"
     UNKNOWN_ENDS = "unknown_ends"
-    NEVER_FITS = "never_fits"
+    NEEDS_REPAIR = "needs_repair"
     QUEUE_STOPPED = "queue_stopped"
+    NEVER_FITS = "never_fits"
+
+
+@dataclass(frozen=True, slots=True)
+class Eta:
+    """An expected start, None where none can be given. `reason` says what the request waits for now, if it does."""
+
+    start_at_s: int | None
+    basis: EtaBasis
+    reason: Reason | None = None

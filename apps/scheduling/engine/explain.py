@@ -1,0 +1,84 @@
+"""Why a request waits, in one sentence. The texts are English sources; the faces translate them by `TEXTS`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apps.scheduling.engine.types import Param, Plan, Reason, ReasonCode
+
+
+def gettext_noop(text: str) -> str:
+    """Mark a text for the message catalogue; the engine itself speaks English only."""
+    return text
+
+
+TEXTS: dict[ReasonCode, str] = {
+    ReasonCode.REQUEST_INVALID: gettext_noop("The request is wrong: %(field)s cannot be %(value)s."),
+    ReasonCode.QUEUE_UNKNOWN: gettext_noop("There is no queue %(queue)s; choose another one."),
+    ReasonCode.QUEUE_NOT_UP: gettext_noop("Queue %(queue)s is %(state)s and starts no work."),
+    ReasonCode.TENANT_NOT_ADMITTED: gettext_noop("Queue %(queue)s does not admit tenant %(tenant)s."),
+    ReasonCode.QUEUE_QUOTA: gettext_noop(
+        "Queue %(holder)s may use %(limit)s of %(dimension)s: %(used)s are in use, %(kept)s are kept for others, "
+        "%(asked)s more are asked."
+    ),
+    ReasonCode.TENANT_QUOTA: gettext_noop(
+        "Tenant %(holder)s may use %(limit)s of %(dimension)s: %(used)s are in use, %(asked)s more are asked."
+    ),
+    ReasonCode.BEHIND_HEAD: gettext_noop("It waits behind %(head)s, which is first in its queue and has no room yet."),
+    ReasonCode.POOL_EMPTY: gettext_noop("The pool has no device."),
+    ReasonCode.DEVICE_PIN: gettext_noop("The pool has no device %(asked)s."),
+    ReasonCode.NODE_PIN: gettext_noop("Node %(asked)s has no suitable device."),
+    ReasonCode.RESOURCE_GROUP: gettext_noop("No suitable device is in resource group %(asked)s."),
+    ReasonCode.VENDOR: gettext_noop("No suitable device is of vendor %(asked)s."),
+    ReasonCode.MODEL: gettext_noop("No suitable device is of model %(asked)s."),
+    ReasonCode.LABEL: gettext_noop("No suitable device carries the labels %(asked)s."),
+    ReasonCode.NODE_NOT_READY: gettext_noop("No node with a suitable device is ready (%(devices)s devices)."),
+    ReasonCode.NODE_CLOSED: gettext_noop("All nodes with a suitable device are closed (%(devices)s devices)."),
+    ReasonCode.DEVICE_DISABLED: gettext_noop("All %(devices)s suitable devices are disabled."),
+    ReasonCode.DEVICE_UNHEALTHY: gettext_noop("All %(devices)s suitable devices are unhealthy."),
+    ReasonCode.CARD_NOT_IDLE: gettext_noop("None of the %(devices)s suitable devices is wholly free."),
+    ReasonCode.COMPUTE_PERCENT: gettext_noop(
+        "Not enough compute: %(asked)s %% of one device asked, at most %(free)s %% free on %(devices)s devices."
+    ),
+    ReasonCode.MEMORY_MIB: gettext_noop(
+        "Not enough accelerator memory: %(asked)s MiB of one device asked, at most %(free)s MiB free on %(devices)s "
+        "devices with enough compute."
+    ),
+    ReasonCode.COUNT: gettext_noop("Only %(free)s of the %(asked)s shares would fit now; it starts whole or not."),
+    ReasonCode.COUNT_ON_ONE_NODE: gettext_noop(
+        "No single node has room for all %(asked)s shares; the best would take %(free)s."
+    ),
+}
+
+DIMENSION_TEXTS: dict[Param, str] = {
+    "compute_percent": gettext_noop("compute percent"),
+    "memory_mib": gettext_noop("MiB of accelerator memory"),
+    "shares": gettext_noop("shares"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one request waits, and its place in its queue from 1."""
+
+    reason: Reason
+    sentence: str
+    position: int
+    permanent: bool
+
+
+def sentence(reason: Reason) -> str:
+    """The reason as one English sentence."""
+    params = dict(reason.params)
+    if "dimension" in params:
+        params["dimension"] = DIMENSION_TEXTS[params["dimension"]]
+    return TEXTS[reason.code] % params
+
+
+def explain(plan: Plan, request_id: str) -> Explanation | None:
+    """Why the request waits by this plan; None when the plan places it or does not know it."""
+    for refusal in plan.refusals:
+        if refusal.request_id == request_id:
+            reason = refusal.reason
+            return Explanation(reason, sentence(reason), refusal.position, refusal.permanent)
+    return None

@@ -1,0 +1,144 @@
+"""Quotas as a tree: each holder's bound, and what is kept back for holders that do not use their guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from apps.scheduling.engine.types import Amount, Grant, Limit, Param, Quota, Reason, ReasonCode
+
+DIMENSIONS = ("compute_percent", "memory_mib", "shares")
+
+Triple = tuple[int, int, int]
+ZERO: Triple = (0, 0, 0)
+ROOT_ID = ""
+
+
+def triple(amount: Amount) -> Triple:
+    """The amount in the order of `DIMENSIONS`."""
+    return (amount.compute_percent, amount.memory_mib, amount.shares)
+
+
+def granted(grants: Iterable[Grant]) -> Triple:
+    """What the grants add up to."""
+    percent = mib = count = 0
+    for grant in grants:
+        percent += grant.compute_percent
+        mib += grant.memory_mib
+        count += 1
+    return (percent, mib, count)
+
+
+def _bound(nominal: Limit, borrow: Amount) -> tuple[int | None, ...]:
+    return tuple(
+        None if own is None else own + more
+        for own, more in zip((nominal.compute_percent, nominal.memory_mib, nominal.shares), triple(borrow), strict=True)
+    )
+
+
+class Holder:
+    """One queue or tenant: its bound, its use (with all below it) and what it keeps from its siblings."""
+
+    __slots__ = ("bound", "guaranteed", "id", "kept", "kept_below", "lend", "parent", "used")
+
+    def __init__(self, holder_id: str, quota: Quota, parent: Holder | None) -> None:
+        self.id = holder_id
+        self.parent = parent
+        self.bound = _bound(quota.nominal, quota.borrow)
+        self.guaranteed = triple(quota.guaranteed)
+        self.lend = (quota.lend.compute_percent, quota.lend.memory_mib, quota.lend.shares)
+        self.used = [0, 0, 0]
+        self.kept_below = [0, 0, 0]
+        self.kept = [0, 0, 0]
+        self.keep()
+
+    def keep(self) -> None:
+        """Work out anew what is kept: the idle part of the guarantee less what may be lent."""
+        for i, lend in enumerate(self.lend):
+            idle = max(0, self.guaranteed[i] - self.used[i])
+            kept = 0 if lend is None else max(0, idle - lend)
+            if self.parent is not None:
+                self.parent.kept_below[i] += kept - self.kept[i]
+            self.kept[i] = kept
+
+    def add(self, amount: Triple, sign: int) -> None:
+        """Count use in (1) or out (-1)."""
+        for i in range(3):
+            self.used[i] += sign * amount[i]
+        self.keep()
+
+
+class QuotaTree:
+    """All holders of one kind. `capacity` is what the root has to divide when guarantees are kept back."""
+
+    def __init__(
+        self,
+        code: ReasonCode,
+        quotas: Mapping[str, Quota],
+        *,
+        parents: Mapping[str, str | None] | None = None,
+        default: Quota | None = None,
+        capacity: Amount | None = None,
+    ) -> None:
+        self._code = code
+        self._quotas = quotas
+        self._parents = parents or {}
+        self._default = default
+        nominal = Limit() if capacity is None else Limit(*triple(capacity))
+        self._root = Holder(ROOT_ID, Quota(nominal=nominal), None)
+        self._holders: dict[str, Holder] = {}
+        for holder_id in sorted(quotas):
+            self._holder(holder_id, frozenset())
+
+    def _holder(self, holder_id: str, below: frozenset[str]) -> Holder:
+        if holder_id in self._holders:
+            return self._holders[holder_id]
+        if holder_id in below:
+            raise ValueError(f"The tree of quotas has a cycle through {holder_id!r}: give one of them another parent.")
+        parent_id = self._parents.get(holder_id)
+        parent = self._root if parent_id is None else self._holder(parent_id, below | {holder_id})
+        quota = self._quotas.get(holder_id, self._default or Quota())
+        self._holders[holder_id] = Holder(holder_id, quota, parent)
+        return self._holders[holder_id]
+
+    def _line(self, holder_id: str) -> Iterable[tuple[Holder, Holder | None]]:
+        child: Holder | None = None
+        holder: Holder | None = self._holder(holder_id, frozenset())
+        while holder is not None:
+            yield holder, child
+            child, holder = holder, holder.parent
+
+    def add(self, holder_id: str, amount: Triple, sign: int = 1) -> None:
+        """Count use in (or out, sign -1) for the holder and all above it."""
+        for holder, _ in self._line(holder_id):
+            holder.add(amount, sign)
+
+    def shortage(self, holder_id: str, amount: Triple) -> Reason | None:
+        """What stands against `amount` more for the holder; None when nothing does."""
+        for holder, child in self._line(holder_id):
+            for i, bound in enumerate(holder.bound):
+                kept = holder.kept_below[i] - (child.kept[i] if child else 0)
+                # The root is no limit of its own: the devices are. It only keeps guarantees.
+                binds = bound is not None and (holder is not self._root or kept > 0)
+                if binds and bound is not None and holder.used[i] + amount[i] + kept > bound:
+                    return self._reason(holder, i, bound, kept, amount[i])
+        return None
+
+    def exceeds(self, holder_id: str, amount: Triple) -> bool:
+        """Whether `amount` is beyond a bound even when nothing is used."""
+        return any(
+            holder is not self._root and bound is not None and amount[i] > bound
+            for holder, _ in self._line(holder_id)
+            for i, bound in enumerate(holder.bound)
+        )
+
+    def used(self, holder_id: str) -> Triple:
+        """What the holder and all below it use now."""
+        percent, mib, shares = self._holder(holder_id, frozenset()).used
+        return (percent, mib, shares)
+
+    def _reason(self, holder: Holder, i: int, limit: int, kept: int, asked: int) -> Reason:
+        params: tuple[tuple[str, Param], ...] = (
+            ("holder", holder.id), ("dimension", DIMENSIONS[i]), ("limit", limit),
+            ("used", holder.used[i]), ("kept", kept), ("asked", asked),
+        )  # fmt: skip
+        return Reason(self._code, params)
