@@ -16,7 +16,7 @@ from pathlib import Path
 
 from portal.local.errors import LocalError
 from portal.local.postgres_server import PostgresServer
-from portal.local.processes import ProcessIdentity, identity_write
+from portal.local.processes import identity_write
 from portal.local.redis_server import RedisServer
 
 Server = PostgresServer | RedisServer
@@ -44,7 +44,7 @@ class Guard:
         for server in self._servers:
             server.wait_ready(self._running[server.name])
             self._record(server)
-        identity_write(self.var_dir / "run" / "guard.pid", ProcessIdentity.of(os.getpid()))
+        identity_write(self.var_dir / "run" / "guard.pid", os.getpid())
 
     def watch(self, is_over: threading.Event) -> None:
         """Restart what dies until the last user is gone."""
@@ -77,8 +77,7 @@ class Guard:
         self._record(server)
 
     def _record(self, server: Server) -> None:
-        identity = ProcessIdentity.of(self._running[server.name].pid)
-        identity_write(self.var_dir / "run" / f"{server.name}.pid", identity)
+        identity_write(self.var_dir / "run" / f"{server.name}.pid", self._running[server.name].pid)
 
 
 def _wait_for_last_user(users_lock: Path, is_over: threading.Event) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sysconfig
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -109,7 +110,7 @@ class PostgresServer:
                 stderr=log,
                 cwd="/",
                 start_new_session=True,
-                preexec_fn=self._child_setup(signal.SIGINT),
+                preexec_fn=self._child_setup(signal.SIGINT),  # noqa: PLW1509  the guard starts it from its only busy thread
             )
 
     def wait_ready(self, process: subprocess.Popen[bytes]) -> None:
@@ -170,7 +171,7 @@ class PostgresServer:
         command += ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
         command += [f"--pwfile={password_file}", *([] if self.durable else ["--no-sync"])]
         setup = self._child_setup(signal.SIGKILL)
-        result = subprocess.run(command, text=True, capture_output=True, cwd="/", preexec_fn=setup)
+        result = subprocess.run(command, check=False, text=True, capture_output=True, cwd="/", preexec_fn=setup)  # noqa: PLW1509
         password_file.unlink()
         if result.returncode:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
@@ -203,7 +204,7 @@ class PostgresServer:
         except psutil.Error:
             return None
 
-    def _child_setup(self, death_signal: int):
+    def _child_setup(self, death_signal: int) -> Callable[[], None]:
         reachable = can_reach(BINARIES, self._account) and can_reach(self.data_dir, self._account)
         return child_setup(self._account, reach_all=not reachable, death_signal=death_signal)
 
@@ -216,5 +217,5 @@ def environment_check() -> None:
     """
     if not os.access(BINARIES / "postgres", os.X_OK):
         raise LocalError(
-            f"{BINARIES / 'postgres'} is missing: run `make clean-venv` and then the same command again"
+            f"{BINARIES / 'postgres'} is missing: remove the folder .venv, then run the same command again"
         )

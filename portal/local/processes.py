@@ -9,35 +9,35 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil
 
-_START_TOLERANCE_S = 0.05
+def _start_tick(pid: int) -> int | None:
+    """The kernel's clock tick at which a process started, or None where none runs (a zombie does not run).
+
+    Ticks count from boot, so that a clock that is set does not make a process look like another one.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])
 
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """One process, for its whole life: its pid and the instant at which the kernel started it (Unix seconds)."""
+    """One process, for its whole life: its pid and the clock tick at which it started."""
 
     pid: int
-    started_at_s: float
+    start_tick: int
 
     @classmethod
-    def of(cls, pid: int) -> "ProcessIdentity":
-        """The process that has this pid now.
-
-        Raises:
-            psutil.NoSuchProcess: none has.
-        """
-        return cls(pid, psutil.Process(pid).create_time())
+    def of(cls, pid: int) -> "ProcessIdentity | None":
+        """The process that has this pid now, or None."""
+        start_tick = _start_tick(pid)
+        return None if start_tick is None else cls(pid, start_tick)
 
     def is_alive(self) -> bool:
-        """Whether this very process still runs; a zombie does not."""
-        try:
-            process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.started_at_s) < _START_TOLERANCE_S
-            return same and process.status() != psutil.STATUS_ZOMBIE
-        except psutil.Error:
-            return False
+        """Whether this very process still runs."""
+        return _start_tick(self.pid) == self.start_tick
 
     def send(self, signum: int) -> None:
         """Send a signal to this process, and to no other that got its pid since."""
@@ -52,10 +52,12 @@ class ProcessIdentity:
                 os.killpg(self.pid, signum)
 
 
-def identity_write(path: Path, identity: ProcessIdentity) -> None:
-    """Record a process so that a later start can find it; the file is whole or absent."""
+def identity_write(path: Path, pid: int) -> None:
+    """Record a running process so that a later start can find it; the file is whole or absent."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text_write(path, json.dumps(asdict(identity)))
+    identity = ProcessIdentity.of(pid)
+    if identity is not None:
+        text_write(path, json.dumps(asdict(identity)))
 
 
 def identity_read(path: Path) -> ProcessIdentity | None:

@@ -1,0 +1,46 @@
+// Draws each <div data-chart="id"> from the ECharts option in <script type="application/json" id="id">.
+import { BarChart, GaugeChart, HeatmapChart, LineChart, PieChart } from "echarts/charts";
+import {
+  DatasetComponent,
+  GridComponent,
+  LegendComponent,
+  MarkLineComponent,
+  TitleComponent,
+  TooltipComponent,
+  VisualMapComponent,
+} from "echarts/components";
+import * as echarts from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+
+echarts.use([BarChart, GaugeChart, HeatmapChart, LineChart, PieChart, CanvasRenderer]);
+echarts.use([DatasetComponent, GridComponent, LegendComponent, MarkLineComponent]);
+echarts.use([TitleComponent, TooltipComponent, VisualMapComponent]);
+
+const resized = new ResizeObserver((entries) => {
+  for (const entry of entries) echarts.getInstanceByDom(entry.target)?.resize();
+});
+
+function draw(element) {
+  const data = document.getElementById(element.dataset.chart);
+  if (!data) return;
+  echarts.getInstanceByDom(element)?.dispose();
+  const dark = document.documentElement.dataset.bsTheme === "dark";
+  const chart = echarts.init(element, dark ? "dark" : undefined);
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  chart.setOption({ backgroundColor: "transparent", animation: !still, ...JSON.parse(data.textContent) });
+  resized.observe(element);
+}
+
+function drawAll(root) {
+  if (root.matches?.("[data-chart]")) draw(root);
+  for (const element of root.querySelectorAll("[data-chart]")) draw(element);
+}
+
+document.addEventListener("htmx:load", (event) => drawAll(event.detail.elt));
+document.addEventListener("weir:theme", () => drawAll(document));
+document.addEventListener("htmx:beforeCleanupElement", (event) => {
+  if (!event.target.matches?.("[data-chart]")) return;
+  resized.unobserve(event.target);
+  echarts.getInstanceByDom(event.target)?.dispose();
+});
+drawAll(document);
