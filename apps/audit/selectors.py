@@ -1,0 +1,65 @@
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from apps.audit.chain import chain_digest
+from apps.audit.models import Record, Seal
+
+
+def record_list(
+    *,
+    search: str = "",
+    schema: str = "",
+    subject_kind: str = "",
+    subject_id: str = "",
+    from_at: datetime | None = None,
+    until_at: datetime | None = None,
+) -> QuerySet[Record]:
+    """Acts of all tenants, newest first; for callers who hold audit.view on the provider plane (PLAT-LOG)."""
+    rows = Record.objects.all()
+    if search:
+        rows = rows.filter(Q(name__icontains=search) | Q(actor_name__icontains=search) | Q(subject_id=search))
+    exact = {"schema": schema, "subject_kind": subject_kind, "subject_id": subject_id}
+    rows = rows.filter(**{name: value for name, value in exact.items() if value})
+    if from_at:
+        rows = rows.filter(at__gte=from_at)
+    return rows.filter(at__lt=until_at) if until_at else rows
+
+
+def record_list_of(subject_kind: str, subject_ids: list[str]) -> QuerySet[Record]:
+    """The acts on some subjects, oldest first: what a time line is drawn from."""
+    return Record.objects.filter(subject_kind=subject_kind, subject_id__in=subject_ids).order_by("at", "pk")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainReport:
+    """What checking the chain found: seals and records looked at, and the first seal that does not hold."""
+
+    seals: int
+    records: int
+    broken_seal: int | None
+    reason: str
+
+
+def chain_verify() -> ChainReport:
+    """Compute every seal again from the records; stop at the first that differs."""
+    previous, from_txid, seals, records = "", 0, 0, 0
+    for seal in Seal.objects.order_by("until_txid").iterator():
+        digest, count = chain_digest(previous, seal.until_txid, sealed_records(from_txid, seal.until_txid))
+        seals, records = seals + 1, records + count
+        if seal.previous != previous:
+            return ChainReport(seals, records, seal.pk, "its predecessor is missing or was changed")
+        if (digest, count) != (seal.digest, seal.count):
+            return ChainReport(
+                seals, records, seal.pk, f"{count} records found, {seal.count} sealed, or one differs"
+            )
+        previous, from_txid = seal.digest, seal.until_txid
+    return ChainReport(seals, records, None, "")
+
+
+def sealed_records(from_txid: int, until_txid: int) -> Iterator[Record]:
+    """Records of the transactions in [from_txid, until_txid), in the order the chain hashes them."""
+    rows = Record.objects.filter(txid__gte=from_txid, txid__lt=until_txid).order_by("txid", "pk")
+    return rows.iterator(chunk_size=2000)

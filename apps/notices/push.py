@@ -1,0 +1,50 @@
+"""Live push: say to open pages that something they show has changed. They fetch it again themselves, so what they
+show is always in the viewer's language and within the viewer's rights.
+
+A push is a hint: a page that misses it is right again at its next load.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.core import signing
+from django.db import transaction
+
+log = logging.getLogger(__name__)
+_SALT = "weir.live"
+TOPICS_MAX_AGE_S = 12 * 3600
+
+
+def push(topic: str, event: str = "changed", **data: object) -> None:
+    """Tell the pages that watch `topic`, once the current transaction has committed.
+
+    `data` holds plain JSON values the page may need to fetch only what is new (an offset, a count): no secrets, no
+    personal words.
+    """
+    transaction.on_commit(lambda: _send(topic, event, data))
+
+
+def _send(topic: str, event: str, data: Mapping[str, object]) -> None:
+    body = {"type": "live.event", "topic": topic, "event": event, "data": dict(data)}
+    try:
+        async_to_sync(get_channel_layer().group_send)(group_of(topic), body)
+    except Exception:
+        # The change itself is committed; an open page that is not told shows it at its next load.
+        log.exception("push lost: %s %s", topic, event)
+
+
+def group_of(topic: str) -> str:
+    return f"live.{topic}"
+
+
+def topics_sign(topics: Iterable[str], user_id: int | None) -> str:
+    """A ticket that lets a socket watch `topics` for 12 hours; a page hands it out after checking its viewer's
+    rights. No spaces in it: several stand in one attribute, separated by blanks."""
+    return signing.dumps({"topics": sorted(set(topics)), "user": user_id}, salt=_SALT, compress=True)
+
+
+def topics_read(ticket: str) -> list[str]:
+    """The topics of a ticket. Raises signing.BadSignature when it is forged or older than 12 hours."""
+    return list(signing.loads(ticket, salt=_SALT, max_age=TOPICS_MAX_AGE_S)["topics"])
