@@ -1,0 +1,157 @@
+"""What crosses the catalogue's border: quotes, and the input of its services."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from apps.catalog.pricing.tiers import Step
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentRange:
+    """What one share of a commodity may hold of a component, in the component's amount unit."""
+
+    component: str
+    minimum: int
+    maximum: int
+    default: int
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PriceInput:
+    """A price to publish: `tiers` as `[[upto | None, "price"], ...]`, rising from 0."""
+
+    component: str
+    tiers: list[list[Any]]
+    mode: str = "on_demand"
+    unit: str = "hour"
+    tier_method: str = "flat"
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteLine:
+    """One component of a quote. `unit_amount`: CNY for one share and one `price_unit`; `exact`: all of it."""
+
+    component: str
+    name_zh: str
+    name_en: str
+    amount: int
+    amount_unit: str
+    quantity: Decimal
+    unit: str
+    mode: str
+    price_unit: str
+    tier_method: str
+    steps: tuple[Step, ...]
+    unit_amount: Decimal
+    exact: Decimal
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "component": self.component,
+            "name_zh": self.name_zh,
+            "name_en": self.name_en,
+            "amount": self.amount,
+            "amount_unit": self.amount_unit,
+            "quantity": plain(self.quantity),
+            "unit": self.unit,
+            "mode": self.mode,
+            "price_unit": self.price_unit,
+            "tier_method": self.tier_method,
+            "steps": steps_json(self.steps),
+            "unit_amount": plain(self.unit_amount),
+            "exact": plain(self.exact),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteCoupon:
+    """What a coupon would take off, were the bill exactly this quote."""
+
+    uid: str
+    name_zh: str
+    name_en: str
+    amount: Decimal
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "uid": self.uid,
+            "name_zh": self.name_zh,
+            "name_en": self.name_en,
+            "amount": plain(self.amount),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A price frozen for one order line: the price version and the amounts decide what is charged later.
+
+    `per_hour`: CNY for all shares and an hour, exact. `total`: an estimate in CNY for the whole duration, to two
+    places; what is used decides what is billed.
+    """
+
+    commodity: str
+    commodity_number: str
+    commodity_name_zh: str
+    commodity_name_en: str
+    commodity_version: int
+    price_version: str
+    price_number: int
+    amounts: dict[str, int]
+    count: int
+    duration_s: int
+    lines: tuple[QuoteLine, ...]
+    per_hour: Decimal
+    total: Decimal
+    at: datetime
+    coupon: QuoteCoupon | None = None
+    currency: str = "CNY"
+
+    @property
+    def payable(self) -> Decimal:
+        return self.total - (self.coupon.amount if self.coupon else Decimal(0))
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values only: kept in orders and charges, sent by the API."""
+        return {
+            "commodity": self.commodity,
+            "commodity_number": self.commodity_number,
+            "commodity_name_zh": self.commodity_name_zh,
+            "commodity_name_en": self.commodity_name_en,
+            "commodity_version": self.commodity_version,
+            "price_version": self.price_version,
+            "price_number": self.price_number,
+            "amounts": dict(self.amounts),
+            "count": self.count,
+            "duration_s": self.duration_s,
+            "lines": [line.as_json() for line in self.lines],
+            "per_hour": plain(self.per_hour),
+            "total": plain(self.total),
+            "coupon": self.coupon.as_json() if self.coupon else None,
+            "payable": plain(self.payable),
+            "currency": self.currency,
+            "at": self.at.isoformat(),
+        }
+
+
+def plain(amount: Decimal) -> str:
+    """A decimal as text: no exponent, no idle zeros; an amount of money keeps its two places."""
+    whole, dot, places = f"{amount:f}".partition(".")
+    return f"{whole}.{places.rstrip('0').ljust(2, '0')}" if dot else whole
+
+
+def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """The tiers a quantity went through: `[{above, upto, quantity, price, amount}]`."""
+    return [
+        {
+            "above": plain(step.above),
+            "upto": None if step.upto is None else plain(step.upto),
+            "quantity": plain(step.quantity),
+            "price": plain(step.price),
+            "amount": plain(step.amount),
+        }
+        for step in steps
+    ]
