@@ -79,6 +79,7 @@ class ApiView(APIView):
     plane: ClassVar[Plane] = "tenant"
     permission: ClassVar[str] = ""
     idempotent: ClassVar[bool] = False
+    open_because: ClassVar[str] = ""
     ordering: ClassVar[tuple[str, ...]] = ("-created_at", "-pk")
 
     @property
