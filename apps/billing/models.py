@@ -146,7 +146,7 @@ class Charge(TenantOwned):
 
 
 class UsageRecord(TenantOwned):
-    """An interval that an agent vouches a slice ran, with what it measured. Only `rated_at` is ever set later."""
+    """An interval that an agent vouches a slice ran, with what it measured. Only `rated_at` is set later."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     charge = models.ForeignKey(Charge, on_delete=models.PROTECT, related_name="usage")

@@ -249,7 +249,7 @@ class PriceVersion(models.Model):
 
 
 class PriceLine(models.Model):
-    """The price of one component in a price version: mode, unit and tiers with their method (PLAT-OPS-48 to 50)."""
+    """A component's price in a price version: mode, unit, tiers and their method (PLAT-OPS-48 to 50)."""
 
     class Mode(models.TextChoices):
         ON_DEMAND = "on_demand", _("On demand")
@@ -305,7 +305,7 @@ class CouponBudget(models.Model):
 
 
 class CouponActivity(Named):
-    """Coupons of one kind with their conditions of use (PLAT-OPS-26, -35). `ratio_percent`: most of a bill."""
+    """Coupons of one kind and their conditions of use (PLAT-OPS-26, -35). `ratio_percent`: most of a bill."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     state = models.CharField(_("state"), max_length=16, choices=ActivityState, default=ActivityState.DRAFT)

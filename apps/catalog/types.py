@@ -89,8 +89,8 @@ class QuoteCoupon:
 class Quote:
     """A price frozen for one order line: the price version and the amounts decide what is charged later.
 
-    `per_hour`: CNY for all shares and an hour, exact. `total`: an estimate in CNY for the whole duration, to two
-    places; what is used decides what is billed.
+    `per_hour`: CNY for all shares and an hour, exact. `total`: an estimate in CNY for the whole duration, to
+    two places; what is used decides what is billed.
     """
 
     commodity: str

@@ -69,11 +69,23 @@ FACT_TABLES = {
     "billing_charge": "'state', 'closed_at', 'updated_at'",
 }
 
-# A slice runs once at a time: two intervals of one slice never share an instant.
+# A slice runs once at a time: two intervals of one slice never share an instant. The charge's row is the lock that
+# makes the look-up hold against another transaction; an exclusion constraint would want an extension.
 NO_OVERLAP = """
-CREATE EXTENSION IF NOT EXISTS btree_gist;
-ALTER TABLE billing_usagerecord ADD CONSTRAINT usage_no_overlap
-    EXCLUDE USING gist (slice_uid WITH =, tstzrange(start_at, end_at) WITH &&);
+CREATE FUNCTION billing_usage_no_overlap() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM billing_charge WHERE id = NEW.charge_id FOR NO KEY UPDATE;
+    IF EXISTS (
+        SELECT 1 FROM billing_usagerecord
+        WHERE slice_uid = NEW.slice_uid AND end_at > NEW.start_at AND start_at < NEW.end_at
+    ) THEN
+        RAISE EXCEPTION 'usage of slice % overlaps what is recorded', NEW.slice_uid
+            USING ERRCODE = 'exclusion_violation', CONSTRAINT = 'usage_no_overlap';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER usage_no_overlap BEFORE INSERT ON billing_usagerecord
+    FOR EACH ROW EXECUTE FUNCTION billing_usage_no_overlap();
 """
 
 
@@ -93,5 +105,5 @@ class Migration(migrations.Migration):
         migrations.RunSQL(FACT, "DROP FUNCTION billing_fact CASCADE;"),
         *[_trigger(table, "billing_append_only()") for table in APPEND_ONLY_TABLES],
         *[_trigger(table, f"billing_fact({columns})") for table, columns in FACT_TABLES.items()],
-        migrations.RunSQL(NO_OVERLAP, "ALTER TABLE billing_usagerecord DROP CONSTRAINT usage_no_overlap;"),
+        migrations.RunSQL(NO_OVERLAP, "DROP FUNCTION billing_usage_no_overlap CASCADE;"),
     ]

@@ -26,7 +26,7 @@ SECONDS = {PriceUnit.HOUR: 3600, PriceUnit.DAY: 86400}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The price of one component. `per_unit`: amount units in one priced unit (MiB are priced per GiB: 1024)."""
+    """A component's price. `per_unit`: amount units in one priced unit (MiB are priced per GiB: 1024)."""
 
     component: str
     per_unit: int
