@@ -13,6 +13,6 @@ class Command(BaseCommand):
         if report.broken_seal is not None:
             raise CommandError(
                 f"Seal {report.broken_seal} does not hold: {report.reason}. "
-                "Somebody changed the log past its guards: keep a copy of the database and compare it with a backup."
+                "Somebody changed the log past its guards: compare the database with a backup."
             )
         self.stdout.write(f"{report.records} records under {report.seals} seals: nothing was changed.")
