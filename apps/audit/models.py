@@ -8,8 +8,10 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Record(models.Model):
-    """One act. A trigger refuses to change or delete it; `txid` says which transaction wrote it, so that a seal
-    can wait until no older transaction is still open."""
+    """One act. A trigger refuses to change or delete it.
+
+    `txid` says which transaction wrote it, so that a seal can wait until no older transaction is still open.
+    """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     name = models.CharField(_("act"), max_length=80)
@@ -47,7 +49,7 @@ class Record(models.Model):
 
 
 class Seal(models.Model):
-    """A link of the hash chain: covers the records of all transactions from the last seal up to `until_txid`."""
+    """A link of the hash chain: covers all records since the last one, up to `until_txid`."""
 
     until_txid = models.BigIntegerField(_("up to transaction"), unique=True)
     count = models.PositiveIntegerField(_("records"))

@@ -1,4 +1,4 @@
-"""The one socket of a page. It never touches the database: what it may watch is in the signed tickets it brings."""
+"""The one socket of a page. It never touches the database: its rights are in the signed tickets it brings."""
 
 import json
 from typing import Any

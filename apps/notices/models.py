@@ -14,7 +14,7 @@ def message_text(msgid: str, params: Mapping[str, object]) -> str:
 
 
 class Message(models.Model):
-    """A sentence to one user, kept as its English source and figures: the reader's language is chosen at reading."""
+    """A sentence to one user, kept as English source and figures: its language is chosen at reading."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     user = models.ForeignKey(

@@ -1,5 +1,6 @@
-"""Live push: say to open pages that something they show has changed. They fetch it again themselves, so what they
-show is always in the viewer's language and within the viewer's rights.
+"""Live push: say to open pages that something they show has changed.
+
+They fetch it again themselves: what they show is in the viewer's language and within the viewer's rights.
 
 A push is a hint: a page that misses it is right again at its next load.
 """
@@ -20,8 +21,7 @@ TOPICS_MAX_AGE_S = 12 * 3600
 def push(topic: str, event: str = "changed", **data: object) -> None:
     """Tell the pages that watch `topic`, once the current transaction has committed.
 
-    `data` holds plain JSON values the page may need to fetch only what is new (an offset, a count): no secrets, no
-    personal words.
+    `data` holds plain JSON values with which a page fetches only what is new (an offset): no words, no secrets.
     """
     transaction.on_commit(lambda: _send(topic, event, data))
 
@@ -40,8 +40,10 @@ def group_of(topic: str) -> str:
 
 
 def topics_sign(topics: Iterable[str], user_id: int | None) -> str:
-    """A ticket that lets a socket watch `topics` for 12 hours; a page hands it out after checking its viewer's
-    rights. No spaces in it: several stand in one attribute, separated by blanks."""
+    """A ticket that lets a socket watch `topics` for 12 hours; a page makes it once it has checked its viewer.
+
+    It holds no spaces: several stand in one attribute, separated by blanks.
+    """
     return signing.dumps({"topics": sorted(set(topics)), "user": user_id}, salt=_SALT, compress=True)
 
 

@@ -27,8 +27,8 @@ def notice_send(
 ) -> list[Message]:
     """One message to each user (PLAT-TODO-15).
 
-    `msgid` is an English sentence with `%(name)s` places, marked with gettext_noop where it is written; `params`
-    are its plain values; `link` is a path inside the reader's portal.
+    `msgid` is an English sentence with `%(name)s` places, marked with gettext_noop where it is written;
+    `params` are its plain values; `link` is a path inside the reader's portal.
     """
     values = {name: str(value) for name, value in (params or {}).items()}
     search_text = "\n".join(_in_language(code, msgid, values) for code, _name in settings.LANGUAGES)
