@@ -171,7 +171,9 @@ class PostgresServer:
         command += ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
         command += [f"--pwfile={password_file}", *([] if self.durable else ["--no-sync"])]
         setup = self._child_setup(signal.SIGKILL)
-        result = subprocess.run(command, check=False, text=True, capture_output=True, cwd="/", preexec_fn=setup)  # noqa: PLW1509
+        result = subprocess.run(
+            command, check=False, text=True, capture_output=True, cwd="/", preexec_fn=setup
+        )  # noqa: PLW1509
         password_file.unlink()
         if result.returncode:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]

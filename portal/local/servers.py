@@ -61,6 +61,8 @@ class Servers:
             (self.var_dir / name).mkdir(parents=True, exist_ok=True, mode=0o755)
         with (self.var_dir / "run" / "start.lock").open("a") as turn:
             fcntl.flock(turn, fcntl.LOCK_EX)
+            if self._hold is not None:
+                self._hold.close()
             self._hold = (self.var_dir / "run" / "users.lock").open("a")
             fcntl.flock(self._hold, fcntl.LOCK_SH)
             if not self.is_running():
@@ -77,6 +79,11 @@ class Servers:
         # A guard without users takes its name off the door first; one with users keeps it.
         if guard is not None and wait_until(lambda: self._guard() is None, timeout_s=_NOTICE_S):
             wait_until(lambda: not guard.is_alive(), timeout_s=_STOP_TIMEOUT_S)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this hold was started and not let go."""
+        return self._hold is not None
 
     def is_running(self) -> bool:
         """Whether both servers are up, in whoever's hands."""

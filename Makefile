@@ -1,0 +1,73 @@
+# Weir's commands. `make` alone lists them.
+SHELL := /bin/sh
+.SHELLFLAGS := -ec
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.SUFFIXES:
+
+# The first Python of 3.11 or later; `make PYTHON=/path/to/python run` names another.
+ifndef PYTHON
+PYTHON := $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	if command -v $$name >/dev/null 2>&1 && $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	then command -v $$name; break; fi; done)
+endif
+VENV := .venv/bin
+PY := $(CURDIR)/$(VENV)/python
+WORKERS ?= 2
+COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --no-header
+
+.PHONY: help run stop reset test unit lint format bench assets openapi lock env env-dev python
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+run: env ## Start the portal on this machine, carry one order through it and leave it open
+	@exec $(PY) -m portal.local up
+
+stop: env ## Stop a portal started elsewhere by `make run`
+	@exec $(PY) -m portal.local down
+
+reset: env ## Stop, then wipe all data under var/
+	@exec $(PY) -m portal.local reset
+
+test: env-dev ## Run every test
+	@$(PY) -m portal.local.assets
+	@exec $(PY) -m pytest tests -n $(WORKERS) --dist loadgroup -q $(ARGS)
+
+unit: env-dev ## Run the tests that need no server
+	@exec $(PY) -m pytest tests/unit -q $(ARGS)
+
+lint: env-dev ## Check style, types, layers and migrations
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+	@$(VENV)/lint-imports
+	@if grep -q '^\[tool\.mypy\]' pyproject.toml; then $(VENV)/mypy; fi
+	@$(PY) -m portal.local.manage makemigrations --check --dry-run
+
+format: env-dev ## Put the code into the house's form
+	@$(VENV)/ruff format .
+	@$(VENV)/ruff check --fix .
+
+bench: env-dev ## Run the benchmarks against their limits
+	@exec $(PY) -m pytest tests/bench -q -p no:xdist $(ARGS)
+
+assets: env ## Build the front-end assets where they are old
+	@$(PY) -m portal.local.assets
+
+openapi: env-dev ## Write the API's description to docs/openapi.yaml
+	@$(PY) -m portal.local.manage spectacular --validate --file docs/openapi.yaml
+
+lock: env-dev ## Lock the newest allowed versions of all packages, with hashes
+	@for name in base assets dev; do $(COMPILE) requirements/$$name.in -o requirements/$$name.txt; done
+	@! grep -nE '://|--(index|extra-index|find-links)' requirements/*.txt
+
+env: python
+	@$(PYTHON) portal/local/bootstrap.py run
+
+env-dev: python
+	@$(PYTHON) portal/local/bootstrap.py dev
+
+python:
+	@test -n "$(PYTHON)" || { echo "weir: no Python 3.11 or later here: install one (Debian: apt-get install python3 \
+	python3-venv) or name it (make PYTHON=/path/to/python3 run)" >&2; exit 1; }

@@ -1,0 +1,115 @@
+"""One of the stack's processes: started in a session of its own, with a log, known for certain, stopped for certain."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from portal.local.bootstrap import ROOT
+from portal.local.privileges import child_setup
+from portal.local.processes import STOP_SIGNALS, end, identity_read, identity_write, last_lines, wait_until
+
+_LOG_KEPT_BYTES = 20 * 2**20
+
+
+@dataclass
+class Child:
+    """A process of ours.
+
+    Attributes:
+        name: also the name of its log and pid file.
+        stop_timeout_s: how long it may take to leave after SIGTERM.
+    """
+
+    name: str
+    command: list[str]
+    environment: Mapping[str, str]
+    var_dir: Path
+    stop_timeout_s: float = 15.0
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def log_path(self) -> Path:
+        return self.var_dir / "log" / f"{self.name}.log"
+
+    @property
+    def pid_path(self) -> Path:
+        return self.var_dir / "run" / f"{self.name}.pid"
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id while it runs."""
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        """Start it; one left by an earlier stack that was killed is ended first."""
+        self.end_leftover()
+        self._log_rotate()
+        with self.log_path.open("ab") as log:
+            self._process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+                env=dict(self.environment),
+                start_new_session=True,
+                preexec_fn=child_setup(),
+            )
+        identity_write(self.pid_path, self._process.pid)
+
+    def end_leftover(self) -> None:
+        """End the process recorded by an earlier stack, if it still runs."""
+        leftover = identity_read(self.pid_path)
+        if leftover is not None:
+            end(leftover, STOP_SIGNALS)
+        self.pid_path.unlink(missing_ok=True)
+
+    def has_died(self) -> bool:
+        """Whether it was started and has ended by itself; its remaining children are ended with it."""
+        if self._process is None:
+            return False
+        if not self._is_over():
+            return False
+        self._bury()
+        return True
+
+    def kill(self) -> None:
+        """SIGKILL it with all its children, as a power cut would."""
+        if self._process is not None:
+            self._bury()
+
+    def stop(self) -> None:
+        """Ask it to leave, wait, and kill what is left of it."""
+        if self._process is None:
+            return
+        if not self._is_over():
+            self._process.send_signal(signal.SIGTERM)
+            wait_until(self._is_over, timeout_s=self.stop_timeout_s)
+        self._bury()
+
+    def last_lines(self, count: int = 12) -> list[str]:
+        """The end of its log."""
+        return last_lines(self.log_path, count)
+
+    def _is_over(self) -> bool:
+        """Whether it ended; it stays a zombie, so that its pid and its group stay its own."""
+        assert self._process is not None
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _bury(self) -> None:
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+        self.pid_path.unlink(missing_ok=True)
+
+    def _log_rotate(self) -> None:
+        self.log_path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            if self.log_path.stat().st_size > _LOG_KEPT_BYTES:
+                self.log_path.replace(self.log_path.with_suffix(".log.1"))

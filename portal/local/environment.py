@@ -1,0 +1,58 @@
+"""The environments our processes run in: the server's with its secrets, a node agent's without."""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from portal.local.bootstrap import ROOT
+from portal.local.options import Options
+from portal.local.processes import text_write
+from portal.local.servers import Servers, Urls
+
+
+def server_environment(options: Options, servers: Servers) -> dict[str, str]:
+    """Weir's variables; embedded servers are started only for an address that is not given.
+
+    Raises:
+        LocalError: a server cannot be started.
+    """
+    given = Urls(str(options.database_url or ""), str(options.redis_url or ""))
+    found = given if given.database and given.redis else servers.start()
+    urls = Urls(given.database or found.database, given.redis or found.redis)
+    return {
+        **urls.environment(),
+        "WEIR_PORT": str(options.port),
+        "WEIR_VAR_DIR": str(options.var_dir.resolve()),
+        "WEIR_SECRET_KEY": options.secret_key.get_secret_value()
+        if options.secret_key
+        else _secret_key(options.var_dir),
+        "DJANGO_SETTINGS_MODULE": os.environ.get("DJANGO_SETTINGS_MODULE", "portal.settings.dev"),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'client'}",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def agent_environment(options: Options, name: str, state_dir: Path, join_token: str = "") -> dict[str, str]:
+    """What a node agent gets: no secret of the server's, whatever this process was started with."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("WEIR_", "DJANGO_"))}
+    return {
+        **kept,
+        **{key: value for key, value in os.environ.items() if key.startswith("WEIR_AGENT_")},
+        "WEIR_AGENT_SERVER": f"http://127.0.0.1:{options.port}",
+        "WEIR_AGENT_NAME": name,
+        "WEIR_AGENT_STATE_DIR": str(state_dir),
+        "WEIR_AGENT_JOIN_TOKEN": join_token,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _secret_key(var_dir: Path) -> str:
+    """The installation's key: made once, kept with its data."""
+    path = var_dir / "run" / "secret.key"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text_write(path, secrets.token_urlsafe(48))
+    return path.read_text()

@@ -1,0 +1,25 @@
+"""The work of node agents: it outlives its agent on purpose, so stopping a portal stops it by name of its folder."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from portal.local.bootstrap import ROOT
+
+_TIMEOUT_S = 30
+
+
+def work_stop(state_dir: Path, environment: Mapping[str, str]) -> None:
+    """Stop whatever runs in the slices of one agent, recorded in its state folder, and nothing else."""
+    if not state_dir.is_dir() or not any(state_dir.iterdir()):
+        return
+    subprocess.run(
+        [sys.executable, "-m", "node_agent", "stop-work"],
+        check=False,
+        cwd=ROOT,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_TIMEOUT_S,
+    )

@@ -1,0 +1,300 @@
+"""The whole portal on one machine: servers, web, worker, beat and node agents, started, tended and stopped together.
+
+python -m portal.local up|down|reset
+"""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from portal.local import assets, ports, preflight
+from portal.local.bootstrap import ROOT
+from portal.local.child import Child
+from portal.local.environment import agent_environment, server_environment
+from portal.local.errors import LocalError
+from portal.local.options import Options
+from portal.local.processes import identity_read, identity_write, last_lines, text_write
+from portal.local.servers import Servers
+from portal.local.shims import work_stop
+
+PREPARE_TIMEOUT_S = 300
+READY_TIMEOUT_S = 90
+_RESTARTS_MAX = 5
+_CALM_S = 60.0
+
+
+@dataclass
+class _Trouble:
+    """How often a child died lately, and when it may start again (monotonic seconds)."""
+
+    deaths: int = 0
+    died_at_s: float = 0.0
+    start_at_s: float | None = None
+
+
+class Stack:
+    """One portal on one folder and one port.
+
+    Args:
+        options: port, folder, number of nodes and of worker processes, outside servers.
+        durable: False trades the database's durability for speed, for tests.
+        say: gets one line for each thing worth telling.
+        environment: more variables for the server's processes.
+
+    Raises:
+        LocalError: from `start`: the cause and the cure; nothing stays started.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        durable: bool = True,
+        say: Callable[[str], None] = lambda _line: None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.options = options
+        self.var_dir = options.var_dir.resolve()
+        self.servers = Servers(self.var_dir, durable=durable)
+        self.children: dict[str, Child] = {}
+        self.environment: dict[str, str] = {}
+        self.logins = ""
+        self._extra = dict(environment or {})
+        self._say = say
+        self._troubles: dict[str, _Trouble] = {}
+        self._lock: IO[str] | None = None
+
+    @classmethod
+    def in_folder(cls, var_dir: Path, *, port: int | None = None, nodes: int = 2, **more: object) -> "Stack":
+        """A stack for tests: its own folder, a free port unless one is given, quick and forgetful servers."""
+        options = Options(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes)
+        return cls(options, durable=False, **more)  # type: ignore[arg-type]
+
+    @property
+    def base_url(self) -> str:
+        """The provider host's address."""
+        return f"http://localhost:{self.options.port}"
+
+    def start(self) -> None:
+        """Start everything and return when the portal answers."""
+        try:
+            self._take_folder()
+            preflight.check(self.var_dir, host=self.options.host, port=self.options.port)
+            if assets.build():
+                self._say("front-end assets built")
+            self.environment = {**os.environ, **server_environment(self.options, self.servers), **self._extra}
+            self._say("PostgreSQL and Redis are up")
+            tokens = self._prepare()
+            self._children_make(tokens)
+            for child in self.children.values():
+                child.start()
+            self._wait_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop everything this stack started, agents' work first, servers last; harmless when nothing runs."""
+        for name in reversed(self.children):
+            self.children[name].stop()
+            if name in self._nodes():
+                work_stop(self._state_dir(name), self.children[name].environment)
+        self.servers.stop()
+        if self._lock is not None:
+            (self.var_dir / "run" / "stack.pid").unlink(missing_ok=True)
+            self._lock.close()
+            self._lock = None
+
+    def kill(self, name: str) -> None:
+        """SIGKILL one child with its process group: web, worker, beat, node-1, node-2; also postgres and redis.
+
+        What an agent runs in slices of its own lives on. The servers come back by themselves.
+        """
+        if name in self.children:
+            self.children[name].kill()
+            return
+        server = identity_read(self.var_dir / "run" / f"{name}.pid")
+        if server is None:
+            raise KeyError(name)
+        server.send(signal.SIGKILL)
+
+    def restart(self, name: str) -> None:
+        """Start a child again, stopping it first where it runs; web is waited for."""
+        self.children[name].stop()
+        self.children[name].start()
+        if name == "web":
+            self._wait_ready()
+
+    def logs(self, name: str, count: int = 200) -> list[str]:
+        """The last lines of a child's or server's log."""
+        return last_lines(self.var_dir / "log" / f"{name}.log", count)
+
+    def manage(self, *arguments: str) -> str:
+        """What a `manage.py` command prints, run against this portal.
+
+        Raises:
+            subprocess.CalledProcessError: it failed.
+        """
+        command = [sys.executable, str(ROOT / "manage.py"), *arguments]
+        return subprocess.run(
+            command, check=True, env=self.environment, capture_output=True, text=True
+        ).stdout
+
+    def is_ready(self) -> bool:
+        """Whether the portal answers and can reach what it needs."""
+        request = urllib.request.Request(  # noqa: S310  always http, always this machine
+            f"http://127.0.0.1:{self.options.port}/readyz", headers={"Host": f"localhost:{self.options.port}"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def tend(self) -> None:
+        """Report and restart what died; call it about once a second.
+
+        Raises:
+            LocalError: something dies again and again.
+        """
+        if self.servers.is_held and not self.servers.is_running():
+            self._say("the database server's guard died: starting it again")
+            self.servers.start()
+        for name, child in self.children.items():
+            self._tend_child(name, child)
+
+    def _tend_child(self, name: str, child: Child) -> None:
+        trouble = self._troubles.setdefault(name, _Trouble())
+        now_s = time.monotonic()
+        if child.has_died():
+            trouble.deaths = 1 if now_s - trouble.died_at_s > _CALM_S else trouble.deaths + 1
+            trouble.died_at_s = now_s
+            trouble.start_at_s = now_s + 2 ** (trouble.deaths - 1)
+            self._report(name, child)
+            if trouble.deaths > _RESTARTS_MAX:
+                raise LocalError(f"{name} died {trouble.deaths} times in a row; see {child.log_path}")
+        if trouble.start_at_s is not None and now_s >= trouble.start_at_s:
+            trouble.start_at_s = None
+            child.start()
+            self._say(f"{name} started again")
+
+    def _report(self, name: str, child: Child) -> None:
+        self._say(f"{name} died; the end of {child.log_path}:")
+        for line in child.last_lines():
+            self._say(f"  {line}")
+
+    def _take_folder(self) -> None:
+        preflight.check_folder(self.var_dir)
+        run_dir = self.var_dir / "run"
+        run_dir.mkdir(parents=True, exist_ok=True)
+        lock = (run_dir / "stack.lock").open("a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            lock.close()
+            other = identity_read(run_dir / "stack.pid")
+            who = f" (process {other.pid})" if other else ""
+            raise LocalError(
+                f"Weir already runs on {self.var_dir}{who}: stop it with Ctrl-C there or `make stop`, "
+                "or start a second one on its own folder and port, WEIR_VAR_DIR=var2 WEIR_PORT=8001 make run"
+            ) from error
+        self._lock = lock
+        identity_write(run_dir / "stack.pid", os.getpid())
+
+    def _prepare(self) -> dict[str, str]:
+        """Migrate, seed and invite the nodes that never joined; their tokens."""
+        began_s = time.monotonic()
+        newcomers = [name for name in self._nodes() if not self._has_joined(name)]
+        result, log_path = self.var_dir / "run" / "prepare.json", self.var_dir / "log" / "prepare.log"
+        with log_path.open("wb") as log:
+            done = subprocess.run(
+                [sys.executable, "-m", "portal.local.prepare", str(result), *newcomers],
+                check=False,
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                timeout=PREPARE_TIMEOUT_S,
+            )
+        if done.returncode:
+            reason = (last_lines(log_path, 1) or ["no reason given"])[-1]
+            raise LocalError(f"the database was not prepared: {reason} (see {log_path})")
+        told = json.loads(result.read_text())
+        result.unlink()
+        self.logins = told["logins"]
+        self._say(f"database migrated and seeded ({time.monotonic() - began_s:.1f} s)")
+        return dict(told["tokens"])
+
+    def _nodes(self) -> list[str]:
+        return [f"node-{number}" for number in range(1, self.options.nodes + 1)]
+
+    def _state_dir(self, node: str) -> Path:
+        return self.var_dir / "agents" / node
+
+    def _has_joined(self, node: str) -> bool:
+        return (self._state_dir(node) / "credential.json").exists()
+
+    def _children_make(self, tokens: Mapping[str, str]) -> None:
+        python, port = sys.executable, str(self.options.port)
+        web = [
+            python,
+            "-m",
+            "uvicorn",
+            "portal.asgi:application",
+            "--host",
+            self.options.host,
+            "--port",
+            port,
+        ]
+        celery = [python, "-m", "celery", "--app", "portal.celery", "--quiet"]
+        worker = [
+            "worker",
+            "--concurrency",
+            str(self.options.workers),
+            "--loglevel",
+            "INFO",
+            "--without-gossip",
+        ]
+        beat = [
+            "beat",
+            "--loglevel",
+            "WARNING",
+            "--schedule",
+            str(self.var_dir / "run" / "beat-schedule"),
+            "--pidfile=",
+        ]
+        self._child_add(
+            "web", [*web, "--no-access-log", "--timeout-graceful-shutdown", "5"], self.environment
+        )
+        self._child_add("worker", [*celery, *worker, "--without-mingle"], self.environment)
+        self._child_add("beat", [*celery, *beat], self.environment)
+        for node in self._nodes():
+            self._state_dir(node).mkdir(parents=True, exist_ok=True, mode=0o755)
+            environment = agent_environment(self.options, node, self._state_dir(node), tokens.get(node, ""))
+            self._child_add(node, [python, "-m", "node_agent"], environment)
+
+    def _child_add(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
+        self.children[name] = Child(name, command, environment, self.var_dir)
+
+    def _wait_ready(self) -> None:
+        deadline_s = time.monotonic() + READY_TIMEOUT_S
+        web = self.children["web"]
+        while not self.is_ready():
+            if web.has_died():
+                self._report("web", web)
+                raise LocalError(f"the web server did not start; see {web.log_path}")
+            if time.monotonic() > deadline_s:
+                raise LocalError(f"the portal was not ready after {READY_TIMEOUT_S} s; see {web.log_path}")
+            time.sleep(0.1)
+        text_write(self.var_dir / "run" / "port", str(self.options.port))
