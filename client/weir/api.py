@@ -1,0 +1,285 @@
+"""The REST API as Python methods. Answers are the API's own JSON: dictionaries and lists."""
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from weir.config import Config
+from weir.errors import ApiError, Unreachable
+
+Json = dict[str, Any]
+_RETRIES = 4
+
+
+class Client:
+    """A signed-in caller of one centre.
+
+    Args:
+        url: the centre's address, for example `http://localhost:8000`.
+        token: an API token; "" only for `sign_in`.
+        tenant: the tenant to act in, needed where the caller belongs to several or is an operator.
+        role: the role to act in; the first one held when empty.
+    """
+
+    def __init__(self, url: str, token: str = "", *, tenant: str = "", role: str = "", timeout_s: float = 30) -> None:
+        headers = {"Accept-Language": "en"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        if tenant:
+            headers["Weir-Tenant"] = tenant
+        if role:
+            headers["Weir-Role"] = role
+        self.url = url.rstrip("/")
+        self._http = httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=timeout_s)
+
+    @classmethod
+    def from_config(cls, *, tenant: str = "") -> "Client":
+        """The caller that `weir login` signed in, or the one named by `WEIR_URL` and `WEIR_TOKEN`."""
+        kept = Config.load()
+        return cls(kept.url, kept.token, tenant=tenant or kept.tenant, role=kept.role)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    # --- the wire -----------------------------------------------------------------------------------------
+
+    def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """One call. A POST carries an idempotency key, so it is safe to repeat when the answer was lost.
+
+        Raises:
+            ApiError: the centre refused.
+            Unreachable: it did not answer after a few tries.
+        """
+        headers = {"Idempotency-Key": uuid.uuid4().hex} if method == "POST" else {}
+        wanted = {name: value for name, value in query.items() if value not in (None, "")}
+        return self._answer(self._try(method, path, headers=headers, json=body, params=wanted))
+
+    def _try(self, method: str, path: str, **options: Any) -> httpx.Response:
+        for attempt in range(_RETRIES):
+            try:
+                response = self._http.request(method, path, **options)
+            except httpx.TransportError as error:
+                reason = str(error) or type(error).__name__
+            else:
+                if response.status_code not in (502, 503, 504):
+                    return response
+                reason = f"it answered {response.status_code}"
+            time.sleep(0.3 * 2**attempt)
+        raise Unreachable(f"{self.url} cannot be reached: {reason}.", "Check the address and that it is running.")
+
+    @staticmethod
+    def _answer(response: httpx.Response) -> Any:
+        if response.is_success:
+            return response.json() if response.content else None
+        try:
+            error = response.json()["error"]
+        except (ValueError, KeyError, TypeError):
+            error = {"message": f"The centre answered {response.status_code}.", "cure": "See its log."}
+        raise ApiError(
+            response.status_code,
+            error.get("code", "unknown"),
+            error.get("message", ""),
+            error.get("cure", ""),
+            error.get("fields", {}),
+        )
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.call("GET", path, **query)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        return self.call("POST", path, {} if body is None else body)
+
+    def all(self, path: str, **query: Any) -> Iterator[Json]:
+        """Every row of a list, page after page."""
+        answer = self.get(path, **query)
+        while True:
+            if isinstance(answer, list):
+                yield from answer
+                return
+            yield from answer["results"]
+            if not answer.get("next"):
+                return
+            answer = self._answer(self._try("GET", self._here(answer["next"])))
+
+    def _here(self, address: str) -> str:
+        """A page's address on the host this client was given, whatever name the centre has for itself."""
+        return self.url + httpx.URL(address).raw_path.decode()
+
+    # --- signing in ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def sign_in(cls, url: str, username: str, password: str, *, tenant: str = "", days: int = 1) -> tuple["Client", Json]:
+        """Give account and password; the client for them, and the API's answer with the token."""
+        with cls(url) as stranger:
+            body = {"username": username, "password": password, "tenant": tenant, "days": days}
+            answer = stranger.post("auth/login", body)
+        return cls(url, answer["token"], tenant=tenant), answer
+
+    def me(self) -> Json:
+        return self.get("auth/me")
+
+    def sign_out(self) -> None:
+        self.post("auth/logout")
+
+    # --- square, quote, application -----------------------------------------------------------------------
+
+    def commodities(self, search: str = "", category: str = "") -> list[Json]:
+        return list(self.all("commodities", search=search, category=category))
+
+    def commodity(self, uid: str) -> Json:
+        return self.get(f"commodities/{uid}")
+
+    def quote(
+        self, commodity: str, amounts: Mapping[str, int], *, duration_s: int, count: int = 1, coupon: str | None = None
+    ) -> Json:
+        """Price and expected start of what an application would ask for; nothing is changed."""
+        body = {"commodity": commodity, "amounts": dict(amounts), "count": count, "duration_s": duration_s}
+        return self.post("quotes", {**body, "coupon": coupon} if coupon else body)
+
+    def cart_add(self, commodity: str, amounts: Mapping[str, int], count: int = 1) -> Json:
+        return self.post("cart", {"commodity": commodity, "amounts": dict(amounts), "count": count})
+
+    def cart(self) -> list[Json]:
+        return list(self.all("cart"))
+
+    def application_make(self, lines: list[Json], *, duration_s: int, business_system: str, **more: Any) -> Json:
+        """A draft. `more` may hold remark and coupon."""
+        body = {"lines": lines, "duration_s": duration_s, "business_system": business_system, **more}
+        return self.post("application-forms", body)
+
+    def application(self, uid: str) -> Json:
+        return self.get(f"application-forms/{uid}")
+
+    def applications(self, tab: str = "all") -> list[Json]:
+        return list(self.all("application-forms", tab=tab))
+
+    def application_submit(self, uid: str) -> Json:
+        return self.post(f"application-forms/{uid}/submit")
+
+    def application_withdraw(self, uid: str) -> Json:
+        return self.post(f"application-forms/{uid}/withdraw")
+
+    def attach(self, application: str, file: Path) -> Json:
+        """Add a file to a draft."""
+        with file.open("rb") as stream:
+            options = {"files": {"file": (file.name, stream.read())}}
+        return self._answer(self._try("POST", f"application-forms/{application}/attachments", **options))
+
+    # --- approvals, orders, tickets -----------------------------------------------------------------------
+
+    def tasks(self, tab: str = "todo") -> list[Json]:
+        return list(self.all("tasks", tab=tab))
+
+    def decide(self, task: str, decision: str, comment: str = "") -> Json:
+        """Decide a task: `approve`, `refuse` or `send_back`."""
+        return self.post(f"tasks/{task}/decide", {"decision": decision, "comment": comment})
+
+    def orders(self) -> list[Json]:
+        return list(self.all("orders"))
+
+    def order(self, uid: str) -> Json:
+        return self.get(f"orders/{uid}")
+
+    def order_terminate(self, uid: str, reason: str) -> Json:
+        return self.post(f"orders/{uid}/terminate", {"reason": reason})
+
+    def tickets(self) -> list[Json]:
+        return list(self.all("tickets"))
+
+    # --- resources ----------------------------------------------------------------------------------------
+
+    def resources(self) -> list[Json]:
+        return list(self.all("resources"))
+
+    def resource(self, uid: str) -> Json:
+        return self.get(f"resources/{uid}")
+
+    def log(self, resource: str, offset: int = 0) -> Json:
+        """What the work printed from `offset` on: text, next_offset, ended."""
+        return self.get(f"resources/{resource}/logs", offset=offset)
+
+    def log_follow(self, resource: str, *, every_s: float = 1.0) -> Iterator[str]:
+        """The log as it grows, until the work has ended."""
+        offset = 0
+        while True:
+            part = self.log(resource, offset)
+            if part["text"]:
+                yield part["text"]
+            elif part["ended"]:
+                return
+            else:
+                time.sleep(every_s)
+            offset = part["next_offset"]
+
+    def usage(self, resource: str) -> list[Json]:
+        return list(self.all(f"resources/{resource}/usage"))
+
+    def quota(self) -> Any:
+        return self.get("quota")
+
+    # --- money --------------------------------------------------------------------------------------------
+
+    def account(self) -> Json:
+        return self.get("account")
+
+    def transactions(self) -> list[Json]:
+        return list(self.all("account/transactions"))
+
+    def coupon_activities(self) -> list[Json]:
+        return list(self.all("coupon-activities"))
+
+    def coupon_claim(self, activity: str) -> Json:
+        return self.post(f"coupon-activities/{activity}/claim")
+
+    def coupons(self) -> list[Json]:
+        return list(self.all("coupons"))
+
+    def bills(self) -> list[Json]:
+        return list(self.all("bills"))
+
+    def bill_make(self) -> Json:
+        """Bill what was used and rated up to now, before the period is over."""
+        return self.post("bills")
+
+    def bill(self, uid: str) -> Json:
+        return self.get(f"bills/{uid}")
+
+    def bill_line(self, bill: str, line: str) -> Json:
+        return self.get(f"bills/{bill}/lines/{line}")
+
+    def bill_confirm(self, uid: str) -> Json:
+        return self.post(f"bills/{uid}/confirm")
+
+    def bill_pay(self, uid: str, coupon: str | None = None) -> Json:
+        return self.post(f"bills/{uid}/pay", {"coupon": coupon} if coupon else {})
+
+    # --- messages, operators ------------------------------------------------------------------------------
+
+    def messages(self) -> list[Json]:
+        return list(self.all("messages"))
+
+    def business_systems(self) -> list[Json]:
+        return list(self.all("business-systems"))
+
+    def nodes(self) -> list[Json]:
+        return list(self.all("nodes"))
+
+    def devices(self) -> list[Json]:
+        return list(self.all("devices"))
+
+    def alarms(self, state: str = "") -> list[Json]:
+        return list(self.all("alarms", state=state))
+
+    def join_token(self, note: str) -> str:
+        """A one-time token with which a node may join (operators)."""
+        return self.post("agent-tokens", {"note": note})["secret"]
