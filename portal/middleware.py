@@ -16,6 +16,7 @@ from django.urls import set_script_prefix
 from django.utils.translation import gettext as _
 
 from apps.identity.models import ApiToken, Membership, User
+from apps.identity.pages import ROLE_SESSION_KEY
 from apps.identity.services import api_token_user, tenants_of
 from apps.kernel.acts import ANONYMOUS, Actor
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError
@@ -29,7 +30,6 @@ log = logging.getLogger("portal")
 Handler = Callable[[HttpRequest], HttpResponse]
 _UNDER_TENANT = re.compile(r"^/t/([a-z][a-z0-9]{1,30})(/.*)$")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
-ROLE_SESSION_KEY = "weir_role"
 
 
 def request_id(get_response: Handler) -> Handler:

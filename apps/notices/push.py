@@ -21,7 +21,7 @@ TOPICS_MAX_AGE_S = 12 * 3600
 def push(topic: str, event: str = "changed", **data: object) -> None:
     """Tell the pages that watch `topic`, once the current transaction has committed.
 
-    `data` holds plain JSON values with which a page fetches only what is new (an offset): no words, no secrets.
+    `data` holds plain JSON values with which a page fetches only what is new (an offset), never words.
     """
     transaction.on_commit(lambda: _send(topic, event, data))
 
@@ -40,7 +40,7 @@ def group_of(topic: str) -> str:
 
 
 def topics_sign(topics: Iterable[str], user_id: int | None) -> str:
-    """A ticket that lets a socket watch `topics` for 12 hours; a page makes it once it has checked its viewer.
+    """A ticket that lets a socket watch `topics` for 12 hours; made once a page has checked its viewer.
 
     It holds no spaces: several stand in one attribute, separated by blanks.
     """

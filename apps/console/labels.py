@@ -1,0 +1,20 @@
+"""Words and colours shared by all pages."""
+
+from django.utils.translation import gettext_lazy as _
+
+AMOUNT_LABELS = {
+    "compute_share": _("Compute share"),
+    "compute_percent": _("Compute share"),
+    "gpu_memory": _("Accelerator memory"),
+    "gpu_memory_mib": _("Accelerator memory"),
+    "cpu": _("CPU"),
+    "memory": _("Memory"),
+    "instances": _("Instances"),
+}
+_COLOURS = {
+    "green": "completed approved approve running paid done active ready up resolved enabled published",
+    "blue": "in_progress processing delivering starting placed shipped claimed made confirmed issued",
+    "yellow": "pending waiting terminating stopping send_back sent_back acknowledged drained urged",
+    "red": "failed refused rejected refuse lost firing critical suspended revoked",
+}
+STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}

@@ -1,0 +1,95 @@
+"""The side navigation of the tenant's portal: one table, shown as far as the active role may go."""
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from apps.kernel.acts import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page of the navigation: open to who holds one of `permissions`, to everybody if there are none."""
+
+    label: str | Promise
+    icon: str
+    view: str
+    permissions: frozenset[str] = frozenset()
+
+    @property
+    def url(self) -> str:
+        return reverse(self.view)
+
+    @property
+    def key(self) -> str:
+        return self.view.replace(":", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    label: str | Promise
+    entries: tuple[Entry, ...]
+
+
+def _entry(label: str | Promise, icon: str, view: str, *permissions: str) -> Entry:
+    return Entry(label, icon, view, frozenset(permissions))
+
+
+TENANT = (
+    Group("", (_entry(_("Home"), "home", "console:home"),)),
+    Group(
+        _("Services"),
+        (
+            _entry(_("Commodity square"), "building-store", "catalog:square", "catalog.view"),
+            _entry(_("Cart"), "shopping-cart", "orders:cart", "orders.apply"),
+            _entry(_("My applications"), "file-text", "orders:forms", "orders.view"),
+            _entry(_("My orders"), "package", "orders:orders", "orders.view"),
+            _entry(_("My resources"), "cpu", "scheduling:resources", "resources.view"),
+        ),
+    ),
+    Group(
+        _("Work"),
+        (
+            _entry(_("My processes"), "checklist", "approvals:inbox", "orders.view"),
+            _entry(_("My tickets"), "tool", "tickets:tickets", "tickets.work", "orders.view"),
+            _entry(_("Messages"), "bell", "notices:messages"),
+        ),
+    ),
+    Group(
+        _("Cost"),
+        (
+            _entry(_("Bills"), "receipt", "billing:bills", "billing.view"),
+            _entry(_("Account"), "wallet", "billing:account", "billing.view"),
+            _entry(_("Coupon centre"), "ticket", "catalog:coupons", "coupons.claim", "billing.view"),
+        ),
+    ),
+    Group(
+        _("Tenant"),
+        (
+            _entry(_("Organizations"), "sitemap", "orgs:organizations", "orgs.view"),
+            _entry(_("API tokens"), "key", "identity:tokens"),
+        ),
+    ),
+)
+PROVIDER = (
+    Group(
+        "",
+        (
+            _entry(_("Operators' desk"), "layout-dashboard", "admin:index"),
+            _entry(_("Messages"), "bell", "notices:messages"),
+            _entry(_("API tokens"), "key", "identity:tokens"),
+        ),
+    ),
+)
+
+
+def navigation_for(actor: Actor, *, in_tenant: bool) -> list[Group]:
+    """The groups with at least one page that the actor may open, with those pages only."""
+    found = []
+    for group in TENANT if in_tenant else PROVIDER:
+        entries = tuple(e for e in group.entries if not e.permissions or any(map(actor.may, e.permissions)))
+        if entries:
+            found.append(Group(group.label, entries))
+    return found

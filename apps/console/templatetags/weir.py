@@ -1,0 +1,137 @@
+"""How the portal writes amounts, times and states, alike on every page."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.utils.formats import number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
+
+from apps.console.labels import AMOUNT_LABELS, STATE_COLOURS
+from apps.console.navigation import Group, navigation_for
+from apps.notices.push import topics_sign
+
+register = template.Library()
+_GIB = 1024
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+@register.simple_tag(takes_context=True)
+def navigation(context: Context) -> list[Group]:
+    return navigation_for(context["actor"], in_tenant=context["request"].entered_tenant is not None)
+
+
+@register.simple_tag(takes_context=True)
+def live_ticket(context: Context, topics: Iterable[str] | None) -> str:
+    """The ticket with which the page's socket may watch `topics`; the view has checked the rights."""
+    return topics_sign(topics, context["actor"].user_id) if topics else ""
+
+
+@register.filter
+def named(thing: Any, prefix: str = "name") -> str:
+    """The name of a row or a mapping that has `name_zh` and `name_en`, in the reader's language."""
+    field = f"{prefix}_zh" if (get_language() or "").startswith("zh") else f"{prefix}_en"
+    return str(thing.get(field, "") if isinstance(thing, Mapping) else getattr(thing, field, thing))
+
+
+@register.filter
+def money(amount: Any) -> str:
+    """An amount of CNY, to two places."""
+    if amount in (None, ""):
+        return "–"
+    rounded = Decimal(str(amount)).quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)
+    sign = "−" if rounded < 0 else ""
+    return f"{sign}¥{number_format(abs(rounded), decimal_pos=2, force_grouping=True)}"
+
+
+@register.filter
+def exact_money(amount: Any) -> str:
+    """An amount of CNY with all its places, at least two."""
+    if amount in (None, ""):
+        return "–"
+    whole, _dot, places = f"{Decimal(str(amount)):f}".partition(".")
+    return f"¥{whole}.{places.rstrip('0').ljust(2, '0')}"
+
+
+@register.filter
+def mib(amount: Any) -> str:
+    """Memory in whole GiB where it is whole, else in MiB."""
+    if amount in (None, ""):
+        return "–"
+    figure = int(amount)
+    return f"{figure // _GIB} GiB" if figure and figure % _GIB == 0 else f"{figure} MiB"
+
+
+@register.filter
+def span(seconds: Any) -> str:
+    """A length of time in its two largest units."""
+    if seconds in (None, ""):
+        return "–"
+    left = int(seconds)
+    parts = []
+    for size, name in ((_DAY, _("d")), (_HOUR, _("h")), (_MINUTE, _("min")), (1, _("s"))):
+        figure, left = divmod(left, size)
+        if figure:
+            parts.append(f"{figure} {name}")
+    return " ".join(parts[:2]) or f"0 {_('s')}"
+
+
+@register.filter
+def moment(value: datetime | str | None) -> str:
+    """An instant to the second, in the reader's zone."""
+    if not value:
+        return "–"
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    return localtime(value).strftime("%Y-%m-%d %H:%M:%S")
+
+
+@register.filter
+def amount_label(code: str) -> str:
+    return str(AMOUNT_LABELS.get(code, code))
+
+
+@register.filter
+def amount_text(amount: Any, code: str) -> str:
+    """An amount of a component with its unit: 25 %, 4 GiB, 2 cores."""
+    if code in ("gpu_memory", "memory", "gpu_memory_mib", "memory_mib"):
+        return mib(amount)
+    if code in ("compute_share", "compute_percent"):
+        return f"{amount} %"
+    if code in ("cpu", "cores"):
+        return ngettext("%(count)s core", "%(count)s cores", int(amount)) % {"count": amount}
+    return str(amount)
+
+
+@register.filter
+def amounts_text(amounts: Mapping[str, Any] | None) -> str:
+    """All amounts of one share in one line."""
+    return " · ".join(
+        f"{amount_label(code)} {amount_text(value, code)}" for code, value in (amounts or {}).items()
+    )
+
+
+@register.filter
+def percent_of(part: Any, whole: Any) -> int:
+    """How much of `whole` a part is, from 0 to 100."""
+    total = Decimal(str(whole or 0))
+    return max(0, min(100, int(Decimal(str(part or 0)) * 100 / total))) if total else 0
+
+
+@register.simple_tag
+def badge(state: str, label: Any = "") -> SafeString:
+    """A state as a coloured word; the colour only repeats what the word says."""
+    colour = STATE_COLOURS.get(str(state), "secondary")
+    return format_html(
+        '<span class="badge bg-{}-lt" data-test="state" data-state="{}">{}</span>',
+        colour,
+        state,
+        label or state,
+    )

@@ -1,0 +1,85 @@
+"""What every page stands on: who may open it, whole or in part, and where it goes on to."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.translation import gettext as _
+
+from apps.kernel.errors import InvalidInput, NotFound
+
+View = Callable[..., HttpResponse]
+LOGIN = "/login/"
+ROLE_SESSION_KEY = "weir_role"
+ROWS_PER_PAGE = 20
+
+
+def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], View]:
+    """Make a view a page for signed-in people whose active role holds `permission`.
+
+    Who is not signed in is sent to sign in and back. `plane` "tenant": a tenant must be entered.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def run(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not request.actor.is_user:
+                return go(request, f"{LOGIN}?{urlencode({'next': _whole_path(request)})}")
+            if plane == "tenant" and request.entered_tenant is None:
+                raise NotFound()
+            if permission:
+                request.actor.require(permission)
+            return view(request, *args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+def _whole_path(request: HttpRequest) -> str:
+    """Where to come back to: a part of a page comes back to the page it is part of."""
+    return request.htmx.current_url_abs_path or "/" if request.htmx else request.get_full_path()
+
+
+def show(request: HttpRequest, name: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    """Render `<app>/<page>.html`, or for HTMX its part `<app>/_<page>.html`, which the page includes."""
+    if request.htmx:
+        folder, _slash, leaf = name.rpartition("/")
+        name = f"{folder}/_{leaf}"
+    response = render(request, f"{name}.html", context, status=status)
+    response.headers["Vary"] = "HX-Request"
+    # A part must not be shown in place of its page when the reader goes back.
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def go(request: HttpRequest, to: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+    """Go on to another page after something was done."""
+    url = resolve_url(to, *args, **kwargs)
+    return HttpResponse(headers={"HX-Redirect": url}) if request.htmx else redirect(url)
+
+
+def next_url(request: HttpRequest, otherwise: str = "/") -> str:
+    """The `next` asked for when it stays on this host, else `otherwise`."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if wanted and is_ours else otherwise
+
+
+def paged(request: HttpRequest, rows: QuerySet[Any], per_page: int = ROWS_PER_PAGE) -> Page:
+    """The page of `rows` that the query's `page` names; the nearest one when it names none."""
+    return Paginator(rows, per_page).get_page(request.GET.get("page"))
+
+
+def cleaned(form: Any) -> dict[str, Any]:
+    """The cleaned values of a form; InvalidInput naming each field otherwise."""
+    if form.is_valid():
+        return form.cleaned_data
+    names = {name: field.label or name for name, field in form.fields.items()}
+    fields = {str(names.get(name, name)): " ".join(texts) for name, texts in form.errors.items()}
+    raise InvalidInput(_("The input is not valid."), fields=fields)

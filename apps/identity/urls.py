@@ -1,0 +1,13 @@
+from django.urls import path
+
+from apps.identity import views
+
+app_name = "identity"
+urlpatterns = [
+    path("login/", views.login_page, name="login"),
+    path("logout/", views.logout_page, name="logout"),
+    path("role/", views.role_switch, name="role"),
+    path("account/tokens/", views.tokens, name="tokens"),
+    path("account/tokens/<uuid:uid>/revoke/", views.token_revoke, name="token_revoke"),
+    path("account/password/", views.password, name="password"),
+]

@@ -1,0 +1,95 @@
+"""Signing in and out, switching the role, and what belongs to the account: API tokens and the password."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import get_script_prefix
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.identity.forms import PasswordForm, SignInForm, TokenForm
+from apps.identity.pages import ROLE_SESSION_KEY, cleaned, go, next_url, page, paged, show
+from apps.identity.selectors import api_token_get, api_token_list
+from apps.identity.services import api_token_make, api_token_revoke, credentials_check, password_change
+from apps.kernel.errors import Forbidden, WeirError
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+def login_page(request: HttpRequest) -> HttpResponse:
+    """Sign in to the portal of this host (PLAT-TEN-26)."""
+    if request.method == "GET":
+        if request.actor.is_user:
+            return redirect(next_url(request))
+        return render(request, "identity/login.html", {"next": next_url(request)})
+    try:
+        given = cleaned(SignInForm(request.POST))
+        user = credentials_check(
+            **given,
+            schema=request.entered_tenant.schema_name if request.entered_tenant else "",
+            address=request.META.get("REMOTE_ADDR") or None,
+        )
+    except WeirError as error:
+        context = {"error": error, "next": next_url(request), "username": request.POST.get("username", "")}
+        return render(request, "identity/login.html", context, status=error.status)
+    login(request, user, backend=BACKEND)
+    return redirect(next_url(request))
+
+
+@require_POST
+def logout_page(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("/login/")
+
+
+@require_POST
+@page(plane="both")
+def role_switch(request: HttpRequest) -> HttpResponse:
+    """Take on another role one holds, without signing in again (PLAT-TEN-28)."""
+    code = request.POST.get("role", "")
+    if all(role.code != code for role in request.held_roles):
+        raise Forbidden(_("You do not hold the role %(role)s here.") % {"role": code[:48]})
+    request.session[f"{ROLE_SESSION_KEY}:{request.actor.tenant}"] = code
+    return go(request, get_script_prefix())
+
+
+@require_http_methods(["GET", "POST"])
+@page(plane="both")
+def tokens(request: HttpRequest) -> HttpResponse:
+    """The reader's API tokens; a new one's secret is shown this once."""
+    made = None
+    if request.method == "POST":
+        tenant = request.entered_tenant if request.actor.kind == "user" else None
+        given = cleaned(TokenForm(request.POST))
+        _token, made = api_token_make(actor=request.actor, user=request.user, tenant=tenant, **given)
+    return show(
+        request, "identity/tokens", {"rows": paged(request, api_token_list(request.actor)), "made": made}
+    )
+
+
+@require_POST
+@page(plane="both")
+def token_revoke(request: HttpRequest, uid: UUID) -> HttpResponse:
+    api_token_revoke(actor=request.actor, token=api_token_get(request.actor, uid))
+    messages.success(request, _("The token is revoked."))
+    return go(request, "identity:tokens")
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@page(plane="both")
+def password(request: HttpRequest) -> HttpResponse:
+    if request.method == "GET":
+        return show(request, "identity/password", {})
+    password_change(actor=request.actor, user=request.user, **cleaned(PasswordForm(request.POST)))
+    update_session_auth_hash(request, request.user)
+    messages.success(request, _("The password is changed."))
+    return go(request, "identity:password")

@@ -1,0 +1,12 @@
+from django.urls import path
+
+from apps.notices import views
+
+app_name = "notices"
+urlpatterns = [
+    path("", views.message_index, name="messages"),
+    path("bell/", views.bell, name="bell"),
+    path("mark/", views.messages_mark, name="mark"),
+    path("read-all/", views.messages_read_all, name="read_all"),
+    path("<uuid:uid>/open/", views.message_open, name="open"),
+]
