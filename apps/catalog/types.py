@@ -98,6 +98,7 @@ class Quote:
     commodity_name_zh: str
     commodity_name_en: str
     commodity_version: int
+    supplier: str
     price_version: str
     price_number: int
     amounts: dict[str, int]
@@ -122,6 +123,7 @@ class Quote:
             "commodity_name_zh": self.commodity_name_zh,
             "commodity_name_en": self.commodity_name_en,
             "commodity_version": self.commodity_version,
+            "supplier": self.supplier,
             "price_version": self.price_version,
             "price_number": self.price_number,
             "amounts": dict(self.amounts),

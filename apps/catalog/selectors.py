@@ -1,0 +1,354 @@
+"""Reading the catalogue. What a tenant may see is decided here: listed, enabled, and for that tenant."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.catalog.models import (
+    Category,
+    Commodity,
+    CommodityTenant,
+    Component,
+    Coupon,
+    CouponActivity,
+    CouponRedemption,
+    PriceLine,
+    PriceVersion,
+    ProcessApp,
+    ProcessTemplate,
+)
+from apps.catalog.pricing.coupons import redeemable
+from apps.catalog.pricing.price import SECONDS, Line, Priced, PricedLine, price
+from apps.catalog.pricing.tiers import TierError, tiers_read
+from apps.catalog.states import ActivityState, CouponState, ProcessAppState
+from apps.catalog.types import Quote, QuoteCoupon, QuoteLine
+from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.money import bill_round, exact
+from apps.tenancy.models import Tenant
+
+Id = UUID | str
+
+
+def uid_of(value: Id) -> UUID:
+    """A uid out of an address or a form; NotFound for anything that is none."""
+    try:
+        return value if isinstance(value, UUID) else UUID(value)
+    except (ValueError, AttributeError, TypeError):
+        raise NotFound() from None
+
+
+def category_list() -> QuerySet[Category]:
+    """Categories of both levels."""
+    return Category.objects.select_related("parent")
+
+
+def component_list() -> QuerySet[Component]:
+    return Component.objects.all()
+
+
+def _granted(tenant: Tenant) -> Q:
+    return Q(is_for_all=True) | Q(pk__in=CommodityTenant.objects.of(tenant).values("commodity"))
+
+
+def commodity_list(*, tenant: Tenant, search: str = "", category: str = "") -> QuerySet[Commodity]:
+    """What the tenant may apply for (PLAT-SVC-1): `search` in names and number, `category` with its children."""
+    rows = Commodity.objects.filter(_granted(tenant), is_listed=True, is_enabled=True)
+    if search:
+        rows = rows.filter(
+            Q(name_zh__icontains=search) | Q(name_en__icontains=search) | Q(number__icontains=search)
+        )
+    if category:
+        rows = rows.filter(Q(category__code=category) | Q(category__parent__code=category))
+    return _joined(rows)
+
+
+def commodity_get(*, tenant: Tenant, uid: Id) -> Commodity:
+    """One of `commodity_list`; NotFound for what is hidden, even by address (PLAT-OPS-14)."""
+    row = commodity_list(tenant=tenant).filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def commodity_all(*, search: str = "", category: str = "") -> QuerySet[Commodity]:
+    """Every commodity, for operators."""
+    rows = Commodity.objects.all()
+    if search:
+        rows = rows.filter(Q(name_zh__icontains=search) | Q(name_en__icontains=search))
+    if category:
+        rows = rows.filter(Q(category__code=category) | Q(category__parent__code=category))
+    return _joined(rows)
+
+
+def _joined(rows: QuerySet[Commodity]) -> QuerySet[Commodity]:
+    return rows.select_related(
+        "category__parent",
+        "process_app__process_template",
+        "process_app__form_template",
+        "termination_app__process_template",
+    ).prefetch_related("components__component")
+
+
+def process_app_list() -> QuerySet[ProcessApp]:
+    return ProcessApp.objects.select_related("category", "form_template", "process_template")
+
+
+def process_template_list() -> QuerySet[ProcessTemplate]:
+    """Every version, newest first, without the file itself."""
+    return ProcessTemplate.objects.defer("xml")
+
+
+def process_template_get(uid: Id) -> ProcessTemplate:
+    row = ProcessTemplate.objects.filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def commodity_is_open(commodity: Commodity) -> bool:
+    """Whether it can be applied for: its process application is published (PLAT-CFG-14)."""
+    return commodity.process_app.state == ProcessAppState.PUBLISHED
+
+
+def price_version_get(*, commodity: Commodity, at: datetime) -> PriceVersion | None:
+    """The prices in force at an instant; None before the first."""
+    rows = PriceVersion.objects.filter(commodity=commodity, effective_from__lte=at)
+    return rows.order_by("-effective_from", "-number").first()
+
+
+def price_version_list(*, commodity: Commodity) -> QuerySet[PriceVersion]:
+    """All price versions of a commodity, newest first, with their lines."""
+    return PriceVersion.objects.filter(commodity=commodity).prefetch_related("lines__component")
+
+
+def price_lines(price_version_id: int) -> dict[str, PriceLine]:
+    """The prices of one version by component code."""
+    rows = PriceLine.objects.filter(price_version=price_version_id).select_related("component")
+    return {row.component.code: row for row in rows}
+
+
+def pricing_line(row: PriceLine) -> Line:
+    """A stored price as the pure pricing code wants it."""
+    return Line(
+        component=row.component.code,
+        per_unit=row.component.per_unit,
+        unit=row.unit,
+        method=row.tier_method,
+        tiers=tiers_read(row.tiers),
+    )
+
+
+def quote_get(
+    *,
+    tenant: Tenant,
+    commodity: Commodity,
+    amounts: dict[str, int],
+    count: int,
+    duration_s: int,
+    at: datetime,
+    coupon: Coupon | Id | None = None,
+) -> Quote:
+    """What `count` shares of `amounts` cost over `duration_s` at the prices in force at `at` (PLAT-OPS-5).
+
+    `amounts` by component code, in the component's amount unit, per share; all of the commodity's components.
+    InvalidInput names every figure that is out of range.
+    """
+    wrong = _amounts_wrong(commodity, amounts) | _figures_wrong(commodity, count, duration_s)
+    if wrong:
+        raise InvalidInput(_("The order cannot be priced as it stands."), fields=wrong)
+    version = price_version_get(commodity=commodity, at=at)
+    rows = price_lines(version.pk) if version else {}
+    try:
+        priced = price([pricing_line(row) for row in rows.values()], amounts, count, duration_s)
+    except TierError as error:
+        reason = _("%(commodity)s has no price for this yet.") % {"commodity": commodity.name}
+        raise InvalidInput(reason, cure=_("Ask the operator to publish a price.")) from error
+    lines = tuple(_quote_line(rows[line.component], line) for line in priced.lines)
+    total = sum((bill_round(line.exact) for line in lines), Decimal(0))
+    return Quote(
+        commodity=str(commodity.uid),
+        commodity_number=commodity.number,
+        commodity_name_zh=commodity.name_zh,
+        commodity_name_en=commodity.name_en,
+        commodity_version=commodity.version,
+        supplier=commodity.supplier,
+        price_version=str(version.uid),
+        price_number=version.number,
+        amounts=dict(amounts),
+        count=count,
+        duration_s=duration_s,
+        lines=lines,
+        per_hour=_per_hour(rows, priced, count),
+        total=total,
+        at=at,
+        coupon=_quote_coupon(tenant, coupon, total, at),
+    )
+
+
+def _amounts_wrong(commodity: Commodity, amounts: Mapping[str, int]) -> dict[str, object]:
+    ranges = {row.component.code: row for row in commodity.components.all()}
+    wrong: dict[str, object] = {
+        f"amounts.{code}": _("The commodity has no such component.") for code in set(amounts) - set(ranges)
+    }
+    for code, row in ranges.items():
+        amount = amounts.get(code)
+        is_whole = isinstance(amount, int) and not isinstance(amount, bool)
+        if not is_whole or not row.minimum <= amount <= row.maximum or (amount - row.minimum) % row.step:
+            text = _("%(name)s must be from %(minimum)s to %(maximum)s %(unit)s in steps of %(step)s.")
+            wrong[f"amounts.{code}"] = text % {
+                "name": row.component.name,
+                "minimum": row.minimum,
+                "maximum": row.maximum,
+                "unit": row.component.amount_unit,
+                "step": row.step,
+            }
+    return wrong
+
+
+def _figures_wrong(commodity: Commodity, count: int, duration_s: int) -> dict[str, object]:
+    wrong: dict[str, object] = {}
+    if not _whole(count, 1, commodity.max_count):
+        text = _("The number of shares must be from 1 to %(maximum)s.")
+        wrong["count"] = text % {"maximum": commodity.max_count}
+    if not _whole(duration_s, commodity.min_duration_s, commodity.max_duration_s):
+        text = _("The duration must be from %(minimum)s to %(maximum)s seconds.")
+        wrong["duration_s"] = text % {
+            "minimum": commodity.min_duration_s,
+            "maximum": commodity.max_duration_s,
+        }
+    return wrong
+
+
+def _whole(value: object, minimum: int, maximum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= maximum
+
+
+def _quote_line(row: PriceLine, line: PricedLine) -> QuoteLine:
+    return QuoteLine(
+        component=line.component,
+        name_zh=row.component.name_zh,
+        name_en=row.component.name_en,
+        amount=line.amount,
+        amount_unit=row.component.amount_unit,
+        quantity=line.quantity,
+        unit=row.component.unit,
+        mode=row.mode,
+        price_unit=row.unit,
+        tier_method=row.tier_method,
+        steps=line.steps,
+        unit_amount=line.unit_amount,
+        exact=exact(line.cost),
+    )
+
+
+def _per_hour(rows: Mapping[str, PriceLine], priced: Priced, count: int) -> Decimal:
+    parts = (line.unit_amount * count * 3600 / SECONDS[rows[line.component].unit] for line in priced.lines)
+    return exact(sum(parts, Decimal(0)))
+
+
+def _quote_coupon(
+    tenant: Tenant, coupon: Coupon | Id | None, total: Decimal, at: datetime
+) -> QuoteCoupon | None:
+    if not coupon:
+        return None
+    row = coupon if isinstance(coupon, Coupon) else coupon_get(tenant=tenant, uid=coupon)
+    activity = row.activity
+    is_usable = row.state == CouponState.CLAIMED and activity.valid_from <= at < activity.valid_until
+    if row.tenant_id != tenant.pk or not is_usable:
+        reason = _("The coupon cannot be used now.")
+        raise InvalidInput(reason, fields={"coupon": reason}, cure=_("Choose another coupon, or none."))
+    amount = redeemable(
+        total=total,
+        remaining=row.remaining,
+        minimum_spend=activity.minimum_spend,
+        ratio_percent=activity.ratio_percent,
+    )
+    return QuoteCoupon(str(row.uid), activity.name_zh, activity.name_en, amount)
+
+
+def coupon_activity_list(
+    *, tenant: Tenant, search: str = "", claimable: bool = False
+) -> QuerySet[CouponActivity]:
+    """Issued activities as the coupon centre shows them, each with `claimed_by_tenant` (PLAT-OPS-29, -30)."""
+    own = Coupon.objects.of(tenant).filter(activity=OuterRef("pk")).order_by().values("activity")
+    rows = CouponActivity.objects.filter(state=ActivityState.ISSUED).annotate(
+        claimed_by_tenant=Coalesce(
+            Subquery(own.annotate(n=Count("pk")).values("n"), output_field=IntegerField()), Value(0)
+        )
+    )
+    if search:
+        rows = rows.filter(Q(name_zh__icontains=search) | Q(name_en__icontains=search))
+    if claimable:
+        now = timezone.now()
+        rows = rows.filter(
+            valid_from__lte=now,
+            valid_until__gt=now,
+            claimed_count__lt=F("quantity"),
+            claimed_by_tenant__lt=F("per_tenant_limit"),
+        )
+    return rows
+
+
+def coupon_activity_get(uid: Id) -> CouponActivity:
+    row = CouponActivity.objects.filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def coupon_activity_summary() -> QuerySet[CouponActivity]:
+    """Each activity with `issued_value`, `claimed_value` and `used_value` in CNY (PLAT-OPS-35)."""
+    used = (
+        CouponRedemption.objects.across()
+        .filter(coupon__activity=OuterRef("pk"))
+        .order_by()
+        .values("coupon__activity")
+        .annotate(sum=Sum("amount"))
+        .values("sum")
+    )
+    return CouponActivity.objects.annotate(
+        issued_value=F("face_value") * F("quantity"),
+        claimed_value=F("face_value") * F("claimed_count"),
+        used_value=Coalesce(
+            Subquery(used), Value(0), output_field=CouponRedemption._meta.get_field("amount")
+        ),
+    )
+
+
+def coupon_list(*, tenant: Tenant, state: str = "", search: str = "") -> QuerySet[Coupon]:
+    """The tenant's coupons, newest first."""
+    rows = Coupon.objects.of(tenant).select_related("activity")
+    if state:
+        rows = rows.filter(state=state)
+    if search:
+        rows = rows.filter(Q(activity__name_zh__icontains=search) | Q(activity__name_en__icontains=search))
+    return rows
+
+
+def coupon_usable_list(*, tenant: Tenant) -> QuerySet[Coupon]:
+    """Coupons that could pay now: claimed, valid, something left."""
+    now = timezone.now()
+    return coupon_list(tenant=tenant, state=CouponState.CLAIMED).filter(
+        remaining__gt=0, activity__valid_from__lte=now, activity__valid_until__gt=now
+    )
+
+
+def coupon_get(*, tenant: Tenant, uid: Id) -> Coupon:
+    row = coupon_list(tenant=tenant).filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound(_("There is no such coupon."))
+    return row
+
+
+def coupon_claim_totals() -> list[dict[str, object]]:
+    """Per tenant: coupons claimed, their face value, what remains (PLAT-OPS-36)."""
+    rows = (
+        Coupon.objects.across().order_by("tenant__schema_name").values("tenant__schema_name", "tenant__name")
+    )
+    return list(rows.annotate(count=Count("pk"), face_value=Sum("face_value"), remaining=Sum("remaining")))

@@ -1,0 +1,145 @@
+"""Process templates, form templates, and process applications that tie them together (PLAT-CFG-11 to -22)."""
+
+import hashlib
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from apps.catalog.models import Category, FormTemplate, ProcessApp, ProcessTemplate
+from apps.catalog.permissions import CatalogPermission as P
+from apps.catalog.selectors import uid_of
+from apps.catalog.services.commodities import row_check
+from apps.catalog.states import PROCESS_APP, ProcessAppState
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.service import service
+from workflows.engine import check
+
+_XML_MAX_BYTES = 512 * 1024
+_FIELD_KINDS = frozenset({"text", "number", "choice", "date", "file"})
+_FIELD_STATES = frozenset({"read_only", "read_write", "hidden"})
+
+
+@service(P.MANAGE)
+def process_template_import(
+    *, actor: Actor, key: str, xml: bytes | str, name_zh: str = "", name_en: str = ""
+) -> ProcessTemplate:
+    """Keep a BPMN file as a version of process `key`; the same file again is the same version (PLAT-CFG-21).
+
+    A file with code in it, or with anything the engine does not run, is refused naming the element.
+    """
+    data = xml.encode() if isinstance(xml, str) else xml
+    if len(data) > _XML_MAX_BYTES:
+        reason = _("The file is larger than %(limit)s KiB.") % {"limit": _XML_MAX_BYTES // 1024}
+        raise InvalidInput(reason, fields={"xml": reason})
+    problems = check(data)
+    if problems:
+        fields = {problem.element_id or "xml": str(problem) for problem in problems}
+        raise InvalidInput(
+            _("The process is refused: %(problem)s") % {"problem": problems[0]},
+            fields=fields,
+            cure=_("Correct the elements named, and import it again."),
+        )
+    text = _text(data)
+    version = hashlib.sha256(data).hexdigest()
+    act_subject("process_template", key, version=version)
+    row = ProcessTemplate(key=key, version=version, xml=text, name_zh=name_zh or key, name_en=name_en or key)
+    row.clean_fields()
+    ProcessTemplate.objects.bulk_create([row], ignore_conflicts=True)
+    return ProcessTemplate.objects.get(key=key, version=version)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        reason = _("The file is not written in UTF-8.")
+        raise InvalidInput(reason, fields={"xml": reason}, cure=_("Save it as UTF-8.")) from None
+
+
+@service(P.MANAGE)
+def form_template_create(
+    *, actor: Actor, code: str, kind: str, name_zh: str, name_en: str, fields: list[dict[str, Any]]
+) -> FormTemplate:
+    """Make a form: fields of `{name, kind, label_zh, label_en, is_required, state}`."""
+    for number, field in enumerate(fields, start=1):
+        is_sound = (
+            isinstance(field, dict)
+            and bool(field.get("name"))
+            and field.get("kind") in _FIELD_KINDS
+            and field.get("state", "read_write") in _FIELD_STATES
+        )
+        if not is_sound:
+            reason = _("Field %(number)s needs a name, a known kind and a known state.") % {"number": number}
+            raise InvalidInput(reason, fields={"fields": reason})
+    row = FormTemplate(code=code, kind=kind, name_zh=name_zh, name_en=name_en, fields=fields)
+    row_check(row)
+    row.save()
+    act_subject("form_template", code)
+    return row
+
+
+@service(P.MANAGE)
+def process_app_create(
+    *,
+    actor: Actor,
+    code: str,
+    name_zh: str,
+    name_en: str,
+    category: Category,
+    form_template: FormTemplate,
+    process_template: ProcessTemplate,
+) -> ProcessApp:
+    """Tie a form to a process, as a draft (PLAT-CFG-13)."""
+    row = ProcessApp(
+        code=code,
+        name_zh=name_zh,
+        name_en=name_en,
+        category=category,
+        form_template=form_template,
+        process_template=process_template,
+    )
+    row_check(row)
+    row.save()
+    act_subject("process_app", row.uid, code=code)
+    return row
+
+
+@service(P.MANAGE)
+def process_app_rebind(
+    *, actor: Actor, process_app_uid: UUID | str, process_template: ProcessTemplate
+) -> ProcessApp:
+    """Give it another process or version: new forms follow it, running ones keep theirs (PLAT-CFG-22)."""
+    row = _locked(process_app_uid)
+    if row.state == ProcessAppState.PUBLISHED:
+        raise Conflict(_("It is published."), cure=_("Unpublish it, change it, and publish it again."))
+    row.process_template = process_template
+    row.save(update_fields=["process_template", "updated_at"])
+    act_subject("process_app", row.uid, version=process_template.version)
+    return row
+
+
+@service(P.MANAGE)
+def process_app_publish(*, actor: Actor, process_app_uid: UUID | str) -> ProcessApp:
+    return _moved(process_app_uid, ProcessAppState.PUBLISHED, actor)
+
+
+@service(P.MANAGE)
+def process_app_unpublish(*, actor: Actor, process_app_uid: UUID | str) -> ProcessApp:
+    """Commodities bound to it cannot be applied for until it is published again (PLAT-CFG-14)."""
+    return _moved(process_app_uid, ProcessAppState.UNPUBLISHED, actor)
+
+
+def _moved(uid: UUID | str, to: str, actor: Actor) -> ProcessApp:
+    row = _locked(uid)
+    act_subject("process_app", row.uid, code=row.code)
+    PROCESS_APP.move(row, to, actor=actor)
+    return row
+
+
+def _locked(uid: UUID | str) -> ProcessApp:
+    row = ProcessApp.objects.select_for_update(no_key=True).filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound(_("There is no such process application."))
+    return row
