@@ -95,7 +95,7 @@ def check_space() -> None:
     free_mib = shutil.disk_usage(VENV).free // 2**20
     if free_mib < SPACE_NEEDED_MIB:
         raise Refusal(
-            f"{free_mib} MiB are free under {ROOT}: {SPACE_NEEDED_MIB} MiB are needed, free some and try again"
+            f"{free_mib} MiB are free under {ROOT}: {SPACE_NEEDED_MIB} MiB are needed, free some first"
         )
 
 

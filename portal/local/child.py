@@ -1,4 +1,4 @@
-"""One of the stack's processes: started in a session of its own, with a log, known for certain, stopped for certain."""
+"""One of the stack's processes: in a session of its own, with a log, known and stopped for certain."""
 
 import os
 import signal

@@ -1,7 +1,7 @@
-"""The process that owns the embedded servers: it starts them, restarts one that dies, and ends with its last user.
+"""Owns the embedded servers: starts them, restarts one that dies, ends with its last user.
 
-Users hold a shared lock on `var/run/users.lock`; the kernel drops it when they die, however they die. The guard
-waits for the exclusive lock: when it gets it nobody is left, and it stops both servers.
+Users hold a shared lock on `var/run/users.lock`; the kernel drops it when they die, however they die.
+The guard waits for the exclusive lock: when it gets it nobody is left, and it stops both servers.
 """
 
 import argparse

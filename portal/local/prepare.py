@@ -1,4 +1,4 @@
-"""Brings the database up to date, seeds it and invites nodes, in one process: Django starts once, not four times.
+"""Migrates, seeds and invites nodes in one process: Django starts once, not four times.
 
 python -m portal.local.prepare RESULT.json [node to invite ...]
 """

@@ -52,9 +52,9 @@ def child_setup(
 ) -> Callable[[], None]:
     """A function for a fresh child, before it runs its program.
 
-    The kernel sends the child `death_signal` when its parent dies, however that dies. With an account the child
-    changes to it; with `reach_all` it keeps one capability of root's, to walk through folders closed to others:
-    the alternative would be to open root's home to everybody.
+    The kernel sends the child `death_signal` when its parent dies, however that dies. With an account the
+    child changes to it; with `reach_all` it keeps one capability of root's, to walk through folders closed to
+    others: the alternative would be to open root's home to everybody.
     """
     libc = ctypes.CDLL(None, use_errno=True)
 

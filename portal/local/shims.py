@@ -1,4 +1,4 @@
-"""The work of node agents: it outlives its agent on purpose, so stopping a portal stops it by name of its folder."""
+"""The work of node agents outlives them on purpose, so stopping a portal stops it on its own."""
 
 import subprocess
 import sys

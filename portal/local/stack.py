@@ -1,4 +1,4 @@
-"""The whole portal on one machine: servers, web, worker, beat and node agents, started, tended and stopped together.
+"""The whole portal on one machine: servers, web, worker, beat and agents, started, tended and stopped as one.
 
 python -m portal.local up|down|reset
 """
@@ -104,7 +104,7 @@ class Stack:
             raise
 
     def stop(self) -> None:
-        """Stop everything this stack started, agents' work first, servers last; harmless when nothing runs."""
+        """Stop everything this stack started, agents and their work first, servers last; may be repeated."""
         for name in reversed(self.children):
             self.children[name].stop()
             if name in self._nodes():
@@ -116,7 +116,7 @@ class Stack:
             self._lock = None
 
     def kill(self, name: str) -> None:
-        """SIGKILL one child with its process group: web, worker, beat, node-1, node-2; also postgres and redis.
+        """SIGKILL one child with its group: web, worker, beat, node-1, node-2; or postgres, redis.
 
         What an agent runs in slices of its own lives on. The servers come back by themselves.
         """
@@ -152,11 +152,11 @@ class Stack:
 
     def is_ready(self) -> bool:
         """Whether the portal answers and can reach what it needs."""
-        request = urllib.request.Request(  # noqa: S310  always http, always this machine
+        request = urllib.request.Request(
             f"http://127.0.0.1:{self.options.port}/readyz", headers={"Host": f"localhost:{self.options.port}"}
         )
         try:
-            with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=5) as answer:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False

@@ -122,9 +122,7 @@ def _journey(stack: Stack) -> None:
             process.terminate()
             process.wait()
     if process.returncode:
-        say(
-            f"the journey did not reach its end (status {process.returncode}); logs are in {stack.var_dir / 'log'}"
-        )
+        say(f"the journey did not reach its end (status {process.returncode}); see {stack.var_dir / 'log'}")
 
 
 def _welcome(stack: Stack) -> None:
