@@ -26,7 +26,9 @@ class Client:
         role: the role to act in; the first one held when empty.
     """
 
-    def __init__(self, url: str, token: str = "", *, tenant: str = "", role: str = "", timeout_s: float = 30) -> None:
+    def __init__(
+        self, url: str, token: str = "", *, tenant: str = "", role: str = "", timeout_s: float = 30
+    ) -> None:
         headers = {"Accept-Language": "en"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -75,7 +77,9 @@ class Client:
                     return response
                 reason = f"it answered {response.status_code}"
             time.sleep(0.3 * 2**attempt)
-        raise Unreachable(f"{self.url} cannot be reached: {reason}.", "Check the address and that it is running.")
+        raise Unreachable(
+            f"{self.url} cannot be reached: {reason}.", "Check the address and that it is running."
+        )
 
     @staticmethod
     def _answer(response: httpx.Response) -> Any:
@@ -118,7 +122,9 @@ class Client:
     # --- signing in ---------------------------------------------------------------------------------------
 
     @classmethod
-    def sign_in(cls, url: str, username: str, password: str, *, tenant: str = "", days: int = 1) -> tuple["Client", Json]:
+    def sign_in(
+        cls, url: str, username: str, password: str, *, tenant: str = "", days: int = 1
+    ) -> tuple["Client", Json]:
         """Give account and password; the client for them, and the API's answer with the token."""
         with cls(url) as stranger:
             body = {"username": username, "password": password, "tenant": tenant, "days": days}
@@ -140,7 +146,13 @@ class Client:
         return self.get(f"commodities/{uid}")
 
     def quote(
-        self, commodity: str, amounts: Mapping[str, int], *, duration_s: int, count: int = 1, coupon: str | None = None
+        self,
+        commodity: str,
+        amounts: Mapping[str, int],
+        *,
+        duration_s: int,
+        count: int = 1,
+        coupon: str | None = None,
     ) -> Json:
         """Price and expected start of what an application would ask for; nothing is changed."""
         body = {"commodity": commodity, "amounts": dict(amounts), "count": count, "duration_s": duration_s}
@@ -152,7 +164,9 @@ class Client:
     def cart(self) -> list[Json]:
         return list(self.all("cart"))
 
-    def application_make(self, lines: list[Json], *, duration_s: int, business_system: str, **more: Any) -> Json:
+    def application_make(
+        self, lines: list[Json], *, duration_s: int, business_system: str, **more: Any
+    ) -> Json:
         """A draft. `more` may hold remark and coupon."""
         body = {"lines": lines, "duration_s": duration_s, "business_system": business_system, **more}
         return self.post("application-forms", body)

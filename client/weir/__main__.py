@@ -1,0 +1,3 @@
+from weir.cli.main import app
+
+app(prog_name="weir")

@@ -1,0 +1,147 @@
+"""Coupons, bills, the account."""
+
+import typer
+
+from weir.cli.calling import caller
+from weir.cli.show import as_json, one, rows
+
+BILL = [
+    ("number", "no"),
+    ("state", "state"),
+    ("from", "period_from"),
+    ("until", "period_until"),
+    ("total", "total"),
+    ("uid", "uid"),
+]
+
+
+def coupon_centre(ctx: typer.Context) -> None:
+    """The coupons you can claim."""
+    with caller(ctx) as client:
+        rows(
+            ctx,
+            client.coupon_activities(),
+            [
+                ("name", "name"),
+                ("face value", "face_value"),
+                ("left", "left_count"),
+                ("valid until", "valid_until"),
+                ("uid", "uid"),
+            ],
+        )
+
+
+def claim(ctx: typer.Context, activity: str) -> None:
+    """Claim a coupon."""
+    with caller(ctx) as client:
+        found = client.coupon_claim(activity)
+    one(ctx, found, [("code", "code"), ("face value", "face_value"), ("uid", "uid")])
+
+
+def coupons(ctx: typer.Context) -> None:
+    """The coupons you hold."""
+    with caller(ctx) as client:
+        rows(
+            ctx,
+            client.coupons(),
+            [
+                ("code", "code"),
+                ("state", "state"),
+                ("face value", "face_value"),
+                ("remaining", "remaining"),
+                ("uid", "uid"),
+            ],
+        )
+
+
+def bills(ctx: typer.Context) -> None:
+    """Your bills."""
+    with caller(ctx) as client:
+        rows(ctx, client.bills(), BILL)
+
+
+def bill(ctx: typer.Context, uid: str) -> None:
+    """A bill with its lines."""
+    with caller(ctx) as client:
+        found = client.bill(uid)
+    one(ctx, found, BILL)
+    if not as_json(ctx):
+        rows(
+            ctx,
+            found["lines"],
+            [
+                ("order", "order_no"),
+                ("component", "component"),
+                ("seconds", "seconds"),
+                ("exact", "exact"),
+                ("amount", "amount"),
+                ("id", "id"),
+            ],
+        )
+
+
+def bill_now(ctx: typer.Context) -> None:
+    """Make a bill of what was used up to now."""
+    with caller(ctx) as client:
+        one(ctx, client.bill_make(), BILL)
+
+
+def confirm(ctx: typer.Context, uid: str) -> None:
+    """Confirm a bill."""
+    with caller(ctx) as client:
+        one(ctx, client.bill_confirm(uid), BILL)
+
+
+def pay(
+    ctx: typer.Context, uid: str, coupon: str = typer.Option("", help="A coupon to pay with first.")
+) -> None:
+    """Pay a confirmed bill from a coupon and the balance."""
+    with caller(ctx) as client:
+        one(ctx, client.bill_pay(uid, coupon or None), BILL)
+
+
+def account(ctx: typer.Context) -> None:
+    """Balance and coupons."""
+    with caller(ctx) as client:
+        one(
+            ctx,
+            client.account(),
+            [("balance", "balance"), ("coupons", "coupons_remaining"), ("owed", "owed")],
+        )
+
+
+def transactions(ctx: typer.Context) -> None:
+    """Every movement of the account."""
+    with caller(ctx) as client:
+        rows(
+            ctx,
+            client.transactions(),
+            [
+                ("time", "at"),
+                ("kind", "kind"),
+                ("amount", "amount"),
+                ("balance", "balance"),
+                ("reference", "reference"),
+            ],
+        )
+
+
+def messages(ctx: typer.Context) -> None:
+    """Your messages."""
+    with caller(ctx) as client:
+        rows(ctx, client.messages(), [("time", "created_at"), ("read", "read_at"), ("title", "title")])
+
+
+COMMANDS = (
+    coupon_centre,
+    claim,
+    coupons,
+    bills,
+    bill,
+    bill_now,
+    confirm,
+    pay,
+    account,
+    transactions,
+    messages,
+)

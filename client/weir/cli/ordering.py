@@ -1,0 +1,198 @@
+"""From the square to the order: find, quote, apply, approve, follow, terminate."""
+
+from pathlib import Path
+
+import typer
+
+from weir.cli.calling import caller
+from weir.cli.show import as_json, one, rows, said
+from weir.cli.words import amounts, duration_s
+
+FORM = [
+    ("number", "no"),
+    ("kind", "kind"),
+    ("state", "state"),
+    ("business system", "business_system.name"),
+    ("total", "total"),
+    ("made", "created_at"),
+    ("uid", "uid"),
+]
+ORDER = [
+    ("number", "no"),
+    ("state", "state"),
+    ("commodity", "commodity.name"),
+    ("total", "quote.total"),
+    ("resource", "workload_uid"),
+    ("uid", "uid"),
+]
+TASK = [
+    ("number", "no"),
+    ("step", "name"),
+    ("what", "title"),
+    ("applicant", "applicant"),
+    ("state", "state"),
+    ("tenant", "tenant"),
+    ("uid", "uid"),
+]
+AMOUNT = typer.Option(..., "--amount", "-a", help="component=number, once for each component.")
+DURATION = typer.Option("1h", "--for", help="How long: 90s, 45m, 2h, 1d.")
+COUNT = typer.Option(1, "--count", "-n", help="How many shares.")
+COUPON = typer.Option("", help="A coupon to pay with.")
+
+
+def square(ctx: typer.Context, search: str = typer.Argument("", help="A part of the name.")) -> None:
+    """The services you can apply for."""
+    with caller(ctx) as client:
+        found = client.commodities(search)
+    rows(
+        ctx,
+        found,
+        [
+            ("number", "number"),
+            ("name", "name"),
+            ("category", "category.name"),
+            ("supplier", "supplier"),
+            ("uid", "uid"),
+        ],
+    )
+
+
+def quote(
+    ctx: typer.Context,
+    commodity: str,
+    amount: list[str] = AMOUNT,
+    for_: str = DURATION,
+    count: int = COUNT,
+    coupon: str = COUPON,
+) -> None:
+    """Price and expected start of an application; changes nothing."""
+    with caller(ctx) as client:
+        found = client.quote(
+            commodity, amounts(amount), duration_s=duration_s(for_), count=count, coupon=coupon or None
+        )
+    if not as_json(ctx):
+        rows(
+            ctx,
+            found["lines"],
+            [
+                ("component", "component"),
+                ("quantity", "quantity"),
+                ("unit", "unit"),
+                ("price", "price"),
+                ("amount", "amount"),
+            ],
+        )
+    one(
+        ctx,
+        found,
+        [
+            ("per hour", "hourly"),
+            ("total", "total"),
+            ("price version", "price_version"),
+            ("expected start", "expected_start.sentence"),
+        ],
+    )
+
+
+def apply(
+    ctx: typer.Context,
+    commodity: str,
+    amount: list[str] = AMOUNT,
+    for_: str = DURATION,
+    count: int = COUNT,
+    business_system: str = typer.Option(..., "--business-system", "-b", help="Its uid."),
+    remark: str = typer.Option("", help="A word to the approvers."),
+    coupon: str = COUPON,
+    attach: list[Path] = typer.Option([], help="Files to attach."),
+    draft: bool = typer.Option(False, help="Keep it as a draft instead of submitting."),
+) -> None:
+    """Make an application form and submit it."""
+    line = {"commodity": commodity, "amounts": amounts(amount), "count": count}
+    more = {"remark": remark, **({"coupon": coupon} if coupon else {})}
+    with caller(ctx) as client:
+        form = client.application_make(
+            [line], duration_s=duration_s(for_), business_system=business_system, **more
+        )
+        for file in attach:
+            client.attach(form["uid"], file)
+        form = form if draft else client.application_submit(form["uid"])
+    one(ctx, form, FORM)
+
+
+def applications(
+    ctx: typer.Context, tab: str = typer.Option("all", help="all, in_progress or completed.")
+) -> None:
+    """Your application forms."""
+    with caller(ctx) as client:
+        rows(ctx, client.applications(tab), FORM)
+
+
+def submit(ctx: typer.Context, application: str) -> None:
+    """Submit a draft."""
+    with caller(ctx) as client:
+        one(ctx, client.application_submit(application), FORM)
+
+
+def withdraw(ctx: typer.Context, application: str) -> None:
+    """Take a form back before anybody has decided on it."""
+    with caller(ctx) as client:
+        one(ctx, client.application_withdraw(application), FORM)
+
+
+def inbox(ctx: typer.Context, tab: str = typer.Option("todo", help="todo, done or urged.")) -> None:
+    """The steps that wait for your decision."""
+    with caller(ctx) as client:
+        rows(ctx, client.tasks(tab), TASK)
+
+
+def decide(
+    ctx: typer.Context,
+    task: str,
+    decision: str = typer.Argument(..., help="approve, refuse or send_back."),
+    comment: str = typer.Option("", "--comment", "-m"),
+) -> None:
+    """Decide a step of your inbox."""
+    with caller(ctx) as client:
+        found = client.decide(task, decision.replace("-", "_"), comment)
+    said(ctx, found, f"Decided: {decision}.")
+
+
+def orders(ctx: typer.Context) -> None:
+    """Your orders."""
+    with caller(ctx) as client:
+        rows(ctx, client.orders(), ORDER)
+
+
+def order(ctx: typer.Context, uid: str) -> None:
+    """One order with its state and quote."""
+    with caller(ctx) as client:
+        one(ctx, client.order(uid), ORDER)
+
+
+def terminate(ctx: typer.Context, uid: str, reason: str = typer.Option("", "--reason", "-m")) -> None:
+    """Ask to end an order; on approval its resource is released and metering stops."""
+    with caller(ctx) as client:
+        found = client.order_terminate(uid, reason)
+    said(ctx, found, "The termination is in approval.")
+
+
+def systems(ctx: typer.Context) -> None:
+    """The business systems you take part in."""
+    with caller(ctx) as client:
+        rows(ctx, client.business_systems(), [("number", "number"), ("name", "name"), ("uid", "uid")])
+
+
+COMMANDS = (
+    square,
+    quote,
+    apply,
+    applications,
+    submit,
+    withdraw,
+    inbox,
+    decide,
+    orders,
+    order,
+    terminate,
+    systems,
+)

@@ -1,0 +1,83 @@
+"""What runs: resources, their logs and usage, quota."""
+
+import typer
+
+from weir.cli.calling import caller
+from weir.cli.show import one, out, rows
+
+RESOURCE = [
+    ("number", "no"),
+    ("name", "name"),
+    ("state", "state"),
+    ("why", "reason"),
+    ("node", "node"),
+    ("device", "device"),
+    ("share %", "compute_percent"),
+    ("memory MiB", "memory_mib"),
+    ("started", "started_at"),
+    ("ended", "ended_at"),
+    ("uid", "uid"),
+]
+
+
+def resources(ctx: typer.Context) -> None:
+    """Your resources with node, device, share and state."""
+    with caller(ctx) as client:
+        rows(ctx, client.resources(), RESOURCE)
+
+
+def resource(ctx: typer.Context, uid: str) -> None:
+    """One resource."""
+    with caller(ctx) as client:
+        one(ctx, client.resource(uid), RESOURCE)
+
+
+def logs(ctx: typer.Context, uid: str, follow: bool = typer.Option(False, "--follow", "-f")) -> None:
+    """What the work printed."""
+    with caller(ctx) as client:
+        parts = client.log_follow(uid) if follow else [client.log(uid)["text"]]
+        for text in parts:
+            out.out(text, end="")
+
+
+def usage(ctx: typer.Context, uid: str) -> None:
+    """The metered intervals of a resource."""
+    with caller(ctx) as client:
+        rows(
+            ctx,
+            client.usage(uid),
+            [
+                ("#", "seq"),
+                ("from", "start_at"),
+                ("until", "end_at"),
+                ("s", "seconds"),
+                ("share %", "compute_percent"),
+                ("memory MiB", "memory_mib"),
+                ("CPU s", "cpu_seconds"),
+                ("peak MiB", "memory_peak_mib"),
+            ],
+        )
+
+
+def quota(ctx: typer.Context) -> None:
+    """Total, allocated, allocatable, used and in process."""
+    with caller(ctx) as client:
+        found = client.quota()
+    listed = (
+        found if isinstance(found, list) else [{"item": item, **figures} for item, figures in found.items()]
+    )
+    rows(
+        ctx,
+        listed,
+        [
+            ("item", "item"),
+            ("total", "total"),
+            ("allocated", "allocated"),
+            ("allocatable", "allocatable"),
+            ("used", "used"),
+            ("in process", "in_process"),
+        ],
+    )
+
+
+COMMANDS = (resources, resource, logs, usage, quota)
