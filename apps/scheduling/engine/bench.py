@@ -1,5 +1,8 @@
-"""How fast the engine places: `python -m apps.scheduling.engine.bench speed` prints jobs per second and the ratio
-to a plain scan of all devices for every job, measured in the same run."""
+"""How fast the engine places.
+
+`python -m apps.scheduling.engine.bench speed` prints jobs per second and the ratio to a plain scan of all
+devices for every job, measured in the same run.
+"""
 
 from __future__ import annotations
 
@@ -69,8 +72,9 @@ def speed(nodes: int, cards: int, count: int) -> list[dict[str, str | int | floa
     rows: list[dict[str, str | int | float]] = []
     for placing in Placing:
         rate, placed = engine_rate(nodes, cards, count, placing)
+        ratio = round(rate / scan, 1)
         rows.append(
-            {"policy": placing.value, "placed": placed, "jobs_per_s": round(rate), "times_scan": round(rate / scan, 1)}
+            {"policy": placing.value, "placed": placed, "jobs_per_s": round(rate), "times_scan": ratio}
         )
     return rows
 
@@ -90,7 +94,8 @@ def main(arguments: list[str]) -> int:
         print(json.dumps(rows))
         return 0
     for row in rows:
-        print(f"{row['policy']:<9} {row['placed']:>7} placed {row['jobs_per_s']:>8}/s {row['times_scan']:>7} x scan")
+        placed, rate = f"{row['placed']:>7} placed", f"{row['jobs_per_s']:>8} jobs/s"
+        print(f"{row['policy']:<9} {placed} {rate} {row['times_scan']:>7} x scan")
     return 0
 
 

@@ -92,7 +92,12 @@ class Cycle:
         if queue is None or invalid(request) or not _admits(queue, request.tenant_id):
             return Prospect.NEVER
         shape = shape_of(request, queue, self._policy)
-        return Prospect.NEVER if self._exceeds_quota(request, shape) else self._fit.prospect(shape)
+        if self._exceeds_quota(request, self._fit.least_mib(shape, usable=False)):
+            return Prospect.NEVER
+        prospect = self._fit.prospect(shape)
+        if self._exceeds_quota(request, self._fit.least_mib(shape, usable=True)):
+            return min(prospect, Prospect.AFTER_REPAIR)
+        return prospect
 
     def _judge(self, request: Request) -> Placement | Reason:
         queue = self._queues.get(request.queue_id)
@@ -127,7 +132,7 @@ class Cycle:
     def _settle_whole_cards(
         self, request: Request, shape: Shape, grants: tuple[Grant, ...]
     ) -> tuple[Grant, ...] | Reason:
-        """A whole card is counted with all its memory: where the quota has no room for these, take smaller ones."""
+        """Whole cards count with all their memory: where a quota has no room for these, take smaller ones."""
         reason = self._undo_beyond_quota(request, grants)
         if reason is None:
             return grants
@@ -147,9 +152,9 @@ class Cycle:
             request.queue_id, amount
         )
 
-    def _exceeds_quota(self, request: Request, shape: Shape) -> bool:
+    def _exceeds_quota(self, request: Request, least_mib: int) -> bool:
         percent, mib, shares = _least(request)
-        amount = (percent, max(mib, self._fit.least_mib(shape)), shares)
+        amount = (percent, max(mib, least_mib), shares)
         return self._tenant_quota.exceeds(request.tenant_id, amount) or self._queue_quota.exceeds(
             request.queue_id, amount
         )
@@ -172,8 +177,8 @@ class Cycle:
         return patience is not None and now - request.submitted_at_s >= patience
 
 
-# Only such a head may hold its queue: for it, leaving room empty helps. A tenant at its own quota, a broken node or
-# a stopped queue is not served sooner by making others wait.
+# Only such a head may hold its queue: for it, leaving room empty helps. A tenant at its own quota, a broken
+# node or a stopped queue is not served sooner by making others wait.
 WAITING_FOR_ROOM = frozenset(
     {
         ReasonCode.QUEUE_QUOTA,

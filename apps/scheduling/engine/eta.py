@@ -20,15 +20,15 @@ from apps.scheduling.engine.types import (
 )
 
 STEPS = 64
-"""At most so many moments of release are looked at. Where there are more, neighbours are taken together at the
-latest of them, so that a promise is rather late than early."""
+"""At most so many moments of release are looked at. Where there are more, neighbours are taken together at
+the latest of them, so that a promise is rather late than early."""
 
 
 def eta(snapshot: Snapshot, request: Request, *, now: int) -> Eta:
     """When the request would start, those already waiting in `snapshot` judged with it in queue order.
 
-    The request may be one of the snapshot's or not yet submitted; then give it the `submitted_seq` it would get.
-    Work whose known end has passed counts as ending now. Nothing is assumed about work without a known end.
+    The request may be one of the snapshot's or not yet submitted; then give it the `submitted_seq` it would
+    get. Work whose known end has passed counts as ending now. Nothing is assumed about work without one.
     """
     waiting = [each for each in snapshot.requests if each.id != request.id] + [request]
     cycle = Cycle(snapshot, seed=0)

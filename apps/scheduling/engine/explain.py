@@ -1,4 +1,4 @@
-"""Why a request waits, in one sentence. The texts are English sources; the faces translate them by `TEXTS`."""
+"""Why a request waits, in one sentence. The texts are English; the faces translate them by `TEXTS`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.QUEUE_NOT_UP: gettext_noop("Queue %(queue)s is %(state)s and starts no work."),
     ReasonCode.TENANT_NOT_ADMITTED: gettext_noop("Queue %(queue)s does not admit tenant %(tenant)s."),
     ReasonCode.QUEUE_QUOTA: gettext_noop(
-        "Queue %(holder)s may use %(limit)s of %(dimension)s: %(used)s are in use, %(kept)s are kept for others, "
-        "%(asked)s more are asked."
+        "Queue %(holder)s may use %(limit)s of %(dimension)s: %(used)s are in use, %(kept)s are kept for "
+        "others, %(asked)s more are asked."
     ),
     ReasonCode.TENANT_QUOTA: gettext_noop(
         "Tenant %(holder)s may use %(limit)s of %(dimension)s: %(used)s are in use, %(asked)s more are asked."
     ),
-    ReasonCode.BEHIND_HEAD: gettext_noop("It waits behind %(head)s, which is first in its queue and has no room yet."),
+    ReasonCode.BEHIND_HEAD: gettext_noop(
+        "It waits behind %(head)s, which is first in its queue and has no room yet."
+    ),
     ReasonCode.POOL_EMPTY: gettext_noop("The pool has no device."),
     ReasonCode.DEVICE_PIN: gettext_noop("The pool has no device %(asked)s."),
     ReasonCode.NODE_PIN: gettext_noop("Node %(asked)s has no suitable device."),
@@ -33,18 +35,23 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.MODEL: gettext_noop("No suitable device is of model %(asked)s."),
     ReasonCode.LABEL: gettext_noop("No suitable device carries the labels %(asked)s."),
     ReasonCode.NODE_NOT_READY: gettext_noop("No node with a suitable device is ready (%(devices)s devices)."),
-    ReasonCode.NODE_CLOSED: gettext_noop("All nodes with a suitable device are closed (%(devices)s devices)."),
+    ReasonCode.NODE_CLOSED: gettext_noop(
+        "All nodes with a suitable device are closed for new work (%(devices)s devices)."
+    ),
     ReasonCode.DEVICE_DISABLED: gettext_noop("All %(devices)s suitable devices are disabled."),
     ReasonCode.DEVICE_UNHEALTHY: gettext_noop("All %(devices)s suitable devices are unhealthy."),
     ReasonCode.CARD_NOT_IDLE: gettext_noop("None of the %(devices)s suitable devices is wholly free."),
     ReasonCode.COMPUTE_PERCENT: gettext_noop(
-        "Not enough compute: %(asked)s %% of one device asked, at most %(free)s %% free on %(devices)s devices."
+        "Not enough compute: %(asked)s %% of one device asked, at most %(free)s %% free on %(devices)s "
+        "devices."
     ),
     ReasonCode.MEMORY_MIB: gettext_noop(
-        "Not enough accelerator memory: %(asked)s MiB of one device asked, at most %(free)s MiB free on %(devices)s "
-        "devices with enough compute."
+        "Not enough accelerator memory: %(asked)s MiB of one device asked, at most %(free)s MiB free on "
+        "%(devices)s devices with enough compute."
     ),
-    ReasonCode.COUNT: gettext_noop("Only %(free)s of the %(asked)s shares would fit now; it starts whole or not."),
+    ReasonCode.COUNT: gettext_noop(
+        "Only %(free)s of the %(asked)s shares would fit now; all start together or none."
+    ),
     ReasonCode.COUNT_ON_ONE_NODE: gettext_noop(
         "No single node has room for all %(asked)s shares; the best would take %(free)s."
     ),

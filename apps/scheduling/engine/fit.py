@@ -58,7 +58,7 @@ class Prospect(IntEnum):
 
 
 def shape_of(request: Request, queue: Queue, policy: Policy) -> Shape:
-    """The request's shape in its queue. The request's own placing goes before the queue's, that before the policy's."""
+    """The request's shape in its queue. Its own placing goes before the queue's, that before the policy's."""
     groups = frozenset(group for group in (request.resource_group, queue.resource_group) if group is not None)
     constraint = Constraint(
         request.device_id, request.node_id, groups, request.vendor, request.model, request.labels
@@ -71,11 +71,12 @@ def shape_of(request: Request, queue: Queue, policy: Policy) -> Shape:
 
 def invalid(request: Request) -> Reason | None:
     """What is wrong with the request in itself; None when nothing is."""
+    whole = request.compute_percent == WHOLE_CARD_PERCENT
     checks = (
         ("shares", request.shares, request.shares >= 1),
         ("compute_percent", request.compute_percent, 1 <= request.compute_percent <= WHOLE_CARD_PERCENT),
         ("memory_mib", request.memory_mib, request.memory_mib >= 0),
-        ("exclusive", request.compute_percent, not request.exclusive or request.compute_percent == WHOLE_CARD_PERCENT),
+        ("exclusive", request.exclusive, whole or not request.exclusive),
     )
     for name, value, ok in checks:
         if not ok:
@@ -115,8 +116,8 @@ def _asked_labels(constraint: Constraint) -> Param:
     return ", ".join(f"{key}={value}" for key, value in sorted(constraint.labels))
 
 
-# In this order: the first that leaves no device is the reason. What the request asks for comes before the state
-# that devices are in, so that "no such model" is never told as "device unhealthy".
+# In this order: the first that leaves no device is the reason. What the request asks for comes before the
+# state that devices are in, so that "no such model" is never told as "device unhealthy".
 ASKED_FILTERS: tuple[tuple[ReasonCode, Test, Asked], ...] = (
     (ReasonCode.DEVICE_PIN, lambda card, c: c.device_id in (None, card.device.id), lambda c: c.device_id),
     (ReasonCode.NODE_PIN, lambda card, c: c.node_id in (None, card.server.node.id), lambda c: c.node_id),
@@ -149,6 +150,7 @@ class Fit:
         self._asked: dict[Constraint, list[Card]] = {}
         self._usable: dict[Constraint, list[Card]] = {}
         self._prospects: dict[Shape, Prospect] = {}
+        self._least_mib: dict[tuple[Shape, bool], int] = {}
 
     def asked(self, constraint: Constraint) -> list[Card]:
         """Registered cards that are what the request asks for, in whatever state."""
@@ -178,12 +180,14 @@ class Fit:
         registered = _most(self.asked(shape.constraint), shape, room_when_empty)
         return Prospect.AFTER_REPAIR if registered >= shape.shares else Prospect.NEVER
 
-    def least_mib(self, shape: Shape) -> int:
+    def least_mib(self, shape: Shape, *, usable: bool) -> int:
         """The least memory that the shape's grants add up to: whole cards are granted with all of theirs."""
         if not shape.exclusive:
             return shape.shares * shape.memory_mib
-        cards = (card for card in self.asked(shape.constraint) if room_when_empty(card, shape))
-        return sum(sorted(card.device.memory_mib for card in cards)[: shape.shares])
+        if (shape, usable) not in self._least_mib:
+            cards = self.usable(shape.constraint) if usable else self.asked(shape.constraint)
+            self._least_mib[shape, usable] = _least_mib(cards, shape)
+        return self._least_mib[shape, usable]
 
     def why(self, shape: Shape) -> Reason:
         """The reason a shape does not fit now: the first filter that leaves nothing, else the count."""
@@ -204,12 +208,22 @@ class Fit:
 
 
 def _most(cards: Iterable[Card], shape: Shape, room_on: Callable[[Card, Shape], int]) -> int:
-    """How many shares the cards take together, or the best single node alone where one node has to take all."""
+    """How many shares the cards take together, or the best node alone where one node has to take all."""
     by_node: dict[str, int] = {}
     for card in cards:
         node_id = card.server.node.id
         by_node[node_id] = by_node.get(node_id, 0) + room_on(card, shape)
     return max(by_node.values(), default=0) if shape.single_node else sum(by_node.values())
+
+
+def _least_mib(cards: Iterable[Card], shape: Shape) -> int:
+    lines: dict[str, list[int]] = {}
+    for card in cards:
+        if room_when_empty(card, shape):
+            key = card.server.node.id if shape.single_node else ""
+            lines.setdefault(key, []).append(card.device.memory_mib)
+    enough = [sorted(line)[: shape.shares] for line in lines.values() if len(line) >= shape.shares]
+    return min((sum(line) for line in enough), default=0)
 
 
 def _why_no_room(cards: list[Card], shape: Shape) -> Reason:

@@ -14,8 +14,10 @@ def aged_priority(request: Request, policy: Policy, now: int) -> int:
     return request.priority + max(0, now - request.submitted_at_s) // policy.aging_s
 
 
-def arrange(requests: Iterable[Request], queues: Mapping[str, Queue], policy: Policy, now: int) -> list[Request]:
-    """Queues of higher priority first; inside by priority where so ordered, then first come (ELA-508, ELA-607)."""
+def arrange(
+    requests: Iterable[Request], queues: Mapping[str, Queue], policy: Policy, now: int
+) -> list[Request]:
+    """Queues of higher priority first; then by priority where so ordered, then first come (ELA-508, 607)."""
 
     def key(request: Request) -> tuple[int, int, int, str]:
         queue = queues.get(request.queue_id)

@@ -1,8 +1,8 @@
 """Choosing the devices: one line of candidates per shape, best first.
 
-Within a cycle devices only fill up. A server that has no room for a shape will have none later, so each is dropped
-for good when it is first found full, and the price of a placement does not grow with the pool. Whoever gives
-grants back (other than those just chosen) makes a new `Placer`.
+Within a cycle devices only fill up. A server that has no room for a shape will have none later, so each is
+dropped for good when it is first found full, and the price of a placement does not grow with the pool.
+Whoever gives grants back (other than those just chosen) makes a new `Placer`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Candidates:
         return chosen
 
     def pick_smallest(self) -> list[Card] | None:
-        """The cards with the least memory in all that fit, whatever the policy (whole cards under a tight quota)."""
+        """The cards that fit with the least memory in all, for whole cards under a tight quota."""
         lines = [self._fitting(node_id) for node_id in self._cards]
         if not self._shape.single_node:
             lines = [[card for line in lines for card in line]]
@@ -93,7 +93,7 @@ class Candidates:
         return None
 
     def _refresh(self) -> None:
-        """Packing prefers what has filled up since: such servers rise, which a stale heap entry cannot show."""
+        """Packing prefers what has filled up since: such servers rise, and a stale entry hides it."""
         touched = self._pool.touched
         for server in set(touched[self._read :]):
             if server.node.id in self._cards:

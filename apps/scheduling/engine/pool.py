@@ -8,7 +8,9 @@ from apps.scheduling.engine.types import Amount, Device, Grant, Node, Snapshot
 class Card:
     """A device and what is left of it."""
 
-    __slots__ = ("device", "exclusives", "free_mib", "free_percent", "holders", "server", "used_mib", "used_percent")
+    __slots__ = (
+        "device", "exclusives", "free_mib", "free_percent", "holders", "server", "used_mib", "used_percent",
+    )  # fmt: skip
 
     def __init__(self, device: Device, server: Server) -> None:
         self.device = device
@@ -18,7 +20,7 @@ class Card:
         self.free_mib = device.memory_capacity_mib
 
     def add(self, grant: Grant, sign: int) -> None:
-        """Count a grant in (1) or out (-1). A card held whole has nothing left, however far it is oversold."""
+        """Count a grant in (1) or out (-1). A card held whole has nothing left, oversold or not."""
         self.used_percent += sign * grant.compute_percent
         self.used_mib += sign * grant.memory_mib
         self.holders += sign
@@ -111,7 +113,7 @@ class Pool:
         self.touched.append(card.server)
 
     def capacity(self) -> Amount:
-        """All that the usable devices can hand out (ELA-304). No share is below 1 %, so percents bound the count."""
+        """What the usable devices can hand out (ELA-304). A share is 1 % or more: percents bound the count."""
         usable = [card.device for card in self.cards.values() if card.is_usable]
         percent = sum(device.compute_capacity_percent for device in usable)
         return Amount(percent, sum(device.memory_capacity_mib for device in usable), percent)

@@ -1,4 +1,4 @@
-"""Quotas as a tree: each holder's bound, and what is kept back for holders that do not use their guarantee."""
+"""Quotas as a tree: each holder's bound, and what is kept back for holders with an idle guarantee."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ def granted(grants: Iterable[Grant]) -> Triple:
 
 
 def _bound(nominal: Limit, borrow: Amount) -> tuple[int | None, ...]:
-    return tuple(
-        None if own is None else own + more
-        for own, more in zip((nominal.compute_percent, nominal.memory_mib, nominal.shares), triple(borrow), strict=True)
-    )
+    owned = (nominal.compute_percent, nominal.memory_mib, nominal.shares)
+    return tuple(None if own is None else own + more for own, more in zip(owned, triple(borrow), strict=True))
 
 
 class Holder:
@@ -93,7 +91,9 @@ class QuotaTree:
         if holder_id in self._holders:
             return self._holders[holder_id]
         if holder_id in below:
-            raise ValueError(f"The tree of quotas has a cycle through {holder_id!r}: give one of them another parent.")
+            raise ValueError(
+                f"The queues form a cycle through {holder_id!r}: give one of them another parent."
+            )
         parent_id = self._parents.get(holder_id)
         parent = self._root if parent_id is None else self._holder(parent_id, below | {holder_id})
         quota = self._quotas.get(holder_id, self._default or Quota())

@@ -18,7 +18,7 @@ NO_LABELS: Labels = frozenset()
 
 
 class QueueState(StrEnum):
-    """UP queues and starts work; DOWN only queues; DRAIN takes no more and starts none; INACTIVE is switched off.
+    """UP queues and starts work; DOWN only queues; DRAIN takes no more and starts none; INACTIVE is off.
 
     The engine starts work of UP queues alone; who may still submit is the service layer's to refuse.
     """
@@ -103,8 +103,8 @@ NOTHING = Amount()
 class Quota:
     """What one holder (a queue or a tenant) may use at most, and what is kept for it.
 
-    The hard bound is `nominal` plus `borrow`. `guaranteed` is kept free for the holder while it is idle, except
-    for the part of it that `lend` allows the siblings to use meanwhile (None: all of it) (ELA-312, ELA-603).
+    The hard bound is `nominal` plus `borrow`. `guaranteed` is kept free for the holder while it is idle,
+    except for the part that `lend` allows the siblings to use meanwhile (None: all of it) (ELA-312, ELA-603).
     """
 
     nominal: Limit = UNLIMITED
@@ -115,7 +115,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A server. `schedulable` is False while an operator drains it: running work stays, new work goes elsewhere."""
+    """A server. `schedulable` is False while it is drained: running work stays, new work goes elsewhere."""
 
     id: str
     name: str = ""
@@ -156,7 +156,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A waiting line. `parent_id` makes a tree, `resource_group` ties it to the group's nodes (PLAT-AICFG-23)."""
+    """A waiting line. `parent_id` makes a tree, `resource_group` ties it to nodes (PLAT-AICFG-23)."""
 
     id: str
     name: str = ""
@@ -177,9 +177,9 @@ class Queue:
 class Request:
     """Work that waits for `shares` equal shares, all or none of them (ELA-404, ELA-702).
 
-    `exclusive` asks for whole cards: compute_percent must be 100, `memory_mib` is then the least the card must
-    have, and the card's whole memory is granted. Shares may land on one device unless `distinct_devices`, and on
-    several nodes unless `single_node`.
+    `exclusive` asks for whole cards: compute_percent must be 100, `memory_mib` is then the least the card
+    must have, and the card's whole memory is granted. Shares may land on one device unless
+    `distinct_devices`, and on several nodes unless `single_node`.
     """
 
     id: str
@@ -231,10 +231,11 @@ class Running:
 class Policy:
     """The operators' choice (PLAT-AICFG-18).
 
-    `backfill`: True lets later requests of a queue pass a head that waits for room; False holds the queue behind
-    it. With backfill, a head that has waited `patience_s` holds its queue all the same, so that it cannot starve
-    (ELA-704); None lets it wait for ever. `aging_s`: with priority ordering each full period of waiting counts as
-    one priority more; None switches aging off. `tenant_default` bounds tenants without a quota of their own (ELA-307).
+    `backfill`: True lets later requests of a queue pass a head that waits for room; False holds the queue
+    behind it. With backfill, a head that has waited `patience_s` holds its queue all the same, so that it
+    cannot starve (ELA-704); None lets it wait for ever. `aging_s`: with priority ordering each full period of
+    waiting counts as one priority more; None switches aging off. `tenant_default` bounds tenants without a
+    quota of their own (ELA-307).
     """
 
     ordering: Ordering = Ordering.FIRST_COME
@@ -317,7 +318,7 @@ class EtaBasis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Eta:
-    """An expected start, None where none can be given. `reason` says what the request waits for now, if it does."""
+    """An expected start, None where none can be given. `reason`: what the request waits for now."""
 
     start_at_s: int | None
     basis: EtaBasis
