@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
-_PR_SET_KEEPCAPS = 8
+_PR_SET_SECUREBITS = 28
+_SECBIT_NO_SETUID_FIXUP = 1 << 2
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_RAISE = 2
 _CAP_DAC_OVERRIDE = 1
@@ -60,7 +61,9 @@ def child_setup(
 
     def setup() -> None:
         if account is not None:
-            libc.prctl(_PR_SET_KEEPCAPS, int(reach_all), 0, 0, 0)
+            if reach_all:
+                # Else the kernel would drop the capability with root, and ignore it in access(2).
+                libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
             os.setgroups([])
             os.setgid(account.pw_gid)
             os.setuid(account.pw_uid)
