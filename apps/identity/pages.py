@@ -48,7 +48,8 @@ def _whole_path(request: HttpRequest) -> str:
 
 def show(request: HttpRequest, name: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
     """Render `<app>/<page>.html`, or for HTMX its part `<app>/_<page>.html`, which the page includes."""
-    if request.htmx:
+    # Going back, HTMX asks for the whole page again.
+    if request.htmx and not request.htmx.history_restore_request:
         folder, _slash, leaf = name.rpartition("/")
         name = f"{folder}/_{leaf}"
     response = render(request, f"{name}.html", context, status=status)

@@ -41,7 +41,7 @@ function connect(url, attempt) {
 }
 
 export function followTopics() {
-  const topics = document.body.dataset.liveTopics;
+  const topics = document.body.dataset.liveTopics?.trim();
   if (!topics) return;
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   connect(`${scheme}://${location.host}/ws/live?topics=${encodeURIComponent(topics)}`, 0);

@@ -1,0 +1,30 @@
+// A refusal is shown in its place on the page; what was typed stays.
+function show(place) {
+  const alert = place?.querySelector("[data-test=problem]");
+  if (!alert) return;
+  alert.scrollIntoView({ block: "center" });
+  alert.focus({ preventScroll: true });
+}
+
+function tell(id) {
+  const place = document.getElementById("problems");
+  const words = document.getElementById(id);
+  if (!place || !words) return;
+  place.replaceChildren(words.content.cloneNode(true));
+  show(place);
+}
+
+export function showProblems() {
+  document.addEventListener("htmx:beforeRequest", () => document.getElementById("problems")?.replaceChildren());
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { xhr } = event.detail;
+    if (xhr.status < 400 || !xhr.getResponseHeader("HX-Retarget")) return;
+    event.detail.shouldSwap = true;
+    event.detail.isError = false;
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.target?.id === "problems") show(event.detail.target);
+  });
+  document.addEventListener("htmx:responseError", () => tell("problem-server"));
+  document.addEventListener("htmx:sendError", () => tell("problem-network"));
+}
