@@ -1,0 +1,39 @@
+from dataclasses import dataclass
+from uuid import UUID
+
+from apps.kernel.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOpened(Event):
+    """A step waits for people: holders of `roles` of `side`, or the users named."""
+
+    schema: str
+    task_uid: UUID
+    side: str
+    roles: tuple[str, ...]
+    user_ids: tuple[int, ...]
+    title: str
+    no: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDecided(Event):
+    """Somebody decided; `is_first` says that nobody had decided anything on this process before."""
+
+    schema: str
+    task_uid: UUID
+    subject_kind: str
+    subject_uid: UUID
+    decision: str
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFinished(Event):
+    """`outcome` is approved, rejected or sent_back. A withdrawal is the subject's own act and no event."""
+
+    schema: str
+    subject_kind: str
+    subject_uid: UUID
+    outcome: str

@@ -1,0 +1,350 @@
+"""Start, decide, urge and withdraw approvals. The engine thinks; this keeps what it said and who said what.
+
+Locks: an operation on a process takes the row of its instance first, so all of them on one process queue up.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.approvals.events import ProcessFinished, TaskDecided, TaskOpened
+from apps.approvals.models import Decision, HumanTask, ProcessInstance
+from apps.approvals.permissions import FOLLOW
+from apps.approvals.permissions import ApprovalsPermission as P
+from apps.approvals.selectors import candidate_ids, case_of, definition_of, role_decided_in, task_get
+from apps.approvals.states import INSTANCE, TASK, InstanceState, TaskState
+from apps.cases.services import case_put
+from apps.catalog.models import ProcessTemplate
+from apps.identity.models import User
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from apps.kernel.events import emit
+from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.service import service
+from apps.notices.push import push
+from apps.notices.services import notice_send
+from apps.orgs.models import Member, Organization
+from apps.orgs.selectors import organization_of, users_with_role
+from workflows import engine
+
+URGE_PAUSE = timedelta(minutes=10)
+COMMENT_MAX = 1000
+
+
+@service()
+def process_start(
+    *,
+    actor: Actor,
+    template: ProcessTemplate,
+    subject_kind: str,
+    subject_uid: UUID,
+    subject_no: str,
+    title_zh: str,
+    title_en: str,
+    applicant_id: int,
+    data: Mapping[str, Any],
+    organization_name: str = "",
+    business_system_name: str = "",
+) -> ProcessInstance:
+    """Start the approval of a subject; its first tasks are open when this returns (PLAT-APPLY-6).
+
+    `data` are the values that conditions of the process may read. Raises Conflict when a process of the subject is
+    running already, or when nobody can be asked.
+    """
+    act_subject(subject_kind, subject_uid, no=subject_no, process=template.key)
+    instance = ProcessInstance(
+        process_template=template,
+        subject_kind=subject_kind,
+        subject_uid=subject_uid,
+        subject_no=subject_no,
+        title_zh=title_zh[:200],
+        title_en=title_en[:200],
+        applicant_id=applicant_id,
+        applicant_name=str(User.objects.get(pk=applicant_id)),
+        organization_name=organization_name,
+        business_system_name=business_system_name,
+    )
+    step = _engine(lambda: engine.start(definition_of(template), data, seed=str(instance.uid)))
+    instance.state_json = step.state
+    try:
+        with transaction.atomic():
+            instance.save()
+    except IntegrityError as error:
+        raise Conflict(_("The approval of %(no)s is running already.") % {"no": subject_no}) from error
+    _follow(actor, instance, step)
+    return instance
+
+
+def _engine(call: Any) -> engine.Step:
+    try:
+        return call()
+    except engine.WorkflowError as error:
+        raise Conflict(
+            _("The process cannot go on: %(reason)s") % {"reason": error},
+            cure=_("Ask the operators to correct the process."),
+        ) from error
+
+
+def _follow(actor: Actor, instance: ProcessInstance, step: engine.Step, last: str = "approve") -> None:
+    """Bring tasks and instance to where the engine stands."""
+    instance.state_json = step.state
+    instance.save(update_fields=["state_json", "updated_at"])
+    open_ids = {waiting.task_id for waiting in step.waiting}
+    kept = {task.engine_task_id for task in instance.tasks.filter(state=TaskState.WAITING)}
+    for task in instance.tasks.filter(state=TaskState.WAITING).exclude(engine_task_id__in=open_ids):
+        _task_close(actor, task, TaskState.CANCELLED)
+    for waiting in step.waiting:
+        if waiting.task_id not in kept:
+            _task_open(actor, instance, waiting)
+    if step.done:
+        # An end that does not say how it ends means what the last decision meant.
+        _finish(actor, instance, step.outcome or ("approved" if last == "approve" else "rejected"))
+    push(f"{instance.subject_kind}.{instance.subject_uid}")
+
+
+def _finish(actor: Actor, instance: ProcessInstance, outcome: str) -> None:
+    INSTANCE.move(instance, InstanceState(outcome), actor=actor)
+    emit(
+        ProcessFinished(
+            schema=current_schema(),
+            subject_kind=instance.subject_kind,
+            subject_uid=instance.subject_uid,
+            outcome=outcome,
+        ),
+        actor=actor,
+    )
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------
+
+
+def _task_open(actor: Actor, instance: ProcessInstance, waiting: engine.Waiting) -> None:
+    limit = waiting.time_limit_s
+    task = HumanTask(
+        instance=instance,
+        engine_task_id=waiting.task_id,
+        node_id=waiting.node_id,
+        name_zh=waiting.name_zh,
+        name_en=waiting.name,
+        roles=[one.value for one in waiting.candidates if (one.kind, one.side) == ("role", "tenant")],
+        operator_roles=[
+            one.value for one in waiting.candidates if (one.kind, one.side) == ("role", "operator")
+        ],
+        user_ids=sorted({pk for one in waiting.candidates for pk in _named(one, instance.applicant_id)}),
+        rule=waiting.rule,
+        allow_refuse=waiting.allow_refuse,
+        allow_send_back=waiting.allow_send_back,
+        due_at=timezone.now() + timedelta(seconds=limit) if limit else None,
+    )
+    if not (task.roles or task.operator_roles or task.user_ids):
+        raise Conflict(
+            _("Nobody can decide the step %(step)s.") % {"step": task.name},
+            cure=_("Ask an administrator to fill the post, organization or role it names."),
+        )
+    task.save()
+    case_put(actor=actor, data=case_of(task))
+    _tell(actor, task, _ASKED)
+    emit(
+        TaskOpened(
+            schema=current_schema(),
+            task_uid=task.uid,
+            side=task.side,
+            roles=tuple(task.operator_roles or task.roles),
+            user_ids=tuple(task.user_ids),
+            title=instance.title_en,
+            no=instance.subject_no,
+        ),
+        actor=actor,
+    )
+
+
+def _named(candidate: engine.Candidate, applicant_id: int) -> list[int]:
+    """The people a candidate other than a plain role stands for, now."""
+    value = candidate.value
+    if candidate.kind == "user":
+        return list(User.objects.filter(username__iexact=value, is_active=True).values_list("pk", flat=True))
+    if candidate.kind == "post":
+        return list(Member.objects.filter(post__name=value).values_list("user_id", flat=True))
+    if candidate.kind == "organization":
+        return list(Member.objects.filter(organization__name=value).values_list("user_id", flat=True))
+    if candidate.kind == "initiator_role":
+        return _role_above(value, organization_of(applicant_id), applicant_id)
+    return []
+
+
+def _role_above(role_code: str, organization: Organization | None, applicant_id: int) -> list[int]:
+    """Holders of a role in the applicant's organization, else in the nearest one above that has any."""
+    while organization is not None:
+        found = [pk for pk in users_with_role(role_code, organization) if pk != applicant_id]
+        if found:
+            return found
+        organization = organization.parent
+    return [pk for pk in users_with_role(role_code) if pk != applicant_id]
+
+
+_ASKED = gettext_noop("%(applicant)s asks for your decision on %(no)s.")
+_URGED = gettext_noop("%(applicant)s urges you to decide on %(no)s.")
+
+
+def _tell(actor: Actor, task: HumanTask, msgid: str) -> None:
+    """A message to everybody who may decide, each with the address of his own portal."""
+    members, operators = candidate_ids(task)
+    params = {"applicant": task.instance.applicant_name, "no": task.instance.subject_no}
+    link, tenant = f"/tasks/{task.uid}/", current_tenant()
+    under = f"/t/{tenant.schema_name}{link}"
+    notice_send(actor=actor, user_ids=members, msgid=msgid, params=params, link=link, tenant=tenant)
+    notice_send(actor=actor, user_ids=operators, msgid=msgid, params=params, link=under)
+
+
+def _task_close(actor: Actor, task: HumanTask, state: str) -> None:
+    TASK.move(task, state, actor=actor, done_at=timezone.now())
+    case_put(actor=actor, data=case_of(task))
+    members, operators = candidate_ids(task)
+    for user_id in (*members, *operators):
+        push(f"user.{user_id}", "task")
+
+
+def _lock(task_uid: UUID) -> HumanTask:
+    """The task with its instance locked, both as they are now."""
+    task = HumanTask.objects.filter(uid=task_uid).first()
+    if task is None:
+        raise NotFound()
+    instance = ProcessInstance.objects.select_for_update(no_key=True).get(pk=task.instance_id)
+    task.refresh_from_db()
+    task.instance = instance
+    return task
+
+
+@service(P.DECIDE)
+def task_decide(*, actor: Actor, task_uid: UUID, decision: str, comment: str = "") -> HumanTask:
+    """Approve, refuse or send back (PLAT-TODO-5). Of two parallel decisions exactly one counts.
+
+    Raises Forbidden for who is no candidate or applies himself, Conflict when it is decided or withdrawn already.
+    """
+    task = _lock(task_uid)
+    instance = task.instance
+    act_subject("task", task.uid, no=instance.subject_no, decision=decision)
+    role = _candidate_check(task, actor)
+    _open_check(task, actor)
+    if decision not in task.decisions:
+        raise InvalidInput(
+            fields={"decision": _("Choose one of: %(all)s.") % {"all": ", ".join(task.decisions)}}
+        )
+    if len(comment) > COMMENT_MAX:
+        raise InvalidInput(fields={"comment": _("At most %(most)s characters.") % {"most": COMMENT_MAX}})
+    is_first = not Decision.objects.filter(task__instance=instance).exists()
+    user = User.objects.get(pk=actor.user_id)
+    Decision.objects.create(
+        task=task, user=user, user_name=str(user), role=role, decision=decision, comment=comment.strip()
+    )
+    emit(
+        TaskDecided(
+            schema=current_schema(),
+            task_uid=task.uid,
+            subject_kind=instance.subject_kind,
+            subject_uid=instance.subject_uid,
+            decision=decision,
+            is_first=is_first,
+        ),
+        actor=actor,
+    )
+    _count(actor, task)
+    return task
+
+
+def _candidate_check(task: HumanTask, actor: Actor) -> str:
+    if actor.user_id == task.instance.applicant_id:
+        raise Forbidden(
+            _("Nobody decides on his own application."),
+            cure=_("Another candidate of this step has to decide."),
+        )
+    role = role_decided_in(task, actor)
+    if role is None:
+        raise Forbidden(
+            _("You are no candidate of this step."), cure=_("Switch to a role that is asked here.")
+        )
+    return role
+
+
+def _open_check(task: HumanTask, actor: Actor) -> None:
+    state = task.instance.state
+    if state == InstanceState.WITHDRAWN:
+        raise Conflict(_("%(no)s was withdrawn by its applicant.") % {"no": task.instance.subject_no})
+    if state != InstanceState.RUNNING or task.state != TaskState.WAITING:
+        raise Conflict(_("This step of %(no)s is decided already.") % {"no": task.instance.subject_no})
+    if task.given.filter(user_id=actor.user_id).exists():
+        raise Conflict(_("You have decided on this step already; it waits for the others."))
+
+
+def _count(actor: Actor, task: HumanTask) -> None:
+    """Close the task and move on once enough people have decided (PLAT-CFG-18)."""
+    given = {str(one.user_id): one.decision for one in task.given.all()}
+    members, operators = candidate_ids(task)
+    expected = {str(pk) for pk in (*members, *operators)} if task.rule == "all_of" else set(given)
+    # Who has decided was asked, even if the role was taken away since.
+    verdict = engine.tally(task.rule, given, expected | set(given))
+    if verdict is None:
+        case_put(actor=actor, data=case_of(task))
+        push(f"{task.instance.subject_kind}.{task.instance.subject_uid}")
+        return
+    instance = task.instance
+    definition = definition_of(instance.process_template)
+    step = _engine(
+        lambda: engine.complete(definition, instance.state_json, task.engine_task_id, {"decision": verdict})
+    )
+    _task_close(actor, task, TaskState.DONE)
+    _follow(actor, instance, step, last=verdict)
+
+
+@service()
+def task_urge(*, actor: Actor, task_uid: UUID) -> HumanTask:
+    """The applicant, or who follows the tenant's forms, urges those who have to decide (PLAT-TODO-3)."""
+    task_get(actor=actor, uid=task_uid)
+    task = _lock(task_uid)
+    act_subject("task", task.uid, no=task.instance.subject_no)
+    if actor.user_id != task.instance.applicant_id:
+        actor.require(FOLLOW)
+    if task.state != TaskState.WAITING:
+        raise Conflict(_("This step of %(no)s is decided already.") % {"no": task.instance.subject_no})
+    now = timezone.now()
+    if task.urged_at and now - task.urged_at < URGE_PAUSE:
+        minutes = int(URGE_PAUSE.total_seconds() // 60)
+        raise Conflict(
+            _("The step was urged less than %(minutes)s minutes ago.") % {"minutes": minutes},
+            cure=_("Give them a little time."),
+        )
+    task.urged_at = now
+    task.save(update_fields=["urged_at", "updated_at"])
+    case_put(actor=actor, data=case_of(task))
+    _tell(actor, task, _URGED)
+    return task
+
+
+@service()
+def process_withdraw(*, actor: Actor, subject_uid: UUID) -> ProcessInstance:
+    """Take a subject's running process back, before anybody has decided (PLAT-APPLY-14, PLAT-APPLY-15).
+
+    The caller has checked that the subject is the actor's own. Raises Conflict after the first decision.
+    """
+    rows = ProcessInstance.objects.select_for_update(no_key=True).filter(subject_uid=subject_uid)
+    instance = rows.filter(state=InstanceState.RUNNING).first()
+    if instance is None:
+        raise Conflict(_("No approval is running that could be withdrawn."))
+    act_subject(instance.subject_kind, subject_uid, no=instance.subject_no)
+    if Decision.objects.filter(task__instance=instance).exists():
+        raise Conflict(
+            _("The approval of %(no)s has begun: it cannot be withdrawn any more.")
+            % {"no": instance.subject_no},
+            cure=_("Ask an approver to send it back."),
+        )
+    INSTANCE.move(instance, InstanceState.WITHDRAWN, actor=actor)
+    for task in instance.tasks.filter(state=TaskState.WAITING):
+        _task_close(actor, task, TaskState.CANCELLED)
+    push(f"{instance.subject_kind}.{subject_uid}")
+    return instance

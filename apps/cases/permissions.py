@@ -1,0 +1,5 @@
+from enum import StrEnum
+
+
+class CasesPermission(StrEnum):
+    VIEW = "cases.view"

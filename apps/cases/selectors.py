@@ -1,0 +1,79 @@
+"""What operators see of all tenants: lists, one case, the inbox, and which tenants have open work."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from apps.cases.models import Case
+from apps.cases.permissions import CasesPermission as P
+from apps.cases.types import CaseKind
+from apps.kernel.acts import Actor
+from apps.kernel.errors import InvalidInput, NotFound
+
+_EXACT = {"kind": "kind", "state": "state", "tenant": "tenant__schema_name", "assignee": "assignee_id"}
+_FUZZY = {
+    "organization": "organization__icontains",
+    "applicant": "applicant_name__icontains",
+    "business_system": "business_system__icontains",
+    "no": "no__icontains",
+}
+FILTERS = (*_EXACT, *_FUZZY, "search", "is_open")
+TABS = ("todo", "done", "urged")
+
+
+def _visible(actor: Actor) -> QuerySet[Case]:
+    """All tenants' cases for an operator who may see them; nothing exists for anybody else."""
+    if actor.kind not in ("operator", "system") or not actor.may(P.VIEW):
+        return Case.plain.none()
+    return Case.objects.across().select_related("tenant")
+
+
+def case_list(*, actor: Actor, filters: Mapping[str, str] | None = None) -> QuerySet[Case]:
+    """Cases of every tenant, newest first, narrowed by any of `FILTERS` (PLAT-OPS-17, PLAT-OPS-18)."""
+    given = {name: value for name, value in (filters or {}).items() if value not in ("", None)}
+    rows = _visible(actor)
+    for name, lookup in (_EXACT | _FUZZY).items():
+        if name in given:
+            rows = rows.filter(**{lookup: given[name]})
+    if "is_open" in given:
+        rows = rows.filter(is_open=str(given["is_open"]).lower() in ("1", "true", "yes"))
+    if "search" in given:
+        text = given["search"]
+        titles = Q(title_zh__icontains=text) | Q(title_en__icontains=text)
+        rows = rows.filter(Q(no__icontains=text) | Q(applicant_name__icontains=text) | titles)
+    return rows.order_by("-created_at", "-pk")
+
+
+def case_get(*, actor: Actor, kind: str, uid: UUID) -> Case:
+    """One case, by the kind and identifier of the row it shows; NotFound when it is not for this actor."""
+    row = _visible(actor).filter(kind=kind, uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def case_inbox(*, actor: Actor, tab: str = "todo") -> QuerySet[Case]:
+    """An operator's approval tasks of all tenants: to do, done, urged (PLAT-TODO-1, PLAT-TODO-2)."""
+    if tab not in TABS:
+        raise InvalidInput(fields={"tab": ", ".join(TABS)})
+    rows = _visible(actor).filter(kind=CaseKind.TASK, side="operator")
+    if tab == "done":
+        rows = rows.filter(worked_by_ids__contains=[actor.user_id])
+    else:
+        mine = Q(roles__contains=[actor.role]) | Q(candidate_ids__contains=[actor.user_id])
+        rows = rows.filter(mine, is_open=True).exclude(worked_by_ids__contains=[actor.user_id])
+    if tab == "urged":
+        rows = rows.filter(urged_at__isnull=False)
+    return rows.order_by("-created_at", "-pk")
+
+
+def schemas_with_open(kind: str) -> list[str]:
+    """The schemas of tenants that have open cases of a kind: whom a sweep must visit."""
+    open_rows = Case.objects.across().filter(kind=kind, is_open=True)
+    return sorted(set(open_rows.values_list("tenant__schema_name", flat=True)))
+
+
+def case_of_row(kind: str, uid: UUID) -> Case | None:
+    """The case as it is kept, for comparing it with its row."""
+    return Case.objects.across().filter(kind=kind, uid=uid).first()

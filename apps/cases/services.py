@@ -1,0 +1,30 @@
+"""The one way a case is written."""
+
+from dataclasses import asdict
+
+from apps.cases.models import Case
+from apps.cases.types import CaseData
+from apps.kernel.acts import Actor
+from apps.kernel.mirror import mirror_put
+from apps.kernel.planes import current_tenant
+from apps.kernel.service import service
+from apps.notices.push import push
+
+
+@service(recorded=False)
+def case_put(*, actor: Actor, data: CaseData) -> Case:
+    """Write the case of a row of the current tenant: make it, or bring it to what the row says now (PLAT-OPS-17).
+
+    Called in the transaction that changes the row. Raises PlaneError on the provider plane.
+    """
+    fields = asdict(data)
+    fields["title_zh"], fields["title_en"] = data.title_zh[:200], data.title_en[:200]
+    for name in ("roles", "candidate_ids", "worked_by_ids"):
+        fields[name] = list(fields[name])
+    kind, uid = fields.pop("kind"), fields.pop("uid")
+    case, _made = Case.plain.update_or_create(
+        kind=kind, uid=uid, defaults={**fields, "tenant": current_tenant()}
+    )
+    mirror_put(kind, uid)
+    push("cases", "changed", kind=kind)
+    return case

@@ -1,0 +1,165 @@
+"""The tenant's own map: organizations, posts, members, roles, and business systems with who takes part in them."""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+from guardian.models import UserObjectPermissionBase
+
+from apps.kernel.planes import SharedForeignKey
+
+TAKE_PART = "take_part"
+
+
+class Organization(models.Model):
+    """A department in the tenant's tree (PLAT-TEN-14, PLAT-TEN-15)."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=120)
+    parent = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="children"
+    )
+    description = models.CharField(_("description"), max_length=500, blank=True)
+    attributes = models.JSONField(_("attributes"), default=dict, blank=True)
+    is_enabled = models.BooleanField(_("enabled"), default=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("organization")
+        verbose_name_plural = _("organizations")
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["parent", "name"], name="organization_name_once", nulls_distinct=False
+            ),
+            models.CheckConstraint(
+                name="organization_not_own_parent",
+                condition=models.Q(parent=None) | ~models.Q(parent=models.F("id")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Post(models.Model):
+    """A position that a member can hold and that can be a candidate in a process."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=120, unique=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("post")
+        verbose_name_plural = _("posts")
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Member(models.Model):
+    """A user's one place in the tenant: exactly one organization (PLAT-TEN-29)."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    user = SharedForeignKey("identity.User", unique=True)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="members")
+    post = models.ForeignKey(Post, null=True, blank=True, on_delete=models.PROTECT, related_name="members")
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("member")
+        verbose_name_plural = _("members")
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return str(self.user)
+
+
+class TenantRole(models.Model):
+    """A role of the tenant side: a name for a set of permission codes. Built-in ones follow the code."""
+
+    code = models.SlugField(_("code"), max_length=48, unique=True)
+    name_en = models.CharField(_("name in English"), max_length=80)
+    name_zh = models.CharField(_("name in Chinese"), max_length=80)
+    permissions = ArrayField(models.CharField(max_length=64), default=list, verbose_name=_("permissions"))
+    is_builtin = models.BooleanField(_("built-in"), default=False)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("role")
+        verbose_name_plural = _("roles")
+        ordering = ["code"]
+
+    def __str__(self) -> str:
+        return self.name_en
+
+
+class RoleBinding(models.Model):
+    """A user holds a role in this tenant; one of several is active at a time (PLAT-TEN-28)."""
+
+    user = SharedForeignKey("identity.User")
+    role = models.ForeignKey(TenantRole, on_delete=models.PROTECT, related_name="bindings")
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("role binding")
+        verbose_name_plural = _("role bindings")
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["user", "role"], name="role_binding_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role}"
+
+
+class BusinessSystem(models.Model):
+    """Unit in which resources are managed and separated: two levels, one owning organization (PLAT-TEN-21)."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(_("information system name"), max_length=120, unique=True)
+    number = models.CharField(_("system service number"), max_length=48, unique=True)
+    organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="business_systems")
+    parent = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="children"
+    )
+    is_enabled = models.BooleanField(_("enabled"), default=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("business system")
+        verbose_name_plural = _("business systems")
+        ordering = ["number"]
+        permissions = [(TAKE_PART, "Can take part in the business system")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BusinessSystemUser(UserObjectPermissionBase):
+    """A user takes part in a business system, of his own organization or another (PLAT-TEN-20, PLAT-TEN-22)."""
+
+    content_object = models.ForeignKey(BusinessSystem, on_delete=models.CASCADE, related_name="user_grants")
+    user = SharedForeignKey("identity.User")
+    permission = SharedForeignKey("auth.Permission")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(UserObjectPermissionBase.Meta):
+        verbose_name = _("business system member")
+        verbose_name_plural = _("business system members")
+
+
+class NumberSequence(models.Model):
+    """The last business number given out under a prefix, such as `F20261121`."""
+
+    prefix = models.CharField(max_length=16, unique=True)
+    last = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("number sequence")
+        verbose_name_plural = _("number sequences")
+
+    def __str__(self) -> str:
+        return f"{self.prefix}-{self.last}"

@@ -1,0 +1,161 @@
+"""Who is who in the current tenant, and which business systems a user sees."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Count, QuerySet
+
+from apps.kernel.acts import Actor
+from apps.kernel.errors import NotFound
+from apps.orgs.models import TAKE_PART, BusinessSystem, Member, Organization, Post, RoleBinding, TenantRole
+from apps.orgs.permissions import OrgsPermission as P
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizationRow:
+    """An organization with its depth in the tree (0 at the top) and the head count of it and all below."""
+
+    organization: Organization
+    depth: int
+    head_count: int
+
+
+def role_list() -> QuerySet[TenantRole]:
+    return TenantRole.objects.all()
+
+
+def role_get(code: str) -> TenantRole:
+    row = TenantRole.objects.filter(code=code).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def role_list_of(user_id: int) -> list[TenantRole]:
+    """The roles a user holds in the current tenant, first bound first."""
+    return [binding.role for binding in RoleBinding.objects.filter(user_id=user_id).select_related("role")]
+
+
+def permissions_of(user_id: int, role_code: str) -> frozenset[str]:
+    """What a role lets a user do; empty when the user does not hold it."""
+    binding = RoleBinding.objects.filter(user_id=user_id, role__code=role_code).select_related("role").first()
+    return frozenset(binding.role.permissions) if binding else frozenset()
+
+
+def role_codes_of(user_id: int) -> frozenset[str]:
+    return frozenset(RoleBinding.objects.filter(user_id=user_id).values_list("role__code", flat=True))
+
+
+def users_with_role(role_code: str, organization: Organization | None = None) -> list[int]:
+    """The enabled users who hold a role, of one organization and those below it if one is given."""
+    rows = RoleBinding.objects.filter(role__code=role_code, user__is_active=True)
+    if organization is not None:
+        members = Member.objects.filter(organization_id__in=organization_ids_below(organization))
+        rows = rows.filter(user_id__in=members.values("user_id"))
+    return list(rows.order_by("user_id").values_list("user_id", flat=True))
+
+
+# --- organizations ---------------------------------------------------------------------------------------------
+
+
+def organization_list(*, actor: Actor, search: str = "") -> QuerySet[Organization]:
+    """Organizations of the tenant; a part of the name narrows (PLAT-TEN-16)."""
+    actor.require(P.VIEW)
+    rows = Organization.objects.select_related("parent")
+    return rows.filter(name__icontains=search) if search else rows
+
+
+def organization_get(*, actor: Actor, uid: UUID) -> Organization:
+    row = organization_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def organization_tree(*, actor: Actor) -> list[OrganizationRow]:
+    """The whole tree in reading order, each with its head count (PLAT-TEN-15, PLAT-TEN-16)."""
+    rows = list(organization_list(actor=actor).annotate(own=Count("members")).order_by("name"))
+    below: dict[int | None, list[Organization]] = {}
+    for row in rows:
+        below.setdefault(row.parent_id, []).append(row)
+    found: list[OrganizationRow] = []
+    for top in below.get(None, []):
+        _walk(top, 0, below, found)
+    return found
+
+
+def _walk(
+    row: Organization, depth: int, below: dict[int | None, list[Organization]], found: list[OrganizationRow]
+) -> int:
+    place = len(found)
+    found.append(OrganizationRow(row, depth, 0))
+    heads = row.own + sum(_walk(child, depth + 1, below, found) for child in below.get(row.pk, []))  # type: ignore[attr-defined]
+    found[place] = OrganizationRow(row, depth, heads)
+    return heads
+
+
+def organization_ids_below(organization: Organization) -> set[int]:
+    """The primary keys of an organization and of all below it."""
+    children: dict[int | None, list[int]] = {}
+    for pk, parent_id in Organization.objects.values_list("pk", "parent_id"):
+        children.setdefault(parent_id, []).append(pk)
+    found, waiting = set(), [organization.pk]
+    while waiting:
+        pk = waiting.pop()
+        found.add(pk)
+        waiting.extend(child for child in children.get(pk, []) if child not in found)
+    return found
+
+
+def organization_of(user_id: int | None) -> Organization | None:
+    """The organization a user belongs to."""
+    member = Member.objects.filter(user_id=user_id).select_related("organization").first()
+    return member.organization if member else None
+
+
+def member_list(
+    *, actor: Actor, organization: Organization | None = None, search: str = ""
+) -> QuerySet[Member]:
+    """Members of the tenant, or of one organization; part of a login account narrows (PLAT-TEN-17, PLAT-TEN-25)."""
+    actor.require(P.VIEW)
+    rows = Member.objects.select_related("user", "organization", "post")
+    if organization is not None:
+        rows = rows.filter(organization=organization)
+    return rows.filter(user__username__icontains=search) if search else rows
+
+
+def member_get(*, actor: Actor, uid: UUID) -> Member:
+    row = member_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def post_list() -> QuerySet[Post]:
+    return Post.objects.all()
+
+
+# --- business systems ------------------------------------------------------------------------------------------
+
+
+def business_system_list(*, actor: Actor) -> QuerySet[BusinessSystem]:
+    """The business systems the actor takes part in; all of them for those who manage the tenant's map, and for
+    operators, who see whatever the tenant has (PLAT-TEN-20)."""
+    actor.require(P.VIEW)
+    rows = BusinessSystem.objects.select_related("organization", "parent")
+    if actor.may(P.MANAGE) or actor.kind == "operator":
+        return rows
+    return rows.filter(user_grants__user_id=actor.user_id, user_grants__permission__codename=TAKE_PART)
+
+
+def business_system_get(*, actor: Actor, uid: UUID) -> BusinessSystem:
+    row = business_system_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def business_system_user_ids(business_system: BusinessSystem) -> list[int]:
+    """Who takes part in a business system."""
+    grants = business_system.user_grants.filter(permission__codename=TAKE_PART)
+    return list(grants.order_by("user_id").values_list("user_id", flat=True))
