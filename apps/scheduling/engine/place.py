@@ -10,28 +10,48 @@ from __future__ import annotations
 import heapq
 from random import Random
 
-from apps.scheduling.engine.fit import Fit, Shape, room
+from apps.scheduling.engine.fit import Constraint, Fit, Shape, room
 from apps.scheduling.engine.pool import Card, Pool
 from apps.scheduling.engine.types import Grant, Placing
+
+
+class Ranking:
+    """The cards that meet one constraint, by server, ranked by one policy when first asked for.
+
+    All shapes of the constraint start from it. Use only rises, so a key may be too low by then: it is
+    corrected when it comes up. Packing reads on from `read` for what has risen since.
+    """
+
+    def __init__(self, pool: Pool, cards: list[Card], placing: Placing) -> None:
+        self.cards: dict[str, list[Card]] = {}
+        for card in cards:
+            self.cards.setdefault(card.server.node.id, []).append(card)
+        self.read = len(pool.touched)
+        self.order: list[tuple[int, str]] = []
+        if placing is not Placing.SPREAD:
+            self.order = sorted((_key(on_node, placing), node_id) for node_id, on_node in self.cards.items())
+
+
+def _key(cards: list[Card], placing: Placing) -> int:
+    """The less, the better."""
+    if placing is Placing.BALANCE:
+        return min((card.use for card in cards), default=0)
+    use = cards[0].server.use
+    return -use if placing is Placing.PACK else use
 
 
 class Candidates:
     """The servers that may have room for one shape, in the order of its policy."""
 
-    def __init__(self, pool: Pool, shape: Shape, cards: list[Card]) -> None:
+    def __init__(self, pool: Pool, shape: Shape, ranking: Ranking) -> None:
         self._pool = pool
         self._shape = shape
+        self._cards = ranking.cards
+        self._ids = list(ranking.cards)
+        self._heap = list(ranking.order)
+        self._read = ranking.read
         self.exhausted = False
         """The shape fits nowhere, and will not in this cycle."""
-        self._cards: dict[str, list[Card]] = {}
-        for card in cards:
-            self._cards.setdefault(card.server.node.id, []).append(card)
-        self._ids = list(self._cards)
-        self._heap: list[tuple[int, str]] = []
-        if shape.placing is not Placing.SPREAD:
-            self._heap = [(self._key(node_id), node_id) for node_id in self._ids]
-            heapq.heapify(self._heap)
-        self._read = len(pool.touched)
 
     def pick(self, rng: Random) -> list[Card] | None:
         """Cards for all shares, one entry a share; None when they do not fit now."""
@@ -86,7 +106,7 @@ class Candidates:
             key, node_id = heap[0]
             if not self._takes_all(node_id):
                 heapq.heappop(heap)
-            elif (now := self._key(node_id)) != key:
+            elif (now := self._key(node_id)) != key:  # never below it, so what comes up first is the best
                 heapq.heapreplace(heap, (now, node_id))
             else:
                 return node_id
@@ -102,11 +122,7 @@ class Candidates:
 
     def _key(self, node_id: str) -> int:
         placing = self._shape.placing
-        cards = self._cards[node_id]
-        if placing is Placing.BALANCE:
-            return min((card.use for card in cards if room(card, self._shape)), default=0)
-        use = cards[0].server.use
-        return -use if placing is Placing.PACK else use
+        return _key(self._fitting(node_id) if placing is Placing.BALANCE else self._cards[node_id], placing)
 
     def _fill(self, node_ids: list[str]) -> list[Card]:
         """The shape's shares on these servers in turn; they are known to have the room together."""
@@ -153,6 +169,7 @@ class Placer:
         self._fit = fit
         self._rng = rng
         self._candidates: dict[Shape, Candidates] = {}
+        self._rankings: dict[tuple[Constraint, Placing], Ranking] = {}
 
     def take(self, shape: Shape) -> tuple[Grant, ...] | None:
         """Take devices for all of the shape's shares; None, and nothing taken, when they do not fit."""
@@ -170,8 +187,14 @@ class Placer:
     def _line(self, shape: Shape) -> Candidates:
         line = self._candidates.get(shape)
         if line is None:
-            line = self._candidates[shape] = Candidates(self._pool, shape, self._fit.usable(shape.constraint))
+            line = self._candidates[shape] = Candidates(self._pool, shape, self._ranking(shape))
         return line
+
+    def _ranking(self, shape: Shape) -> Ranking:
+        key = (shape.constraint, shape.placing)
+        if key not in self._rankings:
+            self._rankings[key] = Ranking(self._pool, self._fit.usable(shape.constraint), shape.placing)
+        return self._rankings[key]
 
     def _take(self, shape: Shape, cards: list[Card] | None) -> tuple[Grant, ...] | None:
         if cards is None:

@@ -113,7 +113,7 @@ class Pool:
         self.touched.append(card.server)
 
     def capacity(self) -> Amount:
-        """What the usable devices can hand out (ELA-304). A share is 1 % or more: percents bound the count."""
+        """What the usable devices can hand out (ELA-304). Shares are 1 % or more: percents bound them."""
         usable = [card.device for card in self.cards.values() if card.is_usable]
         percent = sum(device.compute_capacity_percent for device in usable)
         return Amount(percent, sum(device.memory_capacity_mib for device in usable), percent)
