@@ -5,6 +5,8 @@ import secrets
 import sys
 from pathlib import Path
 
+import psutil
+
 from portal.local.bootstrap import ROOT
 from portal.local.options import Options
 from portal.local.processes import text_write
@@ -38,6 +40,7 @@ def agent_environment(options: Options, name: str, state_dir: Path, join_token: 
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("WEIR_", "DJANGO_"))}
     return {
         **kept,
+        "WEIR_AGENT_DEVICES": _fair_share(options.nodes),
         **{key: value for key, value in os.environ.items() if key.startswith("WEIR_AGENT_")},
         "WEIR_AGENT_SERVER": f"http://127.0.0.1:{options.port}",
         "WEIR_AGENT_NAME": name,
@@ -47,6 +50,13 @@ def agent_environment(options: Options, name: str, state_dir: Path, join_token: 
         "PYTHONPATH": str(ROOT),
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def _fair_share(nodes: int) -> str:
+    """One CPU accelerator for each node, so that all nodes together offer no more than this machine has."""
+    cores = max(1, len(os.sched_getaffinity(0)) // max(1, nodes))
+    memory_mib = psutil.virtual_memory().total // 2**20 // 2 // max(1, nodes)
+    return f"1x{cores}:{memory_mib}"
 
 
 def _secret_key(var_dir: Path) -> str:
