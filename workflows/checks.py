@@ -1,4 +1,4 @@
-"""Everything that can be wrong with an uploaded process, each named by its element (PLAT-CFG-16, -20, -21)."""
+"""What can be wrong with an uploaded process, each named by its element (PLAT-CFG-16, -20, -21)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,16 @@ from workflows.source import (
     scopes,
 )
 from workflows.types import ExpressionRefused, Problem
-from workflows.vocabulary import CODE, CODE_MARK, CODE_NAME, DRAWN_ONLY, FLOW_NODES, INERT, RUN, WEIR_ATTRIBUTES
+from workflows.vocabulary import (
+    CODE,
+    CODE_MARK,
+    CODE_NAME,
+    DRAWN_ONLY,
+    FLOW_NODES,
+    INERT,
+    RUN,
+    WEIR_ATTRIBUTES,
+)
 
 FLOW_NODE_LIMIT = 150
 NAME_LIMIT = 200
@@ -50,7 +59,7 @@ def _unfinished(element: etree._Element, code: str, message: str, cure: str) -> 
     return problem_at(element, "unfinished", code, message, cure)
 
 
-# -- what an element is ------------------------------------------------------------------------------------------
+# -- what an element is
 
 
 def _element_problems(element: etree._Element) -> Iterator[Problem]:
@@ -60,7 +69,9 @@ def _element_problems(element: etree._Element) -> Iterator[Problem]:
     elif space == WEIR:
         yield from _weir_problems(element, name)
     elif space not in DIAGRAM_NAMESPACES and (CODE_NAME.search(name) or CODE_MARK.search(element.text or "")):
-        yield _refused(element, "code", f"The extension {name} may hold code.", "Remove it; nothing of it would run.")
+        yield _refused(
+            element, "code", f"The extension {name} may hold code.", "Remove it; nothing of it would run."
+        )
 
 
 def _model_problems(element: etree._Element, name: str) -> Iterator[Problem]:
@@ -68,12 +79,16 @@ def _model_problems(element: etree._Element, name: str) -> Iterator[Problem]:
         yield from _condition_problems(element)
     elif name in CODE:
         if "".join(element.itertext()).strip():
-            yield _refused(element, "code", f"It holds code ({name}).", "Remove the code; use a named handler.")
+            yield _refused(
+                element, "code", f"It holds code ({name}).", "Remove the code; use a named handler."
+            )
     elif name in DRAWN_ONLY:
         yield _unfinished(
-            element, "not_run", f"A {name} is drawn but does not run here.",
+            element,
+            "not_run",
+            f"A {name} is drawn but does not run here.",
             "Use a user task, a service task with a handler, or a gateway.",
-        )  # fmt: skip
+        )
     elif name not in RUN and name not in INERT:
         yield _refused(element, "unknown_element", f"The element {name} is not known here.", "Remove it.")
 
@@ -82,7 +97,9 @@ def _condition_problems(element: etree._Element) -> Iterator[Problem]:
     try:
         expression_check(element.text or "")
     except ExpressionRefused as error:
-        yield _refused(element, "bad_condition", str(error), "Example: amount > 100 and decision == 'approve'.")
+        yield _refused(
+            element, "bad_condition", str(error), "Example: amount > 100 and decision == 'approve'."
+        )
 
 
 def _weir_problems(element: etree._Element, name: str) -> Iterator[Problem]:
@@ -99,11 +116,14 @@ def _attribute_problems(element: etree._Element) -> Iterator[Problem]:
         foreign = namespace(attribute) not in ("", MODEL, WEIR)
         if (foreign and CODE_NAME.search(local(attribute))) or CODE_MARK.search(value):
             yield _refused(
-                element, "code", f"The attribute {local(attribute)} may hold code.", "Remove it; nothing of it would run."
+                element,
+                "code",
+                f"The attribute {local(attribute)} may hold code.",
+                "Remove it; nothing of it would run.",
             )
 
 
-# -- how the file hangs together ---------------------------------------------------------------------------------
+# -- how the file hangs together
 
 
 def _id_problems(root: etree._Element) -> Iterator[Problem]:
@@ -111,9 +131,13 @@ def _id_problems(root: etree._Element) -> Iterator[Problem]:
     counts = Counter(one.get("id") for one in named)
     for element in named:
         if not ID_PATTERN.fullmatch(element.get("id")) or counts[element.get("id")] > 1:
-            yield _refused(element, "bad_id", "Its id is malformed or not unique.", "Give it an id of its own.")
+            yield _refused(
+                element, "bad_id", "Its id is malformed or not unique.", "Give it an id of its own."
+            )
         if len(element.get("name", "")) > NAME_LIMIT:
-            yield _refused(element, "long_name", f"Its name is longer than {NAME_LIMIT} characters.", "Shorten it.")
+            yield _refused(
+                element, "long_name", f"Its name is longer than {NAME_LIMIT} characters.", "Shorten it."
+            )
     for element in root.iter(*(model(name) for name in (*FLOW_NODES, "process"))):
         if element.get("id") is None:
             yield _refused(element, "no_id", "It has no id.", "Give it one.")
@@ -122,18 +146,29 @@ def _id_problems(root: etree._Element) -> Iterator[Problem]:
 def _process_problems(root: etree._Element) -> Iterator[Problem]:
     mains = main_processes(root)
     for extra in mains[1:]:
-        yield _refused(extra, "second_process", "The file holds more than one process.", "Keep one, or call it.")
+        yield _refused(
+            extra, "second_process", "The file holds more than one process.", "Keep one, or call it."
+        )
+    for end in mains[0].findall(model("endEvent")) if mains else ():
+        if not outcome_read(end):
+            yield _unfinished(end, "no_outcome", "It does not say how the process ends.", "Set its outcome.")
     if not mains:
         yield _refused(root, "no_process", "The file holds no process that starts.", "Draw one process.")
     known = {one.get("id"): one for one in root.iter(model("process"))}
     for call in root.iter(model("callActivity")):
         if call.get("calledElement") not in known:
-            yield _unfinished(call, "unknown_call", "It calls a process that is not in the file.", "Add the process.")
+            yield _unfinished(
+                call, "unknown_call", "It calls a process that is not in the file.", "Add the process."
+            )
     for process in known.values():
         if _is_circular(process, known):
-            yield _refused(process, "circular_call", "The process calls itself.", "Break the circle of calls.")
+            yield _refused(
+                process, "circular_call", "The process calls itself.", "Break the circle of calls."
+            )
     if sum(1 for _ in root.iter(*(model(name) for name in FLOW_NODES))) > FLOW_NODE_LIMIT:
-        yield _refused(root, "too_many_nodes", f"More than {FLOW_NODE_LIMIT} nodes are drawn.", "Split the process.")
+        yield _refused(
+            root, "too_many_nodes", f"More than {FLOW_NODE_LIMIT} nodes are drawn.", "Split the process."
+        )
 
 
 def _is_circular(process: etree._Element, known: dict[str, etree._Element]) -> bool:
@@ -152,10 +187,12 @@ def _handler_problems(root: etree._Element, handlers: frozenset[str]) -> Iterato
         name = handler_read(task)
         if name not in handlers:
             allowed = ", ".join(sorted(handlers)) or "none yet"
-            yield _refused(task, "unknown_handler", f"The handler {name!r} is not registered.", f"Known: {allowed}.")
+            yield _refused(
+                task, "unknown_handler", f"The handler {name!r} is not registered.", f"Known: {allowed}."
+            )
 
 
-# -- how the nodes of one process are joined ---------------------------------------------------------------------
+# -- how the nodes of one process are joined
 
 
 def _scope_problems(scope: etree._Element) -> Iterator[Problem]:
@@ -165,7 +202,9 @@ def _scope_problems(scope: etree._Element) -> Iterator[Problem]:
     flows = scope.findall(model("sequenceFlow"))
     for flow in flows:
         if flow.get("sourceRef") not in nodes or flow.get("targetRef") not in nodes:
-            yield _unfinished(flow, "loose_flow", "The flow does not join two nodes that run.", "Connect both ends.")
+            yield _unfinished(
+                flow, "loose_flow", "The flow does not join two nodes that run.", "Connect both ends."
+            )
     yield from _start_problems(scope, nodes, flows)
     for node in nodes.values():
         outgoing = [flow for flow in flows if flow.get("sourceRef") == node.get("id")]
@@ -182,7 +221,9 @@ def _start_problems(
 ) -> Iterator[Problem]:
     starts = [one for one in nodes.values() if one.tag == model("startEvent")]
     if len(starts) != 1 or scope.find(model("endEvent")) is None:
-        yield _unfinished(scope, "start_end", "It needs exactly one start and at least one end.", "Draw them.")
+        yield _unfinished(
+            scope, "start_end", "It needs exactly one start and at least one end.", "Draw them."
+        )
         return
     reached, todo = set(), {starts[0].get("id")}
     while todo:
@@ -204,13 +245,17 @@ def _outgoing_problems(node: etree._Element, outgoing: list[etree._Element]) -> 
         yield _unfinished(node, "many_flows", "More than one flow leaves it.", "Put a gateway behind it.")
     for flow in outgoing:
         if flow.find(model("conditionExpression")) is not None:
-            yield _unfinished(flow, "lost_condition", "A condition counts only behind a gateway.", "Add a gateway.")
+            yield _unfinished(
+                flow, "lost_condition", "A condition counts only behind a gateway.", "Add a gateway."
+            )
 
 
 def _branch_problems(gateway: etree._Element, outgoing: list[etree._Element]) -> Iterator[Problem]:
     default = gateway.get("default")
     if len(outgoing) > 1 and default not in [flow.get("id") for flow in outgoing]:
-        yield _unfinished(gateway, "no_default", "No flow is marked as default.", "Mark the one to take otherwise.")
+        yield _unfinished(
+            gateway, "no_default", "No flow is marked as default.", "Mark the one to take otherwise."
+        )
     for flow in outgoing:
         has_condition = flow.find(model("conditionExpression")) is not None
         if len(outgoing) > 1 and flow.get("id") != default and not has_condition:
@@ -220,19 +265,22 @@ def _branch_problems(gateway: etree._Element, outgoing: list[etree._Element]) ->
 
 
 def _node_problems(
-    node: etree._Element, outgoing: list[etree._Element], nodes: dict[str, etree._Element], flows: list[etree._Element]
+    node: etree._Element,
+    outgoing: list[etree._Element],
+    nodes: dict[str, etree._Element],
+    flows: list[etree._Element],
 ) -> Iterator[Problem]:
     if node.tag == model("userTask"):
         if not extension(node, "candidate"):
             yield _unfinished(node, "no_candidates", "Nobody is asked.", "Name at least one candidate.")
         yield from _decision_problems(node, outgoing, nodes, flows)
-    is_top = node.getparent().tag == model("process")
-    if node.tag == model("endEvent") and is_top and not outcome_read(node):
-        yield _unfinished(node, "no_outcome", "It does not say how the process ends.", "Set its outcome.")
 
 
 def _decision_problems(
-    task: etree._Element, outgoing: list[etree._Element], nodes: dict[str, etree._Element], flows: list[etree._Element]
+    task: etree._Element,
+    outgoing: list[etree._Element],
+    nodes: dict[str, etree._Element],
+    flows: list[etree._Element],
 ) -> Iterator[Problem]:
     """A refusal that no branch looks at would pass as consent; such a node is unfinished."""
     try:
@@ -249,9 +297,11 @@ def _decision_problems(
             looked_at |= texts
     if offered and "approve" not in looked_at and not offered <= looked_at:
         yield _unfinished(
-            task, "decision_ignored", "It allows refusing or sending back, but no branch behind it looks at that.",
+            task,
+            "decision_ignored",
+            "It allows refusing or sending back, but no branch behind it looks at that.",
             "Put an exclusive gateway behind it with the condition decision == 'approve'.",
-        )  # fmt: skip
+        )
 
 
 def _condition_parts(flow: etree._Element) -> tuple[frozenset[str], frozenset[str]]:

@@ -1,8 +1,8 @@
 """Approval processes drawn in BPMN 2.0, run as pure functions over JSON text (PLAT-CFG-16 to -19, -21, -22).
 
-`load` a file, `start` an instance, `complete` each waiting task; every call returns the next `Step` and changes
-nothing that it was given. What people may do at a node is data (`Waiting`); who those people are, and when a
-time limit has passed, is the caller's knowledge. No text of an uploaded file is ever executed.
+`load` a file, `start` an instance, `complete` each waiting task; every call returns the next `Step` and
+changes nothing that it was given. What people may do at a node is data (`Waiting`); who those people are,
+and when a time limit has passed, is the caller's knowledge. No text of an uploaded file is ever executed.
 """
 
 from __future__ import annotations
@@ -90,8 +90,12 @@ def _definition(root: etree._Element, xml: bytes, key: str, problems: tuple[Prob
         name_zh=name_zh_of(process, "process"),
         description=" ".join(description.split()),
         nodes=tuple(node_read(task) for task in root.iter(model("userTask"))),
-        handlers=tuple((task.get("id") or "", handler_read(task)) for task in root.iter(model("serviceTask"))),
-        outcomes=tuple((end.get("id") or "", outcome_read(end)) for end in process.findall(model("endEvent"))),
+        handlers=tuple(
+            (task.get("id") or "", handler_read(task)) for task in root.iter(model("serviceTask"))
+        ),
+        outcomes=tuple(
+            (end.get("id") or "", outcome_read(end)) for end in process.findall(model("endEvent"))
+        ),
         problems=problems,
     )
 
@@ -105,15 +109,17 @@ def start(definition: Definition, data: Mapping[str, Any], *, seed: str = "") ->
     if definition.problems:
         raise BpmnRefused(definition.problems)
     saved = Saved(seed, 0, (), data_checked(data), {})
-    return _advanced(definition, Machine.fresh(definition, saved.values), saved)
+    machine = Machine.fresh(definition, saved.values)
+    machine.advance()
+    return _step(definition, machine, saved)
 
 
 def complete(definition: Definition, state: str, task_id: str, outcome: Mapping[str, Any]) -> Step:
     """Decide one waiting task: `outcome` is `{"decision": "approve" | "refuse" | "send_back"}`.
 
-    It may also carry `"data"`, values to add to the form's. The conditions behind the node read `decision`; later
-    ones may read `decision_<node id>`. For a countersigned node (`rule == "all_of"`) the caller collects each
-    person's decision, asks `tally`, and completes the task once. Raises DecisionRefused, StateRefused,
+    It may also carry `"data"`, values to add to the form's. The conditions behind the node read `decision`;
+    later ones may read `decision_<node id>`. For a countersigned node (`rule == "all_of"`) the caller keeps
+    each person's decision, asks `tally`, and completes the task once. Raises DecisionRefused, StateRefused,
     DataRefused, ExpressionRefused; nothing is changed then.
     """
     saved = state_read(definition, state)
@@ -124,14 +130,15 @@ def complete(definition: Definition, state: str, task_id: str, outcome: Mapping[
     node = _node(definition, task.task_spec.name)
     values = {**saved.values, **_outcome_values(node, outcome)}
     machine.decide(task, values)
-    return _advanced(definition, machine, replace(saved, values=values))
+    return _step(definition, machine, replace(saved, values=values))
 
 
 def tally(rule: Rule, decisions: Mapping[str, Decision], expected: Collection[str]) -> Decision | None:
     """What a node with several people has decided so far; None while it still waits (PLAT-CFG-18).
 
     `decisions` maps a person to the decision given, in the order of time; `expected` are the people asked.
-    Of one: the first decision counts. Of all: the first that does not approve counts; approval needs everybody.
+    Of one: the first decision counts. Of all: the first that does not approve counts, approval needs
+    everybody.
     Decisions of people who are not expected do not count; with nobody expected the node waits.
     """
     counted = {person: decision for person, decision in decisions.items() if person in expected}
@@ -146,7 +153,9 @@ def tally(rule: Rule, decisions: Mapping[str, Decision], expected: Collection[st
 def _outcome_values(node: Node, outcome: Mapping[str, Any]) -> dict[str, Any]:
     unknown = set(outcome) - {"decision", "data"}
     if unknown:
-        raise DecisionRefused(f"A decision has no part {', '.join(sorted(unknown))}. Send decision and data only.")
+        raise DecisionRefused(
+            f"A decision has no part {', '.join(sorted(unknown))}. Send decision and data only."
+        )
     decision = outcome.get("decision")
     if decision not in node.decisions:
         offered = ", ".join(node.decisions)
@@ -161,11 +170,12 @@ def _node(definition: Definition, node_id: str) -> Node:
     for node in definition.nodes:
         if node.node_id == node_id:
             return node
-    raise StateRefused(f"The state waits at {node_id}, which the definition does not have. Restore the state.")
+    raise StateRefused(
+        f"The state waits at {node_id}, which the definition does not have. Restore the state."
+    )
 
 
-def _advanced(definition: Definition, machine: Machine, before: Saved) -> Step:
-    machine.advance()
+def _step(definition: Definition, machine: Machine, before: Saved) -> Step:
     workflow, count, names = renumbered(before, machine.saved())
     after = Saved(before.seed, count, (*before.ended, *machine.reached), before.values, workflow)
     handlers = dict(definition.handlers)

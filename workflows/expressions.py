@@ -8,7 +8,6 @@ and comprehensions do not exist in the language.
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -35,8 +34,9 @@ ORDER: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.GtE: operator.ge,
 }
 PLAIN_NODES = (
-    ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, *ARITHMETIC,
-    ast.Compare, *ORDER, ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Name, ast.Load, ast.Constant, ast.List, ast.Tuple,
+    ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp,
+    *ARITHMETIC, ast.Compare, *ORDER, ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Name, ast.Load, ast.Constant,
+    ast.List, ast.Tuple,
 )  # fmt: skip
 
 
@@ -57,20 +57,28 @@ def expression_parts(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The names a condition reads and the texts it compares with."""
     parts = list(ast.walk(_tree(text)))
     names = frozenset(part.id for part in parts if isinstance(part, ast.Name))
-    return names, frozenset(part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    return names, frozenset(
+        part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    )
 
 
 @lru_cache(maxsize=512)
 def _tree(text: str) -> ast.Expression:
     if len(text) > TEXT_LIMIT:
-        raise ExpressionRefused(f"The condition has {len(text)} characters; at most {TEXT_LIMIT} are allowed.")
+        raise ExpressionRefused(
+            f"The condition has {len(text)} characters; at most {TEXT_LIMIT} are allowed."
+        )
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ExpressionRefused(f"The condition {text!r} cannot be read. Write it like: amount > 100.") from error
+        raise ExpressionRefused(
+            f"The condition {text!r} cannot be read. Write it like: amount > 100."
+        ) from error
     _node_check(tree, 0)
     if sum(1 for _ in ast.walk(tree)) > NODE_LIMIT:
-        raise ExpressionRefused(f"The condition has more than {NODE_LIMIT} parts. Split it over several gateways.")
+        raise ExpressionRefused(
+            f"The condition has more than {NODE_LIMIT} parts. Split it over several gateways."
+        )
     return tree
 
 
@@ -90,13 +98,15 @@ def _node_check(node: ast.AST, depth: int) -> None:
 
 def _constant_check(value: Any) -> None:
     if value is not None and not isinstance(value, (bool, int, float, str)):
-        raise ExpressionRefused(f"A literal of kind {type(value).__name__} is not allowed. Use numbers or texts.")
+        raise ExpressionRefused(
+            f"A literal of kind {type(value).__name__} is not allowed. Use numbers or texts."
+        )
     if isinstance(value, (int, float)):
         _bounded(value)
 
 
 def _bounded(value: float) -> float:
-    if not math.isfinite(value) or abs(value) > NUMBER_LIMIT:
+    if not abs(value) <= NUMBER_LIMIT:  # also true of inf and nan
         raise ExpressionRefused("A number in the condition is out of range. Keep it below 10^18.")
     return value
 
@@ -124,13 +134,17 @@ def _named(name: str, values: Mapping[str, Any]) -> Any:
     if name in LITERAL_NAMES:
         return LITERAL_NAMES[name]
     if name not in values:
-        raise ExpressionRefused(f"There is no value named {name!r}. Add the field to the form or correct the name.")
+        raise ExpressionRefused(
+            f"There is no value named {name!r}. Add the field to the form or correct the name."
+        )
     return values[name]
 
 
 def _truth(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ExpressionRefused("and, or and not join conditions that are true or false. Compare the value first.")
+        raise ExpressionRefused(
+            "and, or and not join conditions that are true or false. Compare the value first."
+        )
     return value
 
 
@@ -141,7 +155,9 @@ def _logic(node: ast.BoolOp, values: Mapping[str, Any]) -> bool:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ExpressionRefused(f"Arithmetic needs numbers, not {type(value).__name__}. Correct the condition.")
+        raise ExpressionRefused(
+            f"Arithmetic needs numbers, not {type(value).__name__}. Correct the condition."
+        )
     return _bounded(value)
 
 

@@ -1,13 +1,14 @@
-"""SpiffWorkflow behind a narrow door: it sees only a rebuilt tree of checked elements and never runs any text.
+"""SpiffWorkflow behind a narrow door: it sees a rebuilt tree of checked elements and never runs any text.
 
-The form's values do not live in the tasks: one flat dictionary beside the workflow holds them, so the saved state
-stays small and nothing from a form can pose as an object of the library.
+The form's values do not live in the tasks: one flat dictionary beside the workflow holds them, so the saved
+state stays small and nothing from a form can pose as an object of the library.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -54,7 +55,7 @@ class SafeScriptEngine(PythonScriptEngine):
 
 
 def rebuilt(root: etree._Element) -> etree._Element:
-    """A fresh tree with only the elements that run; service tasks become plain steps that the adapter passes."""
+    """A fresh tree with only the elements that run; service tasks become steps that the adapter passes."""
     clean = etree.Element(root.tag, nsmap={None: MODEL})
     for process in root.findall(model("process")):
         copy = _copied(process, clean)
@@ -77,7 +78,9 @@ def _copied(element: etree._Element, parent: etree._Element) -> etree._Element:
 @lru_cache(maxsize=64)
 def _specs_json(xml: bytes) -> str:
     """The parsed process of a checked file as JSON: parsed once, restored for each instance."""
-    root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True))
+    root = etree.fromstring(
+        xml, etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
+    )
     parser = BpmnParser()
     process_id = main_processes(root)[0].get("id")
     parser.add_bpmn_xml(rebuilt(root))
@@ -96,6 +99,16 @@ def machine_check(xml: bytes) -> str:
     except (SpiffWorkflowException, ValueError, KeyError, AttributeError, RecursionError) as error:
         return str(error) or type(error).__name__
     return ""
+
+
+@contextmanager
+def _damage_told() -> Iterator[None]:
+    """A saved state that the library stumbles over is told as damaged, not as the library's own error."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, SpiffWorkflowException) as error:
+        message = "The saved state is damaged. Restore it from a backup or start again."
+        raise StateRefused(message) from error
 
 
 class Machine:
@@ -120,16 +133,18 @@ class Machine:
     @classmethod
     def restored(cls, definition: Definition, saved: dict[str, Any], values: Mapping[str, Any]) -> Machine:
         """The instance of a saved state; the process itself always comes from the definition."""
-        try:
-            workflow = _SERIALIZER.from_dict({**saved, **json.loads(_specs_json(definition.xml))})
-            return cls(workflow, definition, values)
-        except (KeyError, TypeError, ValueError, AttributeError, SpiffWorkflowException) as error:
-            raise StateRefused("The saved state is damaged. Restore it from a backup or start again.") from error
+        specs = json.loads(_specs_json(definition.xml))
+        with _damage_told():
+            machine = cls(_SERIALIZER.from_dict({**saved, **specs}), definition, values)
+            machine.waiting()
+            return machine
 
     def decide(self, task: Task, values: Mapping[str, Any]) -> None:
-        """Finish a waiting task; conditions from here on read the new values."""
+        """Finish a waiting task and move on; conditions from here on read the new values."""
         self.workflow.script_engine = SafeScriptEngine(values)
-        task.run()
+        with _damage_told():
+            task.run()
+            self.advance()
 
     def advance(self) -> None:
         """Move until only people are waited for, or the end; bounded, so that a loop without people stops."""
@@ -146,7 +161,9 @@ class Machine:
     def _moved(self, task: Task) -> None:
         self.moves += 1
         if self.moves > MOVE_LIMIT:
-            raise WorkflowError(f"The process made {MOVE_LIMIT} moves without a person. Break the loop that is drawn.")
+            raise WorkflowError(
+                f"The process made {MOVE_LIMIT} moves without a person. Break the loop that is drawn."
+            )
         if task.task_spec.name in self.ends:
             self.reached.append(task.task_spec.name)
 

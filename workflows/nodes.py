@@ -48,7 +48,8 @@ def node_read(task: etree._Element) -> Node:
         name=name_of(task),
         name_zh=name_zh_of(task, "node"),
         candidates=tuple(
-            Candidate(one.get("kind"), one.get("value"), one.get("side")) for one in extension(task, "candidate")
+            Candidate(one.get("kind"), one.get("value"), one.get("side"))
+            for one in extension(task, "candidate")
         ),
         rule="all_of" if _attribute(task, "node", "rule", "one_of") == "all_of" else "one_of",
         allow_refuse=_attribute(task, "node", "allowRefuse", "false") == "true",
@@ -80,7 +81,9 @@ def extension_problems(root: etree._Element) -> Iterator[Problem]:
     for candidate in root.iter(weir("candidate")):
         yield from _choice_problems(candidate, {"kind": CANDIDATE_KINDS, "side": SIDES}, ("kind", "side"))
         if not VALUE_PATTERN.fullmatch(candidate.get("value", "")):
-            yield _setting_problem(candidate, "value", "a codename or id of 1 to 100 letters, digits, . : @ _ -")
+            yield _setting_problem(
+                candidate, "value", "a codename or id of 1 to 100 letters, digits, . : @ _ -"
+            )
     for end in root.iter(weir("end")):
         yield from _choice_problems(end, {"outcome": OUTCOMES}, ("outcome",))
     for task in root.iter(model("userTask")):
@@ -109,5 +112,9 @@ def _time_limit_problems(setting: etree._Element) -> Iterator[Problem]:
 def _setting_problem(element: etree._Element, attribute: str, wanted: str) -> Problem:
     given = element.get(attribute, "")[:80]
     return problem_at(
-        element, "refused", "bad_setting", f"The setting {attribute} has the value {given!r}.", f"Give {wanted}."
+        element,
+        "refused",
+        "bad_setting",
+        f"The setting {attribute} has the value {given!r}.",
+        f"Give {wanted}.",
     )

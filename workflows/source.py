@@ -1,4 +1,4 @@
-"""Reads an uploaded file into an XML tree that can do no harm: no DTD, no entities, no network, bounded size."""
+"""Reads an uploaded file into a harmless XML tree: no DTD, no entities, no network, bounded size."""
 
 from __future__ import annotations
 
@@ -25,16 +25,25 @@ ID_PATTERN = re.compile(r"[A-Za-z_][\w.\-]{0,127}")
 
 
 def source_read(xml: bytes) -> etree._Element:
-    """The file's root element, or BpmnRefused when it is too large, not XML, or declares a DTD or entities."""
+    """The root element, or BpmnRefused when the file is too large, not XML, or declares a DTD."""
     if len(xml) > FILE_LIMIT_KIB * 1024:
-        raise _refused("file_too_large", f"The file has {len(xml)} bytes.", f"At most {FILE_LIMIT_KIB} KiB are read.")
+        raise _refused(
+            "file_too_large", f"The file has {len(xml)} bytes.", f"At most {FILE_LIMIT_KIB} KiB are read."
+        )
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
     )
     try:
         root = etree.fromstring(xml, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise _refused("not_xml", f"The file is not well-formed XML ({error}).", "Export it again as BPMN.") from error
+        raise _refused(
+            "not_xml", f"The file is not well-formed XML ({error}).", "Export it again as BPMN."
+        ) from error
     _frame_check(root)
     return root
 
@@ -42,9 +51,13 @@ def source_read(xml: bytes) -> etree._Element:
 def _frame_check(root: etree._Element) -> None:
     info = root.getroottree().docinfo
     if info.doctype or info.internalDTD is not None:
-        raise _refused("doctype", "The file declares a document type or entities.", "Remove the DOCTYPE part.")
+        raise _refused(
+            "doctype", "The file declares a document type or entities.", "Remove the DOCTYPE part."
+        )
     if root.tag != model("definitions"):
-        raise _refused("not_bpmn", "The file is not BPMN 2.0.", "Export it as BPMN 2.0 (definitions element).")
+        raise _refused(
+            "not_bpmn", "The file is not BPMN 2.0.", "Export it as BPMN 2.0 (definitions element)."
+        )
     if sum(1 for _ in root.iter()) > ELEMENT_LIMIT:
         raise _refused("too_many", f"The file has more than {ELEMENT_LIMIT} elements.", "Split the process.")
 
@@ -74,7 +87,7 @@ def namespace(tag: str) -> str:
 
 
 def owner(element: etree._Element) -> etree._Element:
-    """The nearest BPMN element with an id around (or at) `element`: the one a person can find on the canvas."""
+    """The nearest BPMN element with an id around or at `element`: what a person can find on the canvas."""
     for candidate in (element, *element.iterancestors()):
         if namespace(candidate.tag) == MODEL and candidate.get("id") and not _is_expression(candidate):
             return candidate

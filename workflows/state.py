@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import uuid
 from collections.abc import Mapping
@@ -16,16 +15,18 @@ STATE_FORMAT = 1
 STATE_LIMIT_KIB = 512
 DATA_LIMIT_KIB = 64
 DATA_DEPTH_LIMIT = 8
+NUMBER_LIMIT = 10**18
 RESERVED_NAMES = frozenset({"decision", "true", "false", "null"})
 UUID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 FIELDS: Mapping[str, type] = {
-    "format": int, "key": str, "sha256": str, "seed": str, "count": int, "ended": list, "values": dict, "workflow": dict,
+    "format": int, "key": str, "sha256": str, "seed": str, "count": int, "ended": list,
+    "values": dict, "workflow": dict,
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a state holds besides its definition: `count` task ids were given so far, `ended` names end events."""
+    """A state without its definition: `count` task ids were given so far, `ended` names end events."""
 
     seed: str
     count: int
@@ -48,7 +49,9 @@ def state_read(definition: Definition, state: str) -> Saved:
             f"The state belongs to version {fields['sha256'][:12]} of {fields['key']}, not to "
             f"{definition.sha256[:12]} of {definition.key}. Load the file it was started with."
         )
-    return Saved(fields["seed"], fields["count"], tuple(fields["ended"]), fields["values"], fields["workflow"])
+    return Saved(
+        fields["seed"], fields["count"], tuple(fields["ended"]), fields["values"], fields["workflow"]
+    )
 
 
 def _fields(state: str) -> dict[str, Any]:
@@ -57,15 +60,19 @@ def _fields(state: str) -> dict[str, Any]:
         fields = json.loads(state)
     except (ValueError, RecursionError) as error:
         raise StateRefused("The saved state is not JSON. Restore it from a backup or start again.") from error
-    whole = isinstance(fields, dict) and all(isinstance(fields.get(name), kind) for name, kind in FIELDS.items())
+    whole = isinstance(fields, dict) and all(
+        isinstance(fields.get(name), kind) for name, kind in FIELDS.items()
+    )
     if not whole or fields["format"] != STATE_FORMAT:
         raise StateRefused("The saved state is incomplete or of another format. Restore it or start again.")
     return fields
 
 
 def _state_bounded(state: str) -> None:
-    if len(state.encode()) > STATE_LIMIT_KIB * 1024:
-        raise StateRefused(f"The state is larger than {STATE_LIMIT_KIB} KiB: too many rounds. Start the process anew.")
+    if len(state.encode(errors="replace")) > STATE_LIMIT_KIB * 1024:
+        raise StateRefused(
+            f"The state is larger than {STATE_LIMIT_KIB} KiB: too many rounds. Start the process anew."
+        )
 
 
 def state_write(definition: Definition, saved: Saved) -> str:
@@ -113,7 +120,9 @@ def data_checked(data: Mapping[str, Any]) -> dict[str, Any]:
     except UnicodeEncodeError as error:
         raise DataRefused("A text holds broken characters. Enter it again.") from error
     if size > DATA_LIMIT_KIB * 1024:
-        raise DataRefused(f"The values are larger than {DATA_LIMIT_KIB} KiB. Attach files instead of pasting them.")
+        raise DataRefused(
+            f"The values are larger than {DATA_LIMIT_KIB} KiB. Attach files instead of pasting them."
+        )
     return json.loads(text)
 
 
@@ -125,10 +134,12 @@ def _plain_check(value: Any, depth: int) -> None:
     elif isinstance(value, (list, tuple)):
         for item in value:
             _plain_check(item, depth + 1)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise DataRefused("A number is not finite. Enter an ordinary number.")
-    elif value is not None and not isinstance(value, (bool, int, float, str)):
-        raise DataRefused(f"A value of kind {type(value).__name__} is not plain JSON. Pass numbers, texts or lists.")
+    elif isinstance(value, (int, float)) and not abs(value) <= NUMBER_LIMIT:
+        raise DataRefused("A number is out of range. Keep it below 10^18.")
+    elif value is not None and not isinstance(value, (int, float, str)):
+        raise DataRefused(
+            f"A value of kind {type(value).__name__} is not plain JSON. Pass numbers, texts or lists."
+        )
 
 
 def _mapping_check(value: Mapping[Any, Any], depth: int) -> None:

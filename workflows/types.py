@@ -1,4 +1,4 @@
-"""The words of the workflow engine: frozen values that cross its border, and its errors (PLAT-CFG-16 to -19)."""
+"""The words of the workflow engine: frozen values and errors that cross its border (PLAT-CFG-16 to -19)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class BpmnRefused(WorkflowError):
 
 @dataclass(frozen=True)
 class Candidate:
-    """Who may decide a node. For `initiator_role` the value is a role looked up by the initiator's organisation."""
+    """Who may decide a node; for `initiator_role`, a role found by the initiator's organisation."""
 
     kind: CandidateKind
     value: str
@@ -86,7 +86,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Node:
-    """One approval node as drawn: its candidates and switches (PLAT-CFG-17 to -19). `time_limit_s` in seconds."""
+    """One approval node as drawn: its candidates and switches (PLAT-CFG-17 to -19); times in seconds."""
 
     node_id: str
     name: str
