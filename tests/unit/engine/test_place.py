@@ -125,9 +125,10 @@ def test_a_single_node_request_is_not_split() -> None:
     assert reasons(made)["r1"].code is ReasonCode.COUNT_ON_ONE_NODE
 
 
-def test_emptier_devices_come_first_share_by_share() -> None:
+@pytest.mark.parametrize(("percent", "mib"), [(20, 0), (1, 1_000)])
+def test_emptier_devices_come_first_share_by_share(percent: int, mib: int) -> None:
     snapshot = with_policy(pool(1, 2), placing=Placing.BEST_FIT)
-    grants = only(run(snapshot, ask(1, 20, shares=4))).grants
+    grants = only(run(snapshot, ask(1, percent, mib, shares=4))).grants
     assert [grant.device_id for grant in grants] == ["n0/0", "n0/1"] * 2
 
 
@@ -148,3 +149,9 @@ def test_a_card_held_whole_by_running_work_takes_nothing() -> None:
     card = Device("n0/0", "n0", 10_000, oversubscription_permille=2000)
     whole = holding("w", "n0/0", 100, 10_000, exclusive=True)
     assert placed(run(replace(pool(), devices=(card,), running=(whole,)), ask(1, 1, 0))) == []
+
+
+def test_an_oversold_card_in_use_is_not_given_whole() -> None:
+    ratios = {"oversubscription_permille": 3000, "memory_oversubscription_permille": 3000}
+    snapshot = replace(pool(), devices=(device("n0", 0, **ratios),), running=(holding("w", "n0/0", 1, 1),))
+    assert reasons(run(snapshot, ask(1, 100, exclusive=True)))["r1"].code is ReasonCode.CARD_NOT_IDLE

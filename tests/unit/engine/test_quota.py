@@ -187,7 +187,7 @@ def test_a_quota_that_only_a_broken_card_would_meet_waits_for_its_repair() -> No
     small = Device("n0/0", "n0", 100, healthy=False)
     snapshot = replace(
         pool(), devices=(small, Device("n0/1", "n0", 300)), policy=Policy(backfill=False),
-        tenant_quotas=(("acme", bounded(memory_mib=150)),),
+        queues=(Queue("q", quota=bounded(memory_mib=150)),),
     )  # fmt: skip
     made = run(snapshot, ask(1, 100, 50, exclusive=True), ask(2, 10, 50))
     assert placed(made) == ["r2"]
