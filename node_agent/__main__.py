@@ -1,0 +1,94 @@
+"""The command line: `python -m node_agent [run | stop-work | devices]`."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import logging
+import os
+import signal
+import sys
+from typing import IO
+
+from pydantic import ValidationError
+
+from node_agent.config import AgentSettings
+from node_agent.daemon import Daemon
+from node_agent.node import Node
+from node_agent.runtime.process import ProcessRuntime
+
+log = logging.getLogger("weir.agent")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit codes: 0 done, 1 another agent has this folder or it cannot be used, 2 a wrong setting."""
+    parser = argparse.ArgumentParser(prog="node_agent", description="Weir's agent on a node.")
+    parser.add_argument(
+        "command", nargs="?", default="run", choices=["run", "stop-work", "devices"],
+        help="run: stay and serve (default); stop-work: end all work of this node; devices: print what is found",
+    )
+    command = parser.parse_args(arguments).command
+    logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        settings = AgentSettings()
+    except ValidationError as error:
+        return _wrong_settings(error)
+    try:
+        return {"run": _run, "stop-work": _stop_work, "devices": _devices}[command](settings)
+    except OSError as error:
+        print(f"The agent's folder {settings.home} cannot be used: {error}. "
+              "Set WEIR_AGENT_STATE_DIR to a folder that can be written.", file=sys.stderr)
+        return 1
+
+
+def _wrong_settings(error: ValidationError) -> int:
+    for detail in error.errors(include_input=False, include_url=False):
+        name = "_".join(["WEIR_AGENT", *map(str, detail["loc"])]).upper()
+        print(f"{name}: {detail['msg']}", file=sys.stderr)
+    return 2
+
+
+def _run(settings: AgentSettings) -> int:
+    settings.home.mkdir(parents=True, exist_ok=True)
+    lock = _lock(settings)
+    if lock is None:
+        print(f"Another agent already runs in {settings.home}: stop it, or give this one its own "
+              "WEIR_AGENT_NAME or WEIR_AGENT_STATE_DIR.", file=sys.stderr)
+        return 1
+    node, runtime = Node(settings), ProcessRuntime(settings)
+    daemon = Daemon(settings, node, runtime, runtime)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: daemon.stop.set())
+    log.info("agent %s (pid %d) serves %s from %s", settings.name, os.getpid(), settings.server, settings.home)
+    daemon.run()
+    log.info("agent %s ends; its work goes on", settings.name)
+    return 0
+
+
+def _lock(settings: AgentSettings) -> IO[str] | None:
+    file = (settings.home / "agent.lock").open("a")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+def _stop_work(settings: AgentSettings) -> int:
+    if not settings.home.is_dir():
+        print("0 works ended")
+        return 0
+    print(f"{ProcessRuntime(settings).stop_all()} works ended")
+    return 0
+
+
+def _devices(settings: AgentSettings) -> int:
+    for report in Node(settings).reports():
+        print(report.model_dump_json())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

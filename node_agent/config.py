@@ -1,0 +1,84 @@
+"""The agent's settings, read once from the environment (prefix WEIR_AGENT_)."""
+
+from __future__ import annotations
+
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from node_agent.protocol.fields import LabelKey, LabelValue
+
+_PLAN = re.compile(r"^(\d{1,3})(?:x(\d{1,4}))?(?::(\d{1,9}))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class CpuPlan:
+    """How the CPU is split: `count` devices of `cores` cores and `memory_mib` each (0: a fair share)."""
+
+    count: int
+    cores: int = 0
+    memory_mib: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """From `<count>[x<cores>][:<memory MiB>]`, for example `2x1:4096`; `none` offers no CPU."""
+        if text.strip() in ("", "none"):
+            return cls(0)
+        match = _PLAN.match(text.strip())
+        if match is None:
+            raise ValueError("write <count>x<cores>:<memory in MiB>, for example 2x1:4096, or none")
+        return cls(*(int(part or 0) for part in match.groups()))
+
+
+class AgentSettings(BaseSettings):
+    """Typed settings; a wrong one is refused at start with its name."""
+
+    model_config = SettingsConfigDict(env_prefix="WEIR_AGENT_", frozen=True)
+
+    server: str = "http://localhost:8000"
+    join_token: SecretStr | None = None
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")] = platform.node() or "node"
+    state_dir: Path | None = None
+    meter_s: Annotated[int, Field(ge=1, le=300)] = 5
+    devices: Annotated[CpuPlan, NoDecode] = CpuPlan(1)
+    labels: Annotated[dict[LabelKey, LabelValue], NoDecode] = {}
+    work_uid_base: Annotated[int, Field(ge=0, le=2**31)] = 60_000
+    log_limit_mib: Annotated[int, Field(ge=1, le=4096)] = 16
+
+    @field_validator("server")
+    @classmethod
+    def _server_is_http(cls, value: str) -> str:
+        if urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname:
+            raise ValueError("must be an http or https address, for example http://localhost:8000")
+        return value.rstrip("/")
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _devices_from_text(cls, value: Any) -> Any:
+        return CpuPlan.parse(value) if isinstance(value, str) else value
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _labels_from_text(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+        if not all(separator for _, separator, _ in pairs):
+            raise ValueError("write key=value pairs with commas between them, for example zone=a,rack=3")
+        return {key.strip(): item.strip() for key, _, item in pairs}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_is_unset(cls, data: Any) -> Any:
+        return {key: item for key, item in data.items() if item != ""} if isinstance(data, dict) else data
+
+    @property
+    def home(self) -> Path:
+        """The agent's folder, by default `var/agents/<name>`."""
+        return (self.state_dir or Path("var/agents") / self.name).absolute()

@@ -1,0 +1,219 @@
+"""The agent's loop: look at the slices, tell the server, do what the machine says.
+
+Nothing that a server, a disk or a driver does ends this loop; only a signal does. Work goes on
+without it, under its shims.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from node_agent.config import AgentSettings
+from node_agent.credential import Credential, credential_load, credential_save, token_digest
+from node_agent.drivers.base import DriverError, RuntimeDriver, SliceDriver
+from node_agent.machine import (
+    DevicesFound,
+    Distrusted,
+    Event,
+    Failed,
+    Forget,
+    Instruction,
+    Machine,
+    Observed,
+    Replied,
+    Resize,
+    Start,
+    Stop,
+)
+from node_agent.node import Node
+from node_agent.protocol.fields import LOGS_PER_SYNC, PROTOCOL_VERSION, USAGE_PER_SYNC
+from node_agent.protocol.join import JoinRequest
+from node_agent.protocol.slices import LogChunk, SliceReport, UsageReport
+from node_agent.protocol.sync import SyncReply, SyncRequest
+from node_agent.transport import Transport, TransportError, Unauthorised, UnknownProtocol
+
+LOOK_S = 0.25
+BACKOFF_MIN_S, BACKOFF_MAX_S = 1.0, 60.0
+LOG_BYTES_PER_SYNC = 1024 * 1024
+
+log = logging.getLogger("weir.agent")
+
+
+class Daemon:
+    """One node's agent. `run` returns once `stop` is set."""
+
+    def __init__(self, settings: AgentSettings, node: Node, slices: SliceDriver, runtime: RuntimeDriver) -> None:
+        self._settings, self._node, self._slices, self._runtime = settings, node, slices, runtime
+        self._transport = Transport(settings.server)
+        self._machine = Machine()
+        self._credential = credential_load(settings.home, settings.server)
+        self._boot_id, self._seq = uuid.uuid4().hex, 0
+        self._next_sync_at = 0.0
+        self._failures = 0
+        self._told: dict[str, tuple[str, int, str]] = {}
+        self._trouble = ""
+        self.stop = threading.Event()
+
+    def run(self) -> None:
+        """Look and sync until told to stop."""
+        self._do(self._machine.handle(DevicesFound(self._node.reports())))
+        while not self.stop.is_set():
+            try:
+                self.turn()
+            except Exception:  # a driver or disk in trouble must not take the node from the server's sight
+                log.exception("unexpected trouble; the agent goes on")
+            self.stop.wait(LOOK_S)
+        self._transport.close()
+
+    def turn(self) -> None:
+        """One look, and a sync if it is due or something has changed."""
+        self._handle(Observed(self._runtime.list()))
+        has_news = self._note_changes()
+        if time.monotonic() >= self._next_sync_at or (has_news and not self._failures):
+            self._exchange()
+
+    # ---- with the server ----
+
+    def _exchange(self) -> None:
+        try:
+            if self._credential is None:
+                self._join()
+            else:
+                self._sync(self._credential)
+        except TransportError as error:
+            self._back_off(error)
+        except OSError as error:
+            self._back_off(TransportError(f"the credential cannot be stored: {error}"))
+
+    def _join(self) -> None:
+        token = self._settings.join_token
+        if token is None:
+            raise Unauthorised("this node has not joined yet: set WEIR_AGENT_JOIN_TOKEN to a fresh join token")
+        reply = self._transport.join(JoinRequest(
+            protocol=PROTOCOL_VERSION, join_token=token.get_secret_value(),
+            node=self._node.info(), devices=self._node.reports(),
+        ))
+        digest = token_digest(token.get_secret_value())
+        self._credential = Credential(self._settings.server, reply.node_uid, reply.credential, digest)
+        log.info("joined %s as node %s", self._settings.server, reply.node_uid)
+        self._recover(0.0)
+        credential_save(self._settings.home, self._credential)
+
+    def _sync(self, credential: Credential) -> None:
+        try:
+            reply = self._transport.sync(credential.credential, self._request())
+        except Unauthorised:
+            self._may_join_again(credential)
+            raise
+        has_more = self._has_more(reply)
+        self._recover(0.0 if has_more else reply.next_sync_s)
+        self._handle(Replied(reply))
+
+    def _may_join_again(self, credential: Credential) -> None:
+        token = self._settings.join_token
+        if token is not None and token_digest(token.get_secret_value()) != credential.token_digest:
+            log.info("the stored credential is refused; joining again with the new join token")
+            self._credential = None
+
+    def _request(self) -> SyncRequest:
+        devices = self._node.reports()
+        self._do(self._machine.handle(DevicesFound(devices)))
+        uids = self._machine.held_uids()
+        self._seq += 1
+        return SyncRequest(
+            protocol=PROTOCOL_VERSION, boot_id=self._boot_id, seq=self._seq, sent_at=datetime.now(UTC),
+            node=self._node.info(), devices=devices, slices=self._machine.reports(),
+            usage=tuple(self._usage(uids)), logs=tuple(self._logs(uids)),
+        )
+
+    def _usage(self, uids: Iterable[str]) -> Iterable[UsageReport]:
+        room = USAGE_PER_SYNC
+        for uid in uids:
+            reports = self._runtime.usage(uid, self._machine.usage_acks.get(uid, 0), room)
+            yield from reports
+            room -= len(reports)
+
+    def _logs(self, uids: Iterable[str]) -> Iterable[LogChunk]:
+        room, bytes_left = LOGS_PER_SYNC, LOG_BYTES_PER_SYNC
+        for uid in uids:
+            chunk = self._runtime.log(uid, self._machine.log_acks.get(uid, 0)) if room and bytes_left > 0 else None
+            if chunk is not None:
+                room, bytes_left = room - 1, bytes_left - len(chunk.text.encode())
+                yield chunk
+
+    def _has_more(self, reply: SyncReply) -> bool:
+        """Whether acknowledgements rose and still leave something unsent: then the next sync is due at once."""
+        machine = self._machine
+        risen = [uid for uid, seq in reply.usage_acks.items() if seq > machine.usage_acks.get(uid, 0)]
+        grown = [uid for uid, offset in reply.log_acks.items() if offset > machine.log_acks.get(uid, 0)]
+        held = set(machine.held_uids())
+        return any(self._runtime.usage(uid, reply.usage_acks[uid], 1) for uid in risen if uid in held) or any(
+            self._runtime.log(uid, reply.log_acks[uid]) for uid in grown if uid in held
+        )
+
+    def _recover(self, wait_s: float) -> None:
+        if self._trouble:
+            log.info("the server answers again")
+        self._failures, self._trouble = 0, ""
+        self._next_sync_at = time.monotonic() + wait_s
+
+    def _back_off(self, error: TransportError) -> None:
+        if isinstance(error, Unauthorised | UnknownProtocol):
+            self._do(self._machine.handle(Distrusted()))
+        wait_s = min(BACKOFF_MIN_S * 2**min(self._failures, 10), BACKOFF_MAX_S)
+        self._failures += 1
+        self._next_sync_at = time.monotonic() + wait_s * random.uniform(0.8, 1.0)
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            log.warning("%s (running work goes on; trying again, at the latest every %d s)", error, BACKOFF_MAX_S)
+
+    # ---- with the slices ----
+
+    def _handle(self, event: Event) -> None:
+        self._do(self._machine.handle(event))
+
+    def _do(self, instructions: Iterable[Instruction]) -> None:
+        for instruction in instructions:
+            try:
+                self._carry_out(instruction)
+            except (DriverError, OSError) as error:
+                log.error("%s", error)
+                self._machine.handle(Failed(instruction, str(error)))
+
+    def _carry_out(self, instruction: Instruction) -> None:
+        match instruction:
+            case Start(wanted):
+                device = self._node.device(wanted.device_uid)
+                if device is None:
+                    raise DriverError(f"this node has no device {wanted.device_uid}")
+                self._slices.make(wanted, device)
+                self._runtime.start(wanted.slice_uid)
+            case Resize(uid, generation, compute_percent, memory_mib):
+                self._slices.resize(uid, generation, compute_percent, memory_mib)
+            case Stop(uid, generation):
+                self._runtime.stop(uid, generation)
+            case Forget(uid):
+                self._slices.remove(uid)
+
+    def _note_changes(self) -> bool:
+        """Log one line per change of state; True if there was any."""
+        now = {report.slice_uid: _key(report) for report in self._machine.reports()}
+        changed = [uid for uid, key in now.items() if self._told.get(uid) != key]
+        for uid in changed:
+            state, generation, reason = now[uid]
+            log.info("slice %s: %s%s (generation %d)", uid, state, f", {reason}" if reason else "", generation)
+        for uid in self._told.keys() - now.keys():
+            log.info("slice %s: forgotten", uid)
+        is_changed = now != self._told
+        self._told = now
+        return is_changed
+
+
+def _key(report: SliceReport) -> tuple[str, int, str]:
+    return (report.state, report.generation, report.reason)

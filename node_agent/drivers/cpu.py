@@ -1,0 +1,80 @@
+"""The machine's own CPU, offered as accelerators: real work, without a card."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import socket
+from pathlib import Path
+
+import psutil
+
+from node_agent.config import AgentSettings
+from node_agent.drivers.base import Device, Measurement
+
+_MIB = 1024 * 1024
+_MEMORY_SHARE_PERCENT = 50
+_HOT_C = 100.0
+
+
+class CpuDriver:
+    """Splits the CPU as the settings say. Devices share the machine's measurements."""
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._plan = settings.devices
+        self._name = settings.name
+        self._memory_mib = psutil.virtual_memory().total // _MIB
+        psutil.cpu_percent()
+
+    def discover(self) -> tuple[Device, ...]:
+        return tuple(self._device(index) for index in range(self._plan.count))
+
+    def _device(self, index: int) -> Device:
+        count = max(self._plan.count, 1)
+        share_mib = self._memory_mib * _MEMORY_SHARE_PERCENT // 100 // count
+        return Device(
+            uid=_uid(self._name, index), index=index, vendor="cpu", model=_model(),
+            memory_mib=self._plan.memory_mib or max(share_mib, 1),
+            cores=self._plan.cores or max((psutil.cpu_count() or 1) // count, 1),
+            driver_version=platform.release()[:64], slice_drivers=("process",),
+        )
+
+    def measure(self, device: Device) -> Measurement:
+        temperature_c = _temperature_c()
+        is_hot = temperature_c is not None and temperature_c >= _HOT_C
+        return Measurement(
+            utilisation_percent=psutil.cpu_percent(),
+            memory_used_mib=psutil.virtual_memory().used // _MIB,
+            temperature_c=temperature_c,
+            health="degraded" if is_hot else "ok",
+            health_reason=f"the CPU is at {temperature_c} °C; look at its cooling" if is_hot else "",
+        )
+
+
+def _uid(name: str, index: int) -> str:
+    digest = hashlib.sha256(f"{_machine_id()}/{name}/{index}".encode()).hexdigest()
+    return f"cpu-{digest[:24]}"
+
+
+def _machine_id() -> str:
+    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        try:
+            return Path(path).read_text().strip() or socket.gethostname()
+        except OSError:
+            continue
+    return socket.gethostname()
+
+
+def _model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.machine() or "CPU"
+
+
+def _temperature_c() -> float | None:
+    readings = [reading.current for group in psutil.sensors_temperatures().values() for reading in group]
+    sane = [reading for reading in readings if 0 < reading < 200]
+    return max(sane) if sane else None

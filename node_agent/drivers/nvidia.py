@@ -1,0 +1,83 @@
+"""NVIDIA cards through NVML; none where there is no card or no driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pynvml
+
+from node_agent.config import AgentSettings
+from node_agent.drivers.base import Device, Measurement
+
+_MIB = 1024 * 1024
+
+
+class NvidiaDriver:
+    """Discovers and measures cards. A card that stops answering is reported as failed."""
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._handles: dict[str, Any] = {}
+
+    def discover(self) -> tuple[Device, ...]:
+        try:
+            pynvml.nvmlInit()
+            count = pynvml.nvmlDeviceGetCount()
+            version = str(pynvml.nvmlSystemGetDriverVersion())
+        except pynvml.NVMLError:
+            return ()
+        found = (self._device(index, version) for index in range(count))
+        return tuple(device for device in found if device is not None)
+
+    def _device(self, index: int, version: str) -> Device | None:
+        try:
+            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+            uid = str(pynvml.nvmlDeviceGetUUID(handle))
+            memory_mib = pynvml.nvmlDeviceGetMemoryInfo(handle).total // _MIB
+            model = str(pynvml.nvmlDeviceGetName(handle))
+        except pynvml.NVMLError:
+            return None
+        self._handles[uid] = handle
+        return Device(
+            uid=uid, index=index, vendor="nvidia", model=model, memory_mib=memory_mib,
+            cores=_multiprocessors(handle), driver_version=version[:64], slice_drivers=("process",),
+        )
+
+    def measure(self, device: Device) -> Measurement:
+        handle = self._handles[device.uid]
+        memory = _ask(pynvml.nvmlDeviceGetMemoryInfo, handle)
+        if memory is None:
+            return Measurement(health="failed", health_reason="the card does not answer NVML; look at `nvidia-smi`")
+        rates = _ask(pynvml.nvmlDeviceGetUtilizationRates, handle)
+        power_mw = _ask(pynvml.nvmlDeviceGetPowerUsage, handle)
+        bad_pages = _uncorrected_errors(handle)
+        return Measurement(
+            utilisation_percent=float(rates.gpu) if rates else None,
+            memory_used_mib=memory.used // _MIB,
+            temperature_c=_ask(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
+            power_w=power_mw / 1000 if power_mw is not None else None,
+            health="degraded" if bad_pages else "ok",
+            health_reason=f"{bad_pages} uncorrected memory errors since the driver started" if bad_pages else "",
+        )
+
+
+def _ask(question: Callable[..., Any], *arguments: Any) -> Any:
+    """An answer, or None where this card cannot tell."""
+    try:
+        return question(*arguments)
+    except pynvml.NVMLError:
+        return None
+
+
+def _uncorrected_errors(handle: Any) -> int:
+    return int(_ask(
+        pynvml.nvmlDeviceGetTotalEccErrors, handle,
+        pynvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, pynvml.NVML_VOLATILE_ECC,
+    ) or 0)
+
+
+def _multiprocessors(handle: Any) -> int:
+    attributes = _ask(pynvml.nvmlDeviceGetAttributes_v2, handle)
+    if attributes is not None:
+        return int(attributes.multiprocessorCount)
+    return 0

@@ -1,0 +1,100 @@
+"""The three records of a slice: what to run, what is wanted of it now, what the shim observes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+TERMINAL = frozenset({"exited", "failed"})
+
+
+class _Record:
+    """Reads itself from JSON; fields it does not know are left out, missing ones refused."""
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """Raises TypeError or ValueError where a field is missing or of another kind."""
+        names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{key: item for key, item in value.items() if key in names})
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSpec(_Record):
+    """What the shim starts, fixed for the life of the slice except for its share and memory.
+
+    `cores` is the size of the device in CPU cores; `work_uid` the user the work runs as (None: the
+    agent's); `lib_dir` holds what `python -m node_agent...` may import.
+    """
+
+    slice_uid: str
+    generation: int
+    device_uid: str
+    vendor: str
+    cores: int
+    compute_percent: int
+    memory_mib: int
+    argv: list[str]
+    env: dict[str, str]
+    run_timeout_s: int | None
+    grace_s: int
+    meter_s: int
+    log_limit_bytes: int
+    work_uid: int | None = None
+    lib_dir: str = ""
+
+    def __post_init__(self) -> None:
+        numbers = (self.generation, self.compute_percent, self.memory_mib, self.meter_s, self.cores)
+        if not all(isinstance(number, int) and number >= 1 for number in numbers):
+            raise ValueError("generation, share, memory, cores and metering period must be 1 or more")
+        if not self.argv or not all(isinstance(word, str) for word in self.argv):
+            raise ValueError("argv must name a program")
+
+
+@dataclass(frozen=True, slots=True)
+class Control(_Record):
+    """What is wanted of a running slice now: its share, its memory, or its end."""
+
+    generation: int
+    compute_percent: int
+    memory_mib: int
+    state: str
+
+    def __post_init__(self) -> None:
+        if self.state not in ("running", "stopped"):
+            raise ValueError("state must be running or stopped")
+        if not 1 <= self.compute_percent <= 100 or self.memory_mib < 1:
+            raise ValueError("the share is 1 to 100 percent, the memory at least 1 MiB")
+
+
+@dataclass(slots=True)
+class ShimState(_Record):
+    """What the shim observes; instants are ISO 8601 in UTC."""
+
+    slice_uid: str
+    generation: int
+    device_uid: str
+    compute_percent: int
+    memory_mib: int
+    shim_pid: int
+    shim_start_ticks: int
+    boot_id: str
+    state: str = "starting"
+    reason: str = ""
+    reason_code: str = ""
+    exit_code: int | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    memory_enforced_by: str = ""
+    compute_enforced_by: str = ""
+    delivered_percent: float | None = None
+    memory_used_mib: int | None = None
+    work_pid: int = 0
+    work_start_ticks: int = 0
+    work_uid: int | None = None
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.state in TERMINAL

@@ -1,0 +1,140 @@
+"""The running work of a slice: start it in its sandbox, signal and measure its whole tree, end it."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from node_agent.runtime import limits, proc
+from node_agent.runtime.cgroup import Cgroup
+from node_agent.runtime.files import SliceFolder
+from node_agent.runtime.gauge import Gauge
+from node_agent.runtime.records import SliceSpec
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Work:
+    """The process tree of one slice. Raises OSError or SubprocessError where it cannot start."""
+
+    def __init__(self, spec: SliceSpec, folder: SliceFolder, gauge: Gauge, group: Cgroup | None) -> None:
+        self._gauge, self._group, self._spec = gauge, group, spec
+        self.holds_data = gauge.holds_data and group is None
+        read_fd, write_fd = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                _command(spec), cwd=folder.work, env=environment(spec, folder.work), stdin=subprocess.DEVNULL,
+                stdout=write_fd, stderr=write_fd, start_new_session=True, close_fds=True,
+                preexec_fn=limits.sandbox(spec, group, data_limit_mib=spec.memory_mib if self.holds_data else None),
+            )
+        except BaseException:
+            os.close(read_fd)
+            raise
+        finally:
+            os.close(write_fd)
+        self.output_fd = read_fd
+        self.pid = self._process.pid
+        self.start_ticks = proc.start_ticks(self.pid)
+        self.exit_fd = os.pidfd_open(self.pid)
+        self._pids = [self.pid]
+        self._cpu_s = 0.0
+        self._is_paused = False
+
+    def look(self) -> None:
+        """See which processes the work has now."""
+        self._reap_orphans()
+        self._pids = proc.descendants(os.getpid())
+
+    def cpu_seconds(self) -> float:
+        """CPU seconds of the tree since the start; never falls."""
+        self._cpu_s = max(self._cpu_s, proc.cpu_seconds(self._pids))
+        return self._cpu_s
+
+    def used_s(self, cpu_s: float, running_s: float) -> float:
+        """Seconds of the whole device used since the start."""
+        return self._gauge.used_s(self._pids, cpu_s, running_s)
+
+    def memory_mib(self, limit_mib: int) -> int:
+        """Memory of the device held now, in MiB."""
+        if self._group is not None:
+            return self._group.memory_mib()
+        return self._gauge.memory_mib(self._pids, limit_mib)
+
+    def resize(self, compute_percent: int, memory_mib: int) -> None:
+        """New limits for the running tree. Raises OSError where the kernel refuses."""
+        if self._group is not None:
+            self._group.limit_compute(compute_percent, self._spec.cores)
+            self._group.limit_memory(memory_mib)
+        if self.holds_data:
+            for pid in self._pids:
+                limits.data_limit(pid, memory_mib)
+
+    def pause(self, is_wanted: bool) -> None:
+        """Stop or continue the whole tree; children made in between are caught at the next step."""
+        if is_wanted or self._is_paused:
+            proc.send(self._pids, signal.SIGSTOP if is_wanted else signal.SIGCONT)
+        self._is_paused = is_wanted
+
+    def ask_to_end(self) -> None:
+        """SIGTERM to the whole tree."""
+        self.look()
+        proc.send(self._pids, signal.SIGTERM)
+        self.pause(False)
+
+    def kill(self) -> None:
+        """End the whole tree at once, and take back every process of it."""
+        for _ in range(100):
+            self.look()
+            if not self._pids:
+                return
+            proc.send(self._pids, signal.SIGKILL)
+            self.exit_code(wait_s=0.05)
+            time.sleep(0.01)
+
+    def exit_code(self, wait_s: float = 0.0) -> int | None:
+        """The exit code of the first process (negative: the signal that ended it); None while it runs."""
+        if not wait_s:
+            return self._process.poll()
+        try:
+            return self._process.wait(wait_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def has_run_out_of_memory(self) -> bool:
+        return self._group is not None and self._group.has_run_out_of_memory()
+
+    def _reap_orphans(self) -> None:
+        for pid in self._pids:
+            if pid != self.pid:
+                try:
+                    os.waitpid(pid, os.WNOHANG)
+                except ChildProcessError:
+                    continue
+
+
+def _command(spec: SliceSpec) -> list[str]:
+    program, *rest = spec.argv
+    return [sys.executable if program == "python" else program, *rest]
+
+
+def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
+    """All the work may know of its surroundings; what identifies the slice cannot be overridden."""
+    threads = str(math.ceil(spec.cores * spec.compute_percent / 100)) if spec.vendor == "cpu" else "1"
+    thread_counts = {f"{name}_NUM_THREADS": threads for name in ("OMP", "OPENBLAS", "MKL")}
+    own = {
+        "HOME": str(home),
+        "WEIR_SLICE": spec.slice_uid,
+        "WEIR_COMPUTE_PERCENT": str(spec.compute_percent),
+        "WEIR_MEMORY_MIB": str(spec.memory_mib),
+    }
+    if spec.vendor == "nvidia":
+        own["CUDA_VISIBLE_DEVICES"] = spec.device_uid
+    defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts}
+    if spec.lib_dir:
+        defaults["PYTHONPATH"] = spec.lib_dir
+    return defaults | spec.env | own

@@ -1,0 +1,104 @@
+"""Talking to the server, and telling apart the ways in which that can fail."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from node_agent.protocol.errors import ErrorReply
+from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH
+from node_agent.protocol.join import JoinReply, JoinRequest
+from node_agent.protocol.sync import SyncReply, SyncRequest
+
+TIMEOUT_S = 10.0
+REPLY_BYTES = 32 * 1024 * 1024
+
+Reply = TypeVar("Reply", bound=BaseModel)
+
+
+class TransportError(Exception):
+    """No usable answer; the text says the cause."""
+
+
+class Unauthorised(TransportError):
+    """The server does not take our token or credential (401, 403)."""
+
+
+class UnknownProtocol(TransportError):
+    """The server and this agent speak different versions (426)."""
+
+
+class Refused(TransportError):
+    """The server has understood and refused the message (other 4xx)."""
+
+
+class NetworkTrouble(TransportError):
+    """Nothing, nonsense or an error of the server's own came back: worth trying again."""
+
+
+class Transport:
+    """One server, one connection kept open. Every method raises TransportError and nothing else."""
+
+    def __init__(self, server: str) -> None:
+        is_local = urlsplit(server).hostname in ("localhost", "127.0.0.1", "::1")
+        self._client = httpx.Client(base_url=server, timeout=TIMEOUT_S, trust_env=not is_local)
+
+    def join(self, request: JoinRequest) -> JoinReply:
+        """Exchange the join token for the node's own credential."""
+        return self._post(JOIN_PATH, request, JoinReply, {})
+
+    def sync(self, credential: str, request: SyncRequest) -> SyncReply:
+        """Tell all, hear all."""
+        return self._post(SYNC_PATH, request, SyncReply, {"Authorization": f"Bearer {credential}"})
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _post(self, path: str, request: BaseModel, kind: type[Reply], headers: dict[str, str]) -> Reply:
+        status, body = self._exchange(path, request.model_dump_json().encode(), headers)
+        if status != 200:
+            raise _error(status, body)
+        try:
+            reply = kind.model_validate_json(body)
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise NetworkTrouble(f"the server's answer makes no sense: {place}: {first['msg']}") from error
+        if getattr(reply, "protocol", PROTOCOL_VERSION) not in SUPPORTED:
+            raise UnknownProtocol("the server answers in an unknown protocol; update this agent")
+        return reply
+
+    def _exchange(self, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json", **headers}
+        try:
+            with self._client.stream("POST", path, content=content, headers=headers) as response:
+                body = bytearray()
+                for piece in response.iter_bytes():
+                    body += piece
+                    if len(body) > REPLY_BYTES:
+                        raise NetworkTrouble("the server's answer is longer than 32 MiB")
+                return response.status_code, bytes(body)
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, UnicodeError) as error:
+            raise NetworkTrouble(f"the server cannot be reached: {error or type(error).__name__}") from error
+
+
+def _error(status: int, body: bytes) -> TransportError:
+    sentence = _sentence(status, body)
+    if status in (401, 403):
+        return Unauthorised(sentence)
+    if status == 426:
+        return UnknownProtocol(sentence)
+    if 400 <= status < 500 and status not in (408, 425, 429):
+        return Refused(sentence)
+    return NetworkTrouble(sentence)
+
+
+def _sentence(status: int, body: bytes) -> str:
+    try:
+        detail = ErrorReply.model_validate_json(body).error
+    except ValidationError:
+        return f"the server answered with status {status}"
+    return f"{detail.message} {detail.cure}".strip()
