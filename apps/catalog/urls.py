@@ -1,0 +1,11 @@
+from django.urls import path
+
+from apps.catalog import views
+
+app_name = "catalog"
+urlpatterns = [
+    path("square/", views.square, name="square"),
+    path("commodities/<uuid:uid>/", views.commodity, name="commodity"),
+    path("coupons/", views.coupons, name="coupons"),
+    path("coupons/<uuid:uid>/claim/", views.claim, name="claim"),
+]

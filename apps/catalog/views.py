@@ -1,0 +1,80 @@
+"""The commodity square, one commodity to be configured, and the coupon centre."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from apps.catalog.forms import CouponCentreForm, SquareForm
+from apps.catalog.models import Category
+from apps.catalog.selectors import (
+    category_list,
+    commodity_get,
+    commodity_is_open,
+    commodity_list,
+    coupon_activity_list,
+    coupon_list,
+    coupon_usable_list,
+    price_lines,
+    price_version_get,
+)
+from apps.catalog.services.coupons import coupon_claim
+from apps.identity.pages import cleaned, go, page, paged, show
+
+CARDS_PER_PAGE = 24
+
+
+@page("catalog.view")
+def square(request: HttpRequest) -> HttpResponse:
+    """The wall of services the tenant may apply for (PLAT-SVC-1 to -5)."""
+    chosen = cleaned(SquareForm(request.GET))
+    rows = commodity_list(tenant=request.entered_tenant, search=chosen["search"], category=chosen["category"])
+    context = {"rows": paged(request, rows, CARDS_PER_PAGE), "chosen": chosen, "tree": _tree()}
+    return show(request, "catalog/square", context)
+
+
+def _tree() -> list[tuple[Category, list[Category]]]:
+    """The first-level categories, each with its second-level ones."""
+    rows = list(category_list())
+    return [(top, [row for row in rows if row.parent_id == top.pk]) for top in rows if top.parent_id is None]
+
+
+@page("catalog.view")
+def commodity(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """One service with its prices, to be configured and put into the cart."""
+    tenant = request.entered_tenant
+    row = commodity_get(tenant=tenant, uid=uid)
+    version = price_version_get(commodity=row, at=timezone.now())
+    context = {
+        "commodity": row,
+        "is_open": commodity_is_open(row),
+        "version": version,
+        "prices": list(price_lines(version.pk).values()) if version else [],
+        "coupons": coupon_usable_list(tenant=tenant),
+    }
+    return show(request, "catalog/commodity", context)
+
+
+@page()
+def coupons(request: HttpRequest) -> HttpResponse:
+    """Activities whose coupons can be claimed, and the tenant's own coupons (PLAT-OPS-29, PLAT-OPS-30)."""
+    chosen = cleaned(CouponCentreForm(request.GET))
+    tenant = request.entered_tenant
+    context = {
+        "activities": coupon_activity_list(tenant=tenant, **chosen),
+        "rows": paged(request, coupon_list(tenant=tenant)),
+        "chosen": chosen,
+        "now": timezone.now(),
+    }
+    return show(request, "catalog/coupons", context)
+
+
+@require_POST
+@page("coupons.claim")
+def claim(request: HttpRequest, uid: UUID) -> HttpResponse:
+    row = coupon_claim(actor=request.actor, activity_uid=uid)
+    messages.success(request, _("The coupon %(code)s is yours.") % {"code": row.code})
+    return go(request, "catalog:coupons")
