@@ -2,7 +2,6 @@
 
 import os
 import signal
-from pathlib import Path
 
 import psutil
 import pytest
