@@ -21,6 +21,6 @@ def portal(request: HttpRequest) -> dict[str, object]:
         "actor": actor,
         "entered_tenant": request.entered_tenant,
         "held_roles": roles,
-        "unread_count": message_unread_count(actor.user_id),
+        "unread_count": message_unread_count(actor),
         "frame_topics": topics_sign([f"user.{actor.user_id}"], actor.user_id),
     }

@@ -1,0 +1,247 @@
+"""Fill an empty centre with what the journey needs, through the same services everybody uses.
+
+Every step looks first whether it was done: running it again changes nothing and repairs what is missing.
+"""
+
+from datetime import timedelta
+from decimal import Decimal
+
+from django.utils import timezone
+
+from apps.billing.selectors import account_get
+from apps.billing.services import account_deposit, account_open
+from apps.catalog.models import Category, Commodity, Component, CouponActivity, FormTemplate, ProcessApp
+from apps.catalog.services import commodities, coupons, prices, processes
+from apps.catalog.types import ComponentRange, PriceInput
+from apps.identity.models import User
+from apps.identity.services import membership_add, operator_role_bind, operator_roles_sync, user_create
+from apps.kernel.acts import SYSTEM
+from apps.kernel.errors import NotFound
+from apps.kernel.planes import in_tenant
+from apps.orgs import services as orgs
+from apps.orgs.models import BusinessSystem, BusinessSystemUser, Member, Organization, TenantRole
+from apps.scheduling.services import queue_ensure, quota_set
+from apps.tenancy.models import Tenant
+from apps.tenancy.services import tenant_provision
+from portal.demo.people import MEMBERS, OPERATORS, TENANTS, DemoPerson
+from portal.roles import OPERATOR_ROLES, TENANT_ROLES
+from workflows.registry import definition_list
+
+QUOTA = {"instances": 8, "compute_percent": 400, "gpu_memory_mib": 16384}
+DEPOSIT = Decimal("500.00")
+WORK = {"argv": ["python", "-m", "node_agent.work.train"], "env": {}}
+
+
+def seed_all(password: str) -> None:
+    """Everything, in the order in which one thing needs another."""
+    operator_roles_sync(actor=SYSTEM, roles=OPERATOR_ROLES)
+    for person in OPERATORS:
+        _operator(person, password)
+    for schema, (name, _name_zh) in TENANTS.items():
+        _tenant(schema, name)
+    for person in MEMBERS:
+        _member(person, password)
+    for schema in TENANTS:
+        _map(schema)
+        _money(schema)
+    _catalogue()
+    _coupons()
+
+
+def _user(person: DemoPerson, password: str, *, is_operator: bool) -> User:
+    found = User.objects.filter(username=person.username).first()
+    return found or user_create(
+        actor=SYSTEM,
+        username=person.username,
+        display_name=person.name,
+        password=password,
+        email=f"{person.username}@example.org",
+        is_operator=is_operator,
+    )
+
+
+def _operator(person: DemoPerson, password: str) -> None:
+    user = _user(person, password, is_operator=True)
+    for role in person.roles:
+        operator_role_bind(actor=SYSTEM, user=user, role_code=role)
+
+
+def _tenant(schema: str, name: str) -> None:
+    if not Tenant.objects.filter(schema_name=schema).exists():
+        tenant_provision(actor=SYSTEM, schema=schema, name=name)
+    with in_tenant(schema):
+        orgs.roles_sync(actor=SYSTEM, roles=TENANT_ROLES)
+    tenant = Tenant.objects.get(schema_name=schema)
+    queue_ensure(actor=SYSTEM)
+    for item, total in QUOTA.items():
+        quota_set(actor=SYSTEM, tenant=tenant, item=item, total=total)
+
+
+def _member(person: DemoPerson, password: str) -> None:
+    user = _user(person, password, is_operator=False)
+    membership_add(actor=SYSTEM, user=user, tenant=Tenant.objects.get(schema_name=person.schema))
+    with in_tenant(person.schema):
+        for code in person.roles:
+            orgs.role_bind(actor=SYSTEM, user=user, role=TenantRole.objects.get(code=code))
+        if not Member.objects.filter(user=user).exists():
+            orgs.member_add(actor=SYSTEM, user=user, organization=_organization(person.organization))
+
+
+def _organization(name: str) -> Organization:
+    found = Organization.objects.filter(name=name).first()
+    if found:
+        return found
+    parent = None if name == "Head office" else _organization("Head office")
+    return orgs.organization_create(actor=SYSTEM, name=name, parent=parent)
+
+
+def _map(schema: str) -> None:
+    """Two business systems, the second below the first, and everybody of the tenant in them."""
+    with in_tenant(schema):
+        top = _system("Speech recognition", f"{schema.upper()}-01", None)
+        lower = _system("Acoustic model training", f"{schema.upper()}-01-01", top)
+        for member in Member.objects.select_related("user"):
+            for system in (top, lower):
+                if not BusinessSystemUser.objects.filter(content_object=system, user=member.user).exists():
+                    orgs.business_system_member_add(actor=SYSTEM, business_system=system, user=member.user)
+
+
+def _system(name: str, number: str, parent: BusinessSystem | None) -> BusinessSystem:
+    found = BusinessSystem.objects.filter(number=number).first()
+    organization = Organization.objects.filter(parent__isnull=False).first() or _organization("Head office")
+    return found or orgs.business_system_create(
+        actor=SYSTEM, name=name, number=number, organization=organization, parent=parent
+    )
+
+
+def _money(schema: str) -> None:
+    tenant = Tenant.objects.get(schema_name=schema)
+    try:
+        account_get(tenant=tenant)
+    except NotFound:
+        account_open(actor=SYSTEM, tenant=tenant)
+        account_deposit(actor=SYSTEM, tenant=tenant, amount=DEPOSIT, reference="opening balance of the demo")
+
+
+# --- catalogue -------------------------------------------------------------------------------------------------
+
+COMPONENTS = (
+    ("compute_share", "算力份额", "Compute share", "%", "%", 1),
+    ("gpu_memory", "显存", "Accelerator memory", "GiB", "MiB", 1024),
+    ("cpu", "CPU", "CPU", "core", "core", 1),
+    ("memory", "内存", "Memory", "GiB", "MiB", 1024),
+)
+RANGES = (
+    ComponentRange("compute_share", 1, 100, 25),
+    ComponentRange("gpu_memory", 128, 204800, 512, 1),
+    ComponentRange("cpu", 1, 64, 1),
+    ComponentRange("memory", 256, 1048576, 1024, 1),
+)
+PRICES = (
+    PriceInput("compute_share", [[None, "0.12"]]),
+    # The document's own example: 1 to 100 GiB at one price, above it at another, progressively.
+    PriceInput("gpu_memory", [[100, "1.00"], [None, "2.00"]], tier_method="progressive"),
+    PriceInput("cpu", [[None, "0.30"]]),
+    PriceInput("memory", [[None, "0.08"]]),
+)
+
+
+def _catalogue() -> None:
+    compute = _category("compute", "算力商品", "Compute", None)
+    environments = _category("dev-env", "开发环境", "Development environments", compute)
+    for code, name_zh, name_en, unit, amount_unit, per_unit in COMPONENTS:
+        if not Component.objects.filter(code=code).exists():
+            commodities.component_create(
+                actor=SYSTEM,
+                code=code,
+                name_zh=name_zh,
+                name_en=name_en,
+                unit=unit,
+                amount_unit=amount_unit,
+                per_unit=per_unit,
+            )
+    for definition in definition_list():
+        processes.process_template_import(
+            actor=SYSTEM,
+            key=definition.key,
+            xml=definition.xml,
+            name_zh=definition.name_zh,
+            name_en=definition.name_en,
+        )
+    apply = _process_app("new-resource", "资源申请", "Resource application", "new", "application_approval", compute)
+    end = _process_app(
+        "end-resource", "资源终止", "Resource termination", "termination", "termination_approval", compute
+    )
+    _commodity(environments, apply, end)
+
+
+def _category(code: str, name_zh: str, name_en: str, parent: Category | None) -> Category:
+    found = Category.objects.filter(code=code).first()
+    return found or commodities.category_create(
+        actor=SYSTEM, code=code, name_zh=name_zh, name_en=name_en, parent=parent
+    )
+
+
+def _process_app(code: str, name_zh: str, name_en: str, kind: str, key: str, category: Category) -> ProcessApp:
+    found = ProcessApp.objects.filter(code=code).first()
+    if found:
+        return found
+    form = FormTemplate.objects.filter(code=code).first() or processes.form_template_create(
+        actor=SYSTEM, code=code, kind=kind, name_zh=name_zh, name_en=name_en, fields=[]
+    )
+    definition = next(row for row in definition_list() if row.key == key)
+    template = processes.process_template_import(actor=SYSTEM, key=key, xml=definition.xml)
+    row = processes.process_app_create(
+        actor=SYSTEM,
+        code=code,
+        name_zh=name_zh,
+        name_en=name_en,
+        category=category,
+        form_template=form,
+        process_template=template,
+    )
+    return processes.process_app_publish(actor=SYSTEM, process_app_uid=row.uid)
+
+
+def _commodity(category: Category, apply: ProcessApp, end: ProcessApp) -> None:
+    row = Commodity.objects.filter(number="ENV-0001").first()
+    if row is None:
+        row = commodities.commodity_create(
+            actor=SYSTEM,
+            number="ENV-0001",
+            name_zh="GPU 开发环境",
+            name_en="GPU development environment",
+            intro_zh="按 1% 算力与 1 MiB 显存切分的交互式开发环境，按秒计量，即开即用。",
+            intro_en="An interactive environment on a slice of an accelerator: by 1 % of compute and 1 MiB of "
+            "memory, metered by the second.",
+            icon="cpu",
+            supplier="Weir Computing Centre",
+            category=category,
+            work=WORK,
+            process_app=apply,
+            termination_app=end,
+            components=RANGES,
+            min_duration_s=10,
+        )
+        prices.price_publish(actor=SYSTEM, commodity_uid=row.uid, lines=PRICES)
+    if not row.is_listed:
+        commodities.commodity_list_(actor=SYSTEM, commodity_uid=row.uid)
+
+
+def _coupons() -> None:
+    now = timezone.now()
+    coupons.coupon_budget_set(actor=SYSTEM, year=now.year, amount=Decimal("100000.00"))
+    if CouponActivity.objects.exists():
+        return
+    activity = coupons.coupon_activity_create(
+        actor=SYSTEM,
+        name_zh="新用户算力券",
+        name_en="Welcome compute coupon",
+        face_value=Decimal("20.00"),
+        quantity=1000,
+        valid_from=now,
+        valid_until=now + timedelta(days=180),
+        per_tenant_limit=20,
+        ratio_percent=50,
+    )
+    coupons.coupon_activity_issue(actor=SYSTEM, activity_uid=activity.uid)
