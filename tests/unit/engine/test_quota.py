@@ -12,6 +12,7 @@ from apps.scheduling.engine.types import (
     Amount,
     Device,
     Limit,
+    Param,
     Policy,
     Queue,
     Quota,
@@ -48,7 +49,7 @@ def test_a_quota_stops_what_would_pass_it(
         snapshot = replace(snapshot, tenant_quotas=(("acme", bounded(**limits)),))
     (refusal,) = run(snapshot, ask(1, 40, 600)).refusals
     code, holder = (ReasonCode.QUEUE_QUOTA, "q") if kind == "queue" else (ReasonCode.TENANT_QUOTA, "acme")
-    figures = {
+    figures: dict[str, Param] = {
         "holder": holder,
         "dimension": dimension,
         "limit": limit,
