@@ -7,7 +7,7 @@ from django.db.models import F, Q
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from apps.billing.states import BillState, ChargeState
+from apps.billing.states import BillState, ChargeState, RefusalCode
 from apps.kernel.money import MoneyField
 from apps.kernel.planes import TenantOwned
 
@@ -191,8 +191,7 @@ class UsageRefusal(models.Model):
     workload_uid = models.CharField(_("workload"), max_length=64)
     slice_uid = models.CharField(_("slice"), max_length=64)
     seq = models.CharField(_("number"), max_length=24)
-    code = models.CharField(_("code"), max_length=32)
-    reason = models.CharField(_("reason"), max_length=300)
+    code = models.CharField(_("reason"), max_length=32, choices=RefusalCode)
     report = models.JSONField(_("report"))
     created_at = models.DateTimeField(_("time"), auto_now_add=True)
 

@@ -21,3 +21,19 @@ class ChargeState(models.TextChoices):
 
 
 CHARGE = Flow({(ChargeState.OPEN, ChargeState.CLOSED): ""})
+
+
+class RefusalCode(models.TextChoices):
+    """Why a usage report was not believed."""
+
+    NO_CHARGE = "no_charge", _("No charge is open for the workload")
+    FOREIGN_NODE = "foreign_node", _("The report speaks for another node")
+    BACKWARDS = "backwards", _("The interval ends before it begins")
+    NOT_WHOLE = "not_whole", _("The interval is no whole number of seconds")
+    TOO_LONG = "too_long", _("The interval is longer than a day")
+    FUTURE = "future", _("The interval lies in the future")
+    BEFORE_OPEN = "before_open", _("The interval lies before the charge was opened")
+    AFTER_CLOSE = "after_close", _("The interval lies after the charge was closed")
+    ABSURD = "absurd", _("The measured figures are impossible")
+    OVERLAP = "overlap", _("The interval overlaps one that is recorded")
+    REWRITTEN = "rewritten", _("Another interval is recorded under this number")

@@ -97,7 +97,7 @@ def _trigger(table: str, function: str) -> migrations.RunSQL:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("billing", "0002_relations")]
+    dependencies = [("billing", "0001_first")]
 
     operations = [
         migrations.RunSQL(ZERO_SUM, "DROP FUNCTION billing_zero_sum CASCADE;"),

@@ -1,0 +1,261 @@
+"""Reading money: accounts, bills down to usage records, costs by dimension. A tenant sees its own only."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce, TruncDate
+from django.utils import timezone
+
+from apps.billing.models import (
+    Account,
+    Bill,
+    BillLine,
+    Charge,
+    LedgerAccount,
+    LedgerLeg,
+    LedgerTransaction,
+    RatedItem,
+    UsageRecord,
+    UsageRefusal,
+)
+from apps.billing.types import AccountOverview, CostRow
+from apps.catalog.selectors import coupon_usable_list, uid_of
+from apps.kernel.acts import Actor
+from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.money import ZERO, MoneyField
+from apps.tenancy.models import Tenant
+
+Id = UUID | str
+Kind = LedgerAccount.Kind
+_MONEY = MoneyField()
+SHOWN_KINDS = (
+    LedgerTransaction.Kind.DEPOSIT,
+    LedgerTransaction.Kind.BILL,
+    LedgerTransaction.Kind.PAYMENT,
+)
+
+
+def account_get(tenant: Tenant) -> Account | None:
+    """The tenant's account; None while it is not opened (PLAT-TEN-35)."""
+    return Account.objects.of(tenant).first()
+
+
+def account_list() -> QuerySet[Account]:
+    """All opened accounts, for operators."""
+    return Account.objects.across().select_related("tenant").order_by("tenant__schema_name")
+
+
+def ledger_sum(kind: str, tenant: Tenant) -> Decimal:
+    """The sum of one of the tenant's ledger accounts: debits minus credits."""
+    legs = LedgerLeg.objects.filter(account__kind=kind, account__tenant=tenant)
+    return legs.aggregate(sum=Sum("amount"))["sum"] or ZERO
+
+
+def balance_get(tenant: Tenant) -> Decimal:
+    """What the tenant may spend, in CNY."""
+    return -ledger_sum(Kind.BALANCE, tenant)
+
+
+def account_overview(*, tenant: Tenant) -> AccountOverview:
+    """Balance, coupons, what is owed and what was used (PLAT-OPS-7, PLAT-OPS-54)."""
+    account = account_get(tenant)
+    coupons = coupon_usable_list(tenant=tenant).order_by().aggregate(count=Count("pk"), sum=Sum("remaining"))
+    month = timezone.localtime(timezone.now(), ZoneInfo(tenant.timezone)).replace(
+        day=1, hour=0, minute=0, second=0, microsecond=0
+    )
+    return AccountOverview(
+        is_open=account is not None,
+        opened_at=account.opened_at if account else None,
+        balance=balance_get(tenant),
+        unbilled=ledger_sum(Kind.ACCRUED, tenant),
+        unpaid=ledger_sum(Kind.RECEIVABLE, tenant),
+        coupon_count=coupons["count"],
+        coupon_remaining=coupons["sum"] or ZERO,
+        month_cost=cost_total(tenant=tenant, since=month),
+        year_cost=cost_total(tenant=tenant, since=month.replace(month=1)),
+    )
+
+
+def transaction_list(*, tenant: Tenant) -> QuerySet[LedgerTransaction]:
+    """Deposits, bills and payments, newest first (PLAT-OPS-8).
+
+    Each with `total` (what was moved), `balance_change`, `coupon_amount` and `balance_after` in CNY:
+    the balance before it plus its change is the balance after it.
+    """
+    own = LedgerLeg.objects.filter(transaction=OuterRef("pk")).order_by()
+    balance = LedgerAccount.objects.filter(kind=Kind.BALANCE, tenant=tenant).values("pk")
+    until = LedgerLeg.objects.filter(account__in=balance, transaction__lte=OuterRef("pk")).order_by()
+    until = until.values("account").annotate(sum=Sum("amount")).values("sum")
+    return LedgerTransaction.objects.filter(tenant=tenant, kind__in=SHOWN_KINDS).annotate(
+        total=_leg_sum(own.filter(amount__gt=0)),
+        balance_change=-_leg_sum(own.filter(account__kind=Kind.BALANCE)),
+        coupon_amount=_leg_sum(own.filter(account__kind=Kind.PROMOTION)),
+        balance_after=-Coalesce(Subquery(until), Value(ZERO), output_field=_MONEY),
+    )
+
+
+def _leg_sum(legs: QuerySet[LedgerLeg]) -> Coalesce:
+    sums = legs.values("transaction").annotate(sum=Sum("amount")).values("sum")
+    return Coalesce(Subquery(sums), Value(ZERO), output_field=_MONEY)
+
+
+def bill_list(*, actor: Actor, tenant: Tenant | None = None, state: str = "") -> QuerySet[Bill]:
+    """Bills, newest first: of the actor's tenant; an operator outside tenants sees all, or those of `tenant`."""
+    rows = _bills(actor).select_related("tenant", "payment")
+    if tenant is not None:
+        rows = rows.filter(tenant=tenant)
+    return rows.filter(state=state) if state else rows
+
+
+def _bills(actor: Actor) -> QuerySet[Bill]:
+    if actor.tenant:
+        return Bill.objects.of(actor.tenant)
+    return Bill.objects.across() if actor.kind in ("operator", "system") else Bill.plain.none()
+
+
+def bill_get(*, actor: Actor, uid: Id) -> Bill:
+    """One of `bill_list`; NotFound for another tenant's."""
+    row = _bills(actor).select_related("tenant").filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def bill_lines(bill: Bill) -> QuerySet[BillLine]:
+    """The bill's lines with charge, component and price version."""
+    return BillLine.objects.filter(bill=bill).select_related(
+        "charge", "price_line__component", "price_line__price_version"
+    )
+
+
+def bill_line_get(*, bill: Bill, uid: Id) -> BillLine:
+    row = bill_lines(bill).filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def bill_line_items(line: BillLine) -> QuerySet[RatedItem]:
+    """What a bill line is made of: one rated item per usage record, in time's order (PLAT-OPS-55)."""
+    rows = RatedItem.objects.filter(bill=line.bill_id, charge=line.charge_id, price_line=line.price_line_id)
+    return rows.select_related("usage", "transaction").order_by("usage__start_at", "pk")
+
+
+def charge_get(*, tenant: Tenant, workload_uid: Id) -> Charge:
+    """The charge of a workload; NotFound for another tenant's."""
+    row = (
+        Charge.objects.of(tenant)
+        .select_related("price_version")
+        .filter(workload_uid=uid_of(workload_uid))
+        .first()
+    )
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def charge_list(*, tenant: Tenant) -> QuerySet[Charge]:
+    """The tenant's charges, newest first, each with `exact` (rated so far, CNY)."""
+    rated = RatedItem.objects.filter(charge=OuterRef("pk")).order_by().values("charge")
+    return (
+        Charge.objects.of(tenant)
+        .select_related("price_version")
+        .annotate(
+            exact=Coalesce(
+                Subquery(rated.annotate(sum=Sum("exact")).values("sum")), Value(ZERO), output_field=_MONEY
+            )
+        )
+    )
+
+
+def usage_list(*, tenant: Tenant, workload_uid: Id | None = None) -> QuerySet[UsageRecord]:
+    """Usage records, newest first, each with `exact` (None until it is rated: ELA-1809)."""
+    rated = RatedItem.objects.filter(usage=OuterRef("pk")).order_by().values("usage")
+    rows = UsageRecord.objects.of(tenant)
+    if workload_uid is not None:
+        rows = rows.filter(workload_uid=uid_of(workload_uid))
+    sums = Subquery(rated.annotate(sum=Sum("exact")).values("sum"), output_field=_MONEY)
+    return rows.annotate(exact=sums).order_by("-start_at", "-pk")
+
+
+def usage_refusal_list() -> QuerySet[UsageRefusal]:
+    """Reports that were not believed, newest first, for operators."""
+    return UsageRefusal.objects.all()
+
+
+# By dimension: the columns that tell its values apart, and the two that name them (PLAT-OPS-38, -53).
+DIMENSIONS = {
+    "supplier": ("charge__supplier", "charge__supplier", "charge__supplier"),
+    "tenant": ("charge__tenant__schema_name", "charge__tenant__name", "charge__tenant__name"),
+    "organization": ("charge__organization", "charge__organization", "charge__organization"),
+    "business_system": ("charge__business_system", "charge__business_system", "charge__business_system"),
+    "resource_type": ("component", "price_line__component__name_zh", "price_line__component__name_en"),
+    "person": ("charge__person", "charge__person", "charge__person"),
+    "commodity": ("charge__commodity_number", "charge__commodity_name_zh", "charge__commodity_name_en"),
+    "workload": ("charge__workload_uid", "charge__order_no", "charge__order_no"),
+}
+
+
+def _items(tenant: Tenant | None, since: datetime | None, until: datetime | None) -> QuerySet[RatedItem]:
+    wanted = Q()
+    if tenant is not None:
+        wanted &= Q(charge__tenant=tenant)
+    if since is not None:
+        wanted &= Q(usage__end_at__gt=since)
+    if until is not None:
+        wanted &= Q(usage__end_at__lte=until)
+    return RatedItem.objects.filter(wanted).order_by()
+
+
+def cost_total(
+    *, tenant: Tenant | None, since: datetime | None = None, until: datetime | None = None
+) -> Decimal:
+    """Exact CNY of rated use whose interval ended in (since, until]."""
+    return _items(tenant, since, until).aggregate(sum=Sum("exact"))["sum"] or ZERO
+
+
+def cost_by(
+    *, tenant: Tenant | None, dimension: str, since: datetime | None = None, until: datetime | None = None
+) -> list[CostRow]:
+    """Rated use by one of `DIMENSIONS`, the highest first; each adds up to the same total (PLAT-OPS-38).
+
+    `tenant` None sums over all tenants: for operators only.
+    """
+    if dimension not in DIMENSIONS:
+        raise InvalidInput(fields={"dimension": ", ".join(DIMENSIONS)})
+    key, label_zh, label_en = DIMENSIONS[dimension]
+    groups = _items(tenant, since, until).values(key=F(key), zh=F(label_zh), en=F(label_en))
+    groups = groups.annotate(sum=Sum("exact"), share_seconds=Sum("seconds")).order_by("-sum", "key")
+    return [
+        CostRow(str(group["key"]), group["zh"], group["en"], group["sum"], group["share_seconds"])
+        for group in groups
+    ]
+
+
+def cost_by_day(
+    *, tenant: Tenant, since: datetime | None = None, until: datetime | None = None
+) -> list[dict[str, Any]]:
+    """`[{day, exact}]` in the tenant's zone, oldest first: the cost trend (PLAT-OPS-54)."""
+    day = TruncDate("usage__end_at", tzinfo=ZoneInfo(tenant.timezone))
+    groups = _items(tenant, since, until).annotate(day=day).values("day")
+    return [
+        {"day": group["day"], "exact": group["sum"]}
+        for group in groups.annotate(sum=Sum("exact")).order_by("day")
+    ]
+
+
+def workload_cost(*, tenant: Tenant, workload_uid: Id) -> Decimal:
+    """Exact CNY rated so far for one workload."""
+    items = _items(tenant, None, None).filter(charge__workload_uid=uid_of(workload_uid))
+    return items.aggregate(sum=Sum("exact"))["sum"] or ZERO
+
+
+def bill_due_list(*, until: datetime) -> QuerySet[Tenant]:
+    """Tenants with use up to `until` that is on no bill: whom the monthly run must bill."""
+    rated = RatedItem.objects.filter(bill__isnull=True, usage__end_at__lte=until).values("charge__tenant")
+    unrated = UsageRecord.objects.across().filter(rated_at__isnull=True, end_at__lte=until).values("tenant")
+    return Tenant.objects.filter(Q(pk__in=rated) | Q(pk__in=unrated))

@@ -1,0 +1,105 @@
+"""Opening and closing what a workload is charged by."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.billing.errors import AccountNotOpened
+from apps.billing.models import Account, Charge
+from apps.billing.states import CHARGE, ChargeState
+from apps.catalog.models import PriceVersion
+from apps.catalog.pricing.price import price
+from apps.catalog.pricing.tiers import TierError
+from apps.catalog.selectors import price_lines, pricing_line
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.service import service
+from apps.tenancy.models import Tenant
+
+_LABELS = ("business_system", "organization", "person")
+_LABEL_MAX = 120
+
+
+@service()
+def charge_open(
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    order_uid: UUID,
+    order_no: str,
+    workload_uid: UUID,
+    quote: dict[str, Any],
+    labels: dict[str, str],
+) -> Charge:
+    """Charge a workload by the order's frozen quote (`Quote.as_json()`), from now on.
+
+    `labels` are cost labels: business_system, organization, person (PLAT-OPS-38). Asked again for the same
+    workload and order it answers the same charge. A quote that cannot be rated is refused here, never later.
+    """
+    if not Account.objects.of(tenant).exists():
+        raise AccountNotOpened()
+    version, amounts, count = _quote_read(quote)
+    row, is_new = Charge.plain.get_or_create(
+        workload_uid=workload_uid,
+        defaults={
+            "tenant": tenant,
+            "order_uid": order_uid,
+            "order_no": order_no,
+            "price_version": version,
+            "amounts": amounts,
+            "count": count,
+            "commodity_number": str(quote.get("commodity_number", "")),
+            "commodity_name_zh": str(quote.get("commodity_name_zh", "")),
+            "commodity_name_en": str(quote.get("commodity_name_en", "")),
+            "supplier": str(quote.get("supplier", "")),
+            "coupon_uid": (quote.get("coupon") or {}).get("uid"),
+            "opened_at": timezone.now(),
+            **_labels_read(labels),
+        },
+    )
+    if not is_new and (row.tenant_id != tenant.pk or row.order_uid != UUID(str(order_uid))):
+        raise Conflict(_("The workload is charged to another order."))
+    act_subject("charge", row.uid, order=order_no, workload=workload_uid)
+    return row
+
+
+def _labels_read(labels: Mapping[str, str]) -> dict[str, str]:
+    return {name: str(labels.get(name, ""))[:_LABEL_MAX] for name in _LABELS}
+
+
+def _quote_read(quote: Mapping[str, Any]) -> tuple[PriceVersion, dict[str, int], int]:
+    version = PriceVersion.objects.filter(uid=quote.get("price_version")).first()
+    amounts, count = quote.get("amounts"), quote.get("count")
+    if (
+        version is None
+        or not isinstance(amounts, dict)
+        or not amounts
+        or not isinstance(count, int)
+        or count < 1
+    ):
+        raise InvalidInput(_("The quote is not one of ours: it names no price version, amounts or shares."))
+    lines = [pricing_line(row) for row in price_lines(version.pk).values()]
+    try:
+        price(lines, amounts, count, 1)
+    except TierError as error:
+        raise InvalidInput(_("The quote names an amount that its price version does not price.")) from error
+    return version, amounts, count
+
+
+@service()
+def charge_close(*, actor: Actor, workload_uid: UUID, at: datetime) -> Charge:
+    """End the charge at an instant: use after it is refused, late reports of use before it are still taken.
+
+    Closing a closed charge changes nothing.
+    """
+    row = Charge.plain.select_for_update(no_key=True).filter(workload_uid=workload_uid).first()
+    if row is None:
+        raise NotFound(_("There is no charge for this workload."))
+    act_subject("charge", row.uid, order=row.order_no, at=at)
+    if row.state == ChargeState.OPEN:
+        CHARGE.move(row, ChargeState.CLOSED, actor=actor, closed_at=max(at, row.opened_at))
+    return row

@@ -1,0 +1,131 @@
+"""From usage to cost. One batch is one transaction: it happened whole, or it never did (ELA-1910)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.utils import timezone
+
+from apps.billing.events import UsageRated
+from apps.billing.locks import ledger_accounts
+from apps.billing.models import LedgerAccount, LedgerLeg, LedgerTransaction, RatedItem, UsageRecord
+from apps.catalog.models import PriceLine
+from apps.catalog.pricing.price import Line, cost, quantity_of, unit_amount
+from apps.catalog.selectors import price_lines, pricing_line
+from apps.kernel.acts import Actor
+from apps.kernel.events import emit
+from apps.kernel.money import ZERO, exact
+from apps.kernel.service import service
+from apps.tenancy.models import Tenant
+
+Kind = LedgerAccount.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """One component of a charge as it is rated: the frozen quote's amount at the frozen price version."""
+
+    row: PriceLine
+    line: Line
+    quantity: Decimal
+    unit_amount: Decimal
+
+    def cost(self, share_seconds: int) -> Decimal:
+        """CNY to ten places for so many seconds of one share."""
+        return exact(cost(self.line, self.unit_amount, share_seconds))
+
+
+@service(recorded=False)
+def usage_rate(*, actor: Actor, limit: int = 500) -> int:
+    """Rate at most `limit` usage records that wait; how many were.
+
+    Any number may run at once: rows another one holds are skipped. Killed anywhere, nothing of the batch
+    remains and the next one takes it. The ledger's key per record refuses a second rating.
+    """
+    rows = UsageRecord.plain.filter(rated_at__isnull=True).select_related("charge", "tenant").order_by("pk")
+    batch = list(rows.select_for_update(skip_locked=True, no_key=True, of=("self",))[:limit])
+    usage_rated(batch, actor=actor)
+    return len(batch)
+
+
+def usage_rated(batch: Sequence[UsageRecord], *, actor: Actor) -> None:
+    """Rate locked, unrated records inside the caller's transaction.
+
+    Each record is one slice, hence one share: the shares of a workload add up through their slices.
+    """
+    tariffs = _Tariffs()
+    ledgers = {tenant: ledger_accounts(tenant) for tenant in {usage.tenant for usage in batch}}
+    posted: list[LedgerTransaction] = []
+    items: list[RatedItem] = []
+    for usage in batch:
+        own = [_item(usage, tariff) for tariff in tariffs.of(usage)]
+        if sum((item.exact for item in own), ZERO):
+            posted.append(_transaction(usage))
+            for item in own:
+                item.transaction = posted[-1]
+        items += own
+    LedgerTransaction.objects.bulk_create(posted)
+    RatedItem.objects.bulk_create(items)
+    LedgerLeg.objects.bulk_create(_legs(items, ledgers))
+    UsageRecord.plain.filter(pk__in=[usage.pk for usage in batch]).update(rated_at=timezone.now())
+    for tenant in ledgers:
+        workloads = {str(usage.workload_uid) for usage in batch if usage.tenant_id == tenant.pk}
+        emit(UsageRated(tenant.schema_name, tuple(sorted(workloads))), actor=actor)
+
+
+class _Tariffs:
+    """Tariffs by charge, each read and computed once in a batch."""
+
+    def __init__(self) -> None:
+        self._prices: dict[int, dict[str, PriceLine]] = {}
+        self._tariffs: dict[int, list[Tariff]] = {}
+
+    def of(self, usage: UsageRecord) -> list[Tariff]:
+        charge = usage.charge
+        if charge.pk not in self._tariffs:
+            version = charge.price_version_id
+            rows = self._prices.setdefault(version, price_lines(version))
+            self._tariffs[charge.pk] = [
+                tariff_of(rows[code], amount) for code, amount in charge.amounts.items()
+            ]
+        return self._tariffs[charge.pk]
+
+
+def tariff_of(row: PriceLine, amount: int) -> Tariff:
+    line = pricing_line(row)
+    quantity = quantity_of(line, amount)
+    return Tariff(row, line, quantity, unit_amount(line, quantity))
+
+
+def _item(usage: UsageRecord, tariff: Tariff) -> RatedItem:
+    return RatedItem(
+        usage=usage,
+        charge=usage.charge,
+        price_line=tariff.row,
+        component=tariff.line.component,
+        quantity=tariff.quantity,
+        unit_amount=exact(tariff.unit_amount),
+        seconds=usage.seconds,
+        exact=tariff.cost(usage.seconds),
+    )
+
+
+def _transaction(usage: UsageRecord) -> LedgerTransaction:
+    return LedgerTransaction(
+        idempotency_key=f"rate:{usage.uid}",
+        tenant=usage.tenant,
+        kind=LedgerTransaction.Kind.RATE,
+        reference=f"usage:{usage.uid}",
+    )
+
+
+def _legs(items: Iterable[RatedItem], ledgers: dict[Tenant, dict[str, LedgerAccount]]) -> list[LedgerLeg]:
+    totals: dict[LedgerTransaction, Decimal] = {}
+    for item in items:
+        if item.transaction is not None:
+            totals[item.transaction] = totals.get(item.transaction, ZERO) + item.exact
+    return [
+        LedgerLeg(transaction=posted, account=ledgers[posted.tenant][kind], amount=amount)
+        for posted, total in totals.items()
+        for kind, amount in ((Kind.ACCRUED, total), (Kind.REVENUE, -total))
+    ]

@@ -1,0 +1,108 @@
+"""What crosses billing's border: usage reports, receipts, figures of an account."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """An interval that a slice ran, as its agent vouches. `seq` counts from 1 within the slice."""
+
+    slice_uid: str
+    seq: int
+    start_at: datetime
+    end_at: datetime
+    compute_percent: int
+    memory_mib: int
+    node_uid: str
+    device_uid: str
+    report_id: str
+    cpu_seconds: Decimal = Decimal(0)
+    memory_peak_mib: int = 0
+
+    @classmethod
+    def read(
+        cls, report: Mapping[str, Any], *, node_uid: str, device_uid: str, report_id: str = ""
+    ) -> "Usage":
+        """From an agent's usage report as plain values; instants as text in ISO 8601 or as datetimes.
+
+        KeyError, TypeError or ValueError for something that is no report.
+        """
+        slice_uid, seq = str(report["slice_uid"]), int(report["seq"])
+        return cls(
+            slice_uid=slice_uid,
+            seq=seq,
+            start_at=_instant(report["start_at"]),
+            end_at=_instant(report["end_at"]),
+            compute_percent=int(report["compute_percent"]),
+            memory_mib=int(report["memory_mib"]),
+            node_uid=node_uid,
+            device_uid=device_uid,
+            report_id=report_id or str(report.get("report_id") or f"{slice_uid}/{seq}"),
+            cpu_seconds=Decimal(str(report.get("cpu_seconds", 0))).quantize(Decimal("0.001")),
+            memory_peak_mib=int(report.get("memory_peak_mib", 0)),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "slice_uid": self.slice_uid,
+            "seq": self.seq,
+            "start_at": self.start_at.isoformat(),
+            "end_at": self.end_at.isoformat(),
+            "compute_percent": self.compute_percent,
+            "memory_mib": self.memory_mib,
+            "node_uid": self.node_uid,
+            "device_uid": self.device_uid,
+            "report_id": self.report_id,
+            "cpu_seconds": str(self.cpu_seconds),
+            "memory_peak_mib": self.memory_peak_mib,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReceipt:
+    """What became of reports: newly recorded, known already, and refused as (slice, seq, code)."""
+
+    recorded: int = 0
+    repeated: int = 0
+    refused: tuple[tuple[str, int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AccountOverview:
+    """A tenant's money at a glance (PLAT-OPS-7), in CNY.
+
+    `unbilled` is rated use not on a bill yet, `unpaid` the total of bills not paid yet; `month_cost` and
+    `year_cost` are rated use of the present month and year of the tenant's zone.
+    """
+
+    is_open: bool
+    opened_at: datetime | None
+    balance: Decimal
+    unbilled: Decimal
+    unpaid: Decimal
+    coupon_count: int
+    coupon_remaining: Decimal
+    month_cost: Decimal
+    year_cost: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """The cost of one value of a dimension: exact CNY and share-seconds."""
+
+    key: str
+    label_zh: str
+    label_en: str
+    exact: Decimal
+    share_seconds: int
+
+
+def _instant(value: object) -> datetime:
+    instant = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    if instant.tzinfo is None:
+        raise ValueError("an instant needs its zone")
+    return instant
