@@ -30,6 +30,7 @@ from workflows.vocabulary import (
     DRAWN_ONLY,
     FLOW_NODES,
     INERT,
+    PARENTS,
     RUN,
     WEIR_ATTRIBUTES,
 )
@@ -42,6 +43,7 @@ def problems_of(root: etree._Element, handlers: frozenset[str]) -> Iterator[Prob
     """All problems of a file that was read safely, in the order of the file within each kind of check."""
     for element in root.iter():
         yield from _element_problems(element)
+        yield from _place_problems(element)
         yield from _attribute_problems(element)
     yield from extension_problems(root)
     yield from _id_problems(root)
@@ -91,6 +93,19 @@ def _model_problems(element: etree._Element, name: str) -> Iterator[Problem]:
         )
     elif name not in RUN and name not in INERT:
         yield _refused(element, "unknown_element", f"The element {name} is not known here.", "Remove it.")
+
+
+def _place_problems(element: etree._Element) -> Iterator[Problem]:
+    """A flow or node hidden inside another element would escape the checks of its process."""
+    parent = element.getparent()
+    if namespace(element.tag) != MODEL or local(element.tag) not in PARENTS:
+        return
+    if (
+        parent is None
+        or namespace(parent.tag) != MODEL
+        or local(parent.tag) not in PARENTS[local(element.tag)]
+    ):
+        yield _refused(element, "misplaced", "It lies inside an element that cannot hold it.", "Move it out.")
 
 
 def _condition_problems(element: etree._Element) -> Iterator[Problem]:
@@ -219,6 +234,11 @@ def _is_flow_node(element: etree._Element) -> bool:
 def _start_problems(
     scope: etree._Element, nodes: dict[str, etree._Element], flows: list[etree._Element]
 ) -> Iterator[Problem]:
+    for flow in flows:
+        if (target := nodes.get(flow.get("targetRef"))) is not None and target.tag == model("startEvent"):
+            yield _unfinished(
+                flow, "start_reentered", "The flow leads back to a start.", "Lead it to a node."
+            )
     starts = [one for one in nodes.values() if one.tag == model("startEvent")]
     if len(starts) != 1 or scope.find(model("endEvent")) is None:
         yield _unfinished(
@@ -236,7 +256,11 @@ def _start_problems(
 
 def _outgoing_problems(node: etree._Element, outgoing: list[etree._Element]) -> Iterator[Problem]:
     kind = local(node.tag)
-    if kind != "endEvent" and not outgoing:
+    if kind == "endEvent":
+        if outgoing:
+            yield _unfinished(node, "end_continues", "A flow leaves an end.", "Remove the flow.")
+        return
+    if not outgoing:
         yield _unfinished(node, "dead_end", "Nothing follows it.", "Connect it to the next node or an end.")
     if kind in ("exclusiveGateway", "inclusiveGateway"):
         yield from _branch_problems(node, outgoing)

@@ -37,12 +37,13 @@ from workflows.types import (
     Step,
     Waiting,
     WorkflowError,
+    WorkflowStuck,
 )
 
 __all__ = [
     "Action", "BpmnRefused", "Candidate", "DataRefused", "Decision", "DecisionRefused", "Definition",
     "ExpressionRefused", "Node", "Outcome", "Problem", "Rule", "StateRef", "StateRefused", "Step", "Waiting",
-    "WorkflowError", "check", "complete", "load", "start", "state_ref", "tally",
+    "WorkflowError", "WorkflowStuck", "check", "complete", "load", "start", "state_ref", "tally",
 ]  # fmt: skip
 
 NO_HANDLERS: frozenset[str] = frozenset()
@@ -176,6 +177,11 @@ def _node(definition: Definition, node_id: str) -> Node:
 
 
 def _step(definition: Definition, machine: Machine, before: Saved) -> Step:
+    if not machine.is_done() and not machine.waiting():
+        raise WorkflowStuck(
+            "After this nobody would be asked and no end reached: a join waits for a branch not taken. "
+            "Correct the drawing and start a new process."
+        )
     workflow, count, names = renumbered(before, machine.saved())
     after = Saved(before.seed, count, (*before.ended, *machine.reached), before.values, workflow)
     handlers = dict(definition.handlers)

@@ -23,10 +23,12 @@ from SpiffWorkflow.util.task import TaskState
 
 from workflows.expressions import expression_check, expression_evaluate
 from workflows.source import MODEL, local, main_processes, model, namespace
-from workflows.types import Definition, StateRefused, WorkflowError
+from workflows.types import Definition, StateRefused, WorkflowError, WorkflowStuck
 from workflows.vocabulary import RUN
 
 MOVE_LIMIT = 500
+# The library looks for waiting tasks at most 1000 deep; beyond that an instance would seem done.
+TASK_LIMIT = 900
 KEPT_ATTRIBUTES = ("id", "name", "default", "sourceRef", "targetRef", "calledElement")
 _SERIALIZER = BpmnWorkflowSerializer()
 
@@ -152,16 +154,23 @@ class Machine:
             self.workflow.do_engine_steps(did_complete_task=self._moved)
             ready = [task for task in self.waiting() if task.task_spec.name in self.handlers]
             if not ready:
-                return
+                break
             for task in ready:
                 task.run()
                 self.passed.append(task.task_spec.name)
                 self._moved(task)
+        if self._task_count() > TASK_LIMIT:
+            raise WorkflowStuck(
+                f"The process went through more than {TASK_LIMIT} steps. Start a new process."
+            )
+
+    def _task_count(self) -> int:
+        return sum(len(one.tasks) for one in (self.workflow, *self.workflow.subprocesses.values()))
 
     def _moved(self, task: Task) -> None:
         self.moves += 1
         if self.moves > MOVE_LIMIT:
-            raise WorkflowError(
+            raise WorkflowStuck(
                 f"The process made {MOVE_LIMIT} moves without a person. Break the loop that is drawn."
             )
         if task.task_spec.name in self.ends:
@@ -177,7 +186,7 @@ class Machine:
 
     def saved(self) -> dict[str, Any]:
         """The instance as plain JSON values, without the process and without the clock's readings."""
-        saved = _SERIALIZER.to_dict(self.workflow)
+        saved: dict[str, Any] = _SERIALIZER.to_dict(self.workflow)
         del saved["spec"], saved["subprocess_specs"]
         for part in (saved, *saved["subprocesses"].values()):
             for task in part["tasks"].values():

@@ -22,7 +22,7 @@ CANDIDATE_LIMIT = 20
 
 def extension(element: etree._Element, name: str) -> list[etree._Element]:
     """The element's own extension elements of that name."""
-    return element.findall(f"{model('extensionElements')}/{weir(name)}")
+    return list(element.findall(f"{model('extensionElements')}/{weir(name)}"))
 
 
 def _attribute(element: etree._Element, extension_name: str, attribute: str, default: str) -> str:

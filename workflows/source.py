@@ -78,12 +78,12 @@ def weir(name: str) -> str:
 
 def local(tag: str) -> str:
     """A tag or attribute name without its namespace."""
-    return etree.QName(tag).localname
+    return str(etree.QName(tag).localname)
 
 
 def namespace(tag: str) -> str:
     """The namespace of a tag or attribute name; empty where it has none."""
-    return etree.QName(tag).namespace or ""
+    return str(etree.QName(tag).namespace or "")
 
 
 def owner(element: etree._Element) -> etree._Element:

@@ -65,7 +65,7 @@ def _fields(state: str) -> dict[str, Any]:
     )
     if not whole or fields["format"] != STATE_FORMAT:
         raise StateRefused("The saved state is incomplete or of another format. Restore it or start again.")
-    return fields
+    return dict(fields)
 
 
 def _state_bounded(state: str) -> None:
@@ -123,7 +123,8 @@ def data_checked(data: Mapping[str, Any]) -> dict[str, Any]:
         raise DataRefused(
             f"The values are larger than {DATA_LIMIT_KIB} KiB. Attach files instead of pasting them."
         )
-    return json.loads(text)
+    copied: dict[str, Any] = json.loads(text)
+    return copied
 
 
 def _plain_check(value: Any, depth: int) -> None:

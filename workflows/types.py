@@ -43,6 +43,12 @@ class StateRefused(WorkflowError):
     code = "workflow_state_refused"
 
 
+class WorkflowStuck(WorkflowError):
+    """The move would leave an instance that neither waits for anybody nor ends; it is not made."""
+
+    code = "workflow_stuck"
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong with an uploaded file, tied to the element a person can see on the canvas.

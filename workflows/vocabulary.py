@@ -14,6 +14,13 @@ FLOW_NODES = _words(
     subProcess callActivity"""
 )
 RUN = FLOW_NODES | _words("definitions process sequenceFlow conditionExpression terminateEventDefinition")
+# Where an element that runs may lie; anywhere else it would escape the checks of its process.
+PARENTS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(FLOW_NODES | {"sequenceFlow"}, _words("process subProcess")),
+    "process": _words("definitions"),
+    "conditionExpression": _words("sequenceFlow"),
+    "terminateEventDefinition": _words("endEvent"),
+}
 INERT = _words(
     """documentation extensionElements text textAnnotation association group category categoryValue
     categoryValueRef laneSet lane flowNodeRef childLaneSet collaboration participant

@@ -49,7 +49,7 @@ PATHS = [
 
 
 def walked(key: str, amount: int, decisions: list[tuple[str, str]]) -> Step:
-    """Take the decisions one after the other, checking that the expected node, and it alone, waits each time."""
+    """Take the decisions in turn, checking that the expected node, and it alone, waits each time."""
     definition = definition_get(key)
     step = start(definition, {"amount": amount}, seed="one")
     for node_id, decision in decisions:

@@ -25,7 +25,7 @@ from workflows.engine import (
     DecisionRefused,
     ExpressionRefused,
     StateRefused,
-    WorkflowError,
+    WorkflowStuck,
     complete,
     load,
     start,
@@ -114,7 +114,8 @@ def test_parallel_nodes_wait_together_and_join() -> None:
     gateway = '<bpmn:exclusiveGateway id="choice" default="otherwise"/>'
     settings = 'allowRefuse="true"'
     xml = bpmn(
-        START, fork, user_task("left", settings), user_task("right", settings), join, gateway, APPROVED, REJECTED,
+        START, fork, user_task("left", settings), user_task("right", settings), join, gateway,
+        APPROVED, REJECTED,
         path("begin", "fork", "left", "join", "choice"), path("fork", "right", "join"),
         flow("choice", "approved", "decision_left == 'approve' and decision_right == 'approve'"),
         flow("choice", "rejected", flow_id="otherwise"),
@@ -140,11 +141,13 @@ def test_parallel_nodes_wait_together_and_join() -> None:
 def test_a_called_process_and_an_embedded_one_run_inside() -> None:
     call = '<bpmn:callActivity id="call" calledElement="called"/>'
     inner = process(
-        '<bpmn:startEvent id="in"/>', user_task("asked"), '<bpmn:endEvent id="out"/>', path("in", "asked", "out"),
+        '<bpmn:startEvent id="in"/>', user_task("asked"),
+        '<bpmn:endEvent id="out"/>', path("in", "asked", "out"),
         process_id="called",
     )  # fmt: skip
     embedded = (
-        '<bpmn:subProcess id="part"><bpmn:startEvent id="s"/>' + user_task("within") + '<bpmn:endEvent id="e"/>'
+        '<bpmn:subProcess id="part"><bpmn:startEvent id="s"/>' + user_task("within")
+        + '<bpmn:endEvent id="e"/>'
         + path("s", "within", "e") + "</bpmn:subProcess>"
     )  # fmt: skip
     outer = process(START, call, embedded, APPROVED, path("begin", "call", "part", "approved"))
@@ -178,8 +181,50 @@ def test_a_loop_without_people_stops() -> None:
     )  # fmt: skip
     definition = load(xml, key="spin")
     assert start(definition, {"amount": 2}).outcome == "approved"
-    with pytest.raises(WorkflowError, match="500 moves without a person"):
+    with pytest.raises(WorkflowStuck, match="500 moves without a person"):
         start(definition, {"amount": 1})
+
+
+def test_a_process_sent_back_without_end_is_refused_before_it_seems_done() -> None:
+    gateway = '<bpmn:exclusiveGateway id="choice" default="back"/>'
+    gates = [f"gate{number}" for number in range(120)]
+    embedded = (
+        '<bpmn:subProcess id="part"><bpmn:startEvent id="s"/><bpmn:endEvent id="e"/>'
+        + "".join(f'<bpmn:exclusiveGateway id="{gate}"/>' for gate in gates)
+        + path("s", *gates, "e") + "</bpmn:subProcess>"
+    )  # fmt: skip
+    xml = bpmn(
+        START, embedded, user_task("ask", 'allowSendBack="true"'), gateway, APPROVED,
+        path("begin", "part", "ask", "choice"), flow("choice", "part", flow_id="back"),
+        flow("choice", "approved", "decision == 'approve'"),
+    )  # fmt: skip
+    definition = load(xml, key="endless")
+    step = start(definition, {})
+    rounds = 0
+    with pytest.raises(WorkflowStuck, match="more than 900 steps"):  # noqa: PT012
+        while True:
+            step = complete(definition, step.state, step.waiting[0].task_id, {"decision": "send_back"})
+            rounds += 1
+    assert rounds == 5
+    assert (
+        complete(definition, step.state, step.waiting[0].task_id, {"decision": "approve"}).outcome
+        == "approved"
+    )
+
+
+def test_a_move_that_would_get_stuck_is_not_made() -> None:
+    gateway = '<bpmn:exclusiveGateway id="choice" default="left"/><bpmn:parallelGateway id="join"/>'
+    xml = bpmn(
+        START, user_task("ask"), gateway, user_task("a"), user_task("b"), APPROVED,
+        path("begin", "ask", "choice"), flow("choice", "a", flow_id="left"),
+        flow("choice", "b", "amount &gt; 1"),
+        path("a", "join", "approved"), path("b", "join"),
+    )  # fmt: skip
+    definition = load(xml, key="stuck")
+    step = start(definition, {"amount": 1})
+    step = complete(definition, step.state, step.waiting[0].task_id, {"decision": "approve"})
+    with pytest.raises(WorkflowStuck, match="a join waits for a branch not taken"):
+        complete(definition, step.state, step.waiting[0].task_id, {"decision": "approve"})
 
 
 def test_a_terminating_end_stops_the_other_branch() -> None:
