@@ -1,5 +1,6 @@
 """The environments our processes run in: the server's with its secrets, a node agent's without."""
 
+import json
 import os
 import secrets
 import sys
@@ -42,7 +43,7 @@ def agent_environment(options: Options, name: str, state_dir: Path, join_token: 
         **kept,
         "WEIR_AGENT_DEVICES": _fair_share(options.nodes),
         **{key: value for key, value in os.environ.items() if key.startswith("WEIR_AGENT_")},
-        "WEIR_AGENT_SERVER": f"http://127.0.0.1:{options.port}",
+        "WEIR_AGENT_SERVER": agent_server(options),
         "WEIR_AGENT_NAME": name,
         "WEIR_AGENT_STATE_DIR": str(state_dir),
         "WEIR_AGENT_JOIN_TOKEN": join_token,
@@ -50,6 +51,20 @@ def agent_environment(options: Options, name: str, state_dir: Path, join_token: 
         "PYTHONPATH": str(ROOT),
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def agent_server(options: Options) -> str:
+    """The address under which local agents know this portal."""
+    return f"http://127.0.0.1:{options.port}"
+
+
+def has_joined(options: Options, state_dir: Path) -> bool:
+    """Whether the agent of this folder holds a credential for this portal at this address."""
+    try:
+        kept = json.loads((state_dir / "credential.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(kept, dict) and kept.get("server") == agent_server(options)
 
 
 def _fair_share(nodes: int) -> str:

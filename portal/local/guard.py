@@ -65,6 +65,8 @@ class Guard:
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGQUIT)
                 process.wait()
+        for server in self._servers:
+            (self.var_dir / "run" / f"{server.name}.pid").unlink(missing_ok=True)
 
     def _restart(self, server: Server) -> None:
         self._restarts += 1

@@ -20,7 +20,7 @@ from typing import IO
 from portal.local import assets, ports, preflight
 from portal.local.bootstrap import ROOT
 from portal.local.child import Child
-from portal.local.environment import agent_environment, server_environment
+from portal.local.environment import agent_environment, has_joined, server_environment
 from portal.local.errors import LocalError
 from portal.local.options import Options
 from portal.local.processes import identity_read, identity_write, last_lines, text_write
@@ -190,7 +190,7 @@ class Stack:
 
     def _report(self, name: str, child: Child) -> None:
         self._say(f"{name} died; the end of {child.log_path}:")
-        for line in child.last_lines():
+        for line in child.last_lines(5):
             self._say(f"  {line}")
 
     def _take_folder(self) -> None:
@@ -214,7 +214,7 @@ class Stack:
     def _prepare(self) -> dict[str, str]:
         """Migrate, seed and invite the nodes that never joined; their tokens."""
         began_s = time.monotonic()
-        newcomers = [name for name in self._nodes() if not self._has_joined(name)]
+        newcomers = [name for name in self._nodes() if not has_joined(self.options, self._state_dir(name))]
         result, log_path = self.var_dir / "run" / "prepare.json", self.var_dir / "log" / "prepare.log"
         with log_path.open("wb") as log:
             done = subprocess.run(
@@ -241,9 +241,6 @@ class Stack:
 
     def _state_dir(self, node: str) -> Path:
         return self.var_dir / "agents" / node
-
-    def _has_joined(self, node: str) -> bool:
-        return (self._state_dir(node) / "credential.json").exists()
 
     def _children_make(self, tokens: Mapping[str, str]) -> None:
         python, port = sys.executable, str(self.options.port)
