@@ -1,5 +1,6 @@
 """What `make run`, `make stop` and `make reset` do."""
 
+import fcntl
 import shutil
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from portal.local.bootstrap import ROOT
 from portal.local.environment import agent_environment
@@ -84,12 +86,28 @@ def reset(options: Options) -> None:
         raise LocalError(
             f"somebody still uses the database under {var_dir}: end that first (a shell, a command)"
         )
-    for path in var_dir.iterdir() if var_dir.is_dir() else ():
+    if not var_dir.is_dir():
+        return
+    (var_dir / "run").mkdir(exist_ok=True)
+    with (var_dir / "run" / "stack.lock").open("a") as lock:
+        _take(lock, var_dir)
+        _wipe_all(var_dir)
+    say(f"{var_dir} is empty")
+
+
+def _take(lock: IO[str], var_dir: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise LocalError(f"a portal was just started on {var_dir}: `make stop` first") from error
+
+
+def _wipe_all(var_dir: Path) -> None:
+    for path in var_dir.iterdir():
         if path.is_dir() and Servers(path).is_running():
             say(f"{path} is in use by a test run and stays")
             continue
         _wipe(path)
-    say(f"{var_dir} is empty")
 
 
 def _wipe(path: Path) -> None:
