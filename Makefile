@@ -5,11 +5,13 @@ SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 .SUFFIXES:
 
-# The first Python of 3.11 or later; `make PYTHON=/path/to/python run` names another.
+# The first Python of 3.11 to 3.13, for which every package has a ready build, else any later one;
+# `make PYTHON=/path/to/python run` names another.
 ifndef PYTHON
-PYTHON := $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
-	if command -v $$name >/dev/null 2>&1 && $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
-	then command -v $$name; break; fi; done)
+PYTHON := $(shell for top in 14 99; do for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	if command -v $$name >/dev/null 2>&1 && \
+	$$name -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, $$top))" 2>/dev/null; \
+	then command -v $$name; exit; fi; done; done)
 endif
 VENV := .venv/bin
 PY := $(CURDIR)/$(VENV)/python
