@@ -104,7 +104,7 @@ def _leg_sum(legs: QuerySet[LedgerLeg]) -> Coalesce:
 
 
 def bill_list(*, actor: Actor, tenant: Tenant | None = None, state: str = "") -> QuerySet[Bill]:
-    """Bills, newest first: of the actor's tenant; an operator outside tenants sees all, or those of `tenant`."""
+    """Bills, newest first: of the actor's tenant; to an operator outside tenants all, or `tenant`'s."""
     rows = _bills(actor).select_related("tenant", "payment")
     if tenant is not None:
         rows = rows.filter(tenant=tenant)

@@ -57,7 +57,7 @@ def _granted(tenant: Tenant) -> Q:
 
 
 def commodity_list(*, tenant: Tenant, search: str = "", category: str = "") -> QuerySet[Commodity]:
-    """What the tenant may apply for (PLAT-SVC-1): `search` in names and number, `category` with its children."""
+    """What the tenant may apply for (PLAT-SVC-1), by `search` in names and number, and by `category`."""
     rows = Commodity.objects.filter(_granted(tenant), is_listed=True, is_enabled=True)
     if search:
         rows = rows.filter(

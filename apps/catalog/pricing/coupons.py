@@ -4,7 +4,7 @@ from decimal import Decimal
 
 
 def redeemable(*, total: Decimal, remaining: Decimal, minimum_spend: Decimal, ratio_percent: int) -> Decimal:
-    """CNY that a coupon takes off a bill of `total` (two places): at most what remains and `ratio_percent` of it.
+    """CNY that a coupon takes off a bill of `total` (two places): at most what remains and `ratio_percent`.
 
     0 where the bill is below `minimum_spend`. A share of a bill that is no whole cent is cut, never raised.
     """

@@ -191,7 +191,7 @@ def _tenants_put(row: Commodity, tenants: Sequence[Tenant]) -> None:
 def commodity_change(
     *, actor: Actor, commodity_uid: UUID | str, version: int, changes: dict[str, Any]
 ) -> Commodity:
-    """Change what `changes` names; `version` is the one that was read, so that nobody overwrites another's change.
+    """Change what `changes` names; `version` is the one that was read: nobody overwrites another's change.
 
     Orders made before keep the version and the quote they froze (PLAT-OPS-15).
     """

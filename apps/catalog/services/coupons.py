@@ -72,7 +72,7 @@ def coupon_activity_create(
     minimum_spend: Decimal = Decimal(0),
     ratio_percent: int = 100,
 ) -> CouponActivity:
-    """Draft an activity. Amounts in CNY with at most two places; `ratio_percent` of a bill at most is paid by it."""
+    """Draft an activity. Amounts in CNY, two places at most; `ratio_percent`: the most of a bill it pays."""
     for name, amount in (("face_value", face_value), ("minimum_spend", minimum_spend)):
         if amount != bill_round(amount):
             reason = _("An amount has at most two decimal places.")
@@ -217,7 +217,7 @@ def _redeem_check(coupon: Coupon, amount: Decimal) -> None:
 
 @service(recorded=False)
 def coupons_expire(*, actor: Actor, limit: int = _EXPIRE_BATCH) -> int:
-    """Mark claimed coupons past their validity as expired; how many. Redeeming checks the time in any case."""
+    """Mark claimed coupons past their validity as expired; how many. Redeeming checks the time anyway."""
     rows = Coupon.objects.across().filter(
         state=CouponState.CLAIMED, activity__valid_until__lte=timezone.now()
     )

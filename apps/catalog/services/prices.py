@@ -33,7 +33,7 @@ def price_publish(
     """Publish prices for all of a commodity's components, from now or from a later instant on.
 
     Published prices never change: a new price is a new version, and what runs keeps the one it was quoted.
-    InvalidInput names each component whose tiers have a gap, an overlap, or leave a permitted amount unpriced.
+    InvalidInput names each component whose tiers overlap, leave a gap, or end below a permitted amount.
     """
     commodity = Commodity.objects.select_for_update(no_key=True).filter(uid=uid_of(commodity_uid)).first()
     if commodity is None:
