@@ -1,0 +1,28 @@
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from apps.billing.selectors import DIMENSIONS
+from apps.billing.states import BillState
+
+
+class BillsForm(forms.Form):
+    state = forms.ChoiceField(label=_("State"), required=False, choices=[("", _("All")), *BillState.choices])
+
+
+class PayForm(forms.Form):
+    coupon = forms.UUIDField(label=_("Compute coupon"), required=False)
+
+
+class CostForm(forms.Form):
+    dimension = forms.ChoiceField(
+        label=_("By"), required=False, choices=[(name, name) for name in DIMENSIONS if name != "tenant"]
+    )
+    span = forms.ChoiceField(
+        label=_("Time"), required=False, choices=[("month", _("This month")), ("year", _("This year"))]
+    )
+
+    def clean(self) -> dict[str, str]:
+        return {
+            "dimension": self.cleaned_data.get("dimension") or "commodity",
+            "span": self.cleaned_data.get("span") or "month",
+        }

@@ -1,0 +1,150 @@
+"""The settlement centre: the account, costs by dimension, bills from their total down to usage records."""
+
+from datetime import datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
+
+from apps.billing.charts import bars_option, trend_option
+from apps.billing.forms import BillsForm, CostForm, PayForm
+from apps.billing.models import Bill
+from apps.billing.selectors import (
+    account_overview,
+    bill_get,
+    bill_line_get,
+    bill_line_items,
+    bill_lines,
+    bill_list,
+    cost_by,
+    cost_by_day,
+    cost_total,
+    transaction_list,
+)
+from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
+from apps.billing.states import BillState
+from apps.catalog.selectors import coupon_list, coupon_usable_list
+from apps.identity.pages import cleaned, go, page, paged, show
+from apps.tenancy.models import Tenant
+
+DIMENSIONS = {
+    "commodity": gettext_lazy("Commodity"),
+    "resource_type": gettext_lazy("Component"),
+    "business_system": gettext_lazy("Business system"),
+    "organization": gettext_lazy("Organization"),
+    "person": gettext_lazy("Person"),
+    "supplier": gettext_lazy("Supplier"),
+    "workload": gettext_lazy("Order"),
+}
+
+
+@page("billing.view")
+def account(request: HttpRequest) -> HttpResponse:
+    """Balance, coupons and past transactions (PLAT-OPS-7, -8, -31)."""
+    tenant = request.entered_tenant
+    context = {
+        "overview": account_overview(tenant=tenant),
+        "coupons": coupon_list(tenant=tenant, state="claimed"),
+        "rows": paged(request, transaction_list(tenant=tenant)),
+    }
+    return show(request, "billing/account", context)
+
+
+@page("billing.view")
+def costs(request: HttpRequest) -> HttpResponse:
+    """Costs by dimension and by day (PLAT-OPS-53, -54)."""
+    chosen = cleaned(CostForm(request.GET))
+    tenant = request.entered_tenant
+    since = _beginning(tenant, chosen["span"])
+    rows = cost_by(tenant=tenant, dimension=chosen["dimension"], since=since)
+    days = cost_by_day(tenant=tenant, since=since)
+    context = {
+        "chosen": chosen,
+        "dimensions": DIMENSIONS.items(),
+        "rows": rows,
+        "total": cost_total(tenant=tenant, since=since),
+        "trend": trend_option(days),
+        "bars": bars_option(rows[:5]),
+    }
+    return show(request, "billing/costs", context)
+
+
+def _beginning(tenant: Tenant, span: str) -> datetime:
+    """The first instant of the present month or year in the tenant's zone."""
+    now = timezone.localtime(timezone.now(), ZoneInfo(tenant.timezone))
+    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return month if span == "month" else month.replace(month=1)
+
+
+@page("billing.view")
+def bills(request: HttpRequest) -> HttpResponse:
+    chosen = cleaned(BillsForm(request.GET))
+    rows = bill_list(actor=request.actor, tenant=request.entered_tenant, state=chosen["state"])
+    context = {
+        "rows": paged(request, rows),
+        "chosen": chosen,
+        "states": BillState.choices,
+        "overview": account_overview(tenant=request.entered_tenant),
+        "topic": _topic(request.entered_tenant),
+        "live": [_topic(request.entered_tenant)],
+    }
+    return show(request, "billing/bills", context)
+
+
+def _topic(tenant: Tenant) -> str:
+    return f"tenant.{tenant.schema_name}.bills"
+
+
+@require_POST
+@page("billing.pay")
+def make(request: HttpRequest) -> HttpResponse:
+    """Bill what was used up to now (PLAT-OPS-32)."""
+    row = bill_make(actor=request.actor, tenant=request.entered_tenant)
+    messages.success(request, _("The bill %(no)s is made.") % {"no": row.no})
+    return go(request, "billing:bill", row.uid)
+
+
+@page("billing.view")
+def bill(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """One bill: its lines, confirming it, paying it."""
+    row = bill_get(actor=request.actor, uid=uid)
+    context = {
+        "bill": row,
+        "lines": bill_lines(row),
+        "payment": getattr(row, "payment", None),
+        "overview": account_overview(tenant=row.tenant),
+        "coupons": coupon_usable_list(tenant=row.tenant) if row.state == BillState.CONFIRMED else [],
+    }
+    return show(request, "billing/bill", context)
+
+
+@require_POST
+@page("billing.pay")
+def confirm(request: HttpRequest, uid: UUID) -> HttpResponse:
+    row = bill_confirm(actor=request.actor, bill_uid=uid)
+    messages.success(request, _("The bill %(no)s is confirmed.") % {"no": row.no})
+    return go(request, "billing:bill", row.uid)
+
+
+@require_POST
+@page("billing.pay")
+def pay(request: HttpRequest, uid: UUID) -> HttpResponse:
+    given = cleaned(PayForm(request.POST))
+    bill_pay(actor=request.actor, bill_uid=uid, coupon_uid=given["coupon"])
+    row: Bill = bill_get(actor=request.actor, uid=uid)
+    messages.success(request, _("The bill %(no)s is paid.") % {"no": row.no})
+    return go(request, "billing:bill", uid)
+
+
+@page("billing.view")
+def line(request: HttpRequest, uid: UUID, line_uid: UUID) -> HttpResponse:
+    """What one amount on a bill came from: price version, usage records, events (PLAT-OPS-55)."""
+    row = bill_get(actor=request.actor, uid=uid)
+    found = bill_line_get(bill=row, uid=line_uid)
+    items = paged(request, bill_line_items(found), 100)
+    return show(request, "billing/line", {"bill": row, "line": found, "rows": items})
