@@ -24,7 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Exit codes: 0 done, 1 another agent has this folder or it cannot be used, 2 a wrong setting."""
     parser = argparse.ArgumentParser(prog="node_agent", description="Weir's agent on a node.")
     parser.add_argument(
-        "command", nargs="?", default="run", choices=["run", "stop-work", "devices"],
+        "command",
+        nargs="?",
+        default="run",
+        choices=["run", "stop-work", "devices"],
         help="run: stay and serve (default); stop-work: end all work of this node; devices: print what is found",
     )
     command = parser.parse_args(arguments).command
@@ -37,8 +40,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return {"run": _run, "stop-work": _stop_work, "devices": _devices}[command](settings)
     except OSError as error:
-        print(f"The agent's folder {settings.home} cannot be used: {error}. "
-              "Set WEIR_AGENT_STATE_DIR to a folder that can be written.", file=sys.stderr)
+        print(
+            f"The agent's folder {settings.home} cannot be used: {error}. "
+            "Set WEIR_AGENT_STATE_DIR to a folder that can be written.",
+            file=sys.stderr,
+        )
         return 1
 
 
@@ -53,14 +59,19 @@ def _run(settings: AgentSettings) -> int:
     settings.home.mkdir(parents=True, exist_ok=True)
     lock = _lock(settings)
     if lock is None:
-        print(f"Another agent already runs in {settings.home}: stop it, or give this one its own "
-              "WEIR_AGENT_NAME or WEIR_AGENT_STATE_DIR.", file=sys.stderr)
+        print(
+            f"Another agent already runs in {settings.home}: stop it, or give this one its own "
+            "WEIR_AGENT_NAME or WEIR_AGENT_STATE_DIR.",
+            file=sys.stderr,
+        )
         return 1
     node, runtime = Node(settings), ProcessRuntime(settings)
     daemon = Daemon(settings, node, runtime, runtime)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop.set())
-    log.info("agent %s (pid %d) serves %s from %s", settings.name, os.getpid(), settings.server, settings.home)
+    log.info(
+        "agent %s (pid %d) serves %s from %s", settings.name, os.getpid(), settings.server, settings.home
+    )
     daemon.run()
     log.info("agent %s ends; its work goes on", settings.name)
     return 0

@@ -154,7 +154,8 @@ class Machine:
         self.log_acks.update(reply.log_acks)
         self._desired = {
             wanted.slice_uid: self._newer(wanted)
-            for wanted in reply.desired if wanted.slice_uid not in self._forgotten
+            for wanted in reply.desired
+            if wanted.slice_uid not in self._forgotten
         }
         self._unknown = frozenset(reply.unknown)
         self._answers = {uid: report for uid, report in self._answers.items() if uid in self._desired}
@@ -177,8 +178,13 @@ class Machine:
 
     def _erase(self, uid: str) -> None:
         stores: tuple[dict[str, object], ...] = (
-            self._held, self._desired, self._asked, self._answers,  # type: ignore[assignment]
-            self._notes, self.usage_acks, self.log_acks,  # type: ignore[assignment]
+            self._held,
+            self._desired,
+            self._asked,
+            self._answers,  # type: ignore[assignment]
+            self._notes,
+            self.usage_acks,
+            self.log_acks,  # type: ignore[assignment]
         )
         for store in stores:
             store.pop(uid, None)
@@ -203,7 +209,9 @@ class Machine:
         for uid in sorted(self._unknown):
             done += self._end_unknown(uid)
         # Ends and shrinking first, so that what they free is there for what starts.
-        for wanted in sorted(self._desired.values(), key=lambda item: (item.state == "running", item.slice_uid)):
+        for wanted in sorted(
+            self._desired.values(), key=lambda item: (item.state == "running", item.slice_uid)
+        ):
             if wanted.slice_uid not in self._unknown:
                 done += self._toward(wanted)
         return done
@@ -231,11 +239,17 @@ class Machine:
         if wanted.generation == held.generation:
             return []
         is_moved = wanted.device_uid != held.device_uid
-        lack = "a running slice cannot move to another device" if is_moved else self._lacks(wanted, counts_ending=True)
+        lack = (
+            "a running slice cannot move to another device"
+            if is_moved
+            else self._lacks(wanted, counts_ending=True)
+        )
         self._notes[wanted.slice_uid] = f"not resized: {lack}" if lack else ""
         if lack:
             return []
-        return self._ask(Resize(wanted.slice_uid, wanted.generation, wanted.compute_percent, wanted.memory_mib))
+        return self._ask(
+            Resize(wanted.slice_uid, wanted.generation, wanted.compute_percent, wanted.memory_mib)
+        )
 
     def _ask(self, instruction: Resize | Stop) -> list[Instruction]:
         if self._asked.get(instruction.slice_uid) == instruction:
@@ -246,7 +260,9 @@ class Machine:
     def _begin(self, wanted: DesiredSlice) -> list[Instruction]:
         uid = wanted.slice_uid
         answer = self._answers.get(uid)
-        is_answered = answer is not None and answer.state != "starting" and answer.generation >= wanted.generation
+        is_answered = (
+            answer is not None and answer.state != "starting" and answer.generation >= wanted.generation
+        )
         if uid in self._starting or (is_answered and wanted.state == "running"):
             return []
         if wanted.state == "stopped":
@@ -265,12 +281,16 @@ class Machine:
     def _refusal(self, wanted: DesiredSlice) -> SliceReport | None:
         """Why this slice cannot be started, or only later; None where it can be started now."""
         if self.usage_acks.get(wanted.slice_uid, 0) > 0:
-            return _answer(wanted, "failed", "lost", "it ran on this node before, and its records here are gone")
+            return _answer(
+                wanted, "failed", "lost", "it ran on this node before, and its records here are gone"
+            )
         device = self._devices.get(wanted.device_uid)
         if device is None:
             return _answer(wanted, "refused", "refused", f"this node has no device {wanted.device_uid}")
         if device.health == "failed":
-            return _answer(wanted, "refused", "refused", f"the device has failed: {device.health_reason}"[:500])
+            return _answer(
+                wanted, "refused", "refused", f"the device has failed: {device.health_reason}"[:500]
+            )
         lack = self._lacks(wanted, counts_ending=False)
         if lack:
             return _answer(wanted, "refused", "refused", lack)
@@ -295,7 +315,9 @@ class Machine:
     def _shares(self, wanted: DesiredSlice, *, counts_ending: bool) -> Iterable[tuple[int, int]]:
         """Percent and MiB that others hold on the same device."""
         for uid, held in self._held.items():
-            is_other = uid != wanted.slice_uid and held.device_uid == wanted.device_uid and not held.is_terminal
+            is_other = (
+                uid != wanted.slice_uid and held.device_uid == wanted.device_uid and not held.is_terminal
+            )
             if is_other and (counts_ending or not self._is_ending(held)):
                 yield held.compute_percent, held.memory_mib
         for uid, other in self._starting.items():
@@ -309,10 +331,15 @@ class Machine:
 
 
 def _answer(wanted: DesiredSlice, state: str, code: str, reason: str) -> SliceReport:
-    return SliceReport.model_validate({
-        "slice_uid": wanted.slice_uid, "generation": wanted.generation, "state": state,
-        "reason_code": code, "reason": reason[:500],
-    })
+    return SliceReport.model_validate(
+        {
+            "slice_uid": wanted.slice_uid,
+            "generation": wanted.generation,
+            "state": state,
+            "reason_code": code,
+            "reason": reason[:500],
+        }
+    )
 
 
 def _never_started(wanted: DesiredSlice) -> SliceReport:

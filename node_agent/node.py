@@ -35,9 +35,13 @@ class Node:
     def info(self) -> NodeInfo:
         """The machine itself."""
         return NodeInfo(
-            name=self._settings.name, hostname=socket.gethostname() or "unknown", agent_version=agent_version(),
-            os=platform.platform()[:200], cpu_count=os.cpu_count() or 1,
-            memory_mib=psutil.virtual_memory().total // _MIB, labels=self._settings.labels,
+            name=self._settings.name,
+            hostname=socket.gethostname() or "unknown",
+            agent_version=agent_version(),
+            os=platform.platform()[:200],
+            cpu_count=os.cpu_count() or 1,
+            memory_mib=psutil.virtual_memory().total // _MIB,
+            labels=self._settings.labels,
         )
 
     def reports(self) -> tuple[DeviceReport, ...]:

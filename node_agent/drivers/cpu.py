@@ -33,10 +33,14 @@ class CpuDriver:
         count = max(self._plan.count, 1)
         share_mib = self._memory_mib * _MEMORY_SHARE_PERCENT // 100 // count
         return Device(
-            uid=_uid(self._name, index), index=index, vendor="cpu", model=_model(),
+            uid=_uid(self._name, index),
+            index=index,
+            vendor="cpu",
+            model=_model(),
             memory_mib=self._plan.memory_mib or max(share_mib, 1),
             cores=self._plan.cores or max((psutil.cpu_count() or 1) // count, 1),
-            driver_version=platform.release()[:64], slice_drivers=("process",),
+            driver_version=platform.release()[:64],
+            slice_drivers=("process",),
         )
 
     def measure(self, device: Device) -> Measurement:

@@ -39,15 +39,23 @@ class NvidiaDriver:
             return None
         self._handles[uid] = handle
         return Device(
-            uid=uid, index=index, vendor="nvidia", model=model, memory_mib=memory_mib,
-            cores=_multiprocessors(handle), driver_version=version[:64], slice_drivers=("process",),
+            uid=uid,
+            index=index,
+            vendor="nvidia",
+            model=model,
+            memory_mib=memory_mib,
+            cores=_multiprocessors(handle),
+            driver_version=version[:64],
+            slice_drivers=("process",),
         )
 
     def measure(self, device: Device) -> Measurement:
         handle = self._handles[device.uid]
         memory = _ask(pynvml.nvmlDeviceGetMemoryInfo, handle)
         if memory is None:
-            return Measurement(health="failed", health_reason="the card does not answer NVML; look at `nvidia-smi`")
+            return Measurement(
+                health="failed", health_reason="the card does not answer NVML; look at `nvidia-smi`"
+            )
         rates = _ask(pynvml.nvmlDeviceGetUtilizationRates, handle)
         power_mw = _ask(pynvml.nvmlDeviceGetPowerUsage, handle)
         bad_pages = _uncorrected_errors(handle)
@@ -57,7 +65,9 @@ class NvidiaDriver:
             temperature_c=_ask(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
             power_w=power_mw / 1000 if power_mw is not None else None,
             health="degraded" if bad_pages else "ok",
-            health_reason=f"{bad_pages} uncorrected memory errors since the driver started" if bad_pages else "",
+            health_reason=f"{bad_pages} uncorrected memory errors since the driver started"
+            if bad_pages
+            else "",
         )
 
 
@@ -70,10 +80,15 @@ def _ask(question: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _uncorrected_errors(handle: Any) -> int:
-    return int(_ask(
-        pynvml.nvmlDeviceGetTotalEccErrors, handle,
-        pynvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, pynvml.NVML_VOLATILE_ECC,
-    ) or 0)
+    return int(
+        _ask(
+            pynvml.nvmlDeviceGetTotalEccErrors,
+            handle,
+            pynvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
+            pynvml.NVML_VOLATILE_ECC,
+        )
+        or 0
+    )
 
 
 def _multiprocessors(handle: Any) -> int:

@@ -52,6 +52,8 @@ Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=64)]
 Health = Literal["ok", "degraded", "failed"]
 DesiredState = Literal["running", "stopped"]
 SliceState = Literal["starting", "running", "stopping", "exited", "failed", "refused"]
-ReasonCode = Literal["", "completed", "run_timeout", "stopped", "memory_exceeded", "crashed", "refused", "lost"]
+ReasonCode = Literal[
+    "", "completed", "run_timeout", "stopped", "memory_exceeded", "crashed", "refused", "lost"
+]
 
 TERMINAL_STATES: frozenset[str] = frozenset({"exited", "failed", "refused"})

@@ -9,7 +9,22 @@ from node_agent.protocol.slices import DesiredSlice, LogChunk, SliceReport, Usag
 from node_agent.protocol.sync import SyncReply, SyncRequest
 
 __all__ = [
-    "JOIN_PATH", "PROTOCOL_VERSION", "SUPPORTED", "SYNC_PATH", "TERMINAL_STATES",
-    "DesiredSlice", "DeviceReport", "ErrorDetail", "ErrorReply", "JoinReply", "JoinRequest", "LogChunk",
-    "NodeInfo", "SliceReport", "SyncReply", "SyncRequest", "UsageReport", "WorkSpec",
+    "JOIN_PATH",
+    "PROTOCOL_VERSION",
+    "SUPPORTED",
+    "SYNC_PATH",
+    "TERMINAL_STATES",
+    "DesiredSlice",
+    "DeviceReport",
+    "ErrorDetail",
+    "ErrorReply",
+    "JoinReply",
+    "JoinRequest",
+    "LogChunk",
+    "NodeInfo",
+    "SliceReport",
+    "SyncReply",
+    "SyncRequest",
+    "UsageReport",
+    "WorkSpec",
 ]

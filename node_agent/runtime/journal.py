@@ -41,12 +41,26 @@ class JournalWriter:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.last_seq = 0
 
-    def append(self, span: Span, *, compute_percent: int, memory_mib: int, cpu_seconds: float,
-               memory_peak_mib: int, final: bool) -> None:
+    def append(
+        self,
+        span: Span,
+        *,
+        compute_percent: int,
+        memory_mib: int,
+        cpu_seconds: float,
+        memory_peak_mib: int,
+        final: bool,
+    ) -> None:
         """Durable on return. Raises OSError (a full disk): then the interval is not vouched for."""
         segment = Segment(
-            self.last_seq + 1, span.start_at.isoformat(), span.end_at.isoformat(), compute_percent, memory_mib,
-            round(max(cpu_seconds, 0.0), 6), memory_peak_mib, final,
+            self.last_seq + 1,
+            span.start_at.isoformat(),
+            span.end_at.isoformat(),
+            compute_percent,
+            memory_mib,
+            round(max(cpu_seconds, 0.0), 6),
+            memory_peak_mib,
+            final,
         )
         line = json.dumps(asdict(segment), separators=(",", ":")) + "\n"
         size = os.fstat(self._fd).st_size

@@ -28,7 +28,9 @@ class Span:
 class Meter:
     """Cuts run time into spans. `run_timeout_s` bounds the sum of all spans exactly."""
 
-    def __init__(self, started_at: datetime, now_ns: int, *, period_s: int, run_timeout_s: int | None) -> None:
+    def __init__(
+        self, started_at: datetime, now_ns: int, *, period_s: int, run_timeout_s: int | None
+    ) -> None:
         self._period_s = period_s
         self._timeout_s = run_timeout_s
         self._base_at, self._base_ns = started_at, now_ns

@@ -67,9 +67,13 @@ class ProcessRuntime:
             return False
         if limits.user_can_work(base, [Path(sys.executable), self._slices, self._lib / "node_agent"]):
             return True
-        log.warning("work runs as root without its powers, because user %d cannot reach %s or %s: "
-                    "install outside a private folder to give each work a user of its own",
-                    base, sys.executable, self._slices)
+        log.warning(
+            "work runs as root without its powers, because user %d cannot reach %s or %s: "
+            "install outside a private folder to give each work a user of its own",
+            base,
+            sys.executable,
+            self._slices,
+        )
         return False
 
     # ---- shares ----
@@ -90,16 +94,27 @@ class ProcessRuntime:
             write_json(draft.spec, spec.to_json())
             draft.path.rename(folder.path)
         except OSError as error:
-            raise DriverError(f"the slice's folder cannot be made: {error.strerror}; look at the node's disk") from error
+            raise DriverError(
+                f"the slice's folder cannot be made: {error.strerror}; look at the node's disk"
+            ) from error
 
     def _spec(self, wanted: DesiredSlice, device: Device) -> SliceSpec:
         return SliceSpec(
-            slice_uid=wanted.slice_uid, generation=wanted.generation, device_uid=device.uid, vendor=device.vendor,
-            cores=max(device.cores, 1), compute_percent=wanted.compute_percent, memory_mib=wanted.memory_mib,
-            argv=list(wanted.work.argv), env=dict(wanted.work.env), run_timeout_s=wanted.work.run_timeout_s,
-            grace_s=wanted.work.grace_s, meter_s=self._settings.meter_s,
+            slice_uid=wanted.slice_uid,
+            generation=wanted.generation,
+            device_uid=device.uid,
+            vendor=device.vendor,
+            cores=max(device.cores, 1),
+            compute_percent=wanted.compute_percent,
+            memory_mib=wanted.memory_mib,
+            argv=list(wanted.work.argv),
+            env=dict(wanted.work.env),
+            run_timeout_s=wanted.work.run_timeout_s,
+            grace_s=wanted.work.grace_s,
+            meter_s=self._settings.meter_s,
             log_limit_bytes=self._settings.log_limit_mib * _MIB,
-            work_uid=self._work_uid(wanted.slice_uid) if self._has_users else None, lib_dir=str(self._lib),
+            work_uid=self._work_uid(wanted.slice_uid) if self._has_users else None,
+            lib_dir=str(self._lib),
         )
 
     def _work_uid(self, slice_uid: str) -> int:
@@ -137,8 +152,12 @@ class ProcessRuntime:
             with folder.shim_errors.open("ab") as errors:
                 self._shims[slice_uid] = subprocess.Popen(
                     [sys.executable, "-m", "node_agent.runtime.shim", str(folder.path)],
-                    stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, start_new_session=True,
-                    cwd="/", env={**os.environ, "PYTHONPATH": str(self._lib)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=errors,
+                    stderr=errors,
+                    start_new_session=True,
+                    cwd="/",
+                    env={**os.environ, "PYTHONPATH": str(self._lib)},
                 )
         except OSError as error:
             raise DriverError(f"the slice's shim cannot be started: {error}") from error
@@ -153,14 +172,20 @@ class ProcessRuntime:
         try:
             write_json(self._folder(slice_uid).control, control.to_json())
         except OSError as error:
-            raise DriverError(f"the slice cannot be told: {error.strerror}; look at the node's disk") from error
+            raise DriverError(
+                f"the slice cannot be told: {error.strerror}; look at the node's disk"
+            ) from error
 
     # ---- what is there ----
 
     def list(self) -> tuple[Held, ...]:
         """Every slice found, adopted or our own; a folder that makes no sense never stops the others."""
-        self._shims = {uid: shim for uid, shim in self._shims.items() if shim.poll() is None or not self._is_told(uid)}
-        names = sorted(path.name for path in self._slices.iterdir() if path.is_dir() and _UID.match(path.name))
+        self._shims = {
+            uid: shim for uid, shim in self._shims.items() if shim.poll() is None or not self._is_told(uid)
+        }
+        names = sorted(
+            path.name for path in self._slices.iterdir() if path.is_dir() and _UID.match(path.name)
+        )
         found = (self._held(name) for name in names)
         return tuple(held for held in found if held is not None)
 
@@ -197,7 +222,9 @@ class ProcessRuntime:
             return None
         if shim.poll() is None:
             return _held(spec, SliceReport(slice_uid=slice_uid, generation=spec.generation, state="starting"))
-        return _failed(slice_uid, spec, "crashed", f"its shim could not start: {_last_line(folder.shim_errors)}")
+        return _failed(
+            slice_uid, spec, "crashed", f"its shim could not start: {_last_line(folder.shim_errors)}"
+        )
 
     def _is_shim_alive(self, state: ShimState) -> bool:
         return state.boot_id == self._boot_id and proc.is_alive(state.shim_pid, state.shim_start_ticks)
@@ -211,8 +238,15 @@ class ProcessRuntime:
             left = proc.session_members(state.work_pid, state.work_start_ticks, state.slice_uid)
             proc.send(left, signal.SIGKILL)
         ended_at = JournalReader(folder.journal).last_end_at() or state.started_at
-        lost = replace(state, state="failed", reason_code="lost", ended_at=ended_at, delivered_percent=None,
-                       memory_used_mib=None, reason="its shim ended unexpectedly; only the journaled time counts")
+        lost = replace(
+            state,
+            state="failed",
+            reason_code="lost",
+            ended_at=ended_at,
+            delivered_percent=None,
+            memory_used_mib=None,
+            reason="its shim ended unexpectedly; only the journaled time counts",
+        )
         try:
             write_json(folder.state, lost.to_json())
         except OSError as error:
@@ -226,9 +260,9 @@ class ProcessRuntime:
             return ()
         known.journal.poll()
         return tuple(
-            UsageReport.model_validate({"slice_uid": slice_uid, **{
-                name: getattr(segment, name) for name in segment.__slots__
-            }})
+            UsageReport.model_validate(
+                {"slice_uid": slice_uid, **{name: getattr(segment, name) for name in segment.__slots__}}
+            )
             for segment in known.journal.after(after_seq, limit)
         )
 
@@ -276,9 +310,10 @@ def _state(folder: SliceFolder) -> ShimState | None:
 
 
 def _held_from(state: ShimState, last_seq: int) -> Held:
-    report = SliceReport.model_validate({
-        name: getattr(state, name) for name in SliceReport.model_fields if name != "last_usage_seq"
-    } | {"last_usage_seq": last_seq})
+    report = SliceReport.model_validate(
+        {name: getattr(state, name) for name in SliceReport.model_fields if name != "last_usage_seq"}
+        | {"last_usage_seq": last_seq}
+    )
     return Held(state.device_uid, state.compute_percent, state.memory_mib, report)
 
 
@@ -287,10 +322,15 @@ def _held(spec: SliceSpec, report: SliceReport) -> Held:
 
 
 def _failed(slice_uid: str, spec: SliceSpec | None, code: str, reason: str) -> Held:
-    report = SliceReport.model_validate({
-        "slice_uid": slice_uid, "generation": spec.generation if spec else 1, "state": "failed",
-        "reason_code": code, "reason": reason[:500],
-    })
+    report = SliceReport.model_validate(
+        {
+            "slice_uid": slice_uid,
+            "generation": spec.generation if spec else 1,
+            "state": "failed",
+            "reason_code": code,
+            "reason": reason[:500],
+        }
+    )
     return _held(spec, report) if spec else Held("", 1, 1, report)
 
 

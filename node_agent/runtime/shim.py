@@ -51,8 +51,14 @@ class Shim:
     def __init__(self, folder: SliceFolder, spec: SliceSpec) -> None:
         self._folder, self._spec = folder, spec
         self._state = ShimState(
-            spec.slice_uid, spec.generation, spec.device_uid, spec.compute_percent, spec.memory_mib,
-            shim_pid=os.getpid(), shim_start_ticks=proc.start_ticks(os.getpid()), boot_id=proc.boot_id(),
+            spec.slice_uid,
+            spec.generation,
+            spec.device_uid,
+            spec.compute_percent,
+            spec.memory_mib,
+            shim_pid=os.getpid(),
+            shim_start_ticks=proc.start_ticks(os.getpid()),
+            boot_id=proc.boot_id(),
             work_uid=spec.work_uid,
         )
         self._end: End | None = None
@@ -173,7 +179,9 @@ class Shim:
             self._record(self._meter.close(now_ns), is_final=True)
             self._ended_ns = now_ns + left_ns
             if self._end is None:
-                self._stop(End("exited", "run_timeout", f"run time of {seconds} s reached"), self._spec.grace_s)
+                self._stop(
+                    End("exited", "run_timeout", f"run time of {seconds} s reached"), self._spec.grace_s
+                )
         if self._kill_at_ns is not None and now_ns >= self._kill_at_ns:
             self._work.kill()
 
@@ -226,10 +234,16 @@ class Shim:
         if span is None:
             return
         cpu_s = self._work.cpu_seconds()
-        self._unwritten.append({
-            "span": span, "compute_percent": self._state.compute_percent, "memory_mib": self._state.memory_mib,
-            "cpu_seconds": cpu_s - self._cpu_closed_s, "memory_peak_mib": self._peak_mib, "final": is_final,
-        })
+        self._unwritten.append(
+            {
+                "span": span,
+                "compute_percent": self._state.compute_percent,
+                "memory_mib": self._state.memory_mib,
+                "cpu_seconds": cpu_s - self._cpu_closed_s,
+                "memory_peak_mib": self._peak_mib,
+                "final": is_final,
+            }
+        )
         self._cpu_closed_s, self._peak_mib = cpu_s, self._state.memory_used_mib or 0
         self._write_journal()
 

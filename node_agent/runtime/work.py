@@ -28,9 +28,17 @@ class Work:
         read_fd, write_fd = os.pipe()
         try:
             self._process = subprocess.Popen(
-                _command(spec), cwd=folder.work, env=environment(spec, folder.work), stdin=subprocess.DEVNULL,
-                stdout=write_fd, stderr=write_fd, start_new_session=True, close_fds=True,
-                preexec_fn=limits.sandbox(spec, group, data_limit_mib=spec.memory_mib if self.holds_data else None),
+                _command(spec),
+                cwd=folder.work,
+                env=environment(spec, folder.work),
+                stdin=subprocess.DEVNULL,
+                stdout=write_fd,
+                stderr=write_fd,
+                start_new_session=True,
+                close_fds=True,
+                preexec_fn=limits.sandbox(
+                    spec, group, data_limit_mib=spec.memory_mib if self.holds_data else None
+                ),
             )
         except BaseException:
             os.close(read_fd)

@@ -36,8 +36,10 @@ class Model:
         """Small random weights."""
         inputs = SIDE * SIDE
         return cls(
-            rng.normal(0, inputs**-0.5, (inputs, HIDDEN)).astype(np.float32), np.zeros(HIDDEN, np.float32),
-            rng.normal(0, HIDDEN**-0.5, (HIDDEN, CLASSES)).astype(np.float32), np.zeros(CLASSES, np.float32),
+            rng.normal(0, inputs**-0.5, (inputs, HIDDEN)).astype(np.float32),
+            np.zeros(HIDDEN, np.float32),
+            rng.normal(0, HIDDEN**-0.5, (HIDDEN, CLASSES)).astype(np.float32),
+            np.zeros(CLASSES, np.float32),
         )
 
     def probabilities(self, pictures: Floats) -> tuple[Floats, Floats]:
