@@ -1,12 +1,13 @@
 """The one way a case is written."""
 
 from dataclasses import asdict
+from uuid import UUID
 
 from apps.cases.models import Case
 from apps.cases.types import CaseData
 from apps.kernel.acts import Actor
 from apps.kernel.mirror import mirror_put
-from apps.kernel.planes import current_tenant
+from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.notices.push import push
 
@@ -28,3 +29,11 @@ def case_put(*, actor: Actor, data: CaseData) -> Case:
     mirror_put(kind, uid)
     push("cases", "changed", kind=kind)
     return case
+
+
+@service(recorded=False)
+def case_drop(*, actor: Actor, kind: str, uid: UUID) -> None:
+    """Forget the case of a row that is deleted: a draft that was submitted once and withdrawn."""
+    Case.objects.of(current_schema()).filter(kind=kind, uid=uid).delete()
+    mirror_put(kind, uid)
+    push("cases", "changed", kind=kind)

@@ -5,8 +5,10 @@ from uuid import UUID
 
 from django.db.models import Count, QuerySet
 
+from apps.identity.models import Membership, User
 from apps.kernel.acts import Actor
 from apps.kernel.errors import NotFound
+from apps.kernel.planes import current_tenant
 from apps.orgs.models import TAKE_PART, BusinessSystem, Member, Organization, Post, RoleBinding, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
 
@@ -126,6 +128,16 @@ def member_list(
 
 def member_get(*, actor: Actor, uid: UUID) -> Member:
     row = member_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def tenant_user_get(*, actor: Actor, username: str) -> User:
+    """A user who belongs to the current tenant, by login account; NotFound for anybody else."""
+    actor.require(P.VIEW)
+    memberships = Membership.objects.filter(tenant=current_tenant(), is_active=True)
+    row = User.objects.filter(username__iexact=username, pk__in=memberships.values("user_id")).first()
     if row is None:
         raise NotFound()
     return row

@@ -1,0 +1,170 @@
+"""Carts, forms, attachments and orders as an actor may see them, and the cases they show to operators.
+
+Own ones with `orders.view`, the tenant's with `orders.view_all`; who was asked to decide on a form sees that form.
+"""
+
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.utils import translation
+from django.utils.translation import gettext, gettext_noop
+
+from apps.approvals.selectors import subjects_asked_of
+from apps.cases.types import CaseData, CaseKind
+from apps.kernel.acts import Actor
+from apps.kernel.errors import InvalidInput, NotFound
+from apps.orders.models import ApplicationForm, Attachment, CartLine, Order
+from apps.orders.permissions import OrdersPermission as P
+from apps.orders.states import FINISHED, IN_PROGRESS, TERMINABLE, FormKind, FormState, OrderState
+
+TABS = ("all", "in_progress", "completed")
+
+
+def cart_list(*, actor: Actor) -> QuerySet[CartLine]:
+    """The actor's own cart, newest first (PLAT-APPLY-1)."""
+    return CartLine.objects.filter(user_id=actor.user_id).select_related("commodity")
+
+
+# --- forms -----------------------------------------------------------------------------------------------------
+
+
+def _forms(actor: Actor) -> QuerySet[ApplicationForm]:
+    rows = ApplicationForm.objects.select_related("business_system", "target_order")
+    if actor.may(P.VIEW_ALL):
+        # A draft is its writer's own until it is submitted.
+        return rows.exclude(~Q(applicant_id=actor.user_id), state=FormState.DRAFT, submitted_at=None)
+    actor.require(P.VIEW)
+    return rows.filter(Q(applicant_id=actor.user_id) | Q(uid__in=subjects_asked_of(actor.user_id)))
+
+
+def form_list(
+    *, actor: Actor, tab: str = "all", search: str = "", state: str = "", business_system: str = ""
+) -> QuerySet[ApplicationForm]:
+    """Forms by tab, business number, state and business system's uid (PLAT-APPLY-8, -10, -13)."""
+    if tab not in TABS:
+        raise InvalidInput(fields={"tab": ", ".join(TABS)})
+    rows = _forms(actor)
+    if tab != "all":
+        rows = rows.filter(state__in=IN_PROGRESS if tab == "in_progress" else FINISHED)
+    if search:
+        rows = rows.filter(no__icontains=search)
+    if state:
+        rows = rows.filter(state=state)
+    return rows.filter(business_system__uid=business_system) if business_system else rows
+
+
+def form_get(*, actor: Actor, uid: UUID) -> ApplicationForm:
+    """One form with its lines and attachments; NotFound for one that is not for this actor."""
+    rows = _forms(actor).prefetch_related("lines__commodity", "attachments", "orders")
+    row = rows.filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def attachment_get(*, actor: Actor, uid: UUID) -> Attachment:
+    """An attachment of a form that the actor may see: applicant, approver, executor (PLAT-APPLY-5)."""
+    row = Attachment.objects.select_related("form").filter(uid=uid, form__in=_forms(actor)).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+# --- orders ----------------------------------------------------------------------------------------------------
+
+
+def order_list(
+    *, actor: Actor, search: str = "", state: str = "", business_system: str = "", supplier: str = ""
+) -> QuerySet[Order]:
+    """Orders by number or business system's name and number, state, business system's uid, supplier
+    (PLAT-APPLY-18, PLAT-APPLY-21)."""
+    rows = Order.objects.select_related("business_system", "form", "line")
+    if not actor.may(P.VIEW_ALL):
+        actor.require(P.VIEW)
+        rows = rows.filter(applicant_id=actor.user_id)
+    if search:
+        system = Q(business_system__name__icontains=search) | Q(business_system__number__icontains=search)
+        rows = rows.filter(Q(no__icontains=search) | Q(form__no__icontains=search) | system)
+    if state:
+        rows = rows.filter(state=state)
+    if supplier:
+        rows = rows.filter(supplier__icontains=supplier)
+    return rows.filter(business_system__uid=business_system) if business_system else rows
+
+
+def order_get(*, actor: Actor, uid: UUID) -> Order:
+    """One order; NotFound for another tenant's or one that is not for this actor."""
+    row = order_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def order_is_terminable(order: Order) -> bool:
+    """Whether a page offers the termination (PLAT-APPLY-20)."""
+    return order.state in TERMINABLE and not order.is_ended
+
+
+def orders_undelivered() -> list[UUID]:
+    """The orders of the current tenant that wait for delivery: what the sweep takes up."""
+    return list(Order.objects.filter(state=OrderState.PENDING).order_by("pk").values_list("uid", flat=True))
+
+
+# --- what operators see ----------------------------------------------------------------------------------------
+
+_OPEN = (*TERMINABLE, OrderState.TERMINATING)
+
+
+def in_both(msgid: str, name_zh: str, name_en: str) -> tuple[str, str]:
+    """A sentence about `%(name)s` in Chinese and English: titles are kept in both, for readers of either."""
+    with translation.override("zh-hans"):
+        title_zh = gettext(msgid) % {"name": name_zh}
+    with translation.override("en"):
+        return title_zh, gettext(msgid) % {"name": name_en}
+
+
+def form_titles(form: ApplicationForm) -> tuple[str, str]:
+    """What a form is about, in Chinese and English."""
+    if form.kind == FormKind.TERMINATION and form.target_order:
+        order = form.target_order
+        names = (f"{order.no} {order.commodity_name_zh}", f"{order.no} {order.commodity_name_en}")
+        return in_both(gettext_noop("End of %(name)s"), *names)
+    lines = list(form.lines.select_related("commodity"))
+    return "、".join(one.commodity.name_zh for one in lines), ", ".join(one.commodity.name_en for one in lines)
+
+
+def case_of_form(form: ApplicationForm) -> CaseData:
+    title_zh, title_en = form_titles(form)
+    return CaseData(
+        kind=CaseKind.FORM,
+        uid=form.uid,
+        no=form.no,
+        title_zh=title_zh,
+        title_en=title_en,
+        state=form.state,
+        created_at=form.created_at,
+        is_open=form.state in IN_PROGRESS,
+        link=f"/forms/{form.uid}/",
+        applicant_id=form.applicant_id,
+        applicant_name=form.applicant_name,
+        organization=form.organization_name,
+        business_system=form.business_system_name,
+    )
+
+
+def case_of_order(order: Order) -> CaseData:
+    return CaseData(
+        kind=CaseKind.ORDER,
+        uid=order.uid,
+        no=order.no,
+        title_zh=order.commodity_name_zh,
+        title_en=order.commodity_name_en,
+        state=order.state,
+        created_at=order.created_at,
+        is_open=order.state in _OPEN and not order.is_ended,
+        link=f"/orders/{order.uid}/",
+        applicant_id=order.applicant_id,
+        applicant_name=order.applicant_name,
+        organization=order.organization_name,
+        business_system=order.business_system_name,
+    )

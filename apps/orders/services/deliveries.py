@@ -1,0 +1,199 @@
+"""Deliver an order, and follow its resource to the end.
+
+Locks: workload before order before ticket before form. Handlers of what happens to a workload never refuse: what
+they are told may come twice or late, and then changes nothing.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.billing.services.charges import charge_close, charge_open
+from apps.kernel.acts import SYSTEM, Actor, act_subject
+from apps.kernel.errors import Conflict, Forbidden, NotFound, WeirError
+from apps.kernel.events import emit
+from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.service import service
+from apps.orders.events import OrderDelivered
+from apps.orders.models import Order
+from apps.orders.services.notes import order_shown, order_told
+from apps.orders.services.settling import form_delivering, form_settle
+from apps.orders.services.terminations import order_ended_write, order_lock, order_terminated
+from apps.orders.states import ORDER, FormState, OrderState
+from apps.scheduling.services import quota_release, quota_use, workload_submit
+from apps.tickets.models import Ticket
+from apps.tickets.services import ticket_claim, ticket_done, ticket_fail
+from apps.tickets.states import OPEN, TicketState
+
+DELIVERED = gettext_noop("Order %(no)s is delivered: its resource is running.")
+FAILED = gettext_noop("Order %(no)s could not be delivered: %(reason)s")
+ENDED = gettext_noop("The resource of order %(no)s has ended and is released.")
+
+
+@service()
+def order_deliver(*, actor: Actor, order_uid: UUID) -> Order:
+    """Deliver a pending order: claim its ticket, ask the scheduler for the resource, open the charge (annex C).
+
+    By the system as soon as the order is made, or by the operator who has claimed the ticket (PLAT-TODO-12).
+    Any further call changes nothing: one workload, one charge.
+    """
+    order = order_lock(order_uid)
+    if order is None:
+        raise NotFound()
+    act_subject("order", order.uid, no=order.no)
+    ticket = Ticket.objects.get(uid=order.ticket_uid)
+    if order.state != OrderState.PENDING:
+        _repeated(actor, order)
+        return order
+    if not _ticket_taken(actor, ticket):
+        return order
+    ORDER.move(order, OrderState.PROCESSING, actor=actor)
+    form_delivering(order.form_id)
+    try:
+        with transaction.atomic():
+            _resource_ask(order)
+    except WeirError as error:
+        _fail(order, str(error))
+    order_shown(actor, order)
+    return order
+
+
+def _repeated(actor: Actor, order: Order) -> None:
+    """A message that comes twice is no mistake; a person who asks twice is told."""
+    if actor.is_user:
+        raise Conflict(_("The order %(no)s is in delivery already, or over.") % {"no": order.no})
+
+
+def _ticket_taken(actor: Actor, ticket: Ticket) -> bool:
+    """Whether this actor delivers: the system takes what waits and leaves what a person has claimed."""
+    if actor.kind == "system":
+        if ticket.state == TicketState.WAITING:
+            ticket_claim(actor=actor, ticket_uid=ticket.uid)
+            return True
+        return ticket.state == TicketState.DELIVERING and ticket.assignee_id is None
+    if ticket.state != TicketState.DELIVERING or ticket.assignee_id != actor.user_id:
+        raise Forbidden(_("The ticket %(no)s is not yours.") % {"no": ticket.no}, cure=_("Claim it first."))
+    return True
+
+
+def _resource_ask(order: Order) -> None:
+    """Workload, quota and charge in the order's own transaction."""
+    tenant, line = current_tenant(), order.line
+    labels = {
+        "business_system": order.business_system_name,
+        "organization": order.organization_name,
+        "person": order.applicant_name,
+    }
+    workload = workload_submit(
+        actor=SYSTEM,
+        tenant=tenant,
+        order_uid=order.uid,
+        order_no=order.no,
+        name=order.commodity_name_en,
+        shares=line.count,
+        compute_percent=line.amounts.get("compute_share", 0),
+        memory_mib=line.amounts.get("gpu_memory", 0),
+        work=line.commodity_snapshot["work"],
+        run_timeout_s=order.duration_s,
+        labels=labels,
+    )
+    quota_use(actor=SYSTEM, tenant=tenant, holder_uid=line.hold_uid)
+    charge_open(
+        actor=SYSTEM,
+        tenant=tenant,
+        order_uid=order.uid,
+        order_no=order.no,
+        workload_uid=workload.uid,
+        quote=order.quote,
+        labels=labels,
+    )
+    order.workload_uid = workload.uid
+    order.save(update_fields=["workload_uid", "updated_at"])
+
+
+# --- what happens to the workload ------------------------------------------------------------------------------
+
+
+@service()
+def order_started(*, actor: Actor, order_uid: UUID, at: datetime) -> None:
+    """The resource runs: the ticket is done, the order shipped and completed, and so is the form when all of it
+    is delivered."""
+    order = order_lock(order_uid)
+    if order is None or order.started_at or order.is_ended:
+        return
+    act_subject("order", order.uid, no=order.no)
+    order.started_at = at
+    order.save(update_fields=["started_at", "updated_at"])
+    _ticket_end(order, "")
+    if order.state == OrderState.PROCESSING:
+        ORDER.move(order, OrderState.SHIPPED, actor=actor)
+        ORDER.move(order, OrderState.COMPLETED, actor=actor)
+    elif order.state == OrderState.TERMINATING:
+        order.state_before = OrderState.COMPLETED
+        order.save(update_fields=["state_before", "updated_at"])
+    order_shown(actor, order)
+    order_told(actor, order, DELIVERED)
+    form_settle(order.form_id)
+    emit(OrderDelivered(schema=current_schema(), order_uid=order.uid), actor=actor)
+
+
+@service()
+def order_ended(
+    *, actor: Actor, order_uid: UUID, at: datetime, failed: bool = False, reason_code: str = "", reason: str = ""
+) -> None:
+    """The resource is released: quota back, charge closed to the second. An order that never ran has failed; one
+    whose termination was granted is terminated; any other stays completed, with its end beside it."""
+    order = order_lock(order_uid)
+    if order is None or order.is_ended:
+        return
+    act_subject("order", order.uid, no=order.no, reason=reason_code, failed=failed)
+    quota_release(actor=SYSTEM, tenant=current_tenant(), holder_uid=order.line.hold_uid)
+    charge_close(actor=SYSTEM, workload_uid=order.workload_uid, at=at)
+    order_ended_write(order, at, reason_code, reason)
+    _ticket_end(order, reason or reason_code or "ended")
+    if order.state == OrderState.TERMINATING:
+        _ended_while_terminating(actor, order)
+    elif order.started_at is None:
+        _failed_write(order, reason or reason_code)
+    else:
+        order_told(actor, order, ENDED)
+    order_shown(actor, order)
+
+
+def _ended_while_terminating(actor: Actor, order: Order) -> None:
+    if order.terminations.filter(state=FormState.DELIVERING).exists():
+        order_terminated(actor, order)
+    elif order.started_at is None:
+        # Not decided yet: should the termination be refused, the order turns out to have failed.
+        order.state_before = OrderState.FAILED
+        order.save(update_fields=["state_before", "updated_at"])
+    if order.started_at is None:
+        form_settle(order.form_id)
+
+
+def _fail(order: Order, reason: str) -> None:
+    """Delivery was refused before there was a resource."""
+    quota_release(actor=SYSTEM, tenant=current_tenant(), holder_uid=order.line.hold_uid)
+    _ticket_end(order, reason)
+    _failed_write(order, reason)
+
+
+def _failed_write(order: Order, reason: str) -> None:
+    ORDER.move(order, OrderState.FAILED, actor=SYSTEM, note=reason[:500])
+    order_shown(SYSTEM, order)
+    order_told(SYSTEM, order, FAILED, reason=reason)
+    form_settle(order.form_id)
+
+
+def _ticket_end(order: Order, failure: str) -> None:
+    """Finish the order's ticket if it is open still: done without a failure, else failed."""
+    ticket = Ticket.objects.filter(uid=order.ticket_uid, state__in=OPEN).first()
+    if ticket is None:
+        return
+    if failure:
+        ticket_fail(actor=SYSTEM, ticket_uid=ticket.uid, reason=failure)
+    else:
+        ticket_done(actor=SYSTEM, ticket_uid=ticket.uid, result={"workload": str(order.workload_uid)})

@@ -1,0 +1,158 @@
+"""Submit a draft and take it back.
+
+Locks: process before order before form (`task_decide` comes with the process locked); quota after the form.
+"""
+
+from uuid import UUID, uuid4
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.approvals.services import process_start, process_withdraw
+from apps.billing.errors import AccountNotOpened
+from apps.billing.selectors import account_get
+from apps.catalog.models import Commodity
+from apps.catalog.selectors import commodity_get
+from apps.catalog.types import Quote
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.events import emit
+from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.service import service
+from apps.orders.events import FormSubmitted
+from apps.orders.models import ApplicationForm, FormLine
+from apps.orders.permissions import OrdersPermission as P
+from apps.orders.selectors import form_titles
+from apps.orders.services.drafts import fields_check, form_lock, one_process_check, quotes_make
+from apps.orders.services.notes import form_shown
+from apps.orders.services.terminations import order_back, termination_submit
+from apps.orders.states import FORM, FormKind, FormState
+from apps.orders.types import LineInput
+from apps.scheduling.services import quota_hold, quota_release
+
+
+@service()
+def form_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
+    """Submit a draft: everything is checked again, the quotes are frozen, the quota is held in process, and the
+    approval begins (PLAT-APPLY-6).
+
+    Raises Conflict when it is submitted already, QuotaExceeded, InvalidInput; nothing has changed then.
+    """
+    kind = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id).values_list("kind", flat=True)
+    if kind.first() == FormKind.TERMINATION:
+        return termination_submit(actor=actor, form_uid=form_uid)
+    actor.require(P.APPLY)
+    form = form_lock(actor, form_uid)
+    _draft_check(form)
+    commodities = _freeze(actor, form)
+    now = timezone.now()
+    FORM.move(form, FormState.SUBMITTED, actor=actor, submitted_at=now, total=form.total, note="")
+    title_zh, title_en = form_titles(form)
+    process_start(
+        actor=actor,
+        template=commodities[0].process_app.process_template,
+        subject_kind="form",
+        subject_uid=form.uid,
+        subject_no=form.no,
+        title_zh=title_zh,
+        title_en=title_en,
+        applicant_id=form.applicant_id,
+        data=_process_data(form),
+        organization_name=form.organization_name,
+        business_system_name=form.business_system_name,
+    )
+    # A process without anybody to ask has decided by now.
+    form.refresh_from_db()
+    form_shown(actor, form)
+    emit(FormSubmitted(schema=current_schema(), form_uid=form.uid), actor=actor)
+    return form
+
+
+def _draft_check(form: ApplicationForm) -> None:
+    if not form.is_draft:
+        raise Conflict(
+            _("%(no)s is submitted already.") % {"no": form.no}, cure=_("Follow it under my applications.")
+        )
+
+
+def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
+    """Check as for a draft, keep the quotes and the commodities as they are now, hold the quota of each line."""
+    tenant = current_tenant()
+    if account_get(tenant) is None:
+        # Refused now, by name, rather than at delivery after everybody has approved.
+        raise AccountNotOpened()
+    lines = list(form.lines.select_related("commodity"))
+    commodities = [commodity_get(tenant=tenant, uid=line.commodity.uid) for line in lines]
+    one_process_check(commodities)
+    fields_check(commodities[0].process_app.form_template, form.data, is_final=True)
+    inputs = [LineInput(line.commodity.uid, line.amounts, line.count) for line in lines]
+    quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
+    for line, commodity, quote in zip(lines, commodities, quotes, strict=True):
+        _line_freeze(line, commodity, quote)
+        quota_hold(actor=actor, tenant=tenant, holder_uid=line.hold_uid, amounts=quota_amounts(line))
+    form.total = sum(quote.total for quote in quotes)
+    return commodities
+
+
+def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote) -> None:
+    line.quote, line.hold_uid = quote.as_json(), uuid4()
+    line.commodity_snapshot = {
+        "uid": str(commodity.uid),
+        "number": commodity.number,
+        "name_zh": commodity.name_zh,
+        "name_en": commodity.name_en,
+        "supplier": commodity.supplier,
+        "version": commodity.version,
+        "work": commodity.work,
+    }
+    line.save(update_fields=["quote", "hold_uid", "commodity_snapshot"])
+
+
+def quota_amounts(line: FormLine) -> dict[str, int]:
+    """What a line takes of the tenant's quota (PLAT-TEN-10): shares, percent of devices, accelerator memory."""
+    return {
+        "instances": line.count,
+        "compute_percent": line.amounts.get("compute_share", 0) * line.count,
+        "gpu_memory_mib": line.amounts.get("gpu_memory", 0) * line.count,
+    }
+
+
+def _process_data(form: ApplicationForm) -> dict[str, object]:
+    """The values that conditions of a process may read: the form's own fields, then its figures."""
+    lines = list(form.lines.all())
+    held = [quota_amounts(line) for line in lines]
+    return {
+        **form.data,
+        "kind": form.kind,
+        "total": round(float(form.total or 0), 2),
+        "duration_s": form.duration_s,
+        "count": sum(line.count for line in lines),
+        "compute_percent": sum(one["compute_percent"] for one in held),
+        "gpu_memory_mib": sum(one["gpu_memory_mib"] for one in held),
+        "organization": form.organization_name,
+        "business_system": form.business_system_name,
+    }
+
+
+def holds_release(actor: Actor, form: ApplicationForm) -> None:
+    """Give back what the form's lines hold in process."""
+    for line in form.lines.all():
+        if line.hold_uid:
+            quota_release(actor=actor, tenant=current_tenant(), holder_uid=line.hold_uid)
+
+
+@service()
+def form_withdraw(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
+    """Take the actor's own form back to draft, before anybody has decided (PLAT-APPLY-14, PLAT-APPLY-15)."""
+    form = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id).first()
+    if form is None:
+        raise NotFound()
+    process_withdraw(actor=actor, subject_uid=form.uid)
+    act_subject("form", form.uid, no=form.no)
+    if form.target_order_id:
+        order_back(actor, form.target_order_id)
+    form = form_lock(actor, form_uid)
+    FORM.move(form, FormState.DRAFT, actor=actor)
+    holds_release(actor, form)
+    form_shown(actor, form)
+    return form

@@ -1,0 +1,192 @@
+"""Ask for the end of an order, and what follows when that is granted or not (PLAT-APPLY-20)."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.approvals.services import process_start
+from apps.catalog.models import ProcessApp
+from apps.catalog.states import ProcessAppState
+from apps.identity.models import User
+from apps.kernel.acts import SYSTEM, Actor, act_subject
+from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.events import emit
+from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.service import service
+from apps.orders.events import FormSubmitted, OrderEnded, OrderMade
+from apps.orders.models import ApplicationForm, Order
+from apps.orders.permissions import OrdersPermission as P
+from apps.orders.selectors import form_titles, order_get, order_is_terminable
+from apps.orders.services.drafts import REMARK_MAX, draft_check, form_lock
+from apps.orders.services.notes import form_shown, form_told, order_shown, order_told
+from apps.orders.services.settling import form_settle
+from apps.orders.states import FORM, ORDER, FormKind, FormState, OrderState
+from apps.orgs.selectors import organization_of
+from apps.orgs.services import number_next
+from apps.scheduling.services import quota_release, workload_stop
+from apps.tickets.services import ticket_fail
+
+TERMINATED = gettext_noop("Order %(no)s is terminated and its resource released.")
+TERMINATED_FORM = gettext_noop("Application %(no)s is carried out: the resource is released.")
+
+
+def order_lock(order_uid: UUID) -> Order | None:
+    """The order as it is now, its row locked; None when there is none."""
+    rows = Order.objects.select_for_update(no_key=True, of=("self",)).select_related("line", "business_system")
+    return rows.filter(uid=order_uid).first()
+
+
+@service(P.TERMINATE)
+def order_terminate(*, actor: Actor, order_uid: UUID, reason: str) -> ApplicationForm:
+    """Make a termination form of an order and submit it. Until it is granted the order runs and is charged.
+
+    Raises Conflict when the order has ended, or a termination is under way.
+    """
+    order_get(actor=actor, uid=order_uid)
+    order = order_lock(order_uid)
+    if order is None:
+        raise NotFound()
+    act_subject("order", order.uid, no=order.no, reason=reason)
+    reason = reason.strip()
+    if not 1 <= len(reason) <= REMARK_MAX:
+        raise InvalidInput(fields={"reason": _("Say why, in 1 to %(most)s characters.") % {"most": REMARK_MAX}})
+    user = User.objects.get(pk=actor.user_id)
+    organization = organization_of(user.pk)
+    form = ApplicationForm.objects.create(
+        no=number_next(actor=actor, letter="F"),
+        kind=FormKind.TERMINATION,
+        applicant=user,
+        applicant_name=str(user),
+        organization_name=organization.name if organization else "",
+        business_system=order.business_system,
+        target_order=order,
+        duration_s=order.duration_s,
+        remark=reason,
+    )
+    return _submit(actor, form, order)
+
+
+@service(P.TERMINATE)
+def termination_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
+    """Submit a termination form again that was withdrawn or sent back."""
+    uids = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id)
+    target = uids.values_list("target_order__uid", flat=True).first()
+    order = order_lock(target) if target else None
+    if order is None:
+        raise NotFound()
+    form = form_lock(actor, form_uid)
+    draft_check(form)
+    return _submit(actor, form, order)
+
+
+def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationForm:
+    _terminable_check(order)
+    process_app = _process_app(order)
+    ORDER.move(order, OrderState.TERMINATING, actor=actor, state_before=order.state)
+    FORM.move(form, FormState.SUBMITTED, actor=actor, submitted_at=timezone.now(), note="")
+    title_zh, title_en = form_titles(form)
+    process_start(
+        actor=actor,
+        template=process_app.process_template,
+        subject_kind="form",
+        subject_uid=form.uid,
+        subject_no=form.no,
+        title_zh=title_zh,
+        title_en=title_en,
+        applicant_id=form.applicant_id,
+        data={"kind": form.kind, "organization": form.organization_name},
+        organization_name=form.organization_name,
+        business_system_name=form.business_system_name,
+    )
+    # A process without anybody to ask has decided by now.
+    form.refresh_from_db()
+    order.refresh_from_db()
+    form_shown(actor, form)
+    order_shown(actor, order)
+    emit(FormSubmitted(schema=current_schema(), form_uid=form.uid), actor=actor)
+    return form
+
+
+def _terminable_check(order: Order) -> None:
+    if order.state == OrderState.TERMINATING:
+        raise Conflict(_("The termination of %(no)s is under way already.") % {"no": order.no})
+    if not order_is_terminable(order):
+        raise Conflict(_("The order %(no)s has ended already.") % {"no": order.no})
+
+
+def _process_app(order: Order) -> ProcessApp:
+    app = order.line.commodity.termination_app
+    if app.state != ProcessAppState.PUBLISHED:
+        raise Conflict(
+            _("%(name)s has no published process for terminations.") % {"name": order.commodity_name},
+            cure=_("Ask the operators to publish one."),
+        )
+    return app
+
+
+def order_back(actor: Actor, order_id: int) -> None:
+    """A termination was withdrawn, refused or sent back: the order is what it was before."""
+    uid = Order.objects.values_list("uid", flat=True).get(pk=order_id)
+    order = order_lock(uid)
+    if order is None or order.state != OrderState.TERMINATING:
+        return
+    ORDER.move(order, order.state_before, actor=actor, state_before="")
+    order_shown(actor, order)
+    if order.state == OrderState.PENDING:
+        emit(OrderMade(schema=current_schema(), order_uid=order.uid), actor=actor)
+
+
+def termination_refused(actor: Actor, form: ApplicationForm, state: FormState) -> None:
+    """The form ends as `state` (rejected, or draft when sent back) and the order goes on."""
+    order_back(actor, form.target_order_id)
+    FORM.move(form, state, actor=actor)
+    form_shown(actor, form)
+
+
+def termination_granted(actor: Actor, form: ApplicationForm) -> None:
+    """Stop the resource; the order is terminated when it is released, at once if it runs no more.
+
+    The workload is locked before the order, as it is where a workload ends by itself.
+    """
+    order = Order.objects.get(pk=form.target_order_id)
+    if order.workload_uid and not order.is_ended:
+        tenant = current_tenant()
+        workload_stop(actor=SYSTEM, tenant=tenant, workload_uid=order.workload_uid, reason=form.no)
+    order = order_lock(order.uid)
+    FORM.move(form, FormState.APPROVED, actor=actor)
+    FORM.move(form, FormState.DELIVERING, actor=actor)
+    form_shown(actor, form)
+    if order.workload_uid is None:
+        _never_delivered(order)
+    if order.is_ended:
+        order_terminated(actor, order)
+
+
+def _never_delivered(order: Order) -> None:
+    quota_release(actor=SYSTEM, tenant=current_tenant(), holder_uid=order.line.hold_uid)
+    order_ended_write(order, timezone.now(), "terminated", "")
+    ticket_fail(actor=SYSTEM, ticket_uid=order.ticket_uid, reason="terminated")
+    form_settle(order.form_id)
+
+
+def order_ended_write(order: Order, at: datetime, reason_code: str, reason: str) -> None:
+    """Write beside the state when and why the resource was released."""
+    order.ended_at, order.end_reason_code, order.end_reason = at, reason_code[:32], reason[:500]
+    order.save(update_fields=["ended_at", "end_reason_code", "end_reason", "updated_at"])
+    emit(OrderEnded(schema=current_schema(), order_uid=order.uid), actor=SYSTEM)
+
+
+def order_terminated(actor: Actor, order: Order) -> None:
+    """The resource of an order whose termination was granted is released: both are done."""
+    ORDER.move(order, OrderState.TERMINATED, actor=actor, state_before="")
+    order_shown(actor, order)
+    order_told(actor, order, TERMINATED)
+    form = order.terminations.select_for_update(no_key=True, of=("self",)).get(state=FormState.DELIVERING)
+    FORM.move(form, FormState.COMPLETED, actor=actor)
+    form_shown(actor, form)
+    if form.applicant_id != order.applicant_id:
+        form_told(actor, form, TERMINATED_FORM)
+

@@ -1,0 +1,185 @@
+"""Organizations, members, roles and business systems of the tenant."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.catalog.selectors import uid_of
+from apps.identity.api.base import ApiView
+from apps.orgs.api import serializers as s
+from apps.orgs.selectors import (
+    business_system_get,
+    business_system_list,
+    member_get,
+    member_list,
+    organization_get,
+    organization_list,
+    organization_tree,
+    role_list,
+    tenant_user_get,
+)
+from apps.orgs.services import (
+    business_system_create,
+    business_system_member_add,
+    business_system_member_remove,
+    member_add,
+    member_remove,
+    organization_create,
+    organization_delete,
+    organization_update,
+)
+
+
+class OrganizationsView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(parameters=[OpenApiParameter("search", str)], responses=s.OrganizationOut(many=True))
+    def get(self, request: Request) -> Response:
+        rows = organization_list(actor=self.actor, search=request.query_params.get("search", ""))
+        return self.page(rows, s.OrganizationOut)
+
+    @extend_schema(request=s.OrganizationIn, responses={201: s.OrganizationOut})
+    def post(self, request: Request) -> Response:
+        given = s.OrganizationIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        fields = dict(given.validated_data)
+        parent_uid = fields.pop("parent")
+        parent = organization_get(actor=self.actor, uid=parent_uid) if parent_uid else None
+        row = organization_create(actor=self.actor, parent=parent, **fields)
+        return Response(s.OrganizationOut(row).data, status=201)
+
+
+class OrganizationView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(responses=s.OrganizationOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        return Response(s.OrganizationOut(organization_get(actor=self.actor, uid=uid)).data)
+
+    @extend_schema(request=s.OrganizationIn, responses=s.OrganizationOut)
+    def put(self, request: Request, uid: UUID) -> Response:
+        given = s.OrganizationIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        fields = dict(given.validated_data)
+        parent_uid = fields.pop("parent")
+        parent = organization_get(actor=self.actor, uid=parent_uid) if parent_uid else None
+        row = organization_get(actor=self.actor, uid=uid)
+        organization_update(actor=self.actor, organization=row, parent=parent, **fields)
+        return Response(s.OrganizationOut(row).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, uid: UUID) -> Response:
+        organization_delete(actor=self.actor, organization=organization_get(actor=self.actor, uid=uid))
+        return Response(status=204)
+
+
+class OrganizationTreeView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(responses=s.OrganizationRowOut(many=True))
+    def get(self, request: Request) -> Response:
+        """The whole tree in reading order with head counts; not paged."""
+        return Response(s.OrganizationRowOut(organization_tree(actor=self.actor), many=True).data)
+
+
+class MembersView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(
+        parameters=[OpenApiParameter("search", str), OpenApiParameter("organization", str)],
+        responses=s.MemberOut(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        wanted = request.query_params.get("organization", "")
+        organization = organization_get(actor=self.actor, uid=uid_of(wanted)) if wanted else None
+        search = request.query_params.get("search", "")
+        return self.page(member_list(actor=self.actor, organization=organization, search=search), s.MemberOut)
+
+    @extend_schema(request=s.MemberIn, responses={201: s.MemberOut})
+    def post(self, request: Request) -> Response:
+        given = s.MemberIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        user = tenant_user_get(actor=self.actor, username=given.validated_data["username"])
+        organization = organization_get(actor=self.actor, uid=given.validated_data["organization"])
+        row = member_add(actor=self.actor, user=user, organization=organization)
+        return Response(s.MemberOut(row).data, status=201)
+
+
+class MemberView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(responses=s.MemberOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        return Response(s.MemberOut(member_get(actor=self.actor, uid=uid)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, uid: UUID) -> Response:
+        member_remove(actor=self.actor, member=member_get(actor=self.actor, uid=uid))
+        return Response(status=204)
+
+
+class RolesView(ApiView):
+    permission = "orgs.view"
+    ordering = ("code",)
+
+    @extend_schema(responses=s.RoleOut(many=True))
+    def get(self, request: Request) -> Response:
+        return self.page(role_list(), s.RoleOut)
+
+
+class BusinessSystemsView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(responses=s.BusinessSystemOut(many=True))
+    def get(self, request: Request) -> Response:
+        """Those the caller takes part in; all of them for who manages the tenant's map."""
+        return self.page(business_system_list(actor=self.actor), s.BusinessSystemOut)
+
+    @extend_schema(request=s.BusinessSystemIn, responses={201: s.BusinessSystemOut})
+    def post(self, request: Request) -> Response:
+        given = s.BusinessSystemIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data = given.validated_data
+        row = business_system_create(
+            actor=self.actor,
+            name=data["name"],
+            number=data["number"],
+            organization=organization_get(actor=self.actor, uid=data["organization"]),
+            parent=business_system_get(actor=self.actor, uid=data["parent"]) if data["parent"] else None,
+        )
+        return Response(s.BusinessSystemOut(row).data, status=201)
+
+
+class BusinessSystemView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(responses=s.BusinessSystemOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        return Response(s.BusinessSystemOut(business_system_get(actor=self.actor, uid=uid)).data)
+
+
+class BusinessSystemMembersView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(request=s.UsernameIn, responses={204: None})
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Let a user of the tenant take part."""
+        given = s.UsernameIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        user = tenant_user_get(actor=self.actor, username=given.validated_data["username"])
+        row = business_system_get(actor=self.actor, uid=uid)
+        business_system_member_add(actor=self.actor, business_system=row, user=user)
+        return Response(status=204)
+
+
+class BusinessSystemMemberView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, uid: UUID, username: str) -> Response:
+        user = tenant_user_get(actor=self.actor, username=username)
+        row = business_system_get(actor=self.actor, uid=uid)
+        business_system_member_remove(actor=self.actor, business_system=row, user=user)
+        return Response(status=204)
