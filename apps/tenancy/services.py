@@ -55,6 +55,8 @@ _MIGRATE = {
     "check": False,
     "prune": False,
     "skip_checks": True,
+    "force_color": False,
+    "no_color": True,
 }
 
 

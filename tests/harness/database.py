@@ -75,7 +75,7 @@ def drop(admin: psycopg.Connection, name: str) -> None:
 
 def old_templates_drop(admin: psycopg.Connection) -> None:
     rows = admin.execute(
-        "SELECT datname FROM pg_database WHERE datname LIKE 'weir_tpl_%' ORDER BY oid DESC OFFSET %s",
+        "SELECT datname FROM pg_database WHERE datname LIKE 'weir_tpl_%%' ORDER BY oid DESC OFFSET %s",
         [_KEPT_TEMPLATES],
     ).fetchall()
     for (name,) in rows:
