@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         nargs="?",
         default="run",
         choices=["run", "stop-work", "devices"],
-        help="run: stay and serve (default); stop-work: end all work of this node; devices: print what is found",
+        help="run: stay and serve (default); stop-work: end all its work; devices: print what is found",
     )
     command = parser.parse_args(arguments).command
     logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")

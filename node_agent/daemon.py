@@ -32,7 +32,13 @@ from node_agent.machine import (
     Stop,
 )
 from node_agent.node import Node
-from node_agent.protocol.fields import LOGS_PER_SYNC, PROTOCOL_VERSION, USAGE_PER_SYNC
+from node_agent.protocol.fields import (
+    LOGS_PER_SYNC,
+    PROTOCOL_VERSION,
+    SLICES_PER_NODE,
+    TERMINAL_STATES,
+    USAGE_PER_SYNC,
+)
 from node_agent.protocol.join import JoinRequest
 from node_agent.protocol.slices import LogChunk, SliceReport, UsageReport
 from node_agent.protocol.sync import SyncReply, SyncRequest
@@ -68,10 +74,17 @@ class Daemon:
         while not self.stop.is_set():
             try:
                 self.turn()
-            except Exception:  # a driver or disk in trouble must not take the node from the server's sight
-                log.exception("unexpected trouble; the agent goes on")
+            except Exception as error:  # whatever it is, the node must not leave the server's sight
+                self._surprised(error)
             self.stop.wait(LOOK_S)
         self._transport.close()
+
+    def _surprised(self, error: Exception) -> None:
+        """Tell a new surprise with all its detail, once, and try again at leisure."""
+        self._next_sync_at = time.monotonic() + BACKOFF_MIN_S
+        if repr(error) != self._trouble:
+            self._trouble = repr(error)
+            log.error("unexpected trouble; the agent goes on", exc_info=error)
 
     def turn(self) -> None:
         """One look, and a sync if it is due or something has changed."""
@@ -89,6 +102,9 @@ class Daemon:
             else:
                 self._sync(self._credential)
         except TransportError as error:
+            if self._credential is None:
+                # A refused join token must not cost the credential that may be good again.
+                self._credential = credential_load(self._settings.home, self._settings.server)
             self._back_off(error)
         except OSError as error:
             self._back_off(TransportError(f"the credential cannot be stored: {error}"))
@@ -141,10 +157,15 @@ class Daemon:
             sent_at=datetime.now(UTC),
             node=self._node.info(),
             devices=devices,
-            slices=self._machine.reports(),
+            slices=self._slice_reports(),
             usage=tuple(self._usage(uids)),
             logs=tuple(self._logs(uids)),
         )
+
+    def _slice_reports(self) -> tuple[SliceReport, ...]:
+        """What fits into one message, the living first."""
+        reports = sorted(self._machine.reports(), key=lambda report: report.state in TERMINAL_STATES)
+        return tuple(reports[:SLICES_PER_NODE])
 
     def _usage(self, uids: Iterable[str]) -> Iterable[UsageReport]:
         room = USAGE_PER_SYNC
@@ -169,7 +190,7 @@ class Daemon:
                 yield chunk
 
     def _has_more(self, reply: SyncReply) -> bool:
-        """Whether acknowledgements rose and still leave something unsent: then the next sync is due at once."""
+        """Whether acknowledgements rose and leave something unsent: then the next sync is due at once."""
         machine = self._machine
         risen = [uid for uid, seq in reply.usage_acks.items() if seq > machine.usage_acks.get(uid, 0)]
         grown = [uid for uid, offset in reply.log_acks.items() if offset > machine.log_acks.get(uid, 0)]

@@ -309,7 +309,8 @@ class Machine:
         if percent + wanted.compute_percent > 100:
             return f"{wanted.compute_percent} % asked, {max(100 - percent, 0)} % of the device is free"
         if memory_mib + wanted.memory_mib > device.memory_mib:
-            return f"{wanted.memory_mib} MiB asked, {max(device.memory_mib - memory_mib, 0)} MiB of the device is free"
+            free_mib = max(device.memory_mib - memory_mib, 0)
+            return f"{wanted.memory_mib} MiB asked, {free_mib} MiB of the device is free"
         return ""
 
     def _shares(self, wanted: DesiredSlice, *, counts_ending: bool) -> Iterable[tuple[int, int]]:
@@ -319,10 +320,17 @@ class Machine:
                 uid != wanted.slice_uid and held.device_uid == wanted.device_uid and not held.is_terminal
             )
             if is_other and (counts_ending or not self._is_ending(held)):
-                yield held.compute_percent, held.memory_mib
+                yield self._share(held)
         for uid, other in self._starting.items():
             if uid != wanted.slice_uid and other.device_uid == wanted.device_uid and uid not in self._held:
                 yield other.compute_percent, other.memory_mib
+
+    def _share(self, held: Held) -> tuple[int, int]:
+        """What a slice holds, or will once a resize on its way has arrived, whichever is more."""
+        asked = self._asked.get(held.slice_uid)
+        if not isinstance(asked, Resize) or asked.generation <= held.generation:
+            return held.compute_percent, held.memory_mib
+        return max(held.compute_percent, asked.compute_percent), max(held.memory_mib, asked.memory_mib)
 
     def _is_ending(self, held: Held) -> bool:
         wanted = self._desired.get(held.slice_uid)

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 _MIB = 1024 * 1024
 
 
@@ -80,28 +79,23 @@ def _cpu_of(pid: int) -> float:
 
 
 def memory_mib(pids: list[int], *, limit_mib: int) -> int:
-    """Resident memory. Shared pages are counted once, at some cost, only when that decides."""
-    resident = sum(map(_resident_bytes, pids))
+    """Resident memory that is the processes' own: anonymous and shared, not the files of their programs.
+
+    Whole MiB, rounded down. Pages shared among them are counted once, at some cost, only when that decides.
+    """
+    resident = sum(_sum_of(f"/proc/{pid}/status", ("RssAnon:", "RssShmem:")) for pid in pids)
     if len(pids) > 1 and resident > limit_mib * _MIB:
-        resident = sum(map(_proportional_bytes, pids))
-    return -(-resident // _MIB)
+        resident = sum(_sum_of(f"/proc/{pid}/smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")) for pid in pids)
+    return resident // _MIB
 
 
-def _resident_bytes(pid: int) -> int:
+def _sum_of(path: str, names: tuple[str, ...]) -> int:
+    """The bytes on these lines of a kernel file; 0 where the process is gone."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def _proportional_bytes(pid: int) -> int:
-    try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+        lines = Path(path).read_text(errors="replace").splitlines()
     except OSError:
-        return _resident_bytes(pid)
-    return 0
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
 
 
 def send(pids: Iterable[int], number: signal.Signals) -> None:

@@ -208,10 +208,17 @@ class Shim:
         elif (control.compute_percent, control.memory_mib) != (state.compute_percent, state.memory_mib):
             # What was held until now is billed as it was held.
             self._record(self._meter.close(clock_ns()), is_final=False)
-            self._work.resize(control.compute_percent, control.memory_mib)
-            self._throttle.resize(control.compute_percent)
-            state.compute_percent, state.memory_mib = control.compute_percent, control.memory_mib
+            self._resize(control)
         self._save()
+
+    def _resize(self, control: Control) -> None:
+        try:
+            self._work.resize(control.compute_percent, control.memory_mib)
+        except OSError as error:
+            self._state.reason = f"not resized: the kernel refused: {error.strerror}"
+            return
+        self._throttle.resize(control.compute_percent)
+        self._state.compute_percent, self._state.memory_mib = control.compute_percent, control.memory_mib
 
     def _stop_asked(self, reason: str) -> None:
         # The work is killed after its grace; its time counts until it is gone.

@@ -58,7 +58,11 @@ class Agent:
 
     def call(self, command: str) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "node_agent", command], env=self.env, capture_output=True, text=True, timeout=40
+            [sys.executable, "-m", "node_agent", command],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=40,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -72,7 +76,9 @@ class Agent:
 
     def want(self, uid: str, code: str, **changes: object) -> None:
         device = self.portal.syncs[-1].devices[0]
-        argv = ("python", "-c", code) if code else ("python", "-m", "node_agent.work.train", "--seconds", "1.2")
+        argv = (
+            ("python", "-c", code) if code else ("python", "-m", "node_agent.work.train", "--seconds", "1.2")
+        )
         work = {"argv": argv, "run_timeout_s": changes.pop("run_timeout_s", None), "grace_s": 1}
         wanted = {
             "slice_uid": uid, "generation": 1, "device_uid": device.uid, "compute_percent": 20,
@@ -154,6 +160,11 @@ def test_memory_is_held_to_the_mebibyte(agent: Agent) -> None:
     fill = "x=[]\nfor i in range({}): x.append(bytearray(b'1'*(1<<20))); print(i+1, flush=True)"
     agent.want("over", fill.format(400), memory_mib=96)
     agent.want("under", fill.format(60), memory_mib=96)
+    at_limit = (
+        "x=[]\ntry:\n while True: x.append(bytearray(b'1'*(1<<20)))\n"
+        "except MemoryError: import time; time.sleep(1)"
+    )
+    agent.want("at", at_limit, memory_mib=96)
     tree = (
         "import os, mmap\nfor _ in range(2): os.fork()\n"
         "m = mmap.mmap(-1, 40 << 20); m.write(b'1' * (40 << 20)); import time; time.sleep(60)"
@@ -162,6 +173,7 @@ def test_memory_is_held_to_the_mebibyte(agent: Agent) -> None:
     over = agent.until_state("over", "failed")
     assert (over.reason_code, over.reason) == ("memory_exceeded", "memory limit of 96 MiB exceeded")
     assert agent.until_state("under", "exited").reason_code == "completed"
+    assert agent.until_state("at", "exited").reason_code == "completed"
     assert agent.until_state("tree", "failed").reason_code == "memory_exceeded"
     held = [int(word) for word in agent.portal.logs["over"].decode().split() if word.isdigit()]
     assert 70 <= max(held) <= 96
@@ -186,9 +198,13 @@ def test_an_agent_killed_in_the_middle_adopts_its_work_and_loses_no_second(agent
 
 
 def test_work_dies_with_its_shim_and_only_journaled_time_counts(agent: Agent) -> None:
-    nested = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WAIT!r}], start_new_session=True)"
+    nested = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WAIT!r}], start_new_session=True)"
+    )
     agent.want("w", nested)
-    agent.until(lambda: b"up" in agent.portal.logs.get("w", b"") and len(agent.portal.usage.get("w", {})) >= 2)
+    agent.until(
+        lambda: b"up" in agent.portal.logs.get("w", b"") and len(agent.portal.usage.get("w", {})) >= 2
+    )
     state = agent.shim_state("w")
     children = psutil.Process(int(str(state["work_pid"]))).children(recursive=True)
     assert children
@@ -236,7 +252,12 @@ def test_stop_resize_and_forget(agent: Agent) -> None:
 
 def test_trouble_of_every_kind_leaves_the_agent_running(agent: Agent) -> None:
     slices = agent.home / "slices"
-    for name, content in (("torn", b'{"slice_uid": "to'), ("list", b"[1]"), ("binary", b"\xff\0\xfe"), ("empty", b"")):
+    for name, content in (
+        ("torn", b'{"slice_uid": "to'),
+        ("list", b"[1]"),
+        ("binary", b"\xff\0\xfe"),
+        ("empty", b""),
+    ):
         (slices / name).mkdir()
         (slices / name / "spec.json").write_bytes(content)
         (slices / name / "state.json").write_bytes(content)
@@ -247,7 +268,11 @@ def test_trouble_of_every_kind_leaves_the_agent_running(agent: Agent) -> None:
     agent.want("w", WAIT)
     agent.until_state("w", "running")
     work = agent.shim_state("w")["work_pid"]
-    answers = ((500, b"<h1>oops</h1>"), (200, b"\xff garbage"), (401, error_body("revoked", "Revoked.", "Join.")))
+    answers = (
+        (500, b"<h1>oops</h1>"),
+        (200, b"\xff garbage"),
+        (401, error_body("revoked", "Revoked.", "Join.")),
+    )
     for answer in (*answers, (426, b"{}"), (200, b'{"protocol": 99}')):
         asked: list[int] = []
         agent.portal.answer = lambda answer=answer, asked=asked: (asked.append(1), answer)[1]  # type: ignore[misc]

@@ -1,0 +1,252 @@
+"""The agent's edges: settings, messages, answers of a server, output of a work."""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from node_agent import transport
+from node_agent.__main__ import main
+from node_agent.config import AgentSettings, CpuPlan
+from node_agent.credential import Credential, credential_load, credential_save
+from node_agent.drivers.table import device_drivers_load
+from node_agent.node import Node
+from node_agent.protocol.messages import (
+    DesiredSlice,
+    JoinRequest,
+    LogChunk,
+    SyncReply,
+    SyncRequest,
+    UsageReport,
+    WorkSpec,
+)
+from node_agent.runtime import proc
+from node_agent.runtime.files import SliceFolder, read_json, write_json
+from node_agent.runtime.output import Output, read_chunk
+from node_agent.runtime.process import ProcessRuntime
+from node_agent.runtime.records import ShimState, SliceSpec
+from node_agent.runtime.work import environment
+from tests.unit.node_agent.server import error_body, portal_server
+
+pytestmark = pytest.mark.req("PLAT-OPS-22")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def usage(**changes: Any) -> dict[str, Any]:
+    row = {"slice_uid": "a", "seq": 1, "start_at": NOW, "end_at": NOW + timedelta(seconds=1), "memory_mib": 1,
+           "compute_percent": 5, "cpu_seconds": 0.5, "memory_peak_mib": 1}  # fmt: skip
+    return row | changes
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seq": 0}, {"end_at": NOW}, {"end_at": NOW + timedelta(seconds=1.5)}, {"compute_percent": 101},
+        {"memory_mib": -1}, {"cpu_seconds": float("nan")}, {"slice_uid": "../etc"}, {"slice_uid": ".hidden"},
+        {"start_at": datetime(2026, 1, 1)}, {"price": 1},  # noqa: DTZ001
+    ],
+)  # fmt: skip
+def test_an_impossible_interval_is_no_message(changes: dict[str, Any]) -> None:
+    assert UsageReport.model_validate(usage()).seq == 1
+    with pytest.raises(ValidationError):
+        UsageReport.model_validate(usage(**changes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (LogChunk, {"slice_uid": "a", "offset": 0, "text": "é" * 40_000}),
+        (LogChunk, {"slice_uid": "a", "offset": 0, "text": "a\0b"}),
+        (WorkSpec, {"argv": []}),
+        (WorkSpec, {"argv": [""]}),
+        (WorkSpec, {"argv": ["a"], "env": {"A=B": "x"}}),
+        (WorkSpec, {"argv": ["a"], "run_timeout_s": 0}),
+    ],
+)
+def test_messages_are_bounded(kind: Any, fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        kind.model_validate(fields)
+
+
+def test_messages_are_frozen() -> None:
+    with pytest.raises(ValidationError):
+        UsageReport.model_validate(usage()).seq = 2  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("text", "plan"),
+    [
+        ("2x1:4096", CpuPlan(2, 1, 4096)),
+        ("1", CpuPlan(1)),
+        ("none", CpuPlan(0)),
+        ("3:128", CpuPlan(3, 0, 128)),
+    ],
+)
+def test_the_cpu_is_split_as_written(monkeypatch: pytest.MonkeyPatch, text: str, plan: CpuPlan) -> None:
+    monkeypatch.setenv("WEIR_AGENT_DEVICES", text)
+    monkeypatch.setenv("WEIR_AGENT_LABELS", "zone=a, rack=3")
+    assert AgentSettings().devices == plan
+    assert AgentSettings().labels == {"zone": "a", "rack": "3"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("SERVER", "localhost"), ("DEVICES", "two"), ("METER_S", "0"), ("NAME", "../x"), ("LABELS", "zone")],
+)
+def test_a_wrong_setting_is_refused_with_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"WEIR_AGENT_{name}", value)
+    assert main(["devices"]) == 2
+    assert f"WEIR_AGENT_{name}:" in capsys.readouterr().err
+
+
+def test_devices_keep_their_uid_and_are_not_simulated() -> None:
+    two = AgentSettings(name="a", devices=CpuPlan(2, 1, 512))
+    first, again = Node(two).reports(), Node(two).reports()
+    other = Node(AgentSettings(name="b", devices=CpuPlan(1, 1, 512))).reports()
+    cpus = [device for device in first if device.vendor == "cpu"]
+    assert [device.uid for device in first] == [device.uid for device in again]
+    assert len({device.uid for device in (*first, *other)}) >= 3
+    assert [(device.cores, device.memory_mib, device.simulated) for device in cpus] == [(1, 512, False)] * 2
+    assert {"cpu", "nvidia"} <= device_drivers_load(two).keys()
+
+
+def request() -> SyncRequest:
+    node = Node(AgentSettings(name="a"))
+    return SyncRequest(protocol=1, boot_id="b", seq=1, sent_at=NOW, node=node.info(), devices=node.reports())
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, error_body("revoked", "This node was revoked.", "Join again."), transport.Unauthorised),
+        (403, b"", transport.Unauthorised),
+        (426, b"{}", transport.UnknownProtocol),
+        (400, b"<html>", transport.Refused),
+        (429, b"", transport.NetworkTrouble),
+        (500, b"\xff\xff", transport.NetworkTrouble),
+        (302, b"", transport.NetworkTrouble),
+        (200, b"", transport.NetworkTrouble),
+        (200, b"[" * 100_000, transport.NetworkTrouble),
+        (200, b'{"protocol": 1, "next_sync_s": -1}', transport.NetworkTrouble),
+    ],
+)
+def test_answers_are_told_apart(status: int, body: bytes, kind: type[Exception]) -> None:
+    with portal_server() as portal:
+        portal.answer = lambda: (status, body)
+        client = transport.Transport(portal.url)
+        with pytest.raises(transport.TransportError) as caught:
+            client.sync("secret-credential", request())
+        client.close()
+    assert type(caught.value) is kind
+    if b"error" in body:
+        assert str(caught.value) == "This node was revoked. Join again."
+
+
+def test_join_and_sync_over_a_real_connection() -> None:
+    with portal_server() as portal:
+        client = transport.Transport(portal.url)
+        message = request()
+        join = JoinRequest(protocol=1, join_token="join-token", node=message.node, devices=message.devices)
+        reply = client.join(join)
+        assert isinstance(client.sync(reply.credential, message), SyncReply)
+        assert (portal.joins, portal.syncs) == ([join], [message])
+        client.close()
+
+
+def test_an_absent_server_is_network_trouble() -> None:
+    client = transport.Transport("http://127.0.0.1:9")
+    with pytest.raises(transport.NetworkTrouble, match="cannot be reached"):
+        client.sync("secret-credential", request())
+    client.close()
+
+
+def test_the_credential_is_private_and_bound_to_its_server(tmp_path: Path) -> None:
+    kept = Credential("http://a", "node", "secret", "digest")
+    credential_save(tmp_path, kept)
+    assert stat.S_IMODE((tmp_path / "credential.json").stat().st_mode) == 0o600
+    assert credential_load(tmp_path, "http://a") == kept
+    assert credential_load(tmp_path, "http://b") is None
+    (tmp_path / "credential.json").write_text('{"server"')
+    assert credential_load(tmp_path, "http://a") is None
+
+
+@given(st.lists(st.binary(max_size=200), max_size=8), st.integers(1, 400))
+def test_the_log_is_bounded_valid_and_readable_in_pieces(pieces: list[bytes], limit: int) -> None:
+    with TemporaryDirectory() as folder:
+        check_output(Path(folder) / "log.txt", pieces, limit)
+
+
+def check_output(path: Path, pieces: list[bytes], limit: int) -> None:
+    read_fd, write_fd = os.pipe()
+    output = Output(read_fd, path, limit_bytes=limit)
+    for piece in pieces:
+        os.write(write_fd, piece)
+        output.copy()
+    os.close(write_fd)
+    output.drain()
+    os.close(read_fd)
+    text = path.read_bytes().decode()
+    assert "\0" not in text
+    assert len(text.encode()) <= limit + 200
+    offset, found = 0, ""
+    while (chunk := read_chunk(path, offset, 7)) is not None:
+        found, offset = found + chunk, offset + len(chunk.encode())
+    assert found == text
+
+
+def spec(**changes: Any) -> SliceSpec:
+    fields = {"slice_uid": "a", "generation": 1, "device_uid": "d", "vendor": "cpu", "cores": 4,
+              "compute_percent": 30, "memory_mib": 64, "argv": ["true"], "env": {}, "run_timeout_s": None,
+              "grace_s": 1, "meter_s": 1, "log_limit_bytes": 100}  # fmt: skip
+    return SliceSpec(**(fields | changes))
+
+
+def test_the_work_sees_its_slice_and_nothing_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEIR_AGENT_JOIN_TOKEN", "secret")
+    seen = environment(spec(env={"WEIR_SLICE": "other", "MINE": "1"}), Path("/w"))
+    assert (seen["WEIR_SLICE"], seen["MINE"], seen["HOME"]) == ("a", "1", "/w")
+    assert seen["OMP_NUM_THREADS"] == "2"
+    assert "WEIR_AGENT_JOIN_TOKEN" not in seen
+
+
+def test_records_of_another_boot_are_lost_and_nothing_is_killed_for_them(tmp_path: Path) -> None:
+    settings = AgentSettings(name="a", state_dir=tmp_path)
+    runtime = ProcessRuntime(settings)
+    folder = SliceFolder(tmp_path / "slices" / "a")
+    folder.path.mkdir()
+    own = os.getpid()
+    state = ShimState("a", 2, "d", 30, 64, shim_pid=own, shim_start_ticks=proc.start_ticks(own),
+                      boot_id="before", state="running", started_at=NOW.isoformat(), work_pid=own)  # fmt: skip
+    write_json(folder.state, state.to_json())
+    (held,) = runtime.list()
+    assert (held.report.state, held.report.reason_code, held.report.generation) == ("failed", "lost", 2)
+    assert held.report.ended_at == NOW
+    assert (read_json(folder.state) or {})["reason_code"] == "lost"
+    runtime.remove("a")
+    runtime.remove("a")
+    assert runtime.list() == ()
+
+
+def test_making_a_slice_twice_leaves_the_first_as_it_is(tmp_path: Path) -> None:
+    settings = AgentSettings(name="a", state_dir=tmp_path, devices=CpuPlan(1, 1, 512))
+    runtime, node = ProcessRuntime(settings), Node(settings)
+    device = node.device(node.reports()[0].uid)
+    assert device is not None
+    wish = DesiredSlice(slice_uid="a", generation=1, device_uid=device.uid, compute_percent=5, memory_mib=64,
+                        state="running", work=WorkSpec(argv=("true",)))  # fmt: skip
+    runtime.make(wish, device)
+    runtime.make(wish.model_copy(update={"compute_percent": 90}), device)
+    assert (read_json(tmp_path / "slices" / "a" / "spec.json") or {})["compute_percent"] == 5
+    assert runtime.list() == ()
+    assert not list((tmp_path / "slices").glob(".*"))
