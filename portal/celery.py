@@ -8,4 +8,21 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings.prod")
 app = Celery("weir")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.conf.beat_schedule = {}
+
+
+def _every(seconds: float, task: str) -> dict[str, object]:
+    # A tick that no worker has taken when the next one comes is worth nothing.
+    return {"task": task, "schedule": seconds, "options": {"expires": seconds * 2}}
+
+
+app.conf.beat_schedule = {
+    "scheduling: a cycle": _every(2, "apps.scheduling.tasks.cycle"),
+    "fleet: lost nodes": _every(5, "apps.fleet.tasks.nodes_check"),
+    "billing: rate usage": _every(2, "apps.billing.tasks.usage_rate"),
+    "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),
+    "orders: undelivered": _every(15, "apps.orders.tasks.orders_sweep"),
+    "catalog: expire coupons": _every(600, "apps.catalog.tasks.coupons_expire"),
+    "audit: seal": _every(10, "apps.audit.tasks.audit_seal"),
+    "telemetry: forget old samples": _every(3600, "apps.telemetry.tasks.samples_prune"),
+    "identity: forget old answers": _every(3600, "apps.identity.tasks.idempotent_calls_prune"),
+}

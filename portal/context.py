@@ -14,7 +14,11 @@ def portal(request: HttpRequest) -> dict[str, object]:
         return {"actor": actor, "entered_tenant": getattr(request, "entered_tenant", None)}
     is_zh = (get_language() or "").startswith("zh")
     roles = [
-        {"code": role.code, "name": role.name_zh if is_zh else role.name_en, "is_active": role.code == actor.role}
+        {
+            "code": role.code,
+            "name": role.name_zh if is_zh else role.name_en,
+            "is_active": role.code == actor.role,
+        }
         for role in request.held_roles
     ]
     return {

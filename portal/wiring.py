@@ -1,18 +1,47 @@
 """Every upward edge of the product, on one page.
 
 `within(Event, handler)`: in the same transaction. `after(Event, handler)`: a hint after commit; beside each stands
-the sweep that finds what a lost hint left behind.
+the sweep (named in the comment) that finds what a lost hint left behind.
 """
 
+from django.utils.translation import gettext_noop
+
+from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.audit.services import act_record
+from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPaid, UsageRated, UsageRefused
+from apps.billing.services.usage import usage_record
+from apps.billing.types import Usage
+from apps.fleet import events as fleet
 from apps.kernel.acts import Actor
 from apps.kernel.planes import in_tenant
-from apps.kernel.wiring import recorder, within
+from apps.kernel.wiring import after, recorder, within
+from apps.notices.push import push
+from apps.orders import tasks as order_tasks
+from apps.orders.events import OrderMade
+from apps.orders.services.decisions import form_approving, form_decided
+from apps.orders.services.deliveries import order_ended, order_started
 from apps.orgs.services import roles_sync
+from apps.scheduling import tasks as scheduling_tasks
+from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
+from apps.scheduling.services.workloads import slice_ended, slice_started
+from apps.telemetry.events import AlarmFired, AlarmResolved
+from apps.telemetry.services import alarm_raise, alarm_resolve
 from apps.tenancy.events import TenantProvisioned
 from portal.roles import TENANT_ROLES
 
+NODE_LOST = gettext_noop(
+    "Node %(name)s does not answer: what runs there is not billed until it is vouched for."
+)
+DEVICE_MISMATCH = gettext_noop(
+    "Device %(device)s of node %(node)s reports %(new)s MiB instead of %(old)s MiB: the old figure is kept."
+)
+USAGE_REFUSED = gettext_noop(
+    "Usage %(seq)s of slice %(slice)s was not believed (%(reason)s): it is not billed."
+)
+
 recorder(act_record)
+
+# --- tenancy → the new schema's roles --------------------------------------------------------------------------
 
 
 def _roles_of_new_tenant(event: TenantProvisioned, actor: Actor) -> None:
@@ -21,3 +50,155 @@ def _roles_of_new_tenant(event: TenantProvisioned, actor: Actor) -> None:
 
 
 within(TenantProvisioned, _roles_of_new_tenant)
+
+# --- approvals → orders ----------------------------------------------------------------------------------------
+
+
+def _form_in_approval(event: TaskDecided, actor: Actor) -> None:
+    if event.is_first and event.subject_kind == "form":
+        form_approving(actor=actor, form_uid=event.subject_uid)
+
+
+def _form_decided(event: ProcessFinished, actor: Actor) -> None:
+    if event.subject_kind == "form":
+        form_decided(actor=actor, form_uid=event.subject_uid, outcome=event.outcome)
+
+
+within(TaskDecided, _form_in_approval)
+within(ProcessFinished, _form_decided)
+# Sweep: orders_sweep.
+after(OrderMade, lambda event: order_tasks.order_deliver.delay(event.schema, str(event.order_uid)))
+
+# --- scheduling → orders ---------------------------------------------------------------------------------------
+
+
+def _order_started(event: WorkloadStarted, actor: Actor) -> None:
+    with in_tenant(event.schema):
+        order_started(actor=actor, order_uid=event.order_uid, at=event.at)
+
+
+def _order_ended(event: WorkloadEnded, actor: Actor) -> None:
+    with in_tenant(event.schema):
+        order_ended(
+            actor=actor,
+            order_uid=event.order_uid,
+            at=event.at,
+            failed=event.failed,
+            reason_code=event.reason_code,
+            reason=event.reason,
+        )
+
+
+within(WorkloadStarted, _order_started)
+within(WorkloadEnded, _order_ended)
+# Sweep: beat runs a cycle anyway.
+after(WorkloadSubmitted, lambda event: scheduling_tasks.cycle.delay())
+after(WorkloadEnded, lambda event: scheduling_tasks.cycle.delay())
+after(fleet.NodeReturned, lambda event: scheduling_tasks.cycle.delay())
+
+# --- fleet → scheduling, billing -------------------------------------------------------------------------------
+
+
+def _slice_started(event: fleet.SliceStarted, actor: Actor) -> None:
+    slice_started(actor=actor, workload_uid=event.workload_uid, at=event.at)
+
+
+def _slice_ended(event: fleet.SliceEnded, actor: Actor) -> None:
+    slice_ended(
+        actor=actor,
+        workload_uid=event.workload_uid,
+        slice_uid=event.slice_uid,
+        at=event.at,
+        failed=event.failed,
+        reason_code=event.reason_code,
+        reason=event.reason,
+    )
+
+
+def _usage_kept(event: fleet.UsageObserved, actor: Actor) -> None:
+    reports = [
+        Usage.read(
+            {"slice_uid": event.slice_uid, **report},
+            node_uid=event.node_uid,
+            device_uid=event.device_uid,
+            report_id=event.report_id,
+        )
+        for report in event.reports
+    ]
+    usage_record(actor=actor, workload_uid=event.workload_uid, reports=reports)
+
+
+within(fleet.SliceStarted, _slice_started)
+within(fleet.SliceEnded, _slice_ended)
+within(fleet.UsageObserved, _usage_kept)
+
+# --- alarms ----------------------------------------------------------------------------------------------------
+
+
+def _node_lost(event: fleet.NodeLost, actor: Actor) -> None:
+    alarm_raise(
+        actor=actor,
+        key=f"node-lost:{event.node_uid}",
+        level="critical",
+        msgid=NODE_LOST,
+        params={"name": event.name},
+        source="agent",
+        subject_kind="node",
+        subject_id=event.node_uid,
+    )
+
+
+def _node_returned(event: fleet.NodeReturned, actor: Actor) -> None:
+    alarm_resolve(actor=actor, key=f"node-lost:{event.node_uid}")
+
+
+def _device_mismatch(event: fleet.DeviceMismatch, actor: Actor) -> None:
+    alarm_raise(
+        actor=actor,
+        key=f"device-memory:{event.device_uid}",
+        level="major",
+        msgid=DEVICE_MISMATCH,
+        params={"device": event.device_uid, "node": event.node, "old": event.old_mib, "new": event.new_mib},
+        source="agent",
+        subject_kind="device",
+        subject_id=event.device_uid,
+    )
+
+
+def _usage_refused(event: UsageRefused, actor: Actor) -> None:
+    alarm_raise(
+        actor=actor,
+        key=f"usage-refused:{event.slice_uid}",
+        level="major",
+        msgid=USAGE_REFUSED,
+        params={"slice": event.slice_uid, "seq": event.seq, "reason": event.reason_code},
+        source="agent",
+        subject_kind="slice",
+        subject_id=event.slice_uid,
+    )
+
+
+within(fleet.NodeLost, _node_lost)
+within(fleet.NodeReturned, _node_returned)
+within(fleet.DeviceMismatch, _device_mismatch)
+within(UsageRefused, _usage_refused)
+
+# --- open pages ------------------------------------------------------------------------------------------------
+
+
+def _workload_pages(event: WorkloadChanged, actor: Actor) -> None:
+    push(f"workload.{event.workload_uid}")
+    push(f"tenant.{event.schema}.resources")
+    push("pool")
+
+
+within(WorkloadChanged, _workload_pages)
+within(fleet.LogGrew, lambda event, actor: push(f"log.{event.workload_uid}"))
+within(fleet.SliceMeasured, lambda event, actor: push(f"workload.{event.workload_uid}", "measured"))
+within(UsageRated, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
+within(BillMade, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
+within(BillConfirmed, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
+within(BillPaid, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
+within(BalanceChanged, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
+within(AlarmFired, lambda event, actor: push("alarms"))
+within(AlarmResolved, lambda event, actor: push("alarms"))

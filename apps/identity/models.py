@@ -114,7 +114,9 @@ class ApiToken(models.Model):
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="api_tokens")
-    tenant = models.ForeignKey("tenancy.Tenant", null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    tenant = models.ForeignKey(
+        "tenancy.Tenant", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     name = models.CharField(_("name"), max_length=80)
     digest = models.CharField(max_length=64, unique=True)
     hint = models.CharField(_("begins with"), max_length=12)

@@ -64,9 +64,13 @@ def credentials_check(*, username: str, password: str, schema: str, address: str
     _lock_check(username)
     user = User.objects.filter(username__iexact=username).first()
     # An unknown account costs the same time as a wrong password: neither is told from the other.
-    accepted = check_password(password, user.password if user else _UNUSABLE) and bool(user and user.is_active)
+    accepted = check_password(password, user.password if user else _UNUSABLE) and bool(
+        user and user.is_active
+    )
     accepted = accepted and _may_enter(user, schema)
-    SignIn.objects.create(username=username.lower(), user=user, schema=schema, address=address, is_accepted=accepted)
+    SignIn.objects.create(
+        username=username.lower(), user=user, schema=schema, address=address, is_accepted=accepted
+    )
     if not accepted or user is None:
         raise Unauthenticated(
             _("The account or the password is wrong, or the account may not enter here."),
@@ -92,7 +96,9 @@ def _may_enter(user: User | None, schema: str) -> bool:
         return False
     if not schema:
         return user.is_operator or user.memberships.filter(is_active=True).exists()
-    return user.memberships.filter(is_active=True, tenant__schema_name=schema, tenant__state="active").exists()
+    return user.memberships.filter(
+        is_active=True, tenant__schema_name=schema, tenant__state="active"
+    ).exists()
 
 
 # --- users -----------------------------------------------------------------------------------------------------
@@ -102,15 +108,25 @@ def _password_check(password: str, user: User) -> None:
     try:
         validate_password(password, user)
     except ValidationError as error:
-        raise InvalidInput(_("The password is too weak."), fields={"password": " ".join(error.messages)}) from error
+        raise InvalidInput(
+            _("The password is too weak."), fields={"password": " ".join(error.messages)}
+        ) from error
 
 
 @service(P.MANAGE)
 def user_create(
-    *, actor: Actor, username: str, display_name: str, password: str, email: str = "", is_operator: bool = False
+    *,
+    actor: Actor,
+    username: str,
+    display_name: str,
+    password: str,
+    email: str = "",
+    is_operator: bool = False,
 ) -> User:
     """A user without any membership yet (PLAT-TEN-24)."""
-    user = User(username=username.strip(), display_name=display_name.strip(), email=email, is_operator=is_operator)
+    user = User(
+        username=username.strip(), display_name=display_name.strip(), email=email, is_operator=is_operator
+    )
     if User.objects.filter(username__iexact=user.username).exists():
         raise InvalidInput(_("The login account %(name)s is taken.") % {"name": user.username})
     _password_check(password, user)
@@ -118,7 +134,9 @@ def user_create(
     try:
         user.full_clean()
     except ValidationError as error:
-        raise InvalidInput(fields={name: " ".join(texts) for name, texts in error.message_dict.items()}) from error
+        raise InvalidInput(
+            fields={name: " ".join(texts) for name, texts in error.message_dict.items()}
+        ) from error
     user.save()
     act_subject("user", user.uid, username=user.username)
     return user
@@ -202,7 +220,9 @@ def api_token_make(
     if actor.kind != "system" and actor.user_id != user.pk:
         raise InvalidInput(_("A token can only be made by its own user."))
     if not 1 <= days <= TOKEN_MAX_DAYS:
-        raise InvalidInput(_("A token lives 1 to %(days)s days.") % {"days": TOKEN_MAX_DAYS}, fields={"days": days})
+        raise InvalidInput(
+            _("A token lives 1 to %(days)s days.") % {"days": TOKEN_MAX_DAYS}, fields={"days": days}
+        )
     if tenant and not Membership.objects.filter(user=user, tenant=tenant, is_active=True).exists():
         raise InvalidInput(_("You are not a member of %(tenant)s.") % {"tenant": tenant})
     secret = "weir_" + secrets.token_urlsafe(32)
@@ -232,7 +252,8 @@ def api_token_user(secret: str) -> ApiToken:
     token = ApiToken.objects.select_related("user", "tenant").filter(digest=digest_of(secret)).first()
     if token is None or not token.is_usable or not token.user.is_active:
         raise Unauthenticated(
-            _("The API token is unknown, expired or revoked."), cure=_("Make a new one and send it as a bearer token.")
+            _("The API token is unknown, expired or revoked."),
+            cure=_("Make a new one and send it as a bearer token."),
         )
     stale = timezone.now() - timedelta(minutes=1)
     if token.used_at is None or token.used_at < stale:
@@ -266,20 +287,29 @@ def join_token_use(*, actor: Actor, secret: str, node_uid: str) -> str:
     )
     if not fresh.update(used_at=now, node_uid=node_uid):
         raise Unauthenticated(
-            _("The join token is unknown, spent, expired or revoked."), cure=_("Ask an operator for a new one.")
+            _("The join token is unknown, spent, expired or revoked."),
+            cure=_("Ask an operator for a new one."),
         )
     credential = "weirnode_" + secrets.token_urlsafe(32)
-    AgentToken.objects.filter(kind=AgentToken.Kind.NODE, node_uid=node_uid, revoked_at=None).update(revoked_at=now)
-    token = AgentToken.objects.create(kind=AgentToken.Kind.NODE, node_uid=node_uid, digest=digest_of(credential))
+    AgentToken.objects.filter(kind=AgentToken.Kind.NODE, node_uid=node_uid, revoked_at=None).update(
+        revoked_at=now
+    )
+    token = AgentToken.objects.create(
+        kind=AgentToken.Kind.NODE, node_uid=node_uid, digest=digest_of(credential)
+    )
     act_subject("agent_token", token.uid, node=node_uid)
     return credential
 
 
 def agent_authenticate(secret: str) -> AgentToken:
     """The node credential of a secret; Unauthenticated when unknown or revoked."""
-    token = AgentToken.objects.filter(kind=AgentToken.Kind.NODE, digest=digest_of(secret), revoked_at=None).first()
+    token = AgentToken.objects.filter(
+        kind=AgentToken.Kind.NODE, digest=digest_of(secret), revoked_at=None
+    ).first()
     if token is None:
-        raise Unauthenticated(_("The node's credential is unknown or revoked."), cure=_("Join the node again."))
+        raise Unauthenticated(
+            _("The node's credential is unknown or revoked."), cure=_("Join the node again.")
+        )
     return token
 
 

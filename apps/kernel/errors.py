@@ -19,7 +19,9 @@ class WeirError(Exception):
     default_message = _("The request was refused.")
     default_cure = ""
 
-    def __init__(self, message: object = "", *, cure: object = "", fields: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, message: object = "", *, cure: object = "", fields: Mapping[str, object] | None = None
+    ) -> None:
         self.message = message or self.default_message
         self.cure = cure or self.default_cure
         self.fields = dict(fields or {})

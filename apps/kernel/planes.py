@@ -32,7 +32,9 @@ class ProviderManager(models.Manager, Generic[M]):
     """`objects` of a provider model that holds several tenants' rows: say whose, or say all."""
 
     def get_queryset(self) -> models.QuerySet[M]:
-        raise PlaneError(f"{self.model.__name__}.objects: use .of(tenant) or, on the provider's side, .across()")
+        raise PlaneError(
+            f"{self.model.__name__}.objects: use .of(tenant) or, on the provider's side, .across()"
+        )
 
     def of(self, tenant: str | models.Model) -> models.QuerySet[M]:
         """The rows of one tenant, given as a Tenant or a schema name."""

@@ -51,7 +51,9 @@ def service(permission: str = "", *, recorded: bool = True) -> Callable[[Callabl
 def _demand_signature(function: Callable[..., Any]) -> None:
     parameters = inspect.signature(function).parameters
     if "actor" not in parameters or any(p.kind is not p.KEYWORD_ONLY for p in parameters.values()):
-        raise TypeError(f"{function.__qualname__}: a service takes keyword-only arguments, `actor` among them")
+        raise TypeError(
+            f"{function.__qualname__}: a service takes keyword-only arguments, `actor` among them"
+        )
 
 
 def _run(function: Callable[..., R], act: Act, kwargs: dict[str, Any], recorded: bool) -> R:

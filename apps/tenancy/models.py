@@ -23,7 +23,9 @@ class Tenant(TenantMixin):
 
     name = models.CharField(_("name"), max_length=120, unique=True)
     state = models.CharField(_("state"), max_length=16, choices=TenantState, default=TenantState.ACTIVE)
-    timezone = models.CharField(_("time zone"), max_length=64, default="Asia/Shanghai", validators=[timezone_check])
+    timezone = models.CharField(
+        _("time zone"), max_length=64, default="Asia/Shanghai", validators=[timezone_check]
+    )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
@@ -32,7 +34,9 @@ class Tenant(TenantMixin):
         verbose_name_plural = _("tenants")
         ordering = ["schema_name"]
         constraints = [
-            models.CheckConstraint(name="tenant_state_known", condition=models.Q(state__in=TenantState.values)),
+            models.CheckConstraint(
+                name="tenant_state_known", condition=models.Q(state__in=TenantState.values)
+            ),
         ]
 
     def __str__(self) -> str:

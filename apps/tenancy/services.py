@@ -32,7 +32,9 @@ def tenant_provision(*, actor: Actor, schema: str, name: str, timezone: str = "A
         tenant = Tenant(schema_name=schema, name=name.strip(), timezone=timezone)
         tenant.full_clean()
         tenant.save()
-        Domain.objects.create(tenant=tenant, domain=f"{schema}.{settings.WEIR_TENANT_DOMAIN}", is_primary=True)
+        Domain.objects.create(
+            tenant=tenant, domain=f"{schema}.{settings.WEIR_TENANT_DOMAIN}", is_primary=True
+        )
         with connection.cursor() as cursor:
             cursor.execute(f'CREATE SCHEMA "{schema}"')
         StandardExecutor(args=(), options=_MIGRATE).run_migrations(tenants=[schema])
@@ -62,7 +64,9 @@ _MIGRATE = {
 
 def _schema_check(schema: str) -> None:
     if not _SCHEMA.fullmatch(schema) or schema in _RESERVED or schema.startswith("pg"):
-        reason = _("The code must be 2 to 31 lower-case letters and digits, begin with a letter, and not be reserved.")
+        reason = _(
+            "The code must be 2 to 31 lower-case letters and digits, begin with a letter, and not be reserved."
+        )
         raise InvalidInput(reason, fields={"schema": reason})
     if Tenant.objects.filter(schema_name=schema).exists():
         reason = _("There is already a tenant %(schema)s.") % {"schema": schema}

@@ -25,7 +25,9 @@ OPERATORS = (
 MEMBERS = (
     DemoPerson("alice", "Alice Wang", ("tenant_front_line",), "acme", "AI Lab"),
     DemoPerson("dan", "Dan Liu", ("tenant_decision_maker",), "acme", "Head office"),
-    DemoPerson("olga", "Olga Sun", ("tenant_operations_manager", "tenant_decision_maker"), "acme", "Head office"),
+    DemoPerson(
+        "olga", "Olga Sun", ("tenant_operations_manager", "tenant_decision_maker"), "acme", "Head office"
+    ),
     DemoPerson("sam", "Sam Zhao", ("tenant_system_administrator",), "acme", "Head office"),
     DemoPerson("gina", "Gina Xu", ("tenant_front_line",), "globex", "Research"),
     DemoPerson("gil", "Gil Ma", ("tenant_decision_maker",), "globex", "Head office"),

@@ -20,7 +20,8 @@ from apps.kernel.errors import NotFound
 from apps.kernel.planes import in_tenant
 from apps.orgs import services as orgs
 from apps.orgs.models import BusinessSystem, BusinessSystemUser, Member, Organization, TenantRole
-from apps.scheduling.services import queue_ensure, quota_set
+from apps.scheduling.services.queues import queue_ensure
+from apps.scheduling.services.quota import quota_set
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision
 from portal.demo.people import MEMBERS, OPERATORS, TENANTS, DemoPerson
@@ -168,7 +169,9 @@ def _catalogue() -> None:
             name_zh=definition.name_zh,
             name_en=definition.name_en,
         )
-    apply = _process_app("new-resource", "资源申请", "Resource application", "new", "application_approval", compute)
+    apply = _process_app(
+        "new-resource", "资源申请", "Resource application", "new", "application_approval", compute
+    )
     end = _process_app(
         "end-resource", "资源终止", "Resource termination", "termination", "termination_approval", compute
     )
@@ -182,7 +185,9 @@ def _category(code: str, name_zh: str, name_en: str, parent: Category | None) ->
     )
 
 
-def _process_app(code: str, name_zh: str, name_en: str, kind: str, key: str, category: Category) -> ProcessApp:
+def _process_app(
+    code: str, name_zh: str, name_en: str, kind: str, key: str, category: Category
+) -> ProcessApp:
     found = ProcessApp.objects.filter(code=code).first()
     if found:
         return found

@@ -99,7 +99,9 @@ class Journey:
         user = self.person(applicant)
         goods = self.commodity(user)
         quote = user.quote(goods["uid"], amounts, duration_s=self.duration_s)
-        self.step(f"{applicant} finds “{goods['name']}” ({goods['number']}) in the square and asks for {_short(amounts)}")
+        self.step(
+            f"{applicant} finds “{goods['name']}” ({goods['number']}) in the square and asks for {_short(amounts)}"
+        )
         self.quote_told(quote)
         form = self.form_made(user, goods, amounts, remark)
         self.step(f"   form {form['no']} is a {form['state']}; withdrawn and sent again to show that one can")
@@ -113,7 +115,9 @@ class Journey:
     def quote_told(self, quote: Json) -> None:
         for line in quote["lines"]:
             price = f"{line['unit_amount']} CNY for one share and {line['price_unit']}"
-            self.step(f"   {line['name_en']}: {line['quantity']} {line['unit']} ({line['tier_method']}) = {price}")
+            self.step(
+                f"   {line['name_en']}: {line['quantity']} {line['unit']} ({line['tier_method']}) = {price}"
+            )
         self.step(
             f"   quote: {quote['per_hour']} CNY an hour, at most {quote['total']} CNY for {quote['duration_s']} s,"
             f" price version {quote['price_number']}; expected start: {_start(quote)}"
@@ -173,7 +177,9 @@ class Journey:
         mine = self.person("alice").resource(order["workload_uid"])
         theirs = self.person("gina").resource(neighbour["workload_uid"])
         is_shared = mine["slices"][0]["device"] == theirs["slices"][0]["device"]
-        self.step(f"two tenants run at the same time{' on the same device' if is_shared else ''}: {_place(mine)}")
+        self.step(
+            f"two tenants run at the same time{' on the same device' if is_shared else ''}: {_place(mine)}"
+        )
 
     def watch(self, order: Json) -> None:
         """The log as it grows, and the share as it is measured."""
@@ -210,7 +216,9 @@ class Journey:
         before = payer.account()["balance"]
         paid = payer.bill_pay(bill["uid"], coupon["uid"])
         after = payer.account()["balance"]
-        self.step(f"   bill {bill['no']} is {paid['state']}: {_payments(paid)}; balance {before} → {after} CNY")
+        self.step(
+            f"   bill {bill['no']} is {paid['state']}: {_payments(paid)}; balance {before} → {after} CNY"
+        )
         return payer.bill(bill["uid"])
 
     @staticmethod
@@ -238,9 +246,10 @@ class Journey:
         by_hand = Decimal(detail["unit_amount"]) * detail["count"] * seconds / 3600
         rounded = by_hand.quantize(Decimal("0.01"), ROUND_HALF_UP)
         first, last = detail["usage"][0], detail["usage"][-1]
+        when = f"{_clock(first['start_at'])}–{_clock(last['end_at'])}, {len(detail['usage'])} intervals"
         self.say(
-            f"             {line['order_no']} {detail['component']}: {_clock(first['start_at'])}–{_clock(last['end_at'])},"
-            f" {len(detail['usage'])} intervals, {seconds} s x {detail['unit_amount']} CNY/h ÷ 3600 = {line['amount']}"
+            f"             {line['order_no']} {detail['component']}: {when},"
+            f" {seconds} s x {detail['unit_amount']} CNY/h ÷ 3600 = {line['amount']}"
         )
         if rounded != Decimal(line["amount"]):
             raise JourneyFailed(f"by hand it is {rounded}, the bill says {line['amount']}")
@@ -270,7 +279,9 @@ class Journey:
         usage = self.person("alice").usage(order["workload_uid"])
         seconds = sum(record["seconds"] for record in usage)
         total = sum(Decimal(bill["total"]) for bill in bills)
-        self.step(f"all in all {order['no']} ran {seconds} s in {len(usage)} intervals and cost {total} CNY, paid")
+        self.step(
+            f"all in all {order['no']} ran {seconds} s in {len(usage)} intervals and cost {total} CNY, paid"
+        )
 
 
 def _short(amounts: dict[str, int]) -> str:

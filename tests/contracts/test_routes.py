@@ -27,11 +27,7 @@ def routes(module):
     return list(walk(importlib.import_module(module).urlpatterns))
 
 
-API = [
-    (path, pattern)
-    for path, pattern in routes("portal.urls_api")
-    if path.startswith("api/v1/")
-]
+API = [(path, pattern) for path, pattern in routes("portal.urls_api") if path.startswith("api/v1/")]
 
 
 @pytest.mark.parametrize(("path", "pattern"), API, ids=[path for path, _ in API])

@@ -9,7 +9,9 @@ def ours():
 
 
 def test_every_task_says_its_plane():
-    assert {name for name, task in ours().items() if getattr(task, "plane", "") not in {"provider", "tenant"}} == set()
+    assert {
+        name for name, task in ours().items() if getattr(task, "plane", "") not in {"provider", "tenant"}
+    } == set()
 
 
 def test_beat_fires_known_provider_tasks_only():

@@ -18,7 +18,11 @@ _KEPT_TEMPLATES = 4
 
 def fingerprint() -> str:
     """Changes with any migration, role or plane list."""
-    files = [*ROOT.glob("apps/*/migrations/*.py"), ROOT / "portal/roles.py", ROOT / "portal/settings/planes.py"]
+    files = [
+        *ROOT.glob("apps/*/migrations/*.py"),
+        ROOT / "portal/roles.py",
+        ROOT / "portal/settings/planes.py",
+    ]
     digest = hashlib.sha256()
     for file in sorted([*files, Path(__file__)]):
         digest.update(file.read_bytes())
@@ -94,11 +98,11 @@ class Baseline:
                 " AND tablename <> 'django_migrations' ORDER BY 1, 2"
             )
         ]
-        self.rows = {}
+        self.rows: list[tuple[sql.Identifier, bytes]] = []
         for table in self.tables:
             copied = self._copy_out(table)
             if copied:
-                self.rows[table] = copied
+                self.rows.append((table, copied))
 
     def _copy_out(self, table: sql.Identifier) -> bytes:
         with (
@@ -118,6 +122,6 @@ class Baseline:
             ).fetchall():
                 cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
             cursor.execute(sql.SQL("TRUNCATE {} CASCADE").format(sql.SQL(", ").join(self.tables)))
-            for table, rows in self.rows.items():
+            for table, rows in self.rows:
                 with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(table)) as copy:
                     copy.write(rows)

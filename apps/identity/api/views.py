@@ -40,7 +40,9 @@ class SignInView(ApiView):
             username=data["username"], password=data["password"], schema=schema, address=address
         )
         tenant = tenant_get(schema) if schema else None
-        token, secret = api_token_make(actor=SYSTEM, user=user, name="sign-in", days=data["days"], tenant=tenant)
+        token, secret = api_token_make(
+            actor=SYSTEM, user=user, name="sign-in", days=data["days"], tenant=tenant
+        )
         body = {"token": secret, "expires_at": token.expires_at, "user": user, "tenants": tenants_of(user)}
         return Response(s.SignInOut(body).data)
 
@@ -89,7 +91,9 @@ class TokensView(ApiView):
         given = s.TokenIn(data=request.data)
         given.is_valid(raise_exception=True)
         tenant = self.tenant if self.actor.kind == "user" else None
-        token, secret = api_token_make(actor=self.actor, user=request.user, tenant=tenant, **given.validated_data)
+        token, secret = api_token_make(
+            actor=self.actor, user=request.user, tenant=tenant, **given.validated_data
+        )
         token.secret = secret
         return Response(s.TokenMadeOut(token).data, status=201)
 

@@ -1,0 +1,109 @@
+"""My resources and the quota for tenants; queues and workloads for operators."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.billing.selectors import usage_list
+from apps.fleet.selectors import log_read, slice_list
+from apps.identity.api.base import ApiView
+from apps.kernel.errors import InvalidInput
+from apps.scheduling.api import serializers as s
+from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
+from apps.scheduling.selectors import queue_list, quota_get, workload_get, workload_list, workload_list_across
+from apps.scheduling.states import WorkloadState
+
+_LOG_MOST = 256 * 1024
+
+
+def number_of(request: Request, name: str, default: int, most: int) -> int:
+    """A whole number of the query, from 0 to `most`."""
+    text = request.query_params.get(name, str(default))
+    if not text.isdecimal() or int(text) > most:
+        raise InvalidInput(fields={name: f"0 … {most}"})
+    return int(text)
+
+
+class ResourcesView(ApiView):
+    permission = ResourcePermission.VIEW
+
+    @extend_schema(
+        parameters=[OpenApiParameter("state", str, enum=WorkloadState.values)],
+        responses=s.ResourceRowOut(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """The tenant's resources, newest first."""
+        rows = workload_list(self.tenant)
+        state = request.query_params.get("state", "")
+        return self.page(rows.filter(state=state) if state else rows, s.ResourceRowOut)
+
+
+class ResourceView(ApiView):
+    permission = ResourcePermission.VIEW
+
+    @extend_schema(responses=s.ResourceOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        """One resource with node, device, share and state of each of its slices."""
+        row = workload_get(self.tenant, uid)
+        slices = slice_list(workload_uids=[row.uid])
+        return Response(s.ResourceOut(row, context={"slices": slices}).data)
+
+
+class ResourceLogsView(ApiView):
+    permission = ResourcePermission.VIEW
+
+    @extend_schema(
+        parameters=[OpenApiParameter("offset", int), OpenApiParameter("limit", int)], responses=s.LogOut
+    )
+    def get(self, request: Request, uid: UUID) -> Response:
+        """What the work printed from `offset` (bytes) on."""
+        row = workload_get(self.tenant, uid)
+        offset = number_of(request, "offset", 0, 2**40)
+        limit = number_of(request, "limit", 64 * 1024, _LOG_MOST)
+        return Response(s.LogOut(log_read(workload_uid=row.uid, offset=offset, limit=limit)).data)
+
+
+class ResourceUsageView(ApiView):
+    permission = ResourcePermission.VIEW
+    ordering = ("start_at", "pk")
+
+    @extend_schema(responses=s.UsageOut(many=True))
+    def get(self, request: Request, uid: UUID) -> Response:
+        """The metered intervals, oldest first."""
+        row = workload_get(self.tenant, uid)
+        return self.page(usage_list(tenant=self.tenant, workload_uid=row.uid), s.UsageOut)
+
+
+class QuotaView(ApiView):
+    permission = ResourcePermission.VIEW
+
+    @extend_schema(responses=s.QuotaOut(many=True))
+    def get(self, request: Request) -> Response:
+        """Total, allocated, allocatable, used and in process of each item."""
+        return Response([figures.as_json() for figures in quota_get(self.tenant).values()])
+
+
+class QueuesView(ApiView):
+    plane = "provider"
+    permission = SchedulingPermission.VIEW
+
+    @extend_schema(responses=s.QueueOut(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(s.QueueOut(queue_list(), many=True).data)
+
+
+class WorkloadsView(ApiView):
+    plane = "provider"
+    permission = SchedulingPermission.VIEW
+
+    @extend_schema(
+        parameters=[OpenApiParameter("state", str, enum=WorkloadState.values)],
+        responses=s.ResourceRowOut(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """All tenants' workloads, newest first."""
+        rows = workload_list_across()
+        state = request.query_params.get("state", "")
+        return self.page(rows.filter(state=state) if state else rows, s.ResourceRowOut)

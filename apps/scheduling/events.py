@@ -1,0 +1,52 @@
+"""What scheduling tells the apps above it. `schema` is the tenant's; instants are UTC."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from apps.kernel.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSubmitted(Event):
+    schema: str
+    workload_uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadPlaced(Event):
+    schema: str
+    workload_uid: UUID
+    order_uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadStarted(Event):
+    """All its shares run."""
+
+    schema: str
+    workload_uid: UUID
+    order_uid: UUID
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadEnded(Event):
+    """None of its shares runs any more, and all their usage has arrived. `started`: whether it ever ran."""
+
+    schema: str
+    workload_uid: UUID
+    order_uid: UUID
+    at: datetime
+    started: bool
+    failed: bool
+    reason_code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadChanged(Event):
+    """Its state, place in the queue or reason changed: pages that show it look again."""
+
+    schema: str
+    workload_uid: UUID

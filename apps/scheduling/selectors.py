@@ -1,0 +1,241 @@
+"""Reads: quotas, workloads, resources, and the snapshot that the engine plans on."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet, Sum
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.fleet.models import Device, Node
+from apps.kernel.errors import NotFound
+from apps.scheduling.engine import types as engine
+from apps.scheduling.engine.eta import eta
+from apps.scheduling.engine.explain import DIMENSION_TEXTS, TEXTS
+from apps.scheduling.models import Allocation, Queue, QuotaHold, SchedulingPolicy, TenantQuota, Workload
+from apps.scheduling.states import AllocationState, HoldState, QuotaItem, WorkloadState
+from apps.scheduling.types import ExpectedStart, QuotaFigures
+from apps.tenancy.models import Tenant
+
+MAX_WAITING = 20_000
+
+
+# --- quota -----------------------------------------------------------------------------------------------------
+
+
+def quota_get(tenant: Tenant) -> dict[str, QuotaFigures]:
+    """The figures of every item that has a quota (PLAT-TEN-11)."""
+    sums = {
+        (row["item"], row["state"]): row["sum"]
+        for row in QuotaHold.objects.of(tenant).values("item", "state").annotate(sum=Sum("amount"))
+    }
+    return {
+        row.item: QuotaFigures(
+            item=row.item,
+            total=row.total,
+            allocated=row.allocated,
+            used=sums.get((row.item, HoldState.USED), 0),
+            in_process=sums.get((row.item, HoldState.IN_PROCESS), 0),
+        )
+        for row in TenantQuota.objects.of(tenant).order_by("item")
+    }
+
+
+def queue_list() -> QuerySet[Queue]:
+    return Queue.objects.all()
+
+
+def policy_get() -> SchedulingPolicy:
+    """The one row, or its defaults where nobody has changed them."""
+    return SchedulingPolicy.objects.filter(pk=1).first() or SchedulingPolicy(pk=1)
+
+
+# --- workloads -------------------------------------------------------------------------------------------------
+
+
+def workload_list(tenant: Tenant | str) -> QuerySet[Workload]:
+    """A tenant's workloads, newest first, with their allocations, devices and nodes."""
+    return _with_place(Workload.objects.of(tenant))
+
+
+def workload_list_across() -> QuerySet[Workload]:
+    """All tenants' workloads: the operators' side only."""
+    return _with_place(Workload.objects.across())
+
+
+def _with_place(rows: QuerySet[Workload]) -> QuerySet[Workload]:
+    allocations = Allocation.objects.select_related("device__node")
+    return rows.select_related("queue", "tenant").prefetch_related(Prefetch("allocations", allocations))
+
+
+def workload_get(tenant: Tenant | str, uid: UUID | str) -> Workload:
+    row = workload_list(tenant).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def workload_reason(row: Workload) -> str:
+    """Why it waits or how it ended, one sentence in the reader's language (ELA-409)."""
+    if not row.reason:
+        return ""
+    if "text" in row.reason:
+        return str(row.reason["text"])
+    return reason_sentence(row.reason_code, row.reason)
+
+
+def reason_sentence(code: str, params: dict[str, object]) -> str:
+    shown = dict(params)
+    if "dimension" in shown:
+        shown["dimension"] = _(DIMENSION_TEXTS[str(shown["dimension"])])
+    return _(TEXTS[engine.ReasonCode(code)]) % shown
+
+
+# --- the engine's view -----------------------------------------------------------------------------------------
+
+
+def snapshot_get() -> engine.Snapshot:
+    """The pool, the queues, what runs and what waits (oldest MAX_WAITING), as the engine reads it."""
+    return engine.Snapshot(
+        nodes=tuple(_node(row) for row in Node.objects.exclude(state="removed")),
+        devices=tuple(
+            _device(row) for row in Device.objects.exclude(node__state="removed").select_related("node")
+        ),
+        queues=tuple(_queue(row) for row in Queue.objects.all()),
+        running=_running(),
+        requests=tuple(
+            _request(row)
+            for row in Workload.objects.across()
+            .filter(state=WorkloadState.PENDING)
+            .select_related("queue", "tenant")
+            .order_by("pk")[:MAX_WAITING]
+        ),
+        tenant_quotas=_tenant_quotas(),
+        policy=_policy(policy_get()),
+    )
+
+
+def _node(row: Node) -> engine.Node:
+    return engine.Node(id=row.uid, name=row.name, ready=row.state != "lost", schedulable=row.state == "ready")
+
+
+def _device(row: Device) -> engine.Device:
+    return engine.Device(
+        id=row.uid,
+        node_id=row.node.uid,
+        memory_mib=row.memory_mib,
+        vendor=row.vendor,
+        model=row.model,
+        enabled=row.is_enabled,
+        healthy=row.health == "ok",
+        oversubscription_permille=row.oversubscribe_permille,
+        memory_oversubscription_permille=row.memory_oversubscribe_permille,
+    )
+
+
+def _queue(row: Queue) -> engine.Queue:
+    limit = engine.Limit(compute_percent=row.max_compute_percent, memory_mib=row.max_memory_mib)
+    return engine.Queue(
+        id=row.code,
+        name=row.code,
+        state=engine.QueueState(row.state),
+        priority=row.priority,
+        quota=engine.Quota(nominal=limit),
+    )
+
+
+def _running() -> tuple[engine.Running, ...]:
+    held: dict[int, list[Allocation]] = {}
+    active = Allocation.objects.filter(state=AllocationState.ACTIVE)
+    for row in active.select_related("workload__tenant", "workload__queue", "device__node"):
+        held.setdefault(row.workload_id, []).append(row)
+    return tuple(_running_one(rows) for rows in held.values())
+
+
+def _running_one(rows: list[Allocation]) -> engine.Running:
+    workload = rows[0].workload
+    ends_at_s = None
+    if workload.run_timeout_s:
+        since = workload.started_at or workload.placed_at or workload.created_at
+        ends_at_s = int(since.timestamp()) + workload.run_timeout_s
+    return engine.Running(
+        id=str(workload.uid),
+        tenant_id=workload.tenant.schema_name,
+        queue_id=workload.queue.code,
+        grants=tuple(
+            engine.Grant(
+                row.device.uid, row.device.node.uid, row.compute_percent, row.memory_mib, row.is_exclusive
+            )
+            for row in rows
+        ),
+        ends_at_s=ends_at_s,
+    )
+
+
+def _request(row: Workload) -> engine.Request:
+    return engine.Request(
+        id=str(row.uid),
+        tenant_id=row.tenant.schema_name,
+        queue_id=row.queue.code,
+        submitted_seq=row.pk or 2**62,
+        submitted_at_s=int((row.created_at or timezone.now()).timestamp()),
+        compute_percent=row.compute_percent,
+        memory_mib=row.memory_mib,
+        shares=row.shares,
+        priority=row.priority,
+        duration_s=row.run_timeout_s,
+        vendor=row.pins.get("vendor"),
+        model=row.pins.get("model"),
+        node_id=row.pins.get("node"),
+        device_id=row.pins.get("device"),
+    )
+
+
+def _tenant_quotas() -> tuple[tuple[str, engine.Quota], ...]:
+    limits: dict[str, dict[str, int]] = {}
+    for row in TenantQuota.objects.across().select_related("tenant"):
+        limits.setdefault(row.tenant.schema_name, {})[row.item] = row.total
+    return tuple((schema, engine.Quota(nominal=_limit(totals))) for schema, totals in limits.items())
+
+
+def _limit(totals: dict[str, int]) -> engine.Limit:
+    return engine.Limit(
+        compute_percent=totals.get(QuotaItem.COMPUTE_PERCENT),
+        memory_mib=totals.get(QuotaItem.GPU_MEMORY_MIB),
+        shares=totals.get(QuotaItem.INSTANCES),
+    )
+
+
+def _policy(row: SchedulingPolicy) -> engine.Policy:
+    return engine.Policy(
+        ordering=engine.Ordering(row.ordering), placing=engine.Placing(row.placing), backfill=row.has_backfill
+    )
+
+
+def expected_start_get(
+    *, tenant: Tenant, shares: int, compute_percent: int, memory_mib: int, duration_s: int | None = None
+) -> ExpectedStart:
+    """When such a request would start if it were submitted now; shown with the quote. Changes nothing."""
+    now = timezone.now()
+    queue = Queue.objects.filter(code="default").first() or Queue(code="default")
+    row = Workload(
+        tenant=tenant,
+        queue=queue,
+        shares=shares,
+        compute_percent=compute_percent,
+        memory_mib=memory_mib,
+        run_timeout_s=duration_s,
+    )
+    found = eta(snapshot_get(), _request(row), now=int(now.timestamp()))
+    start_at = datetime.fromtimestamp(found.start_at_s, UTC) if found.start_at_s is not None else None
+    return ExpectedStart(start_at, found.basis.value, _start_sentence(found, start_at))
+
+
+def _start_sentence(found: engine.Eta, start_at: datetime | None) -> str:
+    if found.basis is engine.EtaBasis.FREE_NOW:
+        return _("There is room now: it starts right after approval.")
+    why = reason_sentence(found.reason.code, dict(found.reason.params)) if found.reason else ""
+    if start_at is not None:
+        clock = timezone.localtime(start_at).strftime("%Y-%m-%d %H:%M")
+        return _("It would start about %(time)s. %(why)s") % {"time": clock, "why": why}
+    return _("Nobody can say yet when it would start. %(why)s") % {"why": why}

@@ -1,0 +1,105 @@
+"""One scheduling cycle: lead, look, plan, apply by compare-and-set, say why the rest waits."""
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from apps.fleet.services import slice_desire
+from apps.kernel.acts import Actor
+from apps.kernel.errors import Conflict
+from apps.kernel.events import emit
+from apps.kernel.service import service
+from apps.scheduling.engine.cycle import plan
+from apps.scheduling.engine.types import Grant, Placement, Refusal
+from apps.scheduling.events import WorkloadChanged, WorkloadPlaced
+from apps.scheduling.locks import workload_pending_lock
+from apps.scheduling.models import Allocation, Workload
+from apps.scheduling.selectors import snapshot_get
+from apps.scheduling.states import FLOW, WorkloadState
+from apps.scheduling.types import CycleReport
+
+# Any fixed number: whoever holds it leads, until its transaction ends or its process dies.
+LEADER_LOCK = 0x57656972
+
+
+@service(recorded=False)
+def cycle_run(*, actor: Actor) -> CycleReport:
+    """Place what can be placed. Any number may run at once: one leads, the others leave at once (ELA-109)."""
+    if not _leads() or not Workload.objects.across().filter(state=WorkloadState.PENDING).exists():
+        return CycleReport(led=False)
+    now = int(timezone.now().timestamp())
+    decided = plan(snapshot_get(), now=now, seed=now)
+    placed = [_place(placement, actor) for placement in decided.placements]
+    _explain(decided.refusals, actor)
+    return CycleReport(
+        led=True, placed=sum(placed), stale=len(placed) - sum(placed), waiting=len(decided.refusals)
+    )
+
+
+def _leads() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LEADER_LOCK])
+        return bool(cursor.fetchone()[0])
+
+
+def _place(placement: Placement, actor: Actor) -> bool:
+    """All shares of one placement, or none: a row that changed since the snapshot is skipped, never forced."""
+    try:
+        with transaction.atomic():
+            row = workload_pending_lock(placement.request_id)
+            if row is None:
+                return False
+            FLOW.move(
+                row,
+                WorkloadState.PLACED,
+                actor=actor,
+                placed_at=timezone.now(),
+                reason_code="",
+                reason={},
+                position=None,
+            )
+            for grant in placement.grants:
+                _grant(row, grant, actor)
+            schema = row.tenant.schema_name
+            emit(WorkloadPlaced(schema, row.uid, row.order_uid), actor=actor)
+            emit(WorkloadChanged(schema, row.uid), actor=actor)
+            return True
+    except Conflict:
+        return False
+
+
+def _grant(row: Workload, grant: Grant, actor: Actor) -> None:
+    part = slice_desire(
+        actor=actor,
+        tenant=row.tenant,
+        workload_uid=row.uid,
+        device_uid=grant.device_id,
+        compute_percent=grant.compute_percent,
+        memory_mib=grant.memory_mib,
+        work=row.work,
+        run_timeout_s=row.run_timeout_s,
+        exclusive=grant.exclusive,
+    )
+    Allocation.objects.create(
+        workload=row,
+        device_id=part.device_id,
+        compute_percent=grant.compute_percent,
+        memory_mib=grant.memory_mib,
+        is_exclusive=grant.exclusive,
+        slice_uid=part.uid,
+    )
+
+
+def _explain(refusals: tuple[Refusal, ...], actor: Actor) -> None:
+    """Write down why each waits and its place, where that changed."""
+    by_uid = {refusal.request_id: refusal for refusal in refusals}
+    rows = Workload.objects.across().filter(uid__in=by_uid, state=WorkloadState.PENDING)
+    for row in rows.select_related("tenant"):
+        refusal = by_uid[str(row.uid)]
+        reason = dict(refusal.reason.params)
+        if (row.reason_code, row.position, row.reason) == (refusal.reason.code, refusal.position, reason):
+            continue
+        # Conditional: a workload that somebody stopped meanwhile keeps its own reason.
+        Workload.plain.filter(pk=row.pk, state=WorkloadState.PENDING).update(
+            reason_code=refusal.reason.code.value, reason=reason, position=refusal.position
+        )
+        emit(WorkloadChanged(row.tenant.schema_name, row.uid), actor=actor)

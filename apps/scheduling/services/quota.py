@@ -1,0 +1,99 @@
+"""Quotas of tenants: set, hold while a form is in process, use, give back."""
+
+from uuid import UUID
+
+from django.db.models import Sum
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, InvalidInput, QuotaExceeded
+from apps.kernel.service import service
+from apps.scheduling.models import QuotaHold, TenantQuota
+from apps.scheduling.permissions import SchedulingPermission as P
+from apps.scheduling.states import HoldState, QuotaItem
+from apps.tenancy.models import Tenant
+
+_MOST = 10**12
+
+
+@service(P.MANAGE)
+def quota_set(*, actor: Actor, tenant: Tenant, item: str, total: int) -> TenantQuota:
+    """Set the most a tenant may hold (PLAT-TEN-10). What is held beyond it stays; new asks are refused."""
+    if item not in QuotaItem.values or not 0 <= total <= _MOST:
+        raise InvalidInput(
+            _("A quota is one of %(items)s and a whole number from 0.")
+            % {"items": ", ".join(QuotaItem.values)},
+            fields={"item": item, "total": total},
+        )
+    act_subject("tenant", tenant.schema_name, item=item, total=total)
+    row, is_new = TenantQuota.plain.select_for_update().get_or_create(
+        tenant=tenant, item=item, defaults={"total": total}
+    )
+    if not is_new:
+        if row.allocated > total:
+            raise Conflict(
+                _("%(allocated)s are allocated to organizations.") % {"allocated": row.allocated},
+                cure=_("Take some back first."),
+            )
+        row.total = total
+        row.save(update_fields=["total", "updated_at"])
+    return row
+
+
+@service()
+def quota_hold(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[str, int]) -> None:
+    """Hold `amounts` in process for `holder_uid`, all or nothing; QuotaExceeded names what is left.
+
+    The quota rows are locked in item order, so parallel asks are served one after the other.
+    """
+    act_subject("quota_hold", holder_uid, **amounts)
+    rows = {
+        row.item: row for row in TenantQuota.plain.select_for_update().filter(tenant=tenant).order_by("item")
+    }
+    for item, amount in sorted(amounts.items()):
+        if item in rows:
+            _room_check(rows[item], tenant, amount)
+    QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid, state=HoldState.RELEASED).delete()
+    if QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid).exists():
+        raise Conflict(_("Its quota is already held."))
+    QuotaHold.plain.bulk_create(
+        QuotaHold(tenant=tenant, holder_uid=holder_uid, item=item, amount=amount)
+        for item, amount in amounts.items()
+        if amount
+    )
+
+
+def _room_check(quota: TenantQuota, tenant: Tenant, asked: int) -> None:
+    held = QuotaHold.plain.filter(tenant=tenant, item=quota.item).exclude(state=HoldState.RELEASED)
+    left = max(0, quota.total - (held.aggregate(sum=Sum("amount"))["sum"] or 0))
+    if asked > left:
+        raise QuotaExceeded(
+            _("%(tenant)s has %(left)s of %(total)s left of %(item)s, %(asked)s asked.")
+            % {
+                "tenant": tenant,
+                "left": left,
+                "total": quota.total,
+                "item": QuotaItem(quota.item).label,
+                "asked": asked,
+            },
+            fields={quota.item: _("%(left)s left") % {"left": left}},
+        )
+
+
+@service()
+def quota_use(*, actor: Actor, tenant: Tenant, holder_uid: UUID) -> None:
+    """What was in process is used now: its resource is being delivered."""
+    _move(tenant, holder_uid, (HoldState.IN_PROCESS,), HoldState.USED)
+
+
+@service()
+def quota_release(*, actor: Actor, tenant: Tenant, holder_uid: UUID) -> None:
+    """Give back whatever `holder_uid` holds; doing it twice changes nothing."""
+    _move(tenant, holder_uid, (HoldState.IN_PROCESS, HoldState.USED), HoldState.RELEASED)
+
+
+def _move(tenant: Tenant, holder_uid: UUID, sources: tuple[str, ...], to: str) -> None:
+    act_subject("quota_hold", holder_uid)
+    rows = QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid, state__in=sources)
+    rows.update(state=to, updated_at=timezone.now())

@@ -1,0 +1,52 @@
+"""The life of a workload and of what it holds."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from apps.kernel.flow import Flow
+
+
+class WorkloadState(models.TextChoices):
+    PENDING = "pending", _("Waiting")
+    PLACED = "placed", _("Starting")
+    RUNNING = "running", _("Running")
+    STOPPING = "stopping", _("Stopping")
+    FINISHED = "finished", _("Ended")
+    FAILED = "failed", _("Failed")
+    LOST = "lost", _("Lost")
+
+
+W = WorkloadState
+FINAL_STATES = frozenset({W.FINISHED, W.FAILED, W.LOST})
+HOLDING_STATES = frozenset({W.PLACED, W.RUNNING, W.STOPPING})
+
+# Who may ask is decided by the services: the moves themselves follow what the nodes report.
+FLOW = Flow(
+    {
+        (W.PENDING, W.PLACED): "",
+        (W.PENDING, W.FINISHED): "",
+        (W.PLACED, W.RUNNING): "",
+        (W.PLACED, W.STOPPING): "",
+        (W.RUNNING, W.STOPPING): "",
+        **{(source, final): "" for source in HOLDING_STATES for final in FINAL_STATES},
+    }
+)
+
+
+class AllocationState(models.TextChoices):
+    ACTIVE = "active", _("Active")
+    RELEASED = "released", _("Released")
+
+
+class HoldState(models.TextChoices):
+    IN_PROCESS = "in_process", _("In process")
+    USED = "used", _("Used")
+    RELEASED = "released", _("Released")
+
+
+class QuotaItem(models.TextChoices):
+    """What a tenant's quota counts: shares running, percent of devices, MiB of accelerator memory."""
+
+    INSTANCES = "instances", _("Instances")
+    COMPUTE_PERCENT = "compute_percent", _("Compute share (%)")
+    GPU_MEMORY_MIB = "gpu_memory_mib", _("Accelerator memory (MiB)")
