@@ -8,9 +8,8 @@ from channels.security.websocket import AllowedHostsOriginValidator
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings.prod")
 
-from portal.wsgi import application as pages  # noqa: E402  Django must be set up before consumers are imported
-
-from apps.notices.consumers import socket_urls  # noqa: E402
+from apps.notices.consumers import socket_urls
+from portal.wsgi import application as pages
 
 application = ProtocolTypeRouter(
     {

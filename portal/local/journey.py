@@ -128,7 +128,11 @@ class Journey:
         line = user.cart_add(goods["uid"], amounts)
         system = user.business_systems()[-1]
         form = user.application_make(
-            [{"cart": line["uid"]}], duration_s=self.duration_s, business_system=system["uid"], remark=remark
+            [{"commodity": line["commodity"], "amounts": line["amounts"], "count": line["count"]}],
+            duration_s=self.duration_s,
+            business_system=system["uid"],
+            remark=remark,
+            cart=[line["uid"]],
         )
         with tempfile.TemporaryDirectory() as folder:
             plan = Path(folder) / "plan.md"
@@ -144,23 +148,22 @@ class Journey:
         """The tenant's decision maker, then the operators' manager."""
         task = self.task_of(self.person(decider), form)
         self.person(decider).decide(task["uid"], "approve", "Fits our plan.")
-        self.step(f"   {decider} approves step “{task['name']}”")
-        tenant = form["tenant"]
+        self.step(f"   {decider} approves step “{task['step']}”")
         task = self.task_of(self.person("ops"), form)
-        self.person("ops", tenant).decide(task["uid"], "approve", "Capacity is there.")
-        self.step(f"   ops approves step “{task['name']}”")
+        self.person("ops", task["tenant"]).decide(task["uid"], "approve", "Capacity is there.")
+        self.step(f"   ops approves step “{task['step']}”")
 
     def task_of(self, client: weir.Client, form: Json) -> Json:
         return self.wait(
             f"the task of {form['no']}",
-            lambda: next((task for task in client.tasks() if task["subject_no"] == form["no"]), None),
+            lambda: next((task for task in client.tasks() if task["no"] == form["no"]), None),
         )
 
     def delivered(self, user: weir.Client, form: Json) -> Json:
         order = self.wait("the order", lambda: next(iter(user.application(form["uid"])["orders"]), None))
         self.step(f"   order {order['no']} is made: {order['state']}")
         order = self.wait("delivery", lambda: self.order_in(user, order["uid"], "completed"))
-        work = user.resource(order["workload_uid"])
+        work = user.resource(order["workload"])
         self.step(
             f"   order {order['no']} is {order['state']}: {work['state']} on {_place(work)},"
             f" {work['compute_percent']} % and {work['memory_mib']} MiB"
@@ -170,12 +173,12 @@ class Journey:
     def order_in(self, user: weir.Client, uid: str, state: str) -> Json | None:
         order = user.order(uid)
         if order["state"] == "failed":
-            raise JourneyFailed(f"order {order['no']} failed: {order.get('reason', '')}")
+            raise JourneyFailed(f"order {order['no']} failed: {order['note']}")
         return order if order["state"] == state else None
 
     def neighbours(self, order: Json, neighbour: Json) -> None:
-        mine = self.person("alice").resource(order["workload_uid"])
-        theirs = self.person("gina").resource(neighbour["workload_uid"])
+        mine = self.person("alice").resource(order["workload"])
+        theirs = self.person("gina").resource(neighbour["workload"])
         is_shared = mine["slices"][0]["device"] == theirs["slices"][0]["device"]
         self.step(
             f"two tenants run at the same time{' on the same device' if is_shared else ''}: {_place(mine)}"
@@ -183,7 +186,7 @@ class Journey:
 
     def watch(self, order: Json) -> None:
         """The log as it grows, and the share as it is measured."""
-        user, uid = self.person("alice"), order["workload_uid"]
+        user, uid = self.person("alice"), order["workload"]
         self.step("the log of alice's work streams:")
         offset, until, shown = 0, time.monotonic() + RUN_FOR_S, 0
         while time.monotonic() < until:
@@ -257,15 +260,12 @@ class Journey:
     def end(self, order: Json, applicant: str, decider: str) -> None:
         """Terminate: approval, release, quota back, metering stops to the second."""
         user = self.person(applicant)
-        user.order_terminate(order["uid"], "done")
-        task = self.wait(
-            "the termination task",
-            lambda: next((t for t in self.person(decider).tasks() if t["order_no"] == order["no"]), None),
-        )
+        form = user.order_terminate(order["uid"], "done")
+        task = self.task_of(self.person(decider), form)
         self.person(decider).decide(task["uid"], "approve", "")
         self.wait("release", lambda: self.order_in(user, order["uid"], "terminated"))
-        work = user.resource(order["workload_uid"])
-        metered = sum(record["seconds"] for record in user.usage(order["workload_uid"]))
+        work = user.resource(order["workload"])
+        metered = sum(record["seconds"] for record in user.usage(order["workload"]))
         self.step(
             f"{applicant} terminates {order['no']}, {decider} approves: {work['state']}; ran"
             f" {_clock(work['started_at'])}–{_clock(work['ended_at'])}, {metered} s metered, quota in process or used:"
@@ -276,7 +276,7 @@ class Journey:
         return sum(row["used"] + row["in_process"] for row in user.quota())
 
     def totals(self, order: Json, bills: list[Json]) -> None:
-        usage = self.person("alice").usage(order["workload_uid"])
+        usage = self.person("alice").usage(order["workload"])
         seconds = sum(record["seconds"] for record in usage)
         total = sum(Decimal(bill["total"]) for bill in bills)
         self.step(
