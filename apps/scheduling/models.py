@@ -186,7 +186,7 @@ class Allocation(models.Model):
     compute_percent = models.PositiveSmallIntegerField()
     memory_mib = models.PositiveIntegerField()
     is_exclusive = models.BooleanField(default=False)
-    slice_uid = models.CharField(max_length=64, unique=True)
+    slice_uid = models.UUIDField(unique=True)
     state = models.CharField(max_length=12, choices=AllocationState, default=AllocationState.ACTIVE)
     created_at = models.DateTimeField(auto_now_add=True)
     released_at = models.DateTimeField(null=True)
@@ -198,4 +198,4 @@ class Allocation(models.Model):
         indexes = [models.Index(fields=["state"], name="allocation_active")]
 
     def __str__(self) -> str:
-        return self.slice_uid
+        return str(self.slice_uid)
