@@ -80,7 +80,7 @@ class FormTemplate(Named):
 
     code = models.SlugField(_("code"), max_length=48, unique=True)
     kind = models.CharField(_("kind"), max_length=16, choices=Kind)
-    fields = models.JSONField(_("fields"), default=list)
+    fields = models.JSONField(_("fields"), default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

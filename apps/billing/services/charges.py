@@ -71,16 +71,22 @@ def _labels_read(labels: Mapping[str, str]) -> dict[str, str]:
     return {name: str(labels.get(name, ""))[:_LABEL_MAX] for name in _LABELS}
 
 
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _price_version(quote: Mapping[str, Any]) -> PriceVersion | None:
+    try:
+        return PriceVersion.objects.filter(uid=UUID(str(quote.get("price_version")))).first()
+    except ValueError:
+        return None
+
+
 def _quote_read(quote: Mapping[str, Any]) -> tuple[PriceVersion, dict[str, int], int]:
-    version = PriceVersion.objects.filter(uid=quote.get("price_version")).first()
+    version = _price_version(quote)
     amounts, count = quote.get("amounts"), quote.get("count")
-    if (
-        version is None
-        or not isinstance(amounts, dict)
-        or not amounts
-        or not isinstance(count, int)
-        or count < 1
-    ):
+    is_sound = isinstance(amounts, dict) and bool(amounts) and all(map(_is_count, (count, *amounts.values())))
+    if version is None or not is_sound:
         raise InvalidInput(_("The quote is not one of ours: it names no price version, amounts or shares."))
     lines = [pricing_line(row) for row in price_lines(version.pk).values()]
     try:

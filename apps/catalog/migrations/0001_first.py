@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ('name_en', models.CharField(max_length=120, verbose_name='name in English')),
                 ('code', models.SlugField(max_length=48, unique=True, verbose_name='code')),
                 ('kind', models.CharField(choices=[('new', 'New'), ('change', 'Change'), ('termination', 'Termination'), ('regularization', 'Regularization')], max_length=16, verbose_name='kind')),
-                ('fields', models.JSONField(default=list, verbose_name='fields')),
+                ('fields', models.JSONField(blank=True, default=list, verbose_name='fields')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
