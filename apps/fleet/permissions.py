@@ -1,0 +1,6 @@
+from enum import StrEnum
+
+
+class FleetPermission(StrEnum):
+    VIEW = "fleet.view"
+    MANAGE = "fleet.manage"

@@ -1,0 +1,6 @@
+from enum import StrEnum
+
+
+class AlarmPermission(StrEnum):
+    VIEW = "alarms.view"
+    MANAGE = "alarms.manage"
