@@ -1,0 +1,131 @@
+"""The shape of what the pages of applications and orders send."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.kernel.errors import InvalidInput
+from apps.orders.states import FormState, OrderState
+from apps.orders.types import LineInput
+
+DURATION_UNITS = [
+    ("60", gettext_lazy("minutes")),
+    ("3600", gettext_lazy("hours")),
+    ("86400", gettext_lazy("days")),
+]
+_MOST = 10**9
+_LINES_MOST = 20
+
+
+class DurationForm(forms.Form):
+    """A length of time as a figure and its unit; `seconds` after cleaning."""
+
+    duration = forms.IntegerField(label=gettext_lazy("Duration"), min_value=1, max_value=10**6)
+    duration_unit = forms.ChoiceField(label=gettext_lazy("Unit of the duration"), choices=DURATION_UNITS)
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if "duration" in data and "duration_unit" in data:
+            data["seconds"] = data["duration"] * int(data["duration_unit"])
+        return data
+
+
+class QuoteForm(DurationForm):
+    coupon = forms.UUIDField(label=gettext_lazy("Compute coupon"), required=False)
+
+
+class ApplicationFormForm(QuoteForm):
+    business_system = forms.UUIDField(label=gettext_lazy("Business system"), required=False)
+    remark = forms.CharField(label=gettext_lazy("Remark"), required=False, max_length=1000)
+
+
+class ChosenLinesForm(DurationForm):
+    lines = forms.Field(label=gettext_lazy("Services"), widget=forms.MultipleHiddenInput)
+
+    def clean_lines(self) -> list[UUID]:
+        try:
+            return [UUID(value) for value in self.cleaned_data["lines"]]
+        except ValueError as error:
+            raise ValidationError(_("This is not an identifier.")) from error
+
+
+class FormsForm(forms.Form):
+    tab = forms.ChoiceField(
+        label=gettext_lazy("Tab"),
+        required=False,
+        choices=[("all", "all"), ("in_progress", "in_progress"), ("completed", "completed")],
+    )
+    search = forms.CharField(label=gettext_lazy("Business number"), required=False, max_length=80)
+    state = forms.ChoiceField(
+        label=gettext_lazy("State"), required=False, choices=[("", ""), *FormState.choices]
+    )
+    business_system = forms.UUIDField(label=gettext_lazy("Business system"), required=False)
+
+    def clean_tab(self) -> str:
+        return self.cleaned_data["tab"] or "all"
+
+
+class OrdersForm(forms.Form):
+    search = forms.CharField(label=gettext_lazy("Number"), required=False, max_length=80)
+    state = forms.ChoiceField(
+        label=gettext_lazy("State"), required=False, choices=[("", ""), *OrderState.choices]
+    )
+    business_system = forms.UUIDField(label=gettext_lazy("Business system"), required=False)
+    supplier = forms.CharField(label=gettext_lazy("Supplier"), required=False, max_length=120)
+
+
+class TerminationForm(forms.Form):
+    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=1000)
+
+
+def whole(data: Mapping[str, Any], name: str) -> int:
+    """A whole number out of a form; InvalidInput naming the field."""
+    text = str(data.get(name, "")).strip()
+    if not text.isdecimal() or len(text) > len(str(_MOST)):
+        raise InvalidInput(fields={name: _("A whole number is wanted.")})
+    return int(text)
+
+
+def line_of(data: Mapping[str, Any], commodity_uid: UUID, prefix: str = "") -> LineInput:
+    """One service: every `<prefix>amount_<component>` and `<prefix>count`."""
+    mark = f"{prefix}amount_"
+    codes = [name.removeprefix(mark) for name in data if name.startswith(mark)]
+    amounts = {code: whole(data, mark + code) for code in codes}
+    return LineInput(commodity_uid=commodity_uid, amounts=amounts, count=whole(data, f"{prefix}count"))
+
+
+def lines_of(data: Mapping[str, Any]) -> list[LineInput]:
+    """The services of an application form: `line_<n>_commodity` with their amounts, in the order of n."""
+    found = []
+    for place in range(_LINES_MOST):
+        uid = data.get(f"line_{place}_commodity")
+        if uid is None:
+            continue
+        try:
+            found.append(line_of(data, UUID(uid), f"line_{place}_"))
+        except ValueError as error:
+            raise InvalidInput(fields={f"line_{place}": _("This is not an identifier.")}) from error
+    return found
+
+
+def further_of(data: MultiValueDict, fields: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The values of the template's own fields, sent as `data_<name>`; numbers as numbers."""
+    found: dict[str, Any] = {}
+    for field in fields:
+        text = str(data.get(f"data_{field['name']}", "")).strip()
+        if text:
+            found[field["name"]] = _number(field["name"], text) if field["kind"] == "number" else text
+    return found
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InvalidInput(fields={name: _("A number is wanted.")}) from error

@@ -1,0 +1,245 @@
+"""Application forms: the list, one in its six parts, the draft and its attachments."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from apps.approvals.selectors import has_decisions, process_list
+from apps.catalog.selectors import commodity_get, coupon_usable_list
+from apps.identity.pages import cleaned, go, page, paged, show
+from apps.kernel.acts import Actor
+from apps.kernel.errors import InvalidInput, WeirError
+from apps.orders.forms import ApplicationFormForm, FormsForm, QuoteForm, further_of, lines_of
+from apps.orders.models import ApplicationForm, FormLine
+from apps.orders.selectors import attachment_get, form_get, form_list
+from apps.orders.services.attachments import KINDS, attachment_add, attachment_remove
+from apps.orders.services.drafts import form_delete, form_update
+from apps.orders.services.submissions import form_submit, form_withdraw
+from apps.orders.states import FINISHED, FormKind, FormState
+from apps.orders.views.cart import quote_context
+from apps.orgs.selectors import business_system_list
+from apps.tenancy.models import Tenant
+from apps.tickets.selectors import tickets_of
+
+VIEWABLE = ("application/pdf", "image/png", "image/jpeg", "text/plain", "text/csv", "text/markdown")
+
+
+@page("orders.view")
+def forms(request: HttpRequest) -> HttpResponse:
+    """My applications (PLAT-APPLY-8, -9, -10, -13)."""
+    chosen = cleaned(FormsForm(request.GET))
+    wanted = chosen | {"business_system": str(chosen["business_system"] or "")}
+    context = {
+        "rows": paged(request, form_list(actor=request.actor, **wanted)),
+        "chosen": chosen,
+        "states": FormState.choices,
+        "systems": business_system_list(actor=request.actor),
+    }
+    return show(request, "orders/forms", context)
+
+
+def _parts(actor: Actor, form: ApplicationForm) -> dict[str, object]:
+    """The six parts of a form (PLAT-APPLY-12)."""
+    orders = list(form.orders.all()) or ([form.target_order] if form.target_order else [])
+    return {
+        "form": form,
+        "orders": orders,
+        "tickets": [ticket for order in orders for ticket in tickets_of(order.uid)],
+        "processes": process_list(form.uid),
+        "live": [f"form.{form.uid}", *(f"order.{order.uid}" for order in orders)],
+    }
+
+
+@page("orders.view")
+def form(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """One form, with what its applicant may do now."""
+    actor = request.actor
+    row = form_get(actor=actor, uid=uid)
+    is_mine = row.applicant_id == actor.user_id
+    context = _parts(actor, row) | {
+        "may_edit": is_mine and row.is_draft and row.kind == FormKind.NEW,
+        "may_submit": is_mine and row.is_draft,
+        "may_withdraw": is_mine and row.state == FormState.SUBMITTED and not has_decisions(row.uid),
+        "may_attach": is_mine and row.state not in FINISHED,
+        "accepted": ",".join(KINDS),
+    }
+    return show(request, "orders/form", context)
+
+
+@page()
+def parts(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """The six parts alone: what an approver's page shows beside the decision (PLAT-TODO-4)."""
+    return render(
+        request, "orders/_parts.html", _parts(request.actor, form_get(actor=request.actor, uid=uid))
+    )
+
+
+# --- the draft -------------------------------------------------------------------------------------------------
+
+
+@page("orders.apply")
+def edit(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """The draft of an application form: services, duration, business system, further fields, files."""
+    row = form_get(actor=request.actor, uid=uid)
+    if not row.is_draft or row.applicant_id != request.actor.user_id or row.kind != FormKind.NEW:
+        return go(request, "orders:form", row.uid)
+    tenant = request.entered_tenant
+    context = {
+        "form": row,
+        "lines": [_line(tenant, line) for line in row.lines.all()],
+        "duration": _duration(row.duration_s),
+        "further": _further(tenant, row),
+        "systems": business_system_list(actor=request.actor).filter(is_enabled=True),
+        "coupons": coupon_usable_list(tenant=tenant),
+        "accepted": ",".join(KINDS),
+        "may_attach": True,
+    }
+    return show(request, "orders/form_edit", context)
+
+
+def _line(tenant: Tenant, line: FormLine) -> dict[str, object]:
+    commodity = commodity_get(tenant=tenant, uid=line.commodity.uid)
+    components = [
+        (row, line.amounts.get(row.component.code, row.default)) for row in commodity.components.all()
+    ]
+    return {"commodity": commodity, "components": components, "count": line.count}
+
+
+def _duration(seconds: int) -> tuple[int, int]:
+    """A duration as the figure and the largest unit that shows it whole; seconds are rounded up to minutes."""
+    for unit in (86400, 3600):
+        if seconds % unit == 0:
+            return seconds // unit, unit
+    return -(-seconds // 60), 60
+
+
+def _fields(tenant: Tenant, form: ApplicationForm) -> list[dict]:
+    first = form.lines.first()
+    if first is None:
+        return []
+    fields = commodity_get(tenant=tenant, uid=first.commodity.uid).process_app.form_template.fields
+    return [field for field in fields if field.get("state", "read_write") == "read_write"]
+
+
+def _further(tenant: Tenant, form: ApplicationForm) -> list[tuple[dict, object]]:
+    return [(field, form.data.get(field["name"], "")) for field in _fields(tenant, form)]
+
+
+@require_POST
+@page("orders.apply")
+def form_quote(request: HttpRequest) -> HttpResponse:
+    """What the form on the page costs as it stands, saved or not."""
+    try:
+        given = cleaned(QuoteForm(request.POST))
+        context = quote_context(request.entered_tenant, lines_of(request.POST), given)
+    except WeirError as error:
+        context = {"error": error}
+    return render(request, "orders/_quote.html", context)
+
+
+@require_POST
+@page("orders.apply")
+def save(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """Keep the draft, and submit it when that was the button."""
+    row = form_get(actor=request.actor, uid=uid)
+    given = cleaned(ApplicationFormForm(request.POST))
+    form_update(
+        actor=request.actor,
+        form_uid=uid,
+        lines=lines_of(request.POST),
+        duration_s=given["seconds"],
+        business_system_uid=given["business_system"],
+        remark=given["remark"],
+        data=further_of(request.POST, _fields(request.entered_tenant, row)),
+        coupon_uid=given["coupon"],
+    )
+    if request.POST.get("act") == "submit":
+        return submit(request, uid)
+    messages.success(request, _("The draft is kept."))
+    return go(request, "orders:form_edit", uid)
+
+
+@require_POST
+@page("orders.view")
+def submit(request: HttpRequest, uid: UUID) -> HttpResponse:
+    row = form_submit(actor=request.actor, form_uid=uid)
+    messages.success(request, _("%(no)s is submitted.") % {"no": row.no})
+    return go(request, "orders:form", uid)
+
+
+@require_POST
+@page("orders.view")
+def withdraw(request: HttpRequest, uid: UUID) -> HttpResponse:
+    row = form_withdraw(actor=request.actor, form_uid=uid)
+    messages.success(request, _("%(no)s is a draft again.") % {"no": row.no})
+    return go(request, "orders:form", uid)
+
+
+@require_POST
+@page("orders.apply")
+def delete(request: HttpRequest) -> HttpResponse:
+    """Delete one or several drafts together, all or none (PLAT-APPLY-7)."""
+    chosen = request.POST.getlist("uid")
+    if not chosen:
+        raise InvalidInput(_("No form is chosen."))
+    with transaction.atomic():
+        for uid in chosen:
+            form_delete(actor=request.actor, form_uid=_uid(uid))
+    messages.success(request, _("Deleted."))
+    return go(request, "orders:forms")
+
+
+def _uid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise InvalidInput(_("This is not an identifier.")) from error
+
+
+# --- attachments -----------------------------------------------------------------------------------------------
+
+
+@require_POST
+@page("orders.apply")
+def attach(request: HttpRequest, uid: UUID) -> HttpResponse:
+    file = request.FILES.get("file")
+    if file is None:
+        raise InvalidInput(_("No file was sent."), cure=_("Choose a file first."))
+    attachment_add(actor=request.actor, form_uid=uid, file=file, name=file.name)
+    return _attachments(request, uid)
+
+
+@require_POST
+@page("orders.apply")
+def detach(request: HttpRequest, uid: UUID) -> HttpResponse:
+    form_uid = attachment_get(actor=request.actor, uid=uid).form.uid
+    attachment_remove(actor=request.actor, attachment_uid=uid)
+    return _attachments(request, form_uid)
+
+
+def _attachments(request: HttpRequest, form_uid: UUID) -> HttpResponse:
+    row = form_get(actor=request.actor, uid=form_uid)
+    if not request.htmx:
+        return go(request, "orders:form", form_uid)
+    context = {"form": row, "accepted": ",".join(KINDS), "may_attach": True}
+    return render(request, "orders/_attachments.html", context)
+
+
+@page()
+def attachment(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """Download a file, or view it online with `?view=1` where a browser can without running anything."""
+    row = attachment_get(actor=request.actor, uid=uid)
+    plain = row.content_type.partition(";")[0]
+    is_inline = "view" in request.GET and plain in VIEWABLE
+    kind = "text/plain; charset=utf-8" if is_inline and plain.startswith("text/") else row.content_type
+    response = FileResponse(
+        row.file.open("rb"), as_attachment=not is_inline, filename=row.name, content_type=kind
+    )
+    # What people send in is shown, never run.
+    response["Content-Security-Policy"] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+    return response

@@ -1,0 +1,100 @@
+"""The cart, and the live quote beside whatever is being configured."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.catalog.selectors import commodity_get, commodity_list
+from apps.catalog.types import Quote
+from apps.identity.pages import cleaned, go, page, show
+from apps.kernel.errors import InvalidInput, WeirError
+from apps.orders.forms import ChosenLinesForm, QuoteForm, line_of
+from apps.orders.selectors import cart_list
+from apps.orders.services.carts import cart_add, cart_remove
+from apps.orders.services.drafts import form_draft, quotes_make
+from apps.orders.types import LineInput
+from apps.scheduling.selectors import expected_start_get
+from apps.tenancy.models import Tenant
+
+
+def quote_context(tenant: Tenant, lines: list[LineInput], given: dict) -> dict[str, object]:
+    """The quotes of some lines, their sum, and when each would start."""
+    commodities = [commodity_get(tenant=tenant, uid=line.commodity_uid) for line in lines]
+    quotes = quotes_make(commodities, lines, given["seconds"], given["coupon"])
+    return {
+        "quotes": [(quote, _expected_start(tenant, quote)) for quote in quotes],
+        "total": sum(quote.total for quote in quotes),
+        "payable": sum(quote.payable for quote in quotes),
+    }
+
+
+def _expected_start(tenant: Tenant, quote: Quote) -> object:
+    if not quote.amounts.get("compute_share"):
+        return None
+    return expected_start_get(
+        tenant=tenant,
+        shares=quote.count,
+        compute_percent=quote.amounts["compute_share"],
+        memory_mib=quote.amounts.get("gpu_memory", 1),
+        duration_s=quote.duration_s,
+    )
+
+
+@require_GET
+@page("catalog.view")
+def quote(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """What the configuration on the page costs now; a wrong figure is named in its place."""
+    try:
+        given = cleaned(QuoteForm(request.GET))
+        context = quote_context(request.entered_tenant, [line_of(request.GET, uid)], given)
+    except WeirError as error:
+        context = {"error": error}
+    return render(request, "orders/_quote.html", context)
+
+
+@require_POST
+@page("orders.apply")
+def add(request: HttpRequest, uid: UUID) -> HttpResponse:
+    line = line_of(request.POST, uid)
+    cart_add(actor=request.actor, commodity_uid=uid, amounts=dict(line.amounts), count=line.count)
+    messages.success(request, _("It is in your cart."))
+    return go(request, "orders:cart")
+
+
+@page("orders.apply")
+def cart(request: HttpRequest) -> HttpResponse:
+    """Services put together before applying (PLAT-APPLY-1)."""
+    rows = list(cart_list(actor=request.actor))
+    open_ids = (
+        set(commodity_list(tenant=request.entered_tenant).values_list("pk", flat=True)) if rows else set()
+    )
+    context = {"rows": [(row, row.commodity_id in open_ids) for row in rows]}
+    return show(request, "orders/cart", context)
+
+
+@require_POST
+@page("orders.apply")
+def remove(request: HttpRequest, uid: UUID) -> HttpResponse:
+    cart_remove(actor=request.actor, line_uid=uid)
+    return go(request, "orders:cart")
+
+
+@require_POST
+@page("orders.apply")
+def make_form(request: HttpRequest) -> HttpResponse:
+    """An application form of the chosen lines, as a draft to be completed (PLAT-APPLY-3)."""
+    if not request.POST.getlist("lines"):
+        raise InvalidInput(_("No service is chosen."), cure=_("Tick at least one line of the cart."))
+    given = cleaned(ChosenLinesForm(request.POST))
+    chosen = [row for row in cart_list(actor=request.actor) if row.uid in given["lines"]]
+    form = form_draft(
+        actor=request.actor,
+        lines=[LineInput(row.commodity.uid, row.amounts, row.count) for row in reversed(chosen)],
+        duration_s=given["seconds"],
+        cart_uids=given["lines"],
+    )
+    return go(request, "orders:form_edit", form.uid)
