@@ -9,7 +9,8 @@ from django.db.models import Q, QuerySet
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
-from apps.approvals.selectors import subjects_asked_of
+from apps.approvals.models import ProcessInstance
+from apps.approvals.selectors import process_list, subjects_asked_of
 from apps.cases.types import CaseData, CaseKind
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
@@ -62,6 +63,11 @@ def form_get(*, actor: Actor, uid: UUID) -> ApplicationForm:
     return row
 
 
+def form_is_withdrawable(*, actor: Actor, form: ApplicationForm) -> bool:
+    """Whether a page offers the withdrawal: the actor's own form, and nobody has decided yet (PLAT-APPLY-15)."""
+    return form.state == FormState.SUBMITTED and form.applicant_id == actor.user_id
+
+
 def attachment_get(*, actor: Actor, uid: UUID) -> Attachment:
     """An attachment of a form that the actor may see: applicant, approver, executor (PLAT-APPLY-5)."""
     row = Attachment.objects.select_related("form").filter(uid=uid, form__in=_forms(actor)).first()
@@ -100,6 +106,14 @@ def order_get(*, actor: Actor, uid: UUID) -> Order:
     return row
 
 
+def processes_of_order(order: Order) -> list[ProcessInstance]:
+    """The time line of an order: the approval of its form, then those of its terminations (PLAT-APPLY-19)."""
+    runs = process_list(order.form.uid)
+    for form in order.terminations.order_by("pk"):
+        runs += process_list(form.uid)
+    return runs
+
+
 def order_is_terminable(order: Order) -> bool:
     """Whether a page offers the termination (PLAT-APPLY-20)."""
     return order.state in TERMINABLE and not order.is_ended
@@ -130,7 +144,9 @@ def form_titles(form: ApplicationForm) -> tuple[str, str]:
         names = (f"{order.no} {order.commodity_name_zh}", f"{order.no} {order.commodity_name_en}")
         return in_both(gettext_noop("End of %(name)s"), *names)
     lines = list(form.lines.select_related("commodity"))
-    return "、".join(one.commodity.name_zh for one in lines), ", ".join(one.commodity.name_en for one in lines)
+    return "、".join(one.commodity.name_zh for one in lines), ", ".join(
+        one.commodity.name_en for one in lines
+    )
 
 
 def case_of_form(form: ApplicationForm) -> CaseData:

@@ -28,7 +28,9 @@ def _workable(actor: Actor) -> Q:
     return mine | Q(state=TicketState.WAITING, side=side_of(actor))
 
 
-def ticket_list(*, actor: Actor, tab: str = "submitted", search: str = "", state: str = "") -> QuerySet[Ticket]:
+def ticket_list(
+    *, actor: Actor, tab: str = "submitted", search: str = "", state: str = ""
+) -> QuerySet[Ticket]:
     """The actor's tickets of the current tenant: submitted, to do, done; fuzzy by number (PLAT-TODO-9, -14).
 
     Who follows the tenant's orders (operators too) finds all of them under submitted.

@@ -80,7 +80,9 @@ def ticket_claim(*, actor: Actor, ticket_uid: UUID) -> Ticket:
     if actor.kind != "system" and ticket.side != side_of(actor):
         raise Forbidden(_("This ticket is for the other side."))
     if ticket.state != TicketState.WAITING:
-        raise Conflict(_("The ticket %(no)s is claimed already.") % {"no": ticket.no}, cure=_("Choose another one."))
+        raise Conflict(
+            _("The ticket %(no)s is claimed already.") % {"no": ticket.no}, cure=_("Choose another one.")
+        )
     TICKET.move(
         ticket, TicketState.DELIVERING, actor=actor, assignee_id=actor.user_id, claimed_at=timezone.now()
     )
@@ -90,7 +92,9 @@ def ticket_claim(*, actor: Actor, ticket_uid: UUID) -> Ticket:
 def _own_check(actor: Actor, ticket: Ticket) -> None:
     """In delivery, and by this actor; the system may finish any."""
     if ticket.state != TicketState.DELIVERING:
-        raise Conflict(_("The ticket %(no)s is not in delivery.") % {"no": ticket.no}, cure=_("Claim it first."))
+        raise Conflict(
+            _("The ticket %(no)s is not in delivery.") % {"no": ticket.no}, cure=_("Claim it first.")
+        )
     if actor.kind != "system" and ticket.assignee_id != actor.user_id:
         raise Forbidden(_("The ticket %(no)s is somebody else's.") % {"no": ticket.no})
 
@@ -118,7 +122,10 @@ def ticket_fail(*, actor: Actor, ticket_uid: UUID, reason: str) -> Ticket:
 
 def _end(actor: Actor, ticket_uid: UUID, state: TicketState, result: dict[str, Any]) -> Ticket:
     ticket = _lock(ticket_uid)
-    waiting_fails = actor.kind == "system" and (ticket.state, state) == (TicketState.WAITING, TicketState.FAILED)
+    waiting_fails = actor.kind == "system" and (ticket.state, state) == (
+        TicketState.WAITING,
+        TicketState.FAILED,
+    )
     if not waiting_fails:
         _own_check(actor, ticket)
     TICKET.move(ticket, state, actor=actor, result=result, done_at=timezone.now())

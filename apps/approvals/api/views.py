@@ -21,7 +21,10 @@ class TasksView(ApiView):
     plane = "both"
 
     @extend_schema(
-        parameters=[OpenApiParameter("tab", str, enum=TABS), *(OpenApiParameter(name, str) for name in _FILTERS)],
+        parameters=[
+            OpenApiParameter("tab", str, enum=TABS),
+            *(OpenApiParameter(name, str) for name in _FILTERS),
+        ],
         responses=s.TaskRowOut(many=True),
     )
     def get(self, request: Request) -> Response:

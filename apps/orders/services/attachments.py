@@ -122,7 +122,9 @@ def attachment_add(*, actor: Actor, form_uid: UUID, file: File, name: str) -> At
         text = _("A form takes %(most)s files.") % {"most": FILES_MAX}
         raise AttachmentRefused(text, fields={"file": text}, cure=_("Put several into one ZIP file."))
     name = name_clean(name)
-    row = Attachment(form=form, name=name, size=file.size, content_type=_checked(file, name), sha256=_digest(file))
+    row = Attachment(
+        form=form, name=name, size=file.size, content_type=_checked(file, name), sha256=_digest(file)
+    )
     row.uploader_id = actor.user_id
     row.file.save(name, file, save=False)
     try:

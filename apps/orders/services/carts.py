@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.catalog.selectors import commodity_get, quote_get
@@ -11,7 +12,6 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orders.models import CartLine
 from apps.orders.permissions import OrdersPermission as P
-from django.utils import timezone
 
 CART_MAX = 50
 

@@ -83,7 +83,9 @@ def _order_make(actor: Actor, form: ApplicationForm, line: FormLine) -> Order:
         duration_s=form.duration_s,
         quote=line.quote,
     )
-    title_zh, title_en = in_both(gettext_noop("Deliver %(name)s"), order.commodity_name_zh, order.commodity_name_en)
+    title_zh, title_en = in_both(
+        gettext_noop("Deliver %(name)s"), order.commodity_name_zh, order.commodity_name_en
+    )
     ticket = ticket_open(
         actor=actor,
         subject_kind="order",

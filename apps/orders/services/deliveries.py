@@ -23,7 +23,8 @@ from apps.orders.services.notes import order_shown, order_told
 from apps.orders.services.settling import form_delivering, form_settle
 from apps.orders.services.terminations import order_ended_write, order_lock, order_terminated
 from apps.orders.states import ORDER, FormState, OrderState
-from apps.scheduling.services import quota_release, quota_use, workload_submit
+from apps.scheduling.services.quota import quota_release, quota_use
+from apps.scheduling.services.workloads import workload_submit
 from apps.tickets.models import Ticket
 from apps.tickets.services import ticket_claim, ticket_done, ticket_fail
 from apps.tickets.states import OPEN, TicketState
@@ -92,7 +93,8 @@ def _resource_ask(order: Order) -> None:
         tenant=tenant,
         order_uid=order.uid,
         order_no=order.no,
-        name=order.commodity_name_en,
+        name_en=order.commodity_name_en,
+        name_zh=order.commodity_name_zh,
         shares=line.count,
         compute_percent=line.amounts.get("compute_share", 0),
         memory_mib=line.amounts.get("gpu_memory", 0),
@@ -142,7 +144,13 @@ def order_started(*, actor: Actor, order_uid: UUID, at: datetime) -> None:
 
 @service()
 def order_ended(
-    *, actor: Actor, order_uid: UUID, at: datetime, failed: bool = False, reason_code: str = "", reason: str = ""
+    *,
+    actor: Actor,
+    order_uid: UUID,
+    at: datetime,
+    failed: bool = False,
+    reason_code: str = "",
+    reason: str = "",
 ) -> None:
     """The resource is released: quota back, charge closed to the second. An order that never ran has failed; one
     whose termination was granted is terminated; any other stays completed, with its end beside it."""

@@ -95,7 +95,9 @@ def form_update(
     form = form_lock(actor, form_uid)
     draft_check(form)
     if form.kind == FormKind.TERMINATION:
-        raise Conflict(_("%(no)s asks for the end of an order: it has no services to change.") % {"no": form.no})
+        raise Conflict(
+            _("%(no)s asks for the end of an order: it has no services to change.") % {"no": form.no}
+        )
     commodities = _fill(actor, form, lines, duration_s, business_system_uid, remark, data, coupon_uid)
     form.save()
     form.lines.all().delete()
@@ -149,7 +151,9 @@ def one_process_check(commodities: Sequence[Commodity]) -> None:
     for commodity in commodities:
         if not commodity_is_open(commodity):
             reason = _("%(name)s cannot be applied for now.") % {"name": commodity.name}
-            raise InvalidInput(reason, fields={"lines": reason}, cure=_("Ask the operators to publish its process."))
+            raise InvalidInput(
+                reason, fields={"lines": reason}, cure=_("Ask the operators to publish its process.")
+            )
     if len({commodity.process_app_id for commodity in commodities}) > 1:
         reason = _("These services are approved in different ways.")
         raise InvalidInput(reason, fields={"lines": reason}, cure=_("Apply for them with separate forms."))
@@ -192,7 +196,9 @@ def _placed(name: str, place: int) -> str:
 def fields_check(template: FormTemplate, data: Mapping[str, Any], *, is_final: bool) -> dict[str, Any]:
     """The values for the template's own fields (PLAT-APPLY-4); at submitting, required ones must be there."""
     fields = {one["name"]: one for one in template.fields if one.get("state", "read_write") == "read_write"}
-    wrong: dict[str, object] = {f"data.{name}": _("The form has no such field.") for name in set(data) - set(fields)}
+    wrong: dict[str, object] = {
+        f"data.{name}": _("The form has no such field.") for name in set(data) - set(fields)
+    }
     for name, field in fields.items():
         value = data.get(name)
         if value in (None, ""):

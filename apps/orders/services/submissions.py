@@ -28,7 +28,7 @@ from apps.orders.services.notes import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
 from apps.orders.types import LineInput
-from apps.scheduling.services import quota_hold, quota_release
+from apps.scheduling.services.quota import quota_hold, quota_release
 
 
 @service()
@@ -38,7 +38,9 @@ def form_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
 
     Raises Conflict when it is submitted already, QuotaExceeded, InvalidInput; nothing has changed then.
     """
-    kind = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id).values_list("kind", flat=True)
+    kind = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id).values_list(
+        "kind", flat=True
+    )
     if kind.first() == FormKind.TERMINATION:
         return termination_submit(actor=actor, form_uid=form_uid)
     actor.require(P.APPLY)

@@ -26,7 +26,8 @@ from apps.orders.services.settling import form_settle
 from apps.orders.states import FORM, ORDER, FormKind, FormState, OrderState
 from apps.orgs.selectors import organization_of
 from apps.orgs.services import number_next
-from apps.scheduling.services import quota_release, workload_stop
+from apps.scheduling.services.quota import quota_release
+from apps.scheduling.services.workloads import workload_stop
 from apps.tickets.services import ticket_fail
 
 TERMINATED = gettext_noop("Order %(no)s is terminated and its resource released.")
@@ -35,7 +36,9 @@ TERMINATED_FORM = gettext_noop("Application %(no)s is carried out: the resource 
 
 def order_lock(order_uid: UUID) -> Order | None:
     """The order as it is now, its row locked; None when there is none."""
-    rows = Order.objects.select_for_update(no_key=True, of=("self",)).select_related("line", "business_system")
+    rows = Order.objects.select_for_update(no_key=True, of=("self",)).select_related(
+        "line", "business_system"
+    )
     return rows.filter(uid=order_uid).first()
 
 
@@ -52,7 +55,9 @@ def order_terminate(*, actor: Actor, order_uid: UUID, reason: str) -> Applicatio
     act_subject("order", order.uid, no=order.no, reason=reason)
     reason = reason.strip()
     if not 1 <= len(reason) <= REMARK_MAX:
-        raise InvalidInput(fields={"reason": _("Say why, in 1 to %(most)s characters.") % {"most": REMARK_MAX}})
+        raise InvalidInput(
+            fields={"reason": _("Say why, in 1 to %(most)s characters.") % {"most": REMARK_MAX}}
+        )
     user = User.objects.get(pk=actor.user_id)
     organization = organization_of(user.pk)
     form = ApplicationForm.objects.create(
@@ -189,4 +194,3 @@ def order_terminated(actor: Actor, order: Order) -> None:
     form_shown(actor, form)
     if form.applicant_id != order.applicant_id:
         form_told(actor, form, TERMINATED_FORM)
-

@@ -37,7 +37,16 @@ class BusinessSystemOut(serializers.ModelSerializer):
 
     class Meta:
         model = BusinessSystem
-        fields = ["uid", "name", "number", "organization", "organization_name", "parent", "is_enabled", "created_at"]
+        fields = [
+            "uid",
+            "name",
+            "number",
+            "organization",
+            "organization_name",
+            "parent",
+            "is_enabled",
+            "created_at",
+        ]
 
 
 class MemberIn(serializers.Serializer):
@@ -54,7 +63,15 @@ class MemberOut(serializers.ModelSerializer):
 
     class Meta:
         model = Member
-        fields = ["uid", "username", "display_name", "organization", "organization_name", "post", "created_at"]
+        fields = [
+            "uid",
+            "username",
+            "display_name",
+            "organization",
+            "organization_name",
+            "post",
+            "created_at",
+        ]
 
 
 class UsernameIn(serializers.Serializer):
