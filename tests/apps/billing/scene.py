@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID, uuid4
 
 from django.db.models import Sum
@@ -26,7 +27,7 @@ LABELS = {"business_system": "Vision", "organization": "Research", "person": "Ad
 def charge_make(
     tenant: Tenant, *, count: int = 1, commodity: Commodity | None = None, **labels: str
 ) -> Charge:
-    """An opened account and a charge for a new workload."""
+    """An opened account, and a charge for a new workload that was opened an hour ago."""
     account_open(actor=SYSTEM, tenant=tenant)
     commodity = commodity or Commodity.objects.first() or commodity_make()
     quote = quote_get(
@@ -38,15 +39,16 @@ def charge_make(
         at=datetime.now(UTC),
     )
     order = uuid4()
-    return charge_open(
-        actor=SYSTEM,
-        tenant=tenant,
-        order_uid=order,
-        order_no=f"O-{order.hex[:6]}",
-        workload_uid=uuid4(),
-        quote=quote.as_json(),
-        labels=LABELS | labels,
-    )
+    with patch("django.utils.timezone.now", return_value=datetime.now(UTC) - timedelta(hours=1)):
+        return charge_open(
+            actor=SYSTEM,
+            tenant=tenant,
+            order_uid=order,
+            order_no=f"O-{order.hex[:6]}",
+            workload_uid=uuid4(),
+            quote=quote.as_json(),
+            labels=LABELS | labels,
+        )
 
 
 def usage(start: datetime, seconds: float, *, seq: int = 1, slice_uid: str = "s-1", **changes: Any) -> Usage:
@@ -67,9 +69,9 @@ def usage(start: datetime, seconds: float, *, seq: int = 1, slice_uid: str = "s-
 
 
 def intervals(charge: Charge, lengths: Sequence[int], *, slice_uid: str = "") -> list[Usage]:
-    """Reports of adjoining intervals from the charge's opening less their whole length on."""
+    """Reports of adjoining intervals, the first a minute after the charge was opened."""
     name = slice_uid or f"s-{charge.workload_uid.hex[:8]}"
-    start, reports = charge.opened_at - timedelta(seconds=60), []
+    start, reports = charge.opened_at + timedelta(seconds=60), []
     for seq, seconds in enumerate(lengths, start=1):
         reports.append(usage(start, seconds, seq=seq, slice_uid=name))
         start += timedelta(seconds=seconds)
@@ -77,7 +79,7 @@ def intervals(charge: Charge, lengths: Sequence[int], *, slice_uid: str = "") ->
 
 
 def record(charge: Charge, lengths: Sequence[int], *, slice_uid: str = "") -> UsageReceipt:
-    """Record adjoining intervals. Lengths add up to 360 s at most, else they end in the future."""
+    """Record adjoining intervals. Lengths add up to 3500 s at most, else they end in the future."""
     reports = intervals(charge, lengths, slice_uid=slice_uid)
     receipt = usage_record(actor=AGENT, workload_uid=charge.workload_uid, reports=reports)
     assert not receipt.refused

@@ -57,7 +57,7 @@ def test_late_and_out_of_order_reports_are_taken(charge: Charge) -> None:
         ({"seconds": 0}, "backwards"),
         ({"seconds": 1.5}, "not_whole"),
         ({"seconds": 86401}, "too_long"),
-        ({"seconds": 3600}, "future"),
+        ({"seconds": 7200}, "future"),
         ({"back": timedelta(hours=2)}, "before_open"),
         ({"compute_percent": 0}, "absurd"),
         ({"compute_percent": 101}, "absurd"),

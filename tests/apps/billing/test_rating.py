@@ -1,0 +1,216 @@
+"""Rating: exact to the second, and safe against every death and every twin."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, InternalError, OperationalError, connection, transaction
+
+from apps.billing.models import LedgerLeg, LedgerTransaction, RatedItem, UsageRecord
+from apps.billing.selectors import cost_by, cost_by_day, cost_total, ledger_sum, usage_list, workload_cost
+from apps.billing.services.rating import usage_rate
+from apps.catalog.services.prices import price_publish
+from apps.catalog.types import PriceInput
+from apps.kernel.acts import SYSTEM
+from apps.kernel.errors import InvalidInput
+from tests.apps.billing.scene import books_balance, charge_make, rated_once, record
+from tests.apps.catalog.market import PER_HOUR, PRICES
+from tests.apps.catalog.racing import race
+
+
+def rate(limit: int = 500) -> int:
+    return usage_rate(actor=SYSTEM, limit=limit)
+
+
+@pytest.mark.django_db
+class TestCost:
+    @pytest.mark.req("PLAT-OPS-38", "PLAT-OPS-46", "PLAT-OPS-49", "ELA-1806")
+    def test_a_cost_is_price_times_seconds(self, acme: object) -> None:
+        charge = charge_make(acme)
+        record(charge, [100, 80, 45])
+        assert rate() == 3
+        assert rate() == 0
+        # 7.16 an hour for 225 s
+        assert workload_cost(tenant=acme, workload_uid=charge.workload_uid) == PER_HOUR * 225 / 3600
+        item = RatedItem.objects.get(usage__seq=1, component="gpu_memory")
+        assert (item.quantity, item.unit_amount, item.seconds) == (10, Decimal("5.60"), 100)
+        assert item.exact == Decimal("0.1555555556")
+        assert item.transaction.idempotency_key == f"rate:{item.usage.uid}"
+        assert ledger_sum("accrued", acme) == PER_HOUR * 225 / 3600
+        assert books_balance()
+
+    @pytest.mark.req("ELA-1809")
+    def test_use_that_is_not_rated_yet_shows_as_such_not_as_free(self, acme: object) -> None:
+        charge = charge_make(acme)
+        record(charge, [10, 10])
+        rate(limit=1)
+        amounts = [row.exact for row in usage_list(tenant=acme).order_by("pk")]
+        assert amounts[0] > 0
+        assert amounts[1] is None
+
+    @pytest.mark.req("PLAT-OPS-38")
+    def test_shares_add_up_through_their_slices(self, acme: object) -> None:
+        charge = charge_make(acme, count=2)
+        record(charge, [100], slice_uid="a")
+        record(charge, [80], slice_uid="b")
+        rate()
+        assert workload_cost(tenant=acme, workload_uid=charge.workload_uid) == PER_HOUR * 180 / 3600
+
+    @pytest.mark.req("ELA-1908")
+    def test_the_frozen_price_decides_not_todays(self, acme: object) -> None:
+        charge = charge_make(acme)
+        dearer = [PriceInput(line.component, [[None, "99"]]) for line in PRICES]
+        price_publish(actor=SYSTEM, commodity_uid=charge.price_version.commodity.uid, lines=dearer)
+        record(charge, [225])
+        rate()
+        assert workload_cost(tenant=acme, workload_uid=charge.workload_uid) == PER_HOUR * 225 / 3600
+
+    def test_a_free_component_leaves_no_leg(self, acme: object) -> None:
+        charge = charge_make(acme)
+        free = [PriceInput(line.component, [[None, "0"]]) for line in PRICES]
+        price_publish(actor=SYSTEM, commodity_uid=charge.price_version.commodity.uid, lines=free)
+        record(charge_make(acme), [60])
+        assert rate() == 1
+        assert RatedItem.objects.count() == 4
+        assert not LedgerTransaction.objects.exists()
+
+    def test_rated_items_keep_their_facts(self, acme: object) -> None:
+        record(charge_make(acme), [60])
+        rate()
+        for write in (
+            lambda: RatedItem.objects.update(exact=0),
+            lambda: RatedItem.objects.all().delete(),
+            lambda: connection.cursor().execute("UPDATE billing_rateditem SET seconds = 1"),
+        ):
+            with (
+                pytest.raises((InternalError, IntegrityError), match="keeps its facts"),
+                transaction.atomic(),
+            ):
+                write()
+
+
+@pytest.mark.django_db
+class TestDimensions:
+    @pytest.mark.req("PLAT-OPS-38", "PLAT-OPS-53", "PLAT-OPS-55")
+    def test_every_dimension_regroups_the_same_total(self, acme: object, globex: object) -> None:
+        record(charge_make(acme), [60, 30])
+        record(charge_make(acme, business_system="Speech", person="Bob"), [120])
+        record(charge_make(globex), [300])
+        rate()
+        total = cost_total(tenant=acme)
+        assert total == cost_total(tenant=None) - cost_total(tenant=globex)
+        for dimension in (
+            "supplier",
+            "tenant",
+            "organization",
+            "business_system",
+            "resource_type",
+            "person",
+            "workload",
+        ):
+            assert sum(row.exact for row in cost_by(tenant=acme, dimension=dimension)) == total
+        systems = cost_by(tenant=acme, dimension="business_system")
+        assert [(row.key, row.share_seconds) for row in systems] == [("Speech", 480), ("Vision", 360)]
+        assert [row.key for row in cost_by(tenant=None, dimension="tenant")] == ["globex", "acme"]
+        assert sum(day["exact"] for day in cost_by_day(tenant=acme)) == total
+
+    def test_a_period_holds_what_ended_in_it(self, acme: object) -> None:
+        charge = charge_make(acme)
+        record(charge, [60, 30])
+        rate()
+        edge = UsageRecord.plain.get(seq=1).end_at
+        before = cost_total(tenant=acme, until=edge)
+        after = cost_total(tenant=acme, since=edge)
+        assert abs(before - 2 * after) < Decimal("1e-8")
+        assert cost_total(tenant=acme, since=edge + timedelta(hours=1)) == 0
+
+    def test_an_unknown_dimension_is_refused(self, acme: object) -> None:
+        with pytest.raises(InvalidInput):
+            cost_by(tenant=acme, dimension="colour")
+
+
+class Killed(BaseException):
+    """The process dies: no `except Exception` sees it."""
+
+
+# Every write of a batch, in its order; the death comes right after it.
+WRITES = [LedgerTransaction.objects, RatedItem.objects, LedgerLeg.objects]
+
+
+@pytest.mark.req("ELA-1910", "PLAT-OPS-38")
+@pytest.mark.parametrize("number", range(len(WRITES)))
+def test_a_rater_killed_after_any_write_loses_and_doubles_nothing(
+    committed: None, acme: object, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    record(charge_make(acme), [10] * 12)
+    manager = WRITES[number]
+    write: Callable[..., Any] = manager.bulk_create
+
+    def dies(rows: Any) -> None:
+        write(rows)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(manager, "bulk_create", dies)
+        with pytest.raises(Killed):
+            rate(limit=5)
+    assert not RatedItem.objects.exists()
+    assert not LedgerLeg.objects.exists()
+    assert rate() == 12
+    assert rated_once()
+    assert books_balance()
+
+
+def _rate_and_die() -> None:
+    rate(limit=5)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+@pytest.mark.req("ELA-1910", "ELA-108")
+def test_a_rater_whose_server_process_is_killed_loses_and_doubles_nothing(
+    committed: None, acme: object
+) -> None:
+    """The connection of the middle of a batch is cut by the server: the strongest death there is."""
+    record(charge_make(acme), [10] * 12)
+    with pytest.raises(OperationalError), transaction.atomic():
+        _rate_and_die()
+    connection.close()
+    assert UsageRecord.plain.filter(rated_at__isnull=True).count() == 12
+    assert rate() == 12
+    assert rated_once()
+    assert books_balance()
+
+
+@pytest.mark.req("ELA-1910")
+def test_raters_side_by_side_rate_each_record_once(committed: None, acme: object, globex: object) -> None:
+    for tenant in (acme, globex, acme):
+        record(charge_make(tenant), [5] * 40)
+
+    def rater() -> int:
+        return sum(iter(lambda: rate(limit=7), 0))
+
+    results = race(rater, rater, rater)
+    assert sum(results) == 120
+    assert rated_once()
+    assert books_balance()
+
+
+@pytest.mark.req("ELA-1910")
+def test_a_rater_skips_what_another_holds(committed: None, acme: object) -> None:
+    record(charge_make(acme), [5] * 10)
+    with transaction.atomic():
+        assert rate(limit=4) == 4
+        assert race(lambda: rate()) == [6]
+    assert rated_once()
+    assert books_balance()
+
+
+@pytest.mark.django_db
+def test_a_record_cannot_be_rated_twice_even_by_hand(acme: object) -> None:
+    record(charge_make(acme), [60])
+    rate()
+    with connection.cursor() as cursor, pytest.raises((InternalError, IntegrityError)), transaction.atomic():
+        cursor.execute("UPDATE billing_usagerecord SET rated_at = NULL")
