@@ -102,9 +102,6 @@ class Daemon:
             else:
                 self._sync(self._credential)
         except TransportError as error:
-            if self._credential is None:
-                # A refused join token must not cost the credential that may be good again.
-                self._credential = credential_load(self._settings.home, self._settings.server)
             self._back_off(error)
         except OSError as error:
             self._back_off(TransportError(f"the credential cannot be stored: {error}"))
@@ -133,17 +130,17 @@ class Daemon:
         try:
             reply = self._transport.sync(credential.credential, self._request())
         except Unauthorised:
-            self._may_join_again(credential)
-            raise
+            if not self._has_fresh_token(credential):
+                raise
+            log.info("the stored credential is refused; joining again with the new join token")
+            return self._join()
         has_more = self._has_more(reply)
         self._recover(0.0 if has_more else reply.next_sync_s)
         self._handle(Replied(reply))
 
-    def _may_join_again(self, credential: Credential) -> None:
+    def _has_fresh_token(self, credential: Credential) -> bool:
         token = self._settings.join_token
-        if token is not None and token_digest(token.get_secret_value()) != credential.token_digest:
-            log.info("the stored credential is refused; joining again with the new join token")
-            self._credential = None
+        return token is not None and token_digest(token.get_secret_value()) != credential.token_digest
 
     def _request(self) -> SyncRequest:
         devices = self._node.reports()

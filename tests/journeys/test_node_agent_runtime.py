@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -139,20 +140,20 @@ def is_gone(pid: object) -> bool:
 
 @pytest.mark.req("PLAT-OPS-26")
 def test_run_time_is_metered_to_the_second_and_shares_are_held(agent: Agent) -> None:
-    agent.want("half", SPIN, compute_percent=50, run_timeout_s=5)
-    agent.want("quarter", SPIN, compute_percent=25, run_timeout_s=5)
+    agent.want("half", SPIN, compute_percent=50, run_timeout_s=4)
+    agent.want("quarter", SPIN, compute_percent=25, run_timeout_s=4)
     for uid, percent in (("half", 50), ("quarter", 25)):
         report = agent.until_state(uid, "exited", 20)
         rows = agent.until_told(uid)
-        assert (report.reason_code, report.reason) == ("run_timeout", "run time of 5 s reached")
+        assert (report.reason_code, report.reason) == ("run_timeout", "run time of 4 s reached")
         assert_contiguous(rows)
-        assert seconds_of(rows) == 5
+        assert seconds_of(rows) == 4
         assert rows[0].start_at == report.started_at
         assert rows[-1].end_at == report.ended_at
         assert rows[-1].final
-        delivered = 100 * sum(row.cpu_seconds for row in rows) / 5
+        delivered = 100 * sum(row.cpu_seconds for row in rows) / 4
         # The cap is held by us; what is missing below may be the machine's other load.
-        assert percent * 0.75 < delivered < percent * 1.08
+        assert percent * 0.6 < delivered < percent * 1.08
         assert report.compute_enforced_by in ("duty-cycle", "cgroup-v2")
 
 
@@ -180,7 +181,7 @@ def test_memory_is_held_to_the_mebibyte(agent: Agent) -> None:
 
 
 def test_an_agent_killed_in_the_middle_adopts_its_work_and_loses_no_second(agent: Agent) -> None:
-    agent.want("w", SPIN, run_timeout_s=6)
+    agent.want("w", SPIN, run_timeout_s=5)
     agent.until(lambda: len(agent.portal.usage.get("w", {})) >= 1)
     before = agent.shim_state("w")
     agent.kill()
@@ -192,7 +193,7 @@ def test_an_agent_killed_in_the_middle_adopts_its_work_and_loses_no_second(agent
     agent.until_state("w", "exited", 20)
     rows = agent.until_told("w")
     assert_contiguous(rows)
-    assert seconds_of(rows) == 6
+    assert seconds_of(rows) == 5
     assert len(agent.portal.joins) == 1
     assert (agent.home / "credential.json").stat().st_mode & 0o777 == 0o600
 
@@ -328,3 +329,48 @@ def test_sigterm_leaves_work_and_stop_work_ends_it(agent: Agent) -> None:
     assert agent.shim_state("w")["state"] == "exited"
     agent.start()
     assert agent.until_state("w", "exited").reason == "stopped on its node"
+
+
+def test_two_shims_for_one_slice_run_its_work_once(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    code = "open('runs', 'a').write('x'); import time; time.sleep(0.7)"
+    spec = {
+        "slice_uid": "w", "generation": 1, "device_uid": "d", "vendor": "cpu", "cores": 1, "compute_percent": 90,
+        "memory_mib": 64, "argv": ["python", "-c", code], "env": {}, "run_timeout_s": None, "grace_s": 1,
+        "meter_s": 1, "log_limit_bytes": 1000,
+    }  # fmt: skip
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    command = [sys.executable, "-m", "node_agent.runtime.shim", str(tmp_path)]
+    shims = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
+    assert sorted(shim.wait(20) for shim in shims) == [0, 3, 3]
+    assert subprocess.run(command, cwd=ROOT, timeout=20, check=False).returncode == 3
+    assert (tmp_path / "work" / "runs").read_text() == "x"
+    assert (read_json(tmp_path / "state.json") or {})["reason_code"] == "completed"
+
+
+def test_a_revoked_node_joins_again_only_with_a_fresh_token_and_keeps_its_work(agent: Agent) -> None:
+    agent.want("w", WAIT)
+    agent.until_state("w", "running")
+    work = agent.shim_state("w")["work_pid"]
+    agent.portal.credential = "another-credential"
+    time.sleep(1)
+    assert len(agent.portal.joins) == 1
+    agent.kill(signal.SIGTERM)
+    agent.env["WEIR_AGENT_JOIN_TOKEN"] = "join-token-2"
+    agent.start()
+    assert agent.until_state("w", "running").state == "running"
+    assert [join.join_token for join in agent.portal.joins] == ["join-token-1", "join-token-2"]
+    assert agent.shim_state("w")["work_pid"] == work
+
+
+def test_a_second_agent_on_the_same_folder_is_refused(agent: Agent) -> None:
+    second = subprocess.run(
+        [sys.executable, "-m", "node_agent"],
+        env=agent.env,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert second.returncode == 1
+    assert "Another agent already runs" in second.stderr

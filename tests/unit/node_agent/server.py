@@ -38,6 +38,7 @@ class PortalServer:
         self.reports: dict[str, SliceReport] = {}
         self.usage: dict[str, dict[int, UsageReport]] = {}
         self.logs: dict[str, bytes] = {}
+        self.credential = "secret-credential"
         self.url = ""
 
     def handle(self, path: str, body: bytes, headers: dict[str, str]) -> Answer:
@@ -47,10 +48,10 @@ class PortalServer:
             if path == JOIN_PATH:
                 self.joins.append(JoinRequest.model_validate_json(body))
                 reply = JoinReply(
-                    protocol=1, node_uid="node-1", credential="secret-credential", next_sync_s=0.1
+                    protocol=1, node_uid="node-1", credential=self.credential, next_sync_s=0.1
                 )
                 return 200, reply.model_dump_json().encode()
-            if headers.get("Authorization") != "Bearer secret-credential":
+            if headers.get("Authorization") != f"Bearer {self.credential}":
                 return 401, error_body("credential_refused", "This credential is not valid.", "Join again.")
             return 200, self._sync(SyncRequest.model_validate_json(body)).model_dump_json().encode()
 
