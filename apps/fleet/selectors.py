@@ -1,0 +1,94 @@
+"""Reading the fleet. Nodes and devices are the operators'; a caller of the slice readers has checked whose
+workloads they are."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+from django.utils.translation import gettext as _
+
+from apps.fleet.models import LOG_MAX_BYTES, Device, LogChunk, Node, Slice
+from apps.fleet.states import NodeState
+from apps.fleet.types import LogPart
+from apps.kernel.errors import InvalidInput, NotFound
+
+LOG_LIMIT_BYTES = 1024 * 1024
+
+
+def node_list() -> QuerySet[Node]:
+    """The nodes that were not removed, with their devices."""
+    return Node.objects.exclude(state=NodeState.REMOVED).prefetch_related(
+        Prefetch("devices", queryset=Device.objects.order_by("index", "pk"))
+    )
+
+
+def node_get(uid: str) -> Node:
+    found = node_list().filter(uid=uid).first()
+    if found is None:
+        raise NotFound(_("There is no such node."))
+    return found
+
+
+def device_list() -> QuerySet[Device]:
+    """The devices of nodes that were not removed, with their node."""
+    return Device.objects.exclude(node__state=NodeState.REMOVED).select_related("node")
+
+
+def device_get(uid: str) -> Device:
+    found = device_list().filter(uid=uid).first()
+    if found is None:
+        raise NotFound(_("There is no such device."))
+    return found
+
+
+def slice_list(*, workload_uids: Iterable[UUID | str]) -> QuerySet[Slice]:
+    """The slices of workloads in the order they were wanted, with device and node."""
+    rows = Slice.objects.across().filter(workload_uid__in=list(workload_uids))
+    return rows.select_related("device", "node").order_by("workload_uid", "pk")
+
+
+def slice_open_list(*, node_uid: str = "", device_uid: str = "") -> QuerySet[Slice]:
+    """The slices that hold a share now, of a node or device, across tenants: for operators."""
+    rows = Slice.objects.across().filter(final_at=None).select_related("device", "node", "tenant")
+    if node_uid:
+        rows = rows.filter(node__uid=node_uid)
+    if device_uid:
+        rows = rows.filter(device__uid=device_uid)
+    return rows
+
+
+def log_read(*, workload_uid: UUID | str, offset: int = 0, limit: int = 65536) -> LogPart:
+    """A piece of a workload's output from byte `offset`, at most `limit` bytes, cut between characters.
+
+    Of a workload with several slices the outputs follow one another, each from a multiple of 16 MiB:
+    `next_offset` leads from one to the next, so treat it as a ticket and not as a length.
+    """
+    if offset < 0 or limit < 4:
+        raise InvalidInput(_("The offset begins at 0 and the limit at 4."))
+    rows = list(slice_list(workload_uids=[workload_uid]))
+    ordinal, inner = divmod(offset, LOG_MAX_BYTES)
+    text = ""
+    while ordinal < len(rows):
+        row = rows[ordinal]
+        text, inner = _piece(row, inner, min(limit, LOG_LIMIT_BYTES))
+        is_over = row.closed_at is not None and inner >= min(row.log_next, LOG_MAX_BYTES)
+        if text or not is_over:
+            break
+        ordinal, inner = ordinal + 1, 0
+    is_all_over = bool(rows) and all(row.closed_at is not None for row in rows)
+    ended = is_all_over and not text and ordinal >= len(rows)
+    return LogPart(text=text, next_offset=ordinal * LOG_MAX_BYTES + inner, ended=ended)
+
+
+def _piece(row: Slice, offset: int, limit: int) -> tuple[str, int]:
+    chunks = LogChunk.objects.filter(slice=row, offset__lt=offset + limit, offset__gt=offset - _CHUNK_BYTES)
+    data = b""
+    for chunk in chunks.order_by("offset"):
+        start = offset + len(data) - chunk.offset
+        if 0 <= start < chunk.size:
+            data += chunk.text.encode()[start:]
+    text = data[:limit].decode(errors="ignore")
+    return text, offset + len(text.encode())
+
+
+_CHUNK_BYTES = 64 * 1024

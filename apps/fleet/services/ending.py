@@ -1,0 +1,77 @@
+"""How slices end: the hold goes back at once, `SliceEnded` is told when all their usage has come.
+
+Internal to the app's services: every caller has locked the rows it passes.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from apps.fleet.events import SliceEnded
+from apps.fleet.models import Slice
+from apps.fleet.services.holds import holds_release
+from apps.fleet.states import FINAL, SliceState
+from apps.kernel.acts import Actor
+from apps.kernel.events import emit
+
+END_FIELDS = [
+    "state",
+    "reason_code",
+    "reason",
+    "ended_at",
+    "final_at",
+    "closed_at",
+    "delivered_percent",
+    "memory_used_mib",
+]
+FAILED = frozenset({SliceState.FAILED, SliceState.LOST})
+
+
+def slice_end(row: Slice, to: str, *, now: datetime, at: datetime, reason_code: str, reason: str) -> None:
+    """Make a row final in memory. `at` never lies before what is vouched for, nor in the future."""
+    assert to in FINAL and not row.is_final, "a slice ends once"
+    row.state = to
+    row.reason_code, row.reason = reason_code, reason[:500]
+    row.ended_at = max(min(at, now), row.usage_until or row.started_at or min(at, now))
+    row.final_at = now
+    row.delivered_percent = row.memory_used_mib = None
+
+
+def slice_close(row: Slice, *, now: datetime, is_given_up: bool = False) -> bool:
+    """Close a final row in memory once its usage is complete, or was waited for long enough; whether it was."""
+    if not row.is_final or row.closed_at is not None:
+        return False
+    if row.usage_seq < row.usage_last_seq and not is_given_up:
+        return False
+    row.closed_at = now
+    return True
+
+
+def ended_tell(rows: Iterable[Slice], *, actor: Actor) -> None:
+    """Tell of rows that were closed and saved in this transaction."""
+    for row in rows:
+        assert row.ended_at is not None
+        emit(
+            SliceEnded(
+                slice_uid=str(row.uid),
+                workload_uid=str(row.workload_uid),
+                at=row.ended_at,
+                failed=row.state in FAILED,
+                reason_code=row.reason_code,
+                reason=row.reason,
+            ),
+            actor=actor,
+        )
+
+
+def slices_end_now(
+    rows: Sequence[Slice], to: str, *, actor: Actor, now: datetime, reason_code: str, reason: str
+) -> None:
+    """End rows of which nothing more will be heard: final, hold back, closed, told."""
+    for row in rows:
+        at = now if to == SliceState.RELEASED else row.usage_until or row.started_at or now
+        slice_end(row, to, now=now, at=at, reason_code=reason_code, reason=reason)
+        slice_close(row, now=now, is_given_up=True)
+    if rows:
+        Slice.plain.bulk_update(rows, END_FIELDS)
+        holds_release(rows)
+        ended_tell(rows, actor=actor)

@@ -1,0 +1,72 @@
+"""What a node reports of a slice, brought into our row. Internal to the app's services."""
+
+from datetime import datetime, timedelta
+
+from apps.fleet.models import Slice
+from apps.fleet.services.ending import END_FIELDS, slice_end
+from apps.fleet.states import SLICE, SliceState
+from node_agent.protocol.fields import TERMINAL_STATES
+from node_agent.protocol.slices import SliceReport
+
+MEASURE_EVERY = timedelta(seconds=5)
+STATE_FIELDS = [*END_FIELDS[:-2], "exit_code", "started_at", "memory_enforced_by", "compute_enforced_by"]
+MEASURE_FIELDS = [
+    "usage_seq",
+    "usage_last_seq",
+    "usage_until",
+    "usage_doubted",
+    "log_next",
+    "delivered_percent",
+    "memory_used_mib",
+    "measured_at",
+]
+_STATES = {
+    "starting": SliceState.STARTING,
+    "running": SliceState.RUNNING,
+    "stopping": SliceState.STOPPING,
+    "exited": SliceState.EXITED,
+    "failed": SliceState.FAILED,
+    "refused": SliceState.FAILED,
+}
+
+
+def slice_observe(row: Slice, report: SliceReport, *, now: datetime) -> bool:
+    """Take in a report, in memory; whether more than measurements changed. Life never goes backwards: a report
+    that would is ignored, and what is final stays as it is."""
+    row.usage_last_seq = max(row.usage_last_seq, report.last_usage_seq)
+    if row.is_final:
+        return False
+    before = _shown(row)
+    if row.started_at is None and report.started_at is not None:
+        row.started_at = min(report.started_at, now)
+    row.memory_enforced_by = report.memory_enforced_by or row.memory_enforced_by
+    row.compute_enforced_by = report.compute_enforced_by or row.compute_enforced_by
+    _measure(row, report, now)
+    _move(row, report, now)
+    return _shown(row) != before
+
+
+def _shown(row: Slice) -> tuple[object, ...]:
+    return tuple(getattr(row, name) for name in STATE_FIELDS)
+
+
+def _measure(row: Slice, report: SliceReport, now: datetime) -> None:
+    if report.state != "running":
+        return
+    row.delivered_percent, row.memory_used_mib = report.delivered_percent, report.memory_used_mib
+    if row.measured_at is None or now - row.measured_at >= MEASURE_EVERY:
+        row.measured_at = now
+
+
+def _move(row: Slice, report: SliceReport, now: datetime) -> None:
+    to = _STATES[report.state]
+    if report.state in TERMINAL_STATES:
+        row.exit_code = report.exit_code
+        reason = row.stop_reason if report.reason_code == "stopped" and row.stop_reason else report.reason
+        code = report.reason_code or ("completed" if to == SliceState.EXITED else "crashed")
+        at = report.ended_at or row.usage_until or now
+        slice_end(row, to, now=now, at=at, reason_code=code, reason=reason)
+        return
+    row.reason = report.reason
+    if to in SLICE.targets(row.state):
+        row.state = to

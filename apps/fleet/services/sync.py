@@ -1,0 +1,196 @@
+"""The one repeated exchange with a node: take what it observes, answer what is wanted (PLAT-OPS-22).
+
+About a dozen queries however many slices there are. Rows are locked in the order node, slices, devices.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.fleet.events import LogGrew, NodeReturned, SliceMeasured, SliceStarted
+from apps.fleet.models import LogChunk, Node, Slice
+from apps.fleet.services.discovery import devices_observe
+from apps.fleet.services.ending import ended_tell, slice_close
+from apps.fleet.services.holds import holds_release
+from apps.fleet.services.logs import logs_take
+from apps.fleet.services.observing import MEASURE_FIELDS, STATE_FIELDS, slice_observe
+from apps.fleet.services.usage import usage_take
+from apps.fleet.services.wishes import reply_make
+from apps.fleet.states import NODE, NodeState
+from apps.kernel.acts import Actor
+from apps.kernel.errors import Forbidden, Unauthenticated
+from apps.kernel.events import Event, emit
+from apps.kernel.service import service
+from node_agent.protocol.sync import SyncReply, SyncRequest
+
+_BOOTS_KEPT = 16
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What one sync changed, in memory, and what is to be told of it."""
+
+    node: Node
+    now: datetime
+    is_fresh: bool
+    rows: dict[str, Slice] = field(default_factory=dict)
+    changed: list[Slice] = field(default_factory=list)
+    ended: list[Slice] = field(default_factory=list)
+    closed: list[Slice] = field(default_factory=list)
+    chunks: list[LogChunk] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+
+@service(recorded=False)
+def node_sync(*, actor: Actor, request: SyncRequest) -> SyncReply:
+    """Take in a node's message and answer with what is wanted of it.
+
+    The same message twice changes nothing more. One that was overtaken (an earlier number, or from an agent
+    process that a later one replaced) still delivers usage and output, but its observations are ignored.
+    """
+    if actor.kind != "agent" or not actor.node_uid:
+        raise Forbidden()
+    turn = _turn_open(actor, request)
+    _take_reports(turn, request)
+    _take_usage(turn, request)
+    turn.chunks, grown = logs_take(request.logs, turn.rows)
+    turn.events += [LogGrew(workload_uid=str(uid)) for uid in {turn.rows[s].workload_uid for s in grown}]
+    turn.closed = [row for row in turn.rows.values() if slice_close(row, now=turn.now)]
+    _save(turn)
+    for event in turn.events:
+        emit(event, actor=actor)
+    ended_tell(turn.closed, actor=actor)
+    holds_release(turn.ended)
+    if turn.is_fresh:
+        devices_observe(turn.node, request.devices, actor=actor, now=turn.now)
+    return reply_make(
+        turn.node,
+        request,
+        turn.rows,
+        now=turn.now,
+        is_fresh=turn.is_fresh,
+        next_sync_s=settings.WEIR_AGENT_SYNC_S,
+    )
+
+
+def _turn_open(actor: Actor, request: SyncRequest) -> _Turn:
+    rows = Node.objects.exclude(state=NodeState.REMOVED).select_for_update(no_key=True)
+    node = rows.filter(uid=actor.node_uid).first()
+    if node is None:
+        raise Unauthenticated(_("This node was removed."), cure=_("Join it again."))
+    turn = _Turn(node=node, now=timezone.now(), is_fresh=_is_fresh(node, request))
+    if turn.is_fresh:
+        _node_observe(turn, request, actor)
+    turn.rows = _rows_locked(node, _uids(request))
+    return turn
+
+
+def _is_fresh(node: Node, request: SyncRequest) -> bool:
+    if request.boot_id == node.boot_id:
+        return request.seq > node.sync_seq
+    return request.boot_id not in node.boots_past
+
+
+def _node_observe(turn: _Turn, request: SyncRequest, actor: Actor) -> None:
+    node = turn.node
+    if request.boot_id != node.boot_id:
+        node.boots_past = [*node.boots_past, node.boot_id][-_BOOTS_KEPT:] if node.boot_id else []
+        node.boot_id = request.boot_id
+    node.sync_seq, node.last_seen_at = request.seq, turn.now
+    node.clock_offset_s = round((request.sent_at - turn.now).total_seconds(), 3)
+    node.info, node.agent_version = request.node.model_dump(mode="json"), request.node.agent_version
+    if node.state == NodeState.LOST:
+        NODE.move(node, NodeState.DRAINED if node.is_drained else NodeState.READY, actor=actor, lost_at=None)
+        turn.events.append(NodeReturned(node_uid=node.uid, name=node.name))
+    node.save(update_fields=_NODE_FIELDS)
+
+
+_NODE_FIELDS = [
+    "boot_id",
+    "boots_past",
+    "sync_seq",
+    "last_seen_at",
+    "clock_offset_s",
+    "info",
+    "agent_version",
+    "updated_at",
+]
+
+
+def _uids(request: SyncRequest) -> set[UUID]:
+    """Of the slices spoken of, those whose name can be one of ours."""
+    named = {
+        report.slice_uid for reports in (request.slices, request.usage, request.logs) for report in reports
+    }
+    return {uid for uid in map(_uid, named) if uid is not None}
+
+
+def _uid(text: str) -> UUID | None:
+    try:
+        uid = UUID(text)
+    except ValueError:
+        return None
+    return uid if str(uid) == text else None
+
+
+def _rows_locked(node: Node, uids: set[UUID]) -> dict[str, Slice]:
+    """The node's slices that are open or spoken of. What another node says of a slice is never heard."""
+    rows = Slice.plain.filter(Q(closed_at=None) | Q(uid__in=uids), node=node)
+    locked = rows.select_related("device").select_for_update(no_key=True, of=("self",)).order_by("pk")
+    found = {str(row.uid): row for row in locked}
+    for row in found.values():
+        row.node = node
+    return found
+
+
+def _take_reports(turn: _Turn, request: SyncRequest) -> None:
+    if not turn.is_fresh:
+        return
+    for report in request.slices:
+        row = turn.rows.get(report.slice_uid)
+        if row is None or report.generation > row.generation:
+            continue
+        had_started, was_final = row.started_at is not None, row.is_final
+        if slice_observe(row, report, now=turn.now):
+            turn.changed.append(row)
+        if not had_started and row.started_at is not None:
+            turn.events.append(_started(row))
+        if row.is_final and not was_final:
+            turn.ended.append(row)
+        if row.measured_at == turn.now:
+            turn.events.append(_measured(row))
+
+
+def _started(row: Slice) -> SliceStarted:
+    assert row.started_at is not None
+    return SliceStarted(slice_uid=str(row.uid), workload_uid=str(row.workload_uid), at=row.started_at)
+
+
+def _measured(row: Slice) -> SliceMeasured:
+    assert row.measured_at is not None
+    return SliceMeasured(
+        workload_uid=str(row.workload_uid),
+        slice_uid=str(row.uid),
+        at=row.measured_at,
+        delivered_percent=row.delivered_percent,
+        memory_used_mib=row.memory_used_mib,
+    )
+
+
+def _take_usage(turn: _Turn, request: SyncRequest) -> None:
+    report_id = f"{request.boot_id}/{request.seq}"[:80]
+    turn.events += usage_take(request.usage, turn.rows, report_id=report_id, now=turn.now)
+
+
+def _save(turn: _Turn) -> None:
+    """Before anything is told: who hears of it may change the same rows."""
+    stated = {row.pk: row for row in (*turn.changed, *turn.closed)}
+    Slice.plain.bulk_update(stated.values(), STATE_FIELDS)
+    Slice.plain.bulk_update(turn.rows.values(), MEASURE_FIELDS)
+    LogChunk.objects.bulk_create(turn.chunks)

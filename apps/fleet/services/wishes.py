@@ -1,0 +1,92 @@
+"""What a node is told: its desired slices, what was stored, what it may forget. Internal to the app's services."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+
+from apps.fleet.models import Node, Slice, slice_lost_after_s
+from apps.fleet.states import Desired, NodeState
+from node_agent.protocol.fields import (
+    LOG_CHUNK_BYTES,
+    LOGS_PER_SYNC,
+    PROTOCOL_VERSION,
+    SLICES_PER_NODE,
+    TERMINAL_STATES,
+)
+from node_agent.protocol.slices import DesiredSlice, SliceReport, WorkSpec
+from node_agent.protocol.sync import SyncReply, SyncRequest
+
+# An agent that sends this much at once may hold back output for the next time.
+_LOG_BYTES_FULL = 1024 * 1024 - LOG_CHUNK_BYTES
+
+
+def reply_make(
+    node: Node,
+    request: SyncRequest,
+    taken: Mapping[str, Slice],
+    *,
+    now: datetime,
+    is_fresh: bool,
+    next_sync_s: float,
+) -> SyncReply:
+    """The answer, from the rows as they stand after everything that was told has been acted on."""
+    running = {report.slice_uid for report in request.slices if report.state not in TERMINAL_STATES}
+    rows = _rows(node, taken, running, now)
+    acked = [*taken.values(), *(row for row in rows if str(row.uid) not in taken)]
+    return SyncReply(
+        protocol=PROTOCOL_VERSION,
+        server_time=now,
+        next_sync_s=next_sync_s,
+        desired=tuple(_wish(row) for row in rows)[:SLICES_PER_NODE],
+        usage_acks={str(row.uid): row.usage_seq for row in acked[:SLICES_PER_NODE]},
+        log_acks={str(row.uid): row.log_next for row in acked[:SLICES_PER_NODE]},
+        forget=tuple(_forgettable(request, taken, now)) if is_fresh else (),
+        unknown=tuple(report.slice_uid for report in request.slices if report.slice_uid not in taken),
+    )
+
+
+def _rows(node: Node, taken: Mapping[str, Slice], running: set[str], now: datetime) -> list[Slice]:
+    """The slices to speak of: those not final, and final ones that the node still runs (it is to stop them)."""
+    if node.state in (NodeState.READY, NodeState.DRAINED):
+        # Marked before they are read: one that is released meanwhile was never told.
+        Slice.plain.filter(node=node, told_at=None, final_at=None, desired=Desired.RUNNING).update(
+            told_at=now
+        )
+    late = [taken[uid].pk for uid in running if uid in taken and taken[uid].is_final]
+    rows = Slice.plain.filter(Q(final_at=None, told_at__isnull=False) | Q(pk__in=late), node=node)
+    return list(rows.select_related("device").order_by("pk"))
+
+
+def _wish(row: Slice) -> DesiredSlice:
+    is_stopped = row.is_final or row.desired == Desired.STOPPED
+    return DesiredSlice(
+        slice_uid=str(row.uid),
+        # A slice that ended here while the node was away must outrank what the node last heard.
+        generation=row.generation + (1 if row.is_final else 0),
+        device_uid=row.device.uid,
+        compute_percent=row.compute_percent,
+        memory_mib=row.memory_mib,
+        state=Desired.STOPPED.value if is_stopped else Desired.RUNNING.value,
+        work=WorkSpec.model_validate({**row.work, "run_timeout_s": row.run_timeout_s}),
+    )
+
+
+def _forgettable(request: SyncRequest, taken: Mapping[str, Slice], now: datetime) -> Iterable[str]:
+    """Slices that ended, of which the node has nothing left to tell."""
+    is_full = len(request.logs) >= LOGS_PER_SYNC
+    is_full |= sum(len(chunk.text.encode()) for chunk in request.logs) >= _LOG_BYTES_FULL
+    loud = {chunk.slice_uid for chunk in request.logs}
+    for report in request.slices:
+        row = taken.get(report.slice_uid)
+        if row is None or report.state not in TERMINAL_STATES or report.slice_uid in loud or is_full:
+            continue
+        if _is_settled(row, report, now):
+            yield report.slice_uid
+
+
+def _is_settled(row: Slice, report: SliceReport, now: datetime) -> bool:
+    if row.final_at is None:
+        return False
+    is_waited_for = now - row.final_at < timedelta(seconds=slice_lost_after_s())
+    return row.usage_seq >= report.last_usage_seq or not is_waited_for
