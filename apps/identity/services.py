@@ -10,6 +10,7 @@ from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -280,25 +281,35 @@ def join_token_make(*, actor: Actor, note: str, ttl_s: int = 3600) -> tuple[Agen
 
 @service()
 def join_token_use(*, actor: Actor, secret: str, node_uid: str) -> str:
-    """Spend a join token for `node_uid` and give the node its own credential. A token is spent once."""
+    """Spend a join token for `node_uid` and give the node its own credential. A token is spent once.
+
+    The same node may ask again while its credential was never used: then the answer was lost on its way.
+    """
     now = timezone.now()
     fresh = AgentToken.objects.filter(
-        kind=AgentToken.Kind.JOIN, digest=digest_of(secret), used_at=None, revoked_at=None, expires_at__gt=now
+        kind=AgentToken.Kind.JOIN, digest=digest_of(secret), revoked_at=None, expires_at__gt=now
     )
-    if not fresh.update(used_at=now, node_uid=node_uid):
-        raise Unauthenticated(
-            _("The join token is unknown, spent, expired or revoked."),
-            cure=_("Ask an operator for a new one."),
-        )
+    if not fresh.filter(used_at=None).update(used_at=now, node_uid=node_uid):
+        _lost_answer_check(fresh.filter(node_uid=node_uid).exists(), node_uid)
     credential = "weirnode_" + secrets.token_urlsafe(32)
-    AgentToken.objects.filter(kind=AgentToken.Kind.NODE, node_uid=node_uid, revoked_at=None).update(
-        revoked_at=now
-    )
+    _credentials_of(node_uid).filter(revoked_at=None).update(revoked_at=now)
     token = AgentToken.objects.create(
         kind=AgentToken.Kind.NODE, node_uid=node_uid, digest=digest_of(credential)
     )
     act_subject("agent_token", token.uid, node=node_uid)
     return credential
+
+
+def _credentials_of(node_uid: str) -> QuerySet[AgentToken]:
+    return AgentToken.objects.filter(kind=AgentToken.Kind.NODE, node_uid=node_uid)
+
+
+def _lost_answer_check(is_own_token: bool, node_uid: str) -> None:
+    if not is_own_token or _credentials_of(node_uid).exclude(used_at=None).exists():
+        raise Unauthenticated(
+            _("The join token is unknown, spent, expired or revoked."),
+            cure=_("Ask an operator for a new one."),
+        )
 
 
 def agent_authenticate(secret: str) -> AgentToken:
@@ -310,6 +321,8 @@ def agent_authenticate(secret: str) -> AgentToken:
         raise Unauthenticated(
             _("The node's credential is unknown or revoked."), cure=_("Join the node again.")
         )
+    if token.used_at is None:
+        AgentToken.objects.filter(pk=token.pk).update(used_at=timezone.now())
     return token
 
 

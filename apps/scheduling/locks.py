@@ -1,5 +1,6 @@
 from uuid import UUID
 
+from apps.fleet.models import Slice
 from apps.scheduling.models import Workload
 
 
@@ -11,6 +12,12 @@ def workload_lock(uid: UUID) -> Workload | None:
         .filter(uid=uid)
         .first()
     )
+
+
+def slices_lock(workload_uid: UUID) -> None:
+    """Lock the workload's slices, before the workload itself: the order in which a node's sync takes them."""
+    rows = Slice.plain.select_for_update(no_key=True).filter(workload_uid=workload_uid).order_by("pk")
+    list(rows.values_list("pk"))
 
 
 def workload_pending_lock(uid: str) -> Workload | None:

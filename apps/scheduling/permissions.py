@@ -6,6 +6,6 @@ class SchedulingPermission(StrEnum):
     MANAGE = "scheduling.manage"
 
 
-class ResourcePermission(StrEnum):
+class ResourcesPermission(StrEnum):
     VIEW = "resources.view"
     OPERATE = "resources.operate"

@@ -25,6 +25,7 @@ FLOW = Flow(
     {
         (W.PENDING, W.PLACED): "",
         (W.PENDING, W.FINISHED): "",
+        (W.PENDING, W.FAILED): "",
         (W.PLACED, W.RUNNING): "",
         (W.PLACED, W.STOPPING): "",
         (W.RUNNING, W.STOPPING): "",

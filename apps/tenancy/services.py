@@ -3,6 +3,7 @@
 import re
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext as _
 from django_tenants.migration_executors.standard import StandardExecutor
@@ -30,7 +31,7 @@ def tenant_provision(*, actor: Actor, schema: str, name: str, timezone: str = "A
     _schema_check(schema)
     with in_public():
         tenant = Tenant(schema_name=schema, name=name.strip(), timezone=timezone)
-        tenant.full_clean()
+        _fields_check(tenant)
         tenant.save()
         Domain.objects.create(
             tenant=tenant, domain=f"{schema}.{settings.WEIR_TENANT_DOMAIN}", is_primary=True
@@ -60,6 +61,14 @@ _MIGRATE = {
     "force_color": False,
     "no_color": True,
 }
+
+
+def _fields_check(tenant: Tenant) -> None:
+    try:
+        tenant.full_clean()
+    except ValidationError as error:
+        fields = {name: " ".join(texts) for name, texts in error.message_dict.items()}
+        raise InvalidInput(fields=fields) from error
 
 
 def _schema_check(schema: str) -> None:

@@ -3,9 +3,9 @@
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.fleet.services import slice_desire
+from apps.fleet.services.slices import slice_desire
 from apps.kernel.acts import Actor
-from apps.kernel.errors import Conflict
+from apps.kernel.errors import Conflict, WeirError
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.engine.cycle import plan
@@ -14,6 +14,7 @@ from apps.scheduling.events import WorkloadChanged, WorkloadPlaced
 from apps.scheduling.locks import workload_pending_lock
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors import snapshot_get
+from apps.scheduling.services.workloads import workload_refuse
 from apps.scheduling.states import FLOW, WorkloadState
 from apps.scheduling.types import CycleReport
 
@@ -43,11 +44,11 @@ def _leads() -> bool:
 
 def _place(placement: Placement, actor: Actor) -> bool:
     """All shares of one placement, or none: a row that changed since the snapshot is skipped, never forced."""
+    row = workload_pending_lock(placement.request_id)
+    if row is None:
+        return False
     try:
         with transaction.atomic():
-            row = workload_pending_lock(placement.request_id)
-            if row is None:
-                return False
             FLOW.move(
                 row,
                 WorkloadState.PLACED,
@@ -64,6 +65,10 @@ def _place(placement: Placement, actor: Actor) -> bool:
             emit(WorkloadChanged(schema, row.uid), actor=actor)
             return True
     except Conflict:
+        return False
+    except WeirError as error:
+        row.state = WorkloadState.PENDING
+        workload_refuse(row, actor, error)
         return False
 
 

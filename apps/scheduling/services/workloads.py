@@ -9,14 +9,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.fleet.selectors import slice_list
-from apps.fleet.services import slice_stop
+from apps.fleet.services.slices import slice_stop
 from apps.kernel.acts import Actor, act_subject
-from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.errors import Conflict, InvalidInput, NotFound, WeirError
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.engine.types import QueueState
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
-from apps.scheduling.locks import workload_lock
+from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Queue, Workload
 from apps.scheduling.services.queues import DEFAULT_QUEUE
 from apps.scheduling.states import FLOW, AllocationState, WorkloadState
@@ -104,6 +104,7 @@ def _open_queue(code: str) -> Queue:
 @service()
 def workload_stop(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str) -> Workload:
     """Stop it: at once while it waits, else its slices stop and the end follows. Stopping twice changes nothing."""
+    slices_lock(workload_uid)
     row = workload_lock(workload_uid)
     if row is None or row.tenant_id != tenant.pk:
         raise NotFound()
@@ -114,6 +115,8 @@ def workload_stop(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: s
         FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code="stopped", reason={"text": reason})
         _slices_stop(row, actor, reason)
         _changed(row, actor)
+        # A slice that no node was told of ends at once, and with the last of them the workload.
+        row.refresh_from_db()
     return row
 
 
@@ -175,6 +178,11 @@ def slice_ended(
         else WorkloadState.FINISHED
     )
     _end(row, actor, at, final, reason_code, reason)
+
+
+def workload_refuse(row: Workload, actor: Actor, error: WeirError) -> None:
+    """End work that no node could run; its owner reads why."""
+    _end(row, actor, timezone.now(), WorkloadState.FAILED, error.code, str(error.message))
 
 
 def _end(row: Workload, actor: Actor, at: datetime, final: str, reason_code: str, reason: str) -> None:

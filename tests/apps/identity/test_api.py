@@ -43,7 +43,9 @@ def test_a_member_of_two_tenants_chooses_by_header(member, globex):
     person = member("acme", "tenant_front_line", username="alice")
     membership_add(actor=SYSTEM, user=person.user, tenant=globex)
     client = APIClient(headers={"host": "localhost"})
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {sign_in(username='alice', password=PASSWORD).json()['token']}")
+    client.credentials(
+        HTTP_AUTHORIZATION=f"Bearer {sign_in(username='alice', password=PASSWORD).json()['token']}"
+    )
     undecided = client.get("/api/v1/auth/me")
     assert undecided.status_code == 400
     assert "acme, globex" in undecided.json()["error"]["cure"]
@@ -74,7 +76,10 @@ def test_tokens_are_made_listed_and_revoked_by_their_owner_only(member):
 
 
 def test_only_operators_with_the_right_make_join_tokens(member, operator):
-    assert member("acme", "tenant_front_line").api().post("/api/v1/agent-tokens", {"note": "x"}).status_code == 403
+    assert (
+        member("acme", "tenant_front_line").api().post("/api/v1/agent-tokens", {"note": "x"}).status_code
+        == 403
+    )
     assert operator("executive").api().post("/api/v1/agent-tokens", {"note": "x"}).status_code == 403
     made = operator("system_administrator").api().post("/api/v1/agent-tokens", {"note": "x"})
     assert made.status_code == 201

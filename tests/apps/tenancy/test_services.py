@@ -1,12 +1,12 @@
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Forbidden, InvalidInput
 from apps.kernel.flow import MoveRefused
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole
-from apps.tenancy.models import Tenant
+from apps.tenancy.models import Domain, Tenant
 from apps.tenancy.services import tenant_close, tenant_provision, tenant_resume, tenant_suspend
 from portal.roles import TENANT_ROLES
 
@@ -28,7 +28,9 @@ def test_provisioning_makes_schema_host_and_roles(operator):
         assert {role.code for role in TenantRole.objects.all()} == {role.code for role in TENANT_ROLES}
 
 
-@pytest.mark.parametrize("schema", ["", "A", "public", "pg_x", "acme", "1abc", "a" * 40, "drop;table", "pgfoo"])
+@pytest.mark.parametrize(
+    "schema", ["", "A", "public", "pg_x", "acme", "1abc", "a" * 40, "drop;table", "pgfoo"]
+)
 def test_bad_codes_are_refused_and_leave_nothing(schema):
     before = schemas()
     with pytest.raises(InvalidInput):
@@ -37,10 +39,22 @@ def test_bad_codes_are_refused_and_leave_nothing(schema):
     assert not Tenant.objects.filter(name="Somebody else").exists()
 
 
-def test_a_failure_half_way_leaves_neither_row_nor_schema():
-    with pytest.raises(Exception, match="already exists"):
-        tenant_provision(actor=SYSTEM, schema="initech", name="Acme Research")
+@pytest.mark.parametrize(
+    "wrong", [{"name": "Acme Research"}, {"name": ""}, {"name": "X", "timezone": "Mars"}]
+)
+def test_wrong_names_and_zones_are_named_and_leave_nothing(wrong):
+    with pytest.raises(InvalidInput) as refusal:
+        tenant_provision(actor=SYSTEM, schema="initech", **wrong)
+    assert set(refusal.value.fields) & {"name", "timezone"}
     assert "initech" not in schemas()
+
+
+def test_a_failure_half_way_leaves_neither_row_nor_schema():
+    Domain.objects.create(domain="initech.localhost", tenant=Tenant.objects.get(schema_name="acme"))
+    with pytest.raises(IntegrityError), transaction.atomic():
+        tenant_provision(actor=SYSTEM, schema="initech", name="Initech")
+    assert "initech" not in schemas()
+    assert not Tenant.objects.filter(schema_name="initech").exists()
 
 
 @pytest.mark.req("PLAT-TEN-8")
