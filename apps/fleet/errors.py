@@ -5,24 +5,31 @@ from django.utils.translation import gettext_lazy as _
 from apps.kernel.errors import Conflict, WeirError
 
 
-class ShareGone(Conflict):
-    """The device has no such share any more: somebody else took it, or it is out of service."""
+class DeviceUnavailable(Conflict):
+    """The device is disabled, ill, full, or its node is not ready; the sentence says which, with the figures."""
 
-    code = "share_gone"
-    default_message = _("The device has no such share left.")
-    default_cure = _("Place it anew.")
+    code = "device_unavailable"
+    default_cure = _("Choose another device, or wait until something is released.")
+
+
+class NodeNameTaken(Conflict):
+    code = "node_name_taken"
+    default_cure = _("Give this node another name, or remove the other one.")
+
+
+class DeviceTaken(Conflict):
+    code = "device_taken"
+    default_cure = _("Remove the other node first, or give this node's devices their own numbers.")
+
+
+class NodeBusy(Conflict):
+    code = "node_busy"
+    default_cure = _("Drain it and wait until its slices have ended.")
 
 
 class UnknownProtocol(WeirError):
-    """The agent speaks a version of the protocol that this server does not."""
+    """The agent speaks a version that this server does not."""
 
     code = "unknown_protocol"
     status = 426
-    default_cure = _("Install an agent of a supported version.")
-
-
-class TooLarge(WeirError):
-    code = "too_large"
-    status = 413
-    default_message = _("The message is too large.")
-    default_cure = _("Send less at once.")
+    default_cure = _("Install the agent that belongs to this server.")

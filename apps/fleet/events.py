@@ -1,4 +1,4 @@
-"""What nodes and slices did. All uids are text."""
+"""What happens in the fleet. Uids are text, instants aware datetimes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,14 +8,8 @@ from apps.kernel.events import Event
 
 
 @dataclass(frozen=True, slots=True)
-class NodeJoined(Event):
-    node_uid: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class NodeLost(Event):
-    """Nobody has heard of the node for a while: nothing is vouched for until it is back."""
+    """Nothing was heard from a node for `WEIR_NODE_LOST_AFTER_S`: what it runs is unvouched from here on."""
 
     node_uid: str
     name: str
@@ -28,26 +22,13 @@ class NodeReturned(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeChanged(Event):
-    """Drained, resumed, removed, or a device of it enabled, disabled, ill or well again."""
-
-    node_uid: str
-
-
-@dataclass(frozen=True, slots=True)
 class DeviceMismatch(Event):
-    """A device reports another memory than is known of it (MiB)."""
+    """A device reports another memory than it joined with: the old figure stays until an operator accepts it."""
 
     device_uid: str
-    node_uid: str
-    old: int
-    new: int
-
-
-@dataclass(frozen=True, slots=True)
-class SliceStarting(Event):
-    slice_uid: str
-    workload_uid: str
+    node: str
+    old_mib: int
+    new_mib: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +40,7 @@ class SliceStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class SliceEnded(Event):
-    """`failed`: the work did not end as it was meant to."""
+    """A slice has ended and all usage it will ever vouch for was passed on: nothing more follows."""
 
     slice_uid: str
     workload_uid: str
@@ -71,24 +52,41 @@ class SliceEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class UsageObserved(Event):
-    """Vouched intervals of one slice, contiguous and new: each is told exactly once."""
+    """New vouched intervals of one slice, in order, each told once.
+
+    Each of `reports` has seq, start_at, end_at, compute_percent, memory_mib, cpu_seconds, memory_peak_mib, final.
+    """
 
     workload_uid: str
     slice_uid: str
     node_uid: str
     device_uid: str
+    report_id: str
     reports: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageDoubted(Event):
+    """An interval that cannot be true: it is counted on the slice, never passed on, never billed."""
+
+    workload_uid: str
+    slice_uid: str
+    node_uid: str
+    seq: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class LogGrew(Event):
     workload_uid: str
-    schema: str
 
 
 @dataclass(frozen=True, slots=True)
 class SliceMeasured(Event):
-    """The figures of a running slice changed."""
+    """A running slice was measured (at most every few seconds): percent of the device, MiB; None: unknown."""
 
     workload_uid: str
-    schema: str
+    slice_uid: str
+    at: datetime
+    delivered_percent: float | None
+    memory_used_mib: int | None

@@ -1,197 +1,246 @@
-"""Nodes, their devices, and the slices of those: what is desired and what is observed.
-
-Who writes what, so that nobody waits for somebody who reports: a node's sync writes the node and its slices;
-a wish to end a slice is a row of its own (`SliceStop`); what is held of a device stands on the device, what is
-measured on the node.
-"""
+"""Nodes, their devices, the slices cut from them, and what slices print."""
 
 import uuid
-from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from apps.fleet.states import ENDED, Health, NodeState, SliceState
+from apps.fleet.states import FINAL, Desired, Health, NodeState, SliceState
 from apps.kernel.planes import TenantOwned
 
-
-def uid_new() -> str:
-    return uuid.uuid4().hex
+LOG_MAX_BYTES = 16 * 1024 * 1024
+OVERSUBSCRIBE_MAX_PERMILLE = 10_000
 
 
 class Node(models.Model):
-    """A server with an agent. `measures` is what the agent last measured, by device uid."""
+    """A server with an agent. `last_seen_at` is when we heard from it, by our clock."""
 
-    uid = models.CharField(max_length=100, default=uid_new, unique=True, editable=False)
+    uid = models.CharField(_("number"), max_length=64, unique=True)
     name = models.CharField(_("name"), max_length=200)
     state = models.CharField(_("state"), max_length=16, choices=NodeState, default=NodeState.READY)
+    # Kept beside the state, so that a drained node that was lost comes back drained.
     is_drained = models.BooleanField(_("drained"), default=False)
-    last_seen_at = models.DateTimeField(_("last seen"))
+    last_seen_at = models.DateTimeField(_("last seen at"))
+    lost_at = models.DateTimeField(_("lost at"), null=True, blank=True)
     boot_id = models.CharField(max_length=100, blank=True)
+    boots_past = models.JSONField(default=list)
     sync_seq = models.PositiveBigIntegerField(default=0)
-    old_boot_ids = models.JSONField(default=list, editable=False)
-    info = models.JSONField(_("machine"), default=dict)
-    measures = models.JSONField(_("measures"), default=dict)
+    clock_offset_s = models.FloatField(_("clock offset (s)"), default=0)
+    info = models.JSONField(_("facts"), default=dict)
     agent_version = models.CharField(_("agent version"), max_length=64, blank=True)
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+    created_at = models.DateTimeField(_("joined at"), auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         verbose_name = _("node")
         verbose_name_plural = _("nodes")
-        ordering = ["name"]
+        ordering = ["name", "pk"]
         constraints = [
+            models.CheckConstraint(name="node_state", condition=Q(state__in=NodeState.values)),
             models.UniqueConstraint(
-                fields=["name"], condition=~Q(state=NodeState.REMOVED), name="node_name_once"
+                name="node_name_once", fields=["name"], condition=~Q(state=NodeState.REMOVED)
             ),
-            models.CheckConstraint(name="node_state_known", condition=Q(state__in=NodeState.values)),
         ]
 
     def __str__(self) -> str:
         return self.name
 
     @property
-    def is_vouched(self) -> bool:
-        """Whether somebody vouches for what runs here."""
-        return self.state in (NodeState.READY, NodeState.DRAINED)
+    def is_ready(self) -> bool:
+        return self.state == NodeState.READY
 
 
 class Device(models.Model):
-    """An accelerator. What its slices hold never exceeds what it has: the database refuses it."""
+    """An accelerator. `held_percent` and `held_mib` are what slices hold; the database keeps them within bounds.
 
-    uid = models.CharField(max_length=100, unique=True)
-    node = models.ForeignKey(Node, on_delete=models.PROTECT, related_name="devices")
+    Oversubscription is in permille: 2000 lets every percent of compute be held twice.
+    """
+
+    uid = models.CharField(_("number"), max_length=100, unique=True)
+    node = models.ForeignKey(Node, on_delete=models.PROTECT, related_name="devices", verbose_name=_("node"))
     index = models.PositiveIntegerField(_("index"))
     vendor = models.CharField(_("vendor"), max_length=64)
     model = models.CharField(_("model"), max_length=200)
     memory_mib = models.PositiveBigIntegerField(_("memory (MiB)"))
-    reported_memory_mib = models.PositiveBigIntegerField(_("memory reported (MiB)"), default=0)
+    # What it says now; `memory_mib` follows only when an operator accepts it.
+    reported_mib = models.PositiveBigIntegerField(_("memory reported (MiB)"))
     cores = models.PositiveIntegerField(_("cores"), default=0)
-    driver_version = models.CharField(_("driver version"), max_length=64, blank=True)
+    driver_version = models.CharField(_("driver"), max_length=64, blank=True)
+    slice_drivers = models.JSONField(default=list)
     is_enabled = models.BooleanField(_("enabled"), default=True)
     is_simulated = models.BooleanField(_("simulated"), default=False)
     health = models.CharField(_("health"), max_length=16, choices=Health, default=Health.OK)
-    health_reason = models.CharField(_("health reason"), max_length=500, blank=True)
-    oversubscribe_permille = models.PositiveIntegerField(_("over-subscription (‰)"), default=1000)
+    health_reason = models.CharField(_("reason"), max_length=500, blank=True)
+    oversubscribe_permille = models.PositiveIntegerField(_("compute oversubscription (‰)"), default=1000)
+    memory_oversubscribe_permille = models.PositiveIntegerField(
+        _("memory oversubscription (‰)"), default=1000
+    )
     held_percent = models.PositiveIntegerField(_("compute held (%)"), default=0)
     held_mib = models.PositiveBigIntegerField(_("memory held (MiB)"), default=0)
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+    whole_held = models.BooleanField(_("held as a whole"), default=False)
+    measured = models.JSONField(_("measured"), default=dict)
+    measured_at = models.DateTimeField(_("measured at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("found at"), auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         verbose_name = _("device")
         verbose_name_plural = _("devices")
-        ordering = ["node", "index"]
+        ordering = ["node__name", "index", "pk"]
         constraints = [
+            models.CheckConstraint(name="device_health", condition=Q(health__in=Health.values)),
             models.CheckConstraint(
-                name="device_compute_not_oversold",
-                condition=Q(oversubscribe_permille__gte=F("held_percent") * 10),
+                name="device_compute_held",
+                condition=Q(held_percent__gte=0) & Q(held_percent__lte=F("oversubscribe_permille") / 10),
             ),
             models.CheckConstraint(
-                name="device_memory_not_oversold", condition=Q(memory_mib__gte=F("held_mib"))
+                name="device_memory_held",
+                condition=Q(held_mib__gte=0)
+                & Q(held_mib__lte=F("memory_mib") * F("memory_oversubscribe_permille") / 1000),
             ),
-            models.CheckConstraint(name="device_health_known", condition=Q(health__in=Health.values)),
+            models.CheckConstraint(
+                name="device_oversubscribe",
+                condition=Q(
+                    oversubscribe_permille__range=(1000, OVERSUBSCRIBE_MAX_PERMILLE),
+                    memory_oversubscribe_permille__range=(1000, OVERSUBSCRIBE_MAX_PERMILLE),
+                ),
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.node.name} #{self.index} {self.model}"
+        return f"{self.node_id}/{self.index} {self.model}"
 
     @property
-    def capacity_percent(self) -> int:
-        """Percent of compute that may be handed out in all."""
-        return self.oversubscribe_permille // 10
+    def free_percent(self) -> int:
+        return 0 if self.whole_held else self.oversubscribe_permille // 10 - self.held_percent
 
     @property
-    def measured(self) -> dict[str, Any]:
-        """What the agent last measured: utilisation_percent, memory_used_mib, temperature_c, power_w."""
-        return self.node.measures.get(self.uid, {})
+    def free_mib(self) -> int:
+        if self.whole_held:
+            return 0
+        return self.memory_mib * self.memory_oversubscribe_permille // 1000 - self.held_mib
 
 
 class Slice(TenantOwned):
-    """A share of a device with its work. The slice holds the share until it has really ended."""
+    """A share of a device with the work that runs in it.
 
-    uid = models.CharField(max_length=100, default=uid_new, unique=True, editable=False)
+    `desired` is what we want, `state` what was observed last. Final states give the hold back at once;
+    `closed_at` is set when all usage the node owes for it has come too, which is when `SliceEnded` is told.
+    `usage_seq` is the highest contiguous usage report taken, `log_next` the next byte of output wanted.
+    """
+
+    uid = models.UUIDField(_("number"), default=uuid.uuid4, unique=True, editable=False)
     workload_uid = models.UUIDField(_("workload"), db_index=True)
-    device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="slices")
-    compute_percent = models.PositiveSmallIntegerField(_("compute (%)"))
+    device = models.ForeignKey(
+        Device, on_delete=models.PROTECT, related_name="slices", verbose_name=_("device")
+    )
+    node = models.ForeignKey(Node, on_delete=models.PROTECT, related_name="slices", verbose_name=_("node"))
+    compute_percent = models.PositiveSmallIntegerField(_("compute share (%)"))
     memory_mib = models.PositiveBigIntegerField(_("memory (MiB)"))
+    is_exclusive = models.BooleanField(_("whole device"), default=False)
+    desired = models.CharField(_("desired"), max_length=16, choices=Desired, default=Desired.RUNNING)
     state = models.CharField(_("state"), max_length=16, choices=SliceState, default=SliceState.DESIRED)
     generation = models.PositiveBigIntegerField(default=1)
-    work = models.JSONField(_("work"))
-    run_timeout_s = models.PositiveIntegerField(_("run time (s)"), null=True, blank=True)
-    reason_code = models.CharField(max_length=64, blank=True)
+    reason_code = models.CharField(_("reason code"), max_length=64, blank=True)
     reason = models.CharField(_("reason"), max_length=500, blank=True)
-    exit_code = models.IntegerField(_("exit code"), null=True, blank=True)
+    stop_reason = models.CharField(_("why it was stopped"), max_length=500, blank=True)
+    exit_code = models.BigIntegerField(_("exit code"), null=True, blank=True)
+    work = models.JSONField(_("work"))
+    run_timeout_s = models.PositiveIntegerField(_("run time limit (s)"), null=True, blank=True)
+    told_at = models.DateTimeField(_("told to the node at"), null=True, blank=True)
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+    final_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
     usage_seq = models.PositiveBigIntegerField(default=0)
-    metered_s = models.PositiveBigIntegerField(_("metered (s)"), default=0)
-    memory_peak_mib = models.PositiveBigIntegerField(_("memory peak (MiB)"), default=0)
-    log_first = models.PositiveBigIntegerField(default=0)
-    log_next = models.PositiveBigIntegerField(default=0)
-    memory_enforced_by = models.CharField(_("memory held by"), max_length=64, blank=True)
-    compute_enforced_by = models.CharField(_("compute held by"), max_length=64, blank=True)
+    usage_last_seq = models.PositiveBigIntegerField(default=0)
+    usage_until = models.DateTimeField(_("vouched until"), null=True, blank=True)
+    usage_doubted = models.PositiveIntegerField(_("intervals doubted"), default=0)
+    log_next = models.PositiveBigIntegerField(_("output (bytes)"), default=0)
+    memory_enforced_by = models.CharField(_("memory enforced by"), max_length=64, blank=True)
+    compute_enforced_by = models.CharField(_("compute enforced by"), max_length=64, blank=True)
     delivered_percent = models.FloatField(_("compute delivered (%)"), null=True, blank=True)
     memory_used_mib = models.PositiveBigIntegerField(_("memory used (MiB)"), null=True, blank=True)
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    measured_at = models.DateTimeField(_("measured at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("desired at"), auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta(TenantOwned.Meta):
         verbose_name = _("slice")
         verbose_name_plural = _("slices")
-        ordering = ["pk"]
+        ordering = ["-created_at", "-pk"]
         constraints = [
-            models.CheckConstraint(name="slice_state_known", condition=Q(state__in=SliceState.values)),
+            models.CheckConstraint(name="slice_state", condition=Q(state__in=SliceState.values)),
+            models.CheckConstraint(name="slice_desired", condition=Q(desired__in=Desired.values)),
             models.CheckConstraint(
-                name="slice_share_possible",
-                condition=Q(compute_percent__gte=1, compute_percent__lte=100, memory_mib__gte=1),
+                name="slice_share", condition=Q(compute_percent__range=(1, 100), memory_mib__gte=1)
+            ),
+            # What is final has ended, what is closed is final: the one way to give a hold back exactly once.
+            models.CheckConstraint(
+                name="slice_final", condition=Q(state__in=sorted(FINAL)) ^ Q(final_at__isnull=True)
+            ),
+            models.CheckConstraint(
+                name="slice_closed", condition=Q(closed_at__isnull=True) | Q(final_at__isnull=False)
             ),
         ]
         indexes = [
-            models.Index(fields=["device"], condition=~Q(state__in=ENDED), name="slice_live_by_device"),
+            models.Index(fields=["node", "id"], name="slice_open", condition=Q(closed_at__isnull=True)),
+            models.Index(fields=["tenant", "-created_at"], name="slice_of_tenant"),
         ]
 
     def __str__(self) -> str:
-        return self.uid
+        return str(self.uid)
 
     @property
-    def is_ended(self) -> bool:
-        return self.state in ENDED
+    def is_final(self) -> bool:
+        return self.state in FINAL
 
     @property
-    def desired(self) -> str:
-        """`running` or `stopped`: what the node is asked for."""
-        return "stopped" if hasattr(self, "stop") else "running"
-
-
-class SliceStop(models.Model):
-    """The wish that a slice ends. A row of its own: whoever wishes never waits for the node's report."""
-
-    slice = models.OneToOneField(Slice, on_delete=models.PROTECT, related_name="stop")
-    reason = models.CharField(_("reason"), max_length=200, blank=True)
-    at = models.DateTimeField(_("time"), auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("stop of a slice")
-        verbose_name_plural = _("stops of slices")
-
-    def __str__(self) -> str:
-        return f"{self.slice_id} {self.reason}"
+    def is_vouched(self) -> bool:
+        """Whether the node can be asked: on a lost node the state is only what was seen last."""
+        return self.is_final or self.node.state in (NodeState.READY, NodeState.DRAINED)
 
 
 class LogChunk(models.Model):
-    """A piece of what a slice's work printed. `offset` and `size` count UTF-8 bytes."""
+    """A piece of a slice's output; `offset` and `size` count UTF-8 bytes."""
 
-    slice = models.ForeignKey(Slice, on_delete=models.CASCADE, related_name="chunks")
+    slice = models.ForeignKey(Slice, on_delete=models.CASCADE, related_name="log_chunks")
     offset = models.PositiveBigIntegerField()
     size = models.PositiveIntegerField()
     text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        verbose_name = _("piece of a log")
-        verbose_name_plural = _("pieces of logs")
+        verbose_name = _("output")
+        verbose_name_plural = _("output")
         ordering = ["slice", "offset"]
-        constraints = [models.UniqueConstraint(fields=["slice", "offset"], name="log_chunk_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["slice", "offset"], name="log_chunk_once"),
+            models.CheckConstraint(name="log_chunk_bounded", condition=Q(offset__lt=LOG_MAX_BYTES)),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.slice_id} {self.offset}"
+        return f"{self.slice_id}@{self.offset}"
+
+
+class Watch(models.Model):
+    """When the nodes were last checked: silence while nobody listened is not held against a node."""
+
+    is_only = models.BooleanField(default=True, unique=True)
+    checked_at = models.DateTimeField()
+    listening_since_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("watch")
+        verbose_name_plural = _("watch")
+        constraints = [models.CheckConstraint(name="watch_only_one", condition=Q(is_only=True))]
+
+    def __str__(self) -> str:
+        return str(self.checked_at)
+
+
+def slice_lost_after_s() -> int:
+    """How long a lost node's slices are waited for, and a finished slice's last usage (s)."""
+    return int(getattr(settings, "WEIR_SLICE_LOST_AFTER_S", 900))

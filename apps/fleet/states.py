@@ -1,4 +1,4 @@
-"""What nodes, devices and slices can be."""
+"""Life cycles of nodes and slices, and the words for a device's health (PLAT-OPS-22)."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -19,11 +19,11 @@ NODE = Flow(
         (NodeState.DRAINED, NodeState.LOST): "",
         (NodeState.LOST, NodeState.READY): "",
         (NodeState.LOST, NodeState.DRAINED): "",
-        (NodeState.READY, NodeState.DRAINED): "",
-        (NodeState.DRAINED, NodeState.READY): "",
-        (NodeState.READY, NodeState.REMOVED): "",
-        (NodeState.DRAINED, NodeState.REMOVED): "",
-        (NodeState.LOST, NodeState.REMOVED): "",
+        (NodeState.READY, NodeState.DRAINED): "fleet.manage",
+        (NodeState.DRAINED, NodeState.READY): "fleet.manage",
+        (NodeState.READY, NodeState.REMOVED): "fleet.manage",
+        (NodeState.LOST, NodeState.REMOVED): "fleet.manage",
+        (NodeState.DRAINED, NodeState.REMOVED): "fleet.manage",
     }
 )
 
@@ -32,10 +32,11 @@ class Health(models.TextChoices):
     OK = "ok", _("Healthy")
     DEGRADED = "degraded", _("Degraded")
     FAILED = "failed", _("Failed")
-    MISSING = "missing", _("Missing")
 
 
-USABLE_HEALTH = (Health.OK, Health.DEGRADED)
+class Desired(models.TextChoices):
+    RUNNING = "running", _("Running")
+    STOPPED = "stopped", _("Stopped")
 
 
 class SliceState(models.TextChoices):
@@ -45,20 +46,23 @@ class SliceState(models.TextChoices):
     STOPPING = "stopping", _("Stopping")
     EXITED = "exited", _("Exited")
     FAILED = "failed", _("Failed")
+    RELEASED = "released", _("Released before it started")
     LOST = "lost", _("Lost")
 
 
-LIVE = (SliceState.DESIRED, SliceState.STARTING, SliceState.RUNNING, SliceState.STOPPING)
-ENDED = (SliceState.EXITED, SliceState.FAILED, SliceState.LOST)
-# A slice only moves forward: reports may be late or come twice.
-RANK = {state: rank for rank, state in enumerate(LIVE)} | dict.fromkeys(ENDED, len(LIVE))
+FINAL = frozenset({SliceState.EXITED, SliceState.FAILED, SliceState.RELEASED, SliceState.LOST})
 
-REASONS = {
-    "completed": _("The work ended by itself."),
-    "run_timeout": _("The time ordered is over."),
-    "stopped": _("It was stopped."),
-    "memory_exceeded": _("The work took more memory than its share."),
-    "crashed": _("The work ended with an error."),
-    "refused": _("The node could not make the slice."),
-    "lost": _("The node and what ran on it are lost."),
+_ENDS = (SliceState.EXITED, SliceState.FAILED, SliceState.LOST)
+_ONWARDS = {
+    SliceState.DESIRED: (
+        SliceState.STARTING,
+        SliceState.RUNNING,
+        SliceState.STOPPING,
+        SliceState.RELEASED,
+        *_ENDS,
+    ),
+    SliceState.STARTING: (SliceState.RUNNING, SliceState.STOPPING, *_ENDS),
+    SliceState.RUNNING: (SliceState.STOPPING, *_ENDS),
+    SliceState.STOPPING: _ENDS,
 }
+SLICE = Flow({(source, to): "" for source, targets in _ONWARDS.items() for to in targets})

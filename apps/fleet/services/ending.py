@@ -28,7 +28,8 @@ FAILED = frozenset({SliceState.FAILED, SliceState.LOST})
 
 def slice_end(row: Slice, to: str, *, now: datetime, at: datetime, reason_code: str, reason: str) -> None:
     """Make a row final in memory. `at` never lies before what is vouched for, nor in the future."""
-    assert to in FINAL and not row.is_final, "a slice ends once"
+    assert to in FINAL
+    assert not row.is_final, "a slice ends once"
     row.state = to
     row.reason_code, row.reason = reason_code, reason[:500]
     row.ended_at = max(min(at, now), row.usage_until or row.started_at or min(at, now))

@@ -3,7 +3,6 @@
 About a dozen queries however many slices there are. Rows are locked in the order node, slices, devices.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
