@@ -4,6 +4,7 @@
 the sweep (named in the comment) that finds what a lost hint left behind.
 """
 
+from apps.cases.events import CaseChanged
 from apps.fleet import events as fleet
 from apps.telemetry.events import AlarmFired, AlarmResolved
 from apps.telemetry.services import alarm_raise, alarm_resolve
@@ -200,5 +201,6 @@ within(BillMade, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
 within(BillConfirmed, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
 within(BillPaid, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
 within(BalanceChanged, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
+within(CaseChanged, lambda event, actor: push("cases", "changed", kind=event.kind))
 within(AlarmFired, lambda event, actor: push("alarms"))
 within(AlarmResolved, lambda event, actor: push("alarms"))

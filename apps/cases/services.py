@@ -3,13 +3,14 @@
 from dataclasses import asdict
 from uuid import UUID
 
+from apps.cases.events import CaseChanged
 from apps.cases.models import Case
 from apps.cases.types import CaseData
 from apps.kernel.acts import Actor
+from apps.kernel.events import emit
 from apps.kernel.mirror import mirror_put
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
-from apps.notices.push import push
 
 
 @service(recorded=False)
@@ -27,7 +28,7 @@ def case_put(*, actor: Actor, data: CaseData) -> Case:
         kind=kind, uid=uid, defaults={**fields, "tenant": current_tenant()}
     )
     mirror_put(kind, uid)
-    push("cases", "changed", kind=kind)
+    emit(CaseChanged(kind), actor=actor)
     return case
 
 
@@ -36,4 +37,4 @@ def case_drop(*, actor: Actor, kind: str, uid: UUID) -> None:
     """Forget the case of a row that is deleted: a draft that was submitted once and withdrawn."""
     Case.objects.of(current_schema()).filter(kind=kind, uid=uid).delete()
     mirror_put(kind, uid)
-    push("cases", "changed", kind=kind)
+    emit(CaseChanged(kind), actor=actor)
