@@ -23,7 +23,8 @@ TABS = ("todo", "done", "urged")
 @lru_cache(maxsize=64)
 def _definition(key: str, version: str) -> Definition:
     xml = ProcessTemplate.objects.values_list("xml", flat=True).get(key=key, version=version)
-    return load(xml.encode(), key=key)
+    # The catalogue's keys may hold hyphens, the engine's only underscores.
+    return load(xml.encode(), key=key.lower().replace("-", "_"))
 
 
 def definition_of(template: ProcessTemplate) -> Definition:

@@ -91,7 +91,7 @@ def _engine(call: Any) -> engine.Step:
         ) from error
 
 
-def _follow(actor: Actor, instance: ProcessInstance, step: engine.Step, last: str = "approve") -> None:
+def _follow(actor: Actor, instance: ProcessInstance, step: engine.Step) -> None:
     """Bring tasks and instance to where the engine stands."""
     instance.state_json = step.state
     instance.save(update_fields=["state_json", "updated_at"])
@@ -103,8 +103,8 @@ def _follow(actor: Actor, instance: ProcessInstance, step: engine.Step, last: st
         if waiting.task_id not in kept:
             _task_open(actor, instance, waiting)
     if step.done:
-        # An end that does not say how it ends means what the last decision meant.
-        _finish(actor, instance, step.outcome or ("approved" if last == "approve" else "rejected"))
+        # The engine takes no drawing whose end does not say how it ends; nothing is granted by silence.
+        _finish(actor, instance, step.outcome or "rejected")
     push(f"{instance.subject_kind}.{instance.subject_uid}")
 
 
@@ -299,7 +299,7 @@ def _count(actor: Actor, task: HumanTask) -> None:
         lambda: engine.complete(definition, instance.state_json, task.engine_task_id, {"decision": verdict})
     )
     _task_close(actor, task, TaskState.DONE)
-    _follow(actor, instance, step, last=verdict)
+    _follow(actor, instance, step)
 
 
 @service()

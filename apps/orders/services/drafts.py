@@ -202,7 +202,7 @@ def fields_check(template: FormTemplate, data: Mapping[str, Any], *, is_final: b
     for name, field in fields.items():
         value = data.get(name)
         if value in (None, ""):
-            if is_final and field.get("required"):
+            if is_final and field.get("is_required"):
                 wrong[f"data.{name}"] = _("Fill this in.")
         elif not _fits(field, value):
             wrong[f"data.{name}"] = _("This is no valid value here.")

@@ -126,7 +126,7 @@ def _process_data(form: ApplicationForm) -> dict[str, object]:
     return {
         **form.data,
         "kind": form.kind,
-        "total": round(float(form.total or 0), 2),
+        "amount": round(float(form.total or 0), 2),
         "duration_s": form.duration_s,
         "count": sum(line.count for line in lines),
         "compute_percent": sum(one["compute_percent"] for one in held),

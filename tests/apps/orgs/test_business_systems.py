@@ -85,9 +85,13 @@ def test_the_database_keeps_a_used_user(world):
     admin, _physics, (spectra, _beams), person = world
     business_system_member_add(actor=admin, business_system=spectra, user=person.user)
     with pytest.raises(IntegrityError), transaction.atomic():
-        BusinessSystemUser.objects.update(user_id=10**9)
-        with connection.cursor() as cursor:
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        _point_nowhere()
+
+
+def _point_nowhere():
+    BusinessSystemUser.objects.update(user_id=10**9)
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
 
 def test_business_systems_over_the_api(world, member):

@@ -1,0 +1,355 @@
+"""Deciding on a process: who may, what it leads to, and what is refused without a trace."""
+
+from uuid import uuid4
+
+import pytest
+
+from apps.approvals.models import Decision, HumanTask, ProcessInstance
+from apps.approvals.selectors import case_of, has_decisions, may_decide, process_list, task_get, task_list
+from apps.approvals.services import process_withdraw, task_decide, task_urge
+from apps.cases.models import Case
+from apps.cases.selectors import case_inbox
+from apps.kernel.acts import SYSTEM
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from apps.kernel.planes import in_tenant
+from apps.notices.models import Message
+from apps.orgs.selectors import role_get
+from apps.orgs.services import member_add, organization_create, post_create, role_bind
+from tests.apps.approvals.desk import TENANT, candidate, drawn, start
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def applicant(member):
+    return member("acme", "tenant_front_line", "ann")
+
+
+@pytest.fixture
+def boss(member):
+    return member("acme", "tenant_decision_maker", "boss")
+
+
+@pytest.fixture
+def manager(operator):
+    return operator("operations_manager", schema="acme", username="manager")
+
+
+@pytest.fixture
+def inside(acme):
+    with in_tenant("acme"):
+        yield
+
+
+def decide(desk, person, decision="approve", comment=""):
+    return task_decide(actor=person.actor, task_uid=desk.task.uid, decision=decision, comment=comment)
+
+
+@pytest.mark.req("PLAT-APPLY-6", "PLAT-TODO-1", "PLAT-TODO-5")
+def test_both_sides_approve_in_turn(inside, applicant, boss, manager):
+    desk = start(applicant.user.pk)
+    assert [task.name_en for task in task_list(actor=boss.actor)] == ["Ask step_0"]
+    assert not task_list(actor=manager.actor).exists()
+    decide(desk, boss, comment=" fine ")
+    assert not task_list(actor=boss.actor).exists()
+    assert [task.instance.title_en for task in task_list(actor=manager.actor)] == ["Environment"]
+    assert [case.uid for case in case_inbox(actor=manager.actor)] == [desk.task.uid]
+    decide(desk, manager)
+    assert desk.state == "approved"
+    assert not HumanTask.objects.filter(state="waiting").exists()
+    given = [(one.user_name, one.role, one.decision, one.comment) for one in Decision.objects.all()]
+    assert given == [
+        ("boss", "tenant_decision_maker", "approve", "fine"),
+        ("manager", "operations_manager", "approve", ""),
+    ]
+
+
+@pytest.mark.req("PLAT-TODO-5")
+@pytest.mark.parametrize(("decision", "state"), [("refuse", "rejected"), ("send_back", "sent_back")])
+def test_refusing_and_sending_back_end_the_process(inside, applicant, boss, decision, state):
+    desk = start(applicant.user.pk)
+    decide(desk, boss, decision)
+    assert desk.state == state
+    assert not Case.objects.across().filter(kind="task", is_open=True).exists()
+
+
+@pytest.mark.req("PLAT-TODO-2")
+def test_a_decided_task_moves_to_done(inside, applicant, boss):
+    desk = start(applicant.user.pk)
+    task = desk.task
+    decide(desk, boss)
+    assert list(task_list(actor=boss.actor, tab="done")) == [task]
+    with pytest.raises(InvalidInput):
+        task_list(actor=boss.actor, tab="mine")
+
+
+def nothing_decided(desk):
+    assert desk.state == "running"
+    assert not Decision.objects.exists()
+    assert desk.task.name_en == "Ask step_0"
+
+
+def test_who_is_no_candidate_is_refused(inside, applicant, manager, member, operator):
+    desk = start(applicant.user.pk)
+    for person in (
+        member("acme", "tenant_front_line"),
+        member("acme", "tenant_operations_manager"),
+        manager,
+        operator("front_line", schema="acme"),
+    ):
+        with pytest.raises(Forbidden):
+            decide(desk, person)
+    nothing_decided(desk)
+
+
+def test_a_decision_maker_of_another_tenant_finds_nothing(applicant, member):
+    stranger = member("globex", "tenant_decision_maker")
+    desk = start(applicant.user.pk)
+    with in_tenant("acme"):
+        task = desk.task
+    with in_tenant("globex"):
+        with pytest.raises(NotFound):
+            task_decide(actor=stranger.actor, task_uid=task.uid, decision="approve")
+        with pytest.raises(NotFound):
+            task_get(actor=stranger.actor, uid=task.uid)
+    with in_tenant("acme"):
+        # Even were he let in by mistake, no role of his is bound here.
+        with pytest.raises(Forbidden):
+            decide(desk, stranger)
+        nothing_decided(desk)
+
+
+def test_nobody_decides_on_his_own_application(inside, boss):
+    desk = start(boss.user.pk)
+    assert not task_list(actor=boss.actor).exists()
+    assert not may_decide(desk.task, boss.actor)
+    with pytest.raises(Forbidden):
+        decide(desk, boss)
+    nothing_decided(desk)
+
+
+@pytest.mark.req("PLAT-TEN-28")
+def test_a_role_bound_later_counts_and_one_not_active_does_not_decide(inside, applicant, boss, member):
+    desk = start(applicant.user.pk)
+    late = member("acme", "tenant_operations_manager")
+    role_bind(actor=SYSTEM, user=late.user, role=role_get("tenant_decision_maker"))
+    assert may_decide(desk.task, late.actor)
+    front = member("acme", "tenant_front_line")
+    role_bind(actor=SYSTEM, user=front.user, role=role_get("tenant_decision_maker"))
+    with pytest.raises(Forbidden):
+        decide(desk, front)
+    decide(desk, late)
+    assert Decision.objects.get().role == "tenant_decision_maker"
+
+
+def test_a_decision_twice_is_a_conflict(inside, applicant, boss, member):
+    desk = start(applicant.user.pk, drawn(TENANT))
+    task = desk.task
+    decide(desk, boss)
+    for person in (boss, member("acme", "tenant_decision_maker")):
+        with pytest.raises(Conflict):
+            task_decide(actor=person.actor, task_uid=task.uid, decision="refuse")
+    assert desk.state == "approved"
+    assert Decision.objects.count() == 1
+
+
+def test_an_unknown_task_and_an_unknown_decision(inside, applicant, boss):
+    desk = start(applicant.user.pk, drawn(TENANT, settings='allowRefuse="false" allowSendBack="false"'))
+    with pytest.raises(NotFound):
+        task_decide(actor=boss.actor, task_uid=uuid4(), decision="approve")
+    for decision in ("refuse", "send_back", "maybe"):
+        with pytest.raises(InvalidInput) as refused:
+            decide(desk, boss, decision)
+        assert "decision" in refused.value.fields
+    with pytest.raises(InvalidInput):
+        decide(desk, boss, comment="x" * 1001)
+    nothing_decided(desk)
+
+
+@pytest.mark.req("PLAT-APPLY-14")
+def test_withdrawing_before_the_first_decision(inside, applicant, boss):
+    desk = start(applicant.user.pk)
+    task = desk.task
+    process_withdraw(actor=applicant.actor, subject_uid=desk.subject_uid)
+    assert desk.state == "withdrawn"
+    assert not task_list(actor=boss.actor).exists()
+    with pytest.raises(Conflict, match="withdrawn"):
+        task_decide(actor=boss.actor, task_uid=task.uid, decision="approve")
+    assert not Decision.objects.exists()
+    assert not Case.objects.across().get(uid=task.uid).is_open
+    again = start(applicant.user.pk, subject_uid=desk.subject_uid)
+    assert again.state == "running"
+
+
+@pytest.mark.req("PLAT-APPLY-15")
+def test_no_withdrawal_after_the_first_decision(inside, applicant, boss):
+    desk = start(applicant.user.pk)
+    assert not has_decisions(desk.subject_uid)
+    decide(desk, boss)
+    assert has_decisions(desk.subject_uid)
+    with pytest.raises(Conflict):
+        process_withdraw(actor=applicant.actor, subject_uid=desk.subject_uid)
+    assert desk.state == "running"
+
+
+def test_one_process_of_a_subject_at_a_time(inside, applicant):
+    desk = start(applicant.user.pk)
+    with pytest.raises(Conflict):
+        start(applicant.user.pk, subject_uid=desk.subject_uid)
+    assert ProcessInstance.objects.count() == 1
+    assert HumanTask.objects.count() == 1
+
+
+@pytest.mark.req("PLAT-CFG-18")
+def test_countersigning_waits_for_everybody(inside, applicant, member):
+    signers = [member("acme", "tenant_decision_maker") for _ in range(3)]
+    desk = start(applicant.user.pk, drawn(TENANT, settings='rule="all_of" allowRefuse="true"'))
+    for signer in signers[:2]:
+        decide(desk, signer)
+        assert not task_list(actor=signer.actor).exists()
+        assert desk.state == "running"
+    with pytest.raises(Conflict):
+        decide(desk, signers[0])
+    decide(desk, signers[2])
+    assert desk.state == "approved"
+
+
+@pytest.mark.req("PLAT-CFG-18")
+def test_one_refusal_ends_a_countersigning(inside, applicant, member):
+    signers = [member("acme", "tenant_decision_maker") for _ in range(3)]
+    desk = start(applicant.user.pk, drawn(TENANT, settings='rule="all_of" allowRefuse="true"'))
+    decide(desk, signers[0])
+    decide(desk, signers[1], "refuse")
+    assert desk.state == "rejected"
+
+
+def test_candidates_by_name_post_organization_and_initiators_role(inside, applicant, boss, member):
+    institute = organization_create(actor=SYSTEM, name="Institute")
+    lab = organization_create(actor=SYSTEM, name="Lab", parent=institute)
+    member_add(actor=SYSTEM, user=applicant.user, organization=lab)
+    head, other = member("acme", "tenant_decision_maker"), member("acme", "tenant_decision_maker", "other")
+    member_add(
+        actor=SYSTEM, user=head.user, organization=institute, post=post_create(actor=SYSTEM, name="Head")
+    )
+    expected = {
+        candidate("other", "user"): [other],
+        candidate("Head", "post"): [head],
+        candidate("Institute", "organization"): [head],
+        candidate("tenant_decision_maker", "initiator_role"): [head],
+    }
+    for drawn_candidate, people in expected.items():
+        desk = start(applicant.user.pk, drawn(drawn_candidate))
+        assert desk.task.user_ids == [one.user.pk for one in people], drawn_candidate
+        with pytest.raises(Forbidden):
+            decide(desk, boss)
+        decide(desk, people[0])
+        assert desk.state == "approved"
+
+
+def test_a_step_that_nobody_can_decide_is_refused(inside, applicant, boss):
+    with pytest.raises(Conflict, match="Nobody"):
+        start(applicant.user.pk, drawn(candidate("nobody.here", "user")))
+    assert not ProcessInstance.objects.exists()
+    desk = start(applicant.user.pk, drawn(TENANT, candidate("nobody.here", "user")))
+    with pytest.raises(Conflict, match="Nobody"):
+        decide(desk, boss)
+    nothing_decided(desk)
+
+
+def test_a_condition_that_cannot_be_computed_changes_nothing(inside, applicant, boss):
+    xml = drawn(TENANT, settings="").replace(b'decision == "approve"', b"amount &gt; 5")
+    desk = start(applicant.user.pk, xml)
+    with pytest.raises(Conflict):
+        decide(desk, boss)
+    nothing_decided(desk)
+
+
+# --- the inbox, messages, urging -------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-TODO-6", "PLAT-TODO-7")
+def test_the_inbox_narrows(inside, applicant, boss):
+    first = start(applicant.user.pk, subject_no="F20260101-0042").instance
+    start(boss.user.pk)
+    start(applicant.user.pk)
+    for filters in ({"search": "0042"},):
+        assert [task.instance for task in task_list(actor=boss.actor, **filters)] == [first]
+    assert task_list(actor=boss.actor, search="ANN").count() == 2
+    assert task_list(actor=boss.actor, state="running").count() == 2
+    assert task_list(actor=boss.actor, state="approved").count() == 0
+    assert task_list(actor=boss.actor, template="samp").count() == 2
+    assert task_list(actor=boss.actor, template="other").count() == 0
+
+
+def test_who_is_asked_gets_a_message_with_his_own_address(inside, applicant, boss, manager):
+    desk = start(applicant.user.pk)
+    message = Message.objects.get()
+    assert (message.user, message.link) == (boss.user, f"/tasks/{desk.task.uid}/")
+    assert message.params == {"applicant": "ann", "no": "F20260101-0001"}
+    decide(desk, boss)
+    message = Message.objects.get(user=manager.user)
+    assert message.link == f"/t/acme/tasks/{desk.task.uid}/"
+
+
+@pytest.mark.req("PLAT-TODO-3")
+def test_urging_shows_under_urged_and_sends_a_message(inside, applicant, boss, member):
+    desk = start(applicant.user.pk)
+    assert not task_list(actor=boss.actor, tab="urged").exists()
+    with pytest.raises(NotFound):
+        task_urge(actor=member("acme", "tenant_front_line").actor, task_uid=desk.task.uid)
+    task_urge(actor=applicant.actor, task_uid=desk.task.uid)
+    assert list(task_list(actor=boss.actor, tab="urged")) == [desk.task]
+    assert Message.objects.filter(user=boss.user).count() == 2
+    with pytest.raises(Conflict):
+        task_urge(actor=applicant.actor, task_uid=desk.task.uid)
+    assert Message.objects.filter(user=boss.user).count() == 2
+
+
+def test_a_decided_task_is_not_urged(inside, applicant, boss):
+    desk = start(applicant.user.pk)
+    task = desk.task
+    decide(desk, boss)
+    with pytest.raises(Conflict):
+        task_urge(actor=applicant.actor, task_uid=task.uid)
+
+
+def test_who_may_open_a_task(inside, applicant, boss, member, operator):
+    desk = start(applicant.user.pk)
+    for person in (applicant, boss, operator("executive", schema="acme")):
+        assert task_get(actor=person.actor, uid=desk.task.uid) == desk.task
+    with pytest.raises(NotFound):
+        task_get(actor=member("acme", "tenant_front_line").actor, uid=desk.task.uid)
+
+
+@pytest.mark.req("PLAT-APPLY-19")
+def test_the_time_line_has_who_when_and_what(inside, applicant, boss):
+    desk = start(applicant.user.pk)
+    decide(desk, boss, "send_back", "more detail")
+    again = start(applicant.user.pk, subject_uid=desk.subject_uid)
+    runs = process_list(desk.subject_uid)
+    assert [run.state for run in runs] == ["running", "sent_back"]
+    given = runs[1].tasks.all()[0].given.all()[0]
+    assert (given.user_name, given.decision, given.comment) == ("boss", "send_back", "more detail")
+    assert given.at is not None
+    assert runs[0] == again.instance
+
+
+def test_each_case_is_as_its_task(inside, applicant, boss):
+    desk = start(applicant.user.pk)
+    decide(desk, boss)
+    for task in HumanTask.objects.all():
+        case, data = Case.objects.across().get(uid=task.uid), case_of(task)
+        kept = {
+            name: getattr(case, name) for name in ("state", "is_open", "no", "title_en", "side", "due_at")
+        }
+        assert kept == {name: getattr(data, name) for name in kept}
+        assert (tuple(case.roles), tuple(case.worked_by_ids)) == (data.roles, data.worked_by_ids)
+
+
+def test_starting_again_uses_the_version_it_was_started_with(inside, applicant, boss, manager):
+    desk = start(applicant.user.pk)
+    start(applicant.user.pk, drawn(TENANT))
+    decide(desk, boss)
+    assert desk.state == "running"
+    decide(desk, manager)
+    assert desk.state == "approved"
