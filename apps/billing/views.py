@@ -51,6 +51,8 @@ def account(request: HttpRequest) -> HttpResponse:
         "overview": account_overview(tenant=tenant),
         "coupons": coupon_list(tenant=tenant, state="claimed"),
         "rows": paged(request, transaction_list(tenant=tenant)),
+        "topic": _topic(tenant),
+        "live": [_topic(tenant)],
     }
     return show(request, "billing/account", context)
 
@@ -97,7 +99,7 @@ def bills(request: HttpRequest) -> HttpResponse:
 
 
 def _topic(tenant: Tenant) -> str:
-    return f"tenant.{tenant.schema_name}.bills"
+    return f"tenant.{tenant.schema_name}.billing"
 
 
 @require_POST
@@ -119,6 +121,8 @@ def bill(request: HttpRequest, uid: UUID) -> HttpResponse:
         "payment": getattr(row, "payment", None),
         "overview": account_overview(tenant=row.tenant),
         "coupons": coupon_usable_list(tenant=row.tenant) if row.state == BillState.CONFIRMED else [],
+        "topic": _topic(row.tenant),
+        "live": [_topic(row.tenant)],
     }
     return show(request, "billing/bill", context)
 

@@ -1,0 +1,165 @@
+"""Bills, the account, costs; and the operators' deposits."""
+
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.billing.api import serializers as s
+from apps.billing.permissions import BillingPermission as P
+from apps.billing.selectors import (
+    account_overview,
+    bill_get,
+    bill_line_get,
+    bill_line_items,
+    bill_list,
+    cost_by,
+    transaction_list,
+)
+from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
+from apps.billing.services.ledger import account_deposit, account_open
+from apps.identity.api.base import ApiView
+from apps.kernel.errors import Forbidden, InvalidInput
+from apps.kernel.money import ZERO
+from apps.tenancy.selectors import tenant_get
+
+
+def read(serializer: type, data: Any) -> dict[str, Any]:
+    """The input as its serializer understands it; a refusal names each field."""
+    given = serializer(data=data)
+    given.is_valid(raise_exception=True)
+    return given.validated_data
+
+
+class BillsView(ApiView):
+    plane = "both"
+    permission = P.VIEW
+    idempotent = True
+
+    @extend_schema(parameters=[OpenApiParameter("state", str)], responses=s.BillOut(many=True))
+    def get(self, request: Request) -> Response:
+        """Bills, newest first; an operator outside tenants sees those of all tenants."""
+        rows = bill_list(actor=self.actor, state=request.query_params.get("state", ""))
+        return self.page(rows, s.BillOut)
+
+    @extend_schema(request=s.BillIn, responses={201: s.BillWholeOut})
+    def post(self, request: Request) -> Response:
+        """Bill all use of the tenant up to `until` (now) that is on no bill yet."""
+        if self.tenant is None:
+            raise InvalidInput(
+                _("A bill is made for one tenant, and none is chosen."),
+                cure=_("Send the header Weir-Tenant with the tenant's code."),
+            )
+        bill = bill_make(actor=self.actor, tenant=self.tenant, **read(s.BillIn, request.data))
+        return Response(s.BillWholeOut(bill).data, status=201)
+
+
+class BillView(ApiView):
+    plane = "both"
+    permission = P.VIEW
+
+    @extend_schema(responses=s.BillWholeOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        """One bill with its lines and its payment."""
+        return Response(s.BillWholeOut(bill_get(actor=self.actor, uid=uid)).data)
+
+
+class BillConfirmView(ApiView):
+    permission = P.PAY
+    idempotent = True
+
+    @extend_schema(request=None, responses=s.BillWholeOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Agree to the bill; then it can be paid."""
+        return Response(s.BillWholeOut(bill_confirm(actor=self.actor, bill_uid=uid)).data)
+
+
+class BillPayView(ApiView):
+    permission = P.PAY
+    idempotent = True
+
+    @extend_schema(request=s.PayIn, responses=s.BillWholeOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Pay a confirmed bill from a coupon, if one is named, and the balance."""
+        coupon = read(s.PayIn, request.data)["coupon"]
+        bill_pay(actor=self.actor, bill_uid=uid, coupon_uid=coupon)
+        return Response(s.BillWholeOut(bill_get(actor=self.actor, uid=uid)).data)
+
+
+class BillLineView(ApiView):
+    plane = "both"
+    permission = P.VIEW
+    ordering = ("pk",)
+
+    @extend_schema(responses=s.BillLineWholeOut)
+    def get(self, request: Request, uid: UUID, line: UUID) -> Response:
+        """One line down to the price version and, page by page, the usage records it came from."""
+        bill = bill_get(actor=self.actor, uid=uid)
+        row = bill_line_get(bill=bill, uid=line)
+        row.records = self.page(bill_line_items(row), s.BillItemOut).data
+        return Response(s.BillLineWholeOut(row).data)
+
+
+class AccountView(ApiView):
+    permission = P.VIEW
+
+    @extend_schema(responses=s.AccountOut)
+    def get(self, request: Request) -> Response:
+        """Balance, coupons, what is owed and what was used."""
+        return Response(s.AccountOut(account_overview(tenant=self.tenant)).data)
+
+
+class TransactionsView(ApiView):
+    permission = P.VIEW
+
+    @extend_schema(responses=s.TransactionOut(many=True))
+    def get(self, request: Request) -> Response:
+        """Deposits, bills and payments with the balance after each."""
+        return self.page(transaction_list(tenant=self.tenant), s.TransactionOut)
+
+
+class CostsView(ApiView):
+    plane = "both"
+    permission = P.VIEW
+
+    @extend_schema(parameters=[s.CostsIn], responses=s.CostsOut)
+    def get(self, request: Request) -> Response:
+        """Rated use by one dimension; every dimension adds up to the same total."""
+        wanted = read(s.CostsIn, request.query_params)
+        if self.tenant is None and self.actor.kind != "operator":
+            raise Forbidden()
+        rows = cost_by(tenant=self.tenant, **wanted)
+        total = sum((row.exact for row in rows), ZERO)
+        return Response(s.CostsOut({"dimension": wanted["dimension"], "total": total, "rows": rows}).data)
+
+
+class TenantAccountView(ApiView):
+    plane = "provider"
+
+    @extend_schema(responses=s.AccountOut)
+    def get(self, request: Request, schema: str) -> Response:
+        self.actor.require(P.VIEW)
+        return Response(s.AccountOut(account_overview(tenant=tenant_get(schema))).data)
+
+    @extend_schema(request=None, responses={201: s.AccountOut})
+    def post(self, request: Request, schema: str) -> Response:
+        """Open the tenant's account; an open one stays as it is."""
+        tenant = tenant_get(schema)
+        account_open(actor=self.actor, tenant=tenant)
+        return Response(s.AccountOut(account_overview(tenant=tenant)).data, status=201)
+
+
+class DepositView(ApiView):
+    plane = "provider"
+    permission = P.MANAGE
+    idempotent = True
+
+    @extend_schema(request=s.DepositIn, responses={201: s.AccountOut})
+    def post(self, request: Request, schema: str) -> Response:
+        """Credit an amount to the tenant's balance; `reference` makes it happen once."""
+        tenant = tenant_get(schema)
+        account_deposit(actor=self.actor, tenant=tenant, **read(s.DepositIn, request.data))
+        return Response(s.AccountOut(account_overview(tenant=tenant)).data, status=201)

@@ -1,0 +1,365 @@
+"""The catalogue on the operators' desk: what is sold, by which process, at what price, with which coupons."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from apps.catalog import admin_acts as acts
+from apps.catalog.models import (
+    Category,
+    Commodity,
+    CommodityComponent,
+    Component,
+    Coupon,
+    CouponActivity,
+    CouponBudget,
+    CouponRedemption,
+    FormTemplate,
+    PriceLine,
+    PriceVersion,
+    ProcessApp,
+    ProcessTemplate,
+)
+from apps.catalog.permissions import CatalogPermission as P
+from apps.catalog.permissions import CouponPermission
+from apps.catalog.selectors import coupon_activity_summary, process_template_list
+from apps.catalog.states import ActivityState, CouponState, ProcessAppState
+from apps.identity.admin_base import Act, DeskAdmin, DeskInline, money
+from apps.kernel.money import bill_round
+
+
+@admin.register(Category)
+class CategoryAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["code", "name_zh", "name_en", "parent"]
+    list_select_related = ["parent"]
+    search_fields = ["code", "name_zh", "name_en"]
+    add_act = Act("add", _("Make a category"), P.MANAGE, acts.category_create, acts.CategoryForm)
+
+
+@admin.register(Component)
+class ComponentAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["code", "name_zh", "name_en", "unit", "amount_unit", "per_unit"]
+    search_fields = ["code", "name_zh", "name_en"]
+    add_act = Act("add", _("Make a component"), P.MANAGE, acts.component_create, acts.ComponentForm)
+
+
+@admin.register(FormTemplate)
+class FormTemplateAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["code", "kind", "name_zh", "name_en", "created_at"]
+    list_filter = ["kind"]
+    search_fields = ["code", "name_zh", "name_en"]
+    add_act = Act(
+        "add", _("Make a form template"), P.MANAGE, acts.form_template_create, acts.FormTemplateForm
+    )
+
+
+@admin.register(ProcessTemplate)
+class ProcessTemplateAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["key", "short_version", "name_zh", "name_en", "created_at"]
+    list_filter = ["key"]
+    search_fields = ["key", "version", "name_zh", "name_en"]
+    add_act = Act(
+        "add", _("Import a process"), P.MANAGE, acts.process_template_import, acts.ProcessTemplateForm
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ProcessTemplate]:
+        return process_template_list()
+
+    @display(description=_("version"))
+    def short_version(self, row: ProcessTemplate) -> str:
+        return row.version[:12]
+
+
+@admin.register(ProcessApp)
+class ProcessAppAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["code", "name_zh", "category", "form_template", "process_template", "shown_state"]
+    list_filter = ["state", "category"]
+    list_select_related = ["category", "form_template", "process_template"]
+    search_fields = ["code", "name_zh", "name_en"]
+    add_act = Act(
+        "add", _("Make a process application"), P.MANAGE, acts.process_app_create, acts.ProcessAppForm
+    )
+    row_acts = [
+        Act(
+            "publish",
+            _("Publish"),
+            P.MANAGE,
+            acts.process_app_publish,
+            icon="publish",
+            applies=lambda row: row.state != ProcessAppState.PUBLISHED,
+        ),
+        Act(
+            "rebind",
+            _("Give it another process"),
+            P.MANAGE,
+            acts.process_app_rebind,
+            acts.RebindForm,
+            hint=_("New forms follow it; running ones keep theirs."),
+            icon="swap_horiz",
+            applies=lambda row: row.state != ProcessAppState.PUBLISHED,
+        ),
+        Act(
+            "unpublish",
+            _("Unpublish"),
+            P.MANAGE,
+            acts.process_app_unpublish,
+            hint=_("Commodities bound to it cannot be applied for until it is published again."),
+            icon="unpublished",
+            is_danger=True,
+            applies=lambda row: row.state == ProcessAppState.PUBLISHED,
+        ),
+    ]
+
+    @display(
+        description=_("state"), label={"published": "success", "draft": "info", "unpublished": "warning"}
+    )
+    def shown_state(self, row: ProcessApp) -> tuple[str, str]:
+        return row.state, row.get_state_display()
+
+
+class ComponentInline(DeskInline):
+    model = CommodityComponent
+    fields = ["component", "minimum", "maximum", "default", "step"]
+
+
+class PriceVersionInline(DeskInline):
+    model = PriceVersion
+    fields = ["number", "effective_from", "published_at"]
+    show_change_link = True
+
+
+@admin.register(Commodity)
+class CommodityAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = [
+        "number",
+        "name_zh",
+        "name_en",
+        "category",
+        "is_listed",
+        "is_enabled",
+        "is_for_all",
+        "version",
+    ]
+    list_filter = ["is_listed", "is_enabled", "is_for_all", "category"]
+    list_select_related = ["category"]
+    search_fields = ["number", "name_zh", "name_en", "supplier"]
+    inlines = [ComponentInline, PriceVersionInline]
+    add_act = Act("add", _("Make a commodity"), P.MANAGE, acts.commodity_create, acts.CommodityForm)
+    row_acts = [
+        Act(
+            "list",
+            _("List"),
+            P.MANAGE,
+            acts.commodity_list,
+            hint=_("Tenants see it in the square from now on."),
+            icon="storefront",
+            applies=lambda row: not row.is_listed,
+        ),
+        Act(
+            "delist",
+            _("Delist"),
+            P.MANAGE,
+            acts.commodity_delist,
+            hint=_("Tenants do not see it any more. Orders that exist go on."),
+            icon="remove_shopping_cart",
+            is_danger=True,
+            applies=lambda row: row.is_listed,
+        ),
+        Act(
+            "enable",
+            _("Enable"),
+            P.MANAGE,
+            acts.commodity_enable,
+            icon="check",
+            applies=lambda row: not row.is_enabled,
+        ),
+        Act(
+            "disable",
+            _("Disable"),
+            P.MANAGE,
+            acts.commodity_disable,
+            hint=_("It cannot be applied for until it is enabled again."),
+            icon="block",
+            is_danger=True,
+            applies=lambda row: row.is_enabled,
+        ),
+        Act(
+            "publish_price",
+            _("Publish a price"),
+            P.MANAGE,
+            acts.price_publish,
+            acts.PriceForm,
+            hint=_("A published price never changes: this makes a new version."),
+            icon="sell",
+        ),
+        Act(
+            "change",
+            _("Change texts, durations and work"),
+            P.MANAGE,
+            acts.commodity_change,
+            acts.CommodityChangeForm,
+            icon="edit",
+            initial=acts.commodity_initial,
+        ),
+        Act(
+            "set_tenants",
+            _("Who may apply"),
+            P.MANAGE,
+            acts.commodity_tenants,
+            acts.TenantsForm,
+            icon="groups",
+            initial=acts.tenants_initial,
+        ),
+    ]
+
+
+class PriceLineInline(DeskInline):
+    model = PriceLine
+    fields = ["component", "mode", "unit", "tier_method", "tiers"]
+
+
+@admin.register(PriceVersion)
+class PriceVersionAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["commodity", "number", "effective_from", "published_at"]
+    list_filter = ["commodity"]
+    list_select_related = ["commodity"]
+    search_fields = ["commodity__number", "commodity__name_zh", "commodity__name_en"]
+    inlines = [PriceLineInline]
+
+
+@admin.register(CouponBudget)
+class CouponBudgetAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["year", "amount_cny", "updated_at"]
+    add_act = Act(
+        "add", _("Set a year's budget"), CouponPermission.MANAGE, acts.coupon_budget_set, acts.BudgetForm
+    )
+    row_acts = [
+        Act(
+            "set",
+            _("Change the budget"),
+            CouponPermission.MANAGE,
+            acts.coupon_budget_set,
+            acts.BudgetForm,
+            icon="edit",
+            initial=lambda row: {"year": row.year, "amount": bill_round(row.amount)},
+        )
+    ]
+
+    @display(description=_("amount (CNY)"), ordering="amount")
+    def amount_cny(self, row: CouponBudget) -> str:
+        return money(row.amount)
+
+
+@admin.register(CouponActivity)
+class CouponActivityAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = [
+        "name_zh", "name_en", "shown_state", "value", "quantity", "claimed_count", "issued", "claimed", "used",
+        "valid_until",
+    ]  # fmt: skip
+    list_filter = ["state", "budget_year"]
+    search_fields = ["name_zh", "name_en"]
+    add_act = Act(
+        "add",
+        _("Draft an activity"),
+        CouponPermission.MANAGE,
+        acts.coupon_activity_create,
+        acts.ActivityForm,
+    )
+    row_acts = [
+        Act(
+            "issue",
+            _("Issue"),
+            CouponPermission.MANAGE,
+            acts.coupon_activity_issue,
+            hint=_("Tenants see and claim its coupons; the budget of this year must suffice."),
+            icon="campaign",
+            applies=lambda row: row.state == ActivityState.DRAFT,
+        ),
+        Act(
+            "end",
+            _("End"),
+            CouponPermission.MANAGE,
+            acts.coupon_activity_end,
+            hint=_("Nobody claims any more; claimed coupons stay good."),
+            icon="stop_circle",
+            is_danger=True,
+            applies=lambda row: row.state == ActivityState.ISSUED,
+        ),
+    ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CouponActivity]:
+        return coupon_activity_summary()
+
+    @display(description=_("state"), label={"draft": "info", "issued": "success", "ended": "warning"})
+    def shown_state(self, row: CouponActivity) -> tuple[str, str]:
+        return row.state, row.get_state_display()
+
+    @display(description=_("face value (CNY)"), ordering="face_value")
+    def value(self, row: CouponActivity) -> str:
+        return money(row.face_value)
+
+    @display(description=_("issued (CNY)"))
+    def issued(self, row: CouponActivity) -> str:
+        return money(row.issued_value if row.state != ActivityState.DRAFT else 0)
+
+    @display(description=_("claimed (CNY)"))
+    def claimed(self, row: CouponActivity) -> str:
+        return money(row.claimed_value)
+
+    @display(description=_("used (CNY)"))
+    def used(self, row: CouponActivity) -> str:
+        return money(row.used_value)
+
+
+class RedemptionInline(DeskInline):
+    model = CouponRedemption
+    fields = ["reference", "amount", "created_at"]
+
+
+@admin.register(Coupon)
+class CouponAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["code", "tenant", "activity", "shown_state", "value", "rest", "claimed_by", "created_at"]
+    list_filter = ["state", "tenant", "activity"]
+    list_select_related = ["tenant", "activity", "claimed_by"]
+    search_fields = ["code", "claimed_by__username"]
+    inlines = [RedemptionInline]
+    row_acts = [
+        Act(
+            "recall",
+            _("Recall"),
+            CouponPermission.MANAGE,
+            acts.coupon_recall,
+            acts.RecallForm,
+            hint=_("What remains of it can no longer be used."),
+            icon="undo",
+            is_danger=True,
+            applies=lambda row: row.state == CouponState.CLAIMED,
+        )
+    ]
+
+    @display(
+        description=_("state"),
+        label={"claimed": "success", "used": "info", "expired": "warning", "recalled": "danger"},
+    )
+    def shown_state(self, row: Coupon) -> tuple[str, str]:
+        return row.state, row.get_state_display()
+
+    @display(description=_("face value (CNY)"), ordering="face_value")
+    def value(self, row: Coupon) -> str:
+        return money(row.face_value)
+
+    @display(description=_("remaining (CNY)"), ordering="remaining")
+    def rest(self, row: Coupon) -> str:
+        return money(row.remaining)
