@@ -10,7 +10,7 @@ urlpatterns = [
     path("", include("apps.identity.urls")),
     path("", include("apps.catalog.urls")),
     path("", include("apps.orders.urls")),
-    path("inbox/", include("apps.approvals.urls")),
+    path("", include("apps.approvals.urls")),
     path("tickets/", include("apps.tickets.urls")),
     path("resources/", include("apps.scheduling.urls")),
     path("billing/", include("apps.billing.urls")),

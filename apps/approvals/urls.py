@@ -4,8 +4,8 @@ from apps.approvals import views
 
 app_name = "approvals"
 urlpatterns = [
-    path("", views.inbox, name="inbox"),
-    path("<uuid:uid>/", views.task, name="task"),
-    path("<uuid:uid>/decide/", views.decide, name="decide"),
-    path("<uuid:uid>/urge/", views.urge, name="urge"),
+    path("inbox/", views.inbox, name="inbox"),
+    path("tasks/<uuid:uid>/", views.task, name="task"),
+    path("tasks/<uuid:uid>/decide/", views.decide, name="decide"),
+    path("tasks/<uuid:uid>/urge/", views.urge, name="urge"),
 ]

@@ -1,5 +1,6 @@
 """How the portal writes amounts, times and states, alike on every page."""
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
@@ -123,6 +124,14 @@ def percent_of(part: Any, whole: Any) -> int:
     """How much of `whole` a part is, from 0 to 100."""
     total = Decimal(str(whole or 0))
     return max(0, min(100, int(Decimal(str(part or 0)) * 100 / total))) if total else 0
+
+
+@register.simple_tag
+def chart(option: Mapping[str, Any], label: str) -> SafeString:
+    """The place where ECharts draws `option`; `label` says in words what is drawn."""
+    return format_html(
+        '<div data-chart data-option="{}" role="img" aria-label="{}"></div>', json.dumps(option), label
+    )
 
 
 @register.simple_tag

@@ -1,4 +1,4 @@
-// Draws each <div data-chart="id"> from the ECharts option in <script type="application/json" id="id">.
+// Draws each <div data-chart data-option="{…}"> from the ECharts option in its attribute.
 import { BarChart, GaugeChart, HeatmapChart, LineChart, PieChart } from "echarts/charts";
 import {
   DatasetComponent,
@@ -21,13 +21,11 @@ const resized = new ResizeObserver((entries) => {
 });
 
 function draw(element) {
-  const data = document.getElementById(element.dataset.chart);
-  if (!data) return;
   echarts.getInstanceByDom(element)?.dispose();
   const dark = document.documentElement.dataset.bsTheme === "dark";
   const chart = echarts.init(element, dark ? "dark" : undefined);
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  chart.setOption({ backgroundColor: "transparent", animation: !still, ...JSON.parse(data.textContent) });
+  chart.setOption({ backgroundColor: "transparent", animation: !still, ...JSON.parse(element.dataset.option) });
   resized.observe(element);
 }
 

@@ -1,0 +1,61 @@
+"""The member's home: what waits, what runs, what it costs, what was asked lately."""
+
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from apps.approvals.selectors import task_list
+from apps.billing.charts import trend_option
+from apps.billing.selectors import account_overview, cost_by_day, cost_total
+from apps.identity.pages import page, show
+from apps.orders.selectors import form_list
+from apps.scheduling.selectors import quota_get, workload_list
+from apps.scheduling.states import FINAL_STATES
+from apps.tenancy.models import Tenant
+
+SHOWN = 5
+
+
+@page()
+def home(request: HttpRequest) -> HttpResponse:
+    """The first page after signing in (PLAT-OVW): each card as far as the active role may see."""
+    actor, tenant = request.actor, request.entered_tenant
+    context: dict[str, Any] = {"topics": _topics(request), "live": _topics(request)}
+    if actor.may("approvals.decide"):
+        tasks = task_list(actor=actor)
+        context |= {"tasks": tasks[:SHOWN], "task_count": tasks.count()}
+    if actor.may("resources.view"):
+        running = workload_list(tenant).exclude(state__in=FINAL_STATES)
+        context |= {"resources": running[:SHOWN], "resource_count": running.count()}
+        context["quotas"] = quota_get(tenant).values()
+    if actor.may("orders.view"):
+        context["forms"] = form_list(actor=actor)[:SHOWN]
+        context["form_count"] = form_list(actor=actor, tab="in_progress").count()
+    if actor.may("billing.view"):
+        context["overview"] = account_overview(tenant=tenant)
+    return show(request, "console/home", context)
+
+
+def _topics(request: HttpRequest) -> list[str]:
+    schema = request.entered_tenant.schema_name
+    topics = [f"user.{request.actor.user_id}", f"tenant.{schema}.resources"]
+    return [*topics, f"tenant.{schema}.billing"] if request.actor.may("billing.view") else topics
+
+
+@page("billing.view")
+def trend(request: HttpRequest) -> HttpResponse:
+    """Cost by day of the present month."""
+    tenant = request.entered_tenant
+    since = _month_begin(tenant)
+    days = cost_by_day(tenant=tenant, since=since)
+    context = {"option": trend_option(days), "total": cost_total(tenant=tenant, since=since), "days": days}
+    return render(request, "console/_trend.html", context)
+
+
+def _month_begin(tenant: Tenant) -> datetime:
+    now = timezone.localtime(timezone.now(), ZoneInfo(tenant.timezone))
+    return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)

@@ -1,0 +1,13 @@
+from django.urls import path
+
+from apps.orgs import views
+
+app_name = "orgs"
+urlpatterns = [
+    path("", views.organizations, name="organizations"),
+    path("add/", views.organization_add, name="organization_add"),
+    path("business-systems/add/", views.business_system_add, name="business_system_add"),
+    path("business-systems/<uuid:uid>/", views.business_system, name="business_system"),
+    path("business-systems/<uuid:uid>/take-part/", views.take_part, name="take_part"),
+    path("business-systems/<uuid:uid>/leave/", views.leave, name="leave"),
+]

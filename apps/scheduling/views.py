@@ -1,0 +1,79 @@
+"""My resources: where they run, what they hold and use, what they print."""
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from apps.billing.selectors import usage_list, workload_cost
+from apps.fleet.selectors import log_read, slice_list
+from apps.identity.pages import cleaned, page, paged, show
+from apps.scheduling.charts import use_option
+from apps.scheduling.forms import LogForm, ResourcesForm
+from apps.scheduling.models import Workload
+from apps.scheduling.selectors import quota_get, workload_get, workload_list, workload_reason
+from apps.scheduling.states import WorkloadState
+
+LOG_PIECE_BYTES = 64 * 1024
+USAGE_SHOWN = 120
+
+
+@page("resources.view")
+def resources(request: HttpRequest) -> HttpResponse:
+    """The tenant's resources with node, device, share and state (PLAT-SVC-17, PLAT-SVC-18)."""
+    chosen = cleaned(ResourcesForm(request.GET))
+    tenant = request.entered_tenant
+    rows = workload_list(tenant)
+    if chosen["state"]:
+        rows = rows.filter(state=chosen["state"])
+    topic = f"tenant.{tenant.schema_name}.resources"
+    context = {
+        "rows": paged(request, rows),
+        "chosen": chosen,
+        "states": WorkloadState.choices,
+        "quotas": quota_get(tenant).values(),
+        "topic": topic,
+        "live": [topic],
+    }
+    return show(request, "scheduling/resources", context)
+
+
+def _resource(request: HttpRequest, uid: UUID) -> tuple[Workload, dict[str, object]]:
+    row = workload_get(request.entered_tenant, uid)
+    context = {
+        "resource": row,
+        "reason": workload_reason(row),
+        "slices": slice_list(workload_uids=[row.uid]),
+    }
+    return row, context
+
+
+@page("resources.view")
+def resource(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """One resource: its slices, its output as it grows, its measured use and its cost so far."""
+    row, context = _resource(request, uid)
+    tenant = request.entered_tenant
+    usage = list(usage_list(tenant=tenant, workload_uid=row.uid)[:USAGE_SHOWN])
+    context |= {
+        "usage": usage,
+        "chart": use_option(usage[::-1]),
+        "cost": workload_cost(tenant=tenant, workload_uid=row.uid),
+        "live": [f"workload.{row.uid}", f"log.{row.uid}", f"tenant.{tenant.schema_name}.billing"],
+    }
+    return show(request, "scheduling/resource", context)
+
+
+@page("resources.view")
+def brief(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """A resource in a few lines, for pages about its order."""
+    _row, context = _resource(request, uid)
+    return render(request, "scheduling/_brief.html", context)
+
+
+@page("resources.view")
+def log(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """What the work printed from a byte on, and the place where the next piece will be put."""
+    row = workload_get(request.entered_tenant, uid)
+    offset = cleaned(LogForm(request.GET))["offset"]
+    piece = log_read(workload_uid=row.uid, offset=offset, limit=LOG_PIECE_BYTES)
+    return render(request, "scheduling/_log.html", {"resource": row, "piece": piece, "offset": offset})
