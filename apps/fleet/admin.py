@@ -1,0 +1,199 @@
+"""The pool on the operators' desk: nodes, devices and slices, and what operators decide about them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.decorators import display
+
+from apps.fleet.models import Device, Node, Slice
+from apps.fleet.permissions import FleetPermission as P
+from apps.fleet.services.devices import (
+    device_disable,
+    device_enable,
+    device_memory_accept,
+    device_oversubscribe,
+)
+from apps.fleet.services.nodes import node_drain, node_remove, node_undrain
+from apps.fleet.states import NodeState
+from apps.identity.admin_base import Act, ActForm, DeskAdmin, DeskInline
+from apps.kernel.acts import Actor
+
+Given = Mapping[str, Any]
+
+
+class OversubscribeForm(ActForm):
+    compute_permille = forms.IntegerField(label=gettext_lazy("Compute oversubscription (‰)"), min_value=1000)
+    memory_permille = forms.IntegerField(label=gettext_lazy("Memory oversubscription (‰)"), min_value=1000)
+
+
+def _node_drain(actor: Actor, row: Node, given: Given) -> str:
+    node_drain(actor=actor, node_uid=row.uid)
+    return _("%(node)s takes no new slices; those that run go on.") % {"node": row}
+
+
+def _node_undrain(actor: Actor, row: Node, given: Given) -> str:
+    node_undrain(actor=actor, node_uid=row.uid)
+    return _("%(node)s takes slices again.") % {"node": row}
+
+
+def _node_remove(actor: Actor, row: Node, given: Given) -> str:
+    node_remove(actor=actor, node_uid=row.uid)
+    return _("%(node)s is out of the fleet.") % {"node": row}
+
+
+def _device_enable(actor: Actor, row: Device, given: Given) -> str:
+    device_enable(actor=actor, device_uid=row.uid)
+    return _("%(device)s takes slices again.") % {"device": row}
+
+
+def _device_disable(actor: Actor, row: Device, given: Given) -> str:
+    device_disable(actor=actor, device_uid=row.uid)
+    return _("%(device)s takes no new slices; those that run go on.") % {"device": row}
+
+
+def _oversubscribe(actor: Actor, row: Device, given: Given) -> str:
+    device_oversubscribe(actor=actor, device_uid=row.uid, **given)
+    return _("The oversubscription of %(device)s is set.") % {"device": row}
+
+
+def _memory_accept(actor: Actor, row: Device, given: Given) -> str:
+    device = device_memory_accept(actor=actor, device_uid=row.uid)
+    return _("%(device)s has %(memory)s MiB now.") % {"device": row, "memory": device.memory_mib}
+
+
+class DeviceInline(DeskInline):
+    model = Device
+    fields = ["index", "vendor", "model", "memory_mib", "health", "is_enabled", "held_percent", "held_mib"]
+    show_change_link = True
+
+
+@admin.register(Node)
+class NodeAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["name", "shown_state", "is_drained", "last_seen_at", "agent_version", "created_at"]
+    list_filter = ["state"]
+    search_fields = ["name", "uid"]
+    exclude = ["boots_past", "sync_seq"]
+    inlines = [DeviceInline]
+    row_acts = [
+        Act(
+            "drain",
+            gettext_lazy("Drain"),
+            P.MANAGE,
+            _node_drain,
+            hint=gettext_lazy("No new slices are put on it; those that run go on."),
+            icon="water_drop",
+            applies=lambda row: not row.is_drained and row.state != NodeState.REMOVED,
+        ),
+        Act(
+            "undrain",
+            gettext_lazy("Use again"),
+            P.MANAGE,
+            _node_undrain,
+            icon="play_circle",
+            applies=lambda row: row.is_drained and row.state != NodeState.REMOVED,
+        ),
+        Act(
+            "remove",
+            gettext_lazy("Remove from the fleet"),
+            P.MANAGE,
+            _node_remove,
+            hint=gettext_lazy("Its credential ends. It must have no slices any more."),
+            icon="delete",
+            is_danger=True,
+            applies=lambda row: row.state != NodeState.REMOVED,
+        ),
+    ]
+
+    @display(
+        description=gettext_lazy("state"),
+        label={"ready": "success", "lost": "danger", "drained": "warning", "removed": "info"},
+    )
+    def shown_state(self, row: Node) -> tuple[str, str]:
+        return row.state, row.get_state_display()
+
+
+@admin.register(Device)
+class DeviceAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = [
+        "model", "node", "index", "vendor", "memory_mib", "shown_health", "is_enabled", "is_simulated",
+        "held_percent", "held_mib",
+    ]  # fmt: skip
+    list_filter = ["health", "is_enabled", "is_simulated", "vendor", "node"]
+    list_select_related = ["node"]
+    search_fields = ["uid", "model", "vendor", "node__name"]
+    row_acts = [
+        Act(
+            "disable",
+            gettext_lazy("Disable"),
+            P.MANAGE,
+            _device_disable,
+            hint=gettext_lazy("No new slices are cut from it; those that run go on."),
+            icon="block",
+            is_danger=True,
+            applies=lambda row: row.is_enabled,
+        ),
+        Act(
+            "enable",
+            gettext_lazy("Enable"),
+            P.MANAGE,
+            _device_enable,
+            icon="check",
+            applies=lambda row: not row.is_enabled,
+        ),
+        Act(
+            "oversubscribe",
+            gettext_lazy("Oversubscribe"),
+            P.MANAGE,
+            _oversubscribe,
+            OversubscribeForm,
+            hint=gettext_lazy("How often each percent and MiB may be held, in permille: 1000 is once."),
+            icon="layers",
+            initial=lambda row: {
+                "compute_permille": row.oversubscribe_permille,
+                "memory_permille": row.memory_oversubscribe_permille,
+            },
+        ),
+        Act(
+            "accept_memory",
+            gettext_lazy("Accept the reported memory"),
+            P.MANAGE,
+            _memory_accept,
+            hint=gettext_lazy("Look first why it changed: the old figure holds until then."),
+            icon="memory",
+            applies=lambda row: row.memory_mib != row.reported_mib,
+        ),
+    ]
+
+    @display(
+        description=gettext_lazy("health"), label={"ok": "success", "degraded": "warning", "failed": "danger"}
+    )
+    def shown_health(self, row: Device) -> tuple[str, str]:
+        return row.health, row.get_health_display()
+
+
+@admin.register(Slice)
+class SliceAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = [
+        "uid", "tenant", "node", "device", "compute_percent", "memory_mib", "desired", "shown_state", "delivered_percent",
+        "memory_used_mib", "started_at", "ended_at",
+    ]  # fmt: skip
+    list_filter = ["state", "desired", "tenant", "node"]
+    list_select_related = ["tenant", "node", "device"]
+    search_fields = ["uid", "workload_uid", "device__uid"]
+
+    @display(
+        description=gettext_lazy("state"),
+        label={
+            "desired": "info", "starting": "info", "running": "success", "stopping": "warning", "failed": "danger",
+            "lost": "danger",
+        },
+    )  # fmt: skip
+    def shown_state(self, row: Slice) -> tuple[str, str]:
+        return row.state, row.get_state_display()

@@ -1,0 +1,238 @@
+"""Scheduling on the operators' desk: policy, queues, tenants' quotas, and what waits or runs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.decorators import display
+
+from apps.identity.admin_base import Act, ActForm, DeskAdmin, DeskInline
+from apps.kernel.acts import Actor
+from apps.scheduling.models import Allocation, Queue, QuotaHold, SchedulingPolicy, TenantQuota, Workload
+from apps.scheduling.permissions import SchedulingPermission as P
+from apps.scheduling.selectors import workload_list_across, workload_reason
+from apps.scheduling.services.queues import policy_set, queue_change, queue_ensure
+from apps.scheduling.services.quota import quota_set
+from apps.scheduling.services.workloads import workload_stop
+from apps.scheduling.states import QuotaItem, WorkloadState
+from apps.tenancy.selectors import tenant_list
+
+Given = Mapping[str, Any]
+
+
+class QueueAddForm(ActForm):
+    code = forms.SlugField(label=gettext_lazy("Code"), max_length=48)
+    name_zh = forms.CharField(label=gettext_lazy("Name in Chinese"), max_length=80)
+    name_en = forms.CharField(label=gettext_lazy("Name in English"), max_length=80)
+
+
+class QueueForm(ActForm):
+    state = forms.ChoiceField(
+        label=gettext_lazy("State"),
+        choices=Queue.STATES,
+        help_text=gettext_lazy(
+            "UP: takes and places work. DOWN: takes, places none. DRAIN: finishes what it has. INACTIVE: neither."
+        ),
+    )
+    priority = forms.IntegerField(label=gettext_lazy("Priority"), initial=0)
+    max_compute_percent = forms.IntegerField(
+        label=gettext_lazy("Most compute (%)"), min_value=0, required=False
+    )
+    max_memory_mib = forms.IntegerField(
+        label=gettext_lazy("Most accelerator memory (MiB)"), min_value=0, required=False
+    )
+
+
+class PolicyForm(ActForm):
+    placing = forms.ChoiceField(
+        label=gettext_lazy("Resource scheduling"), choices=SchedulingPolicy.PLACINGS
+    )
+    ordering = forms.ChoiceField(label=gettext_lazy("Job scheduling"), choices=SchedulingPolicy.ORDERINGS)
+    has_backfill = forms.BooleanField(
+        label=gettext_lazy("Smaller work may pass a waiting head"), required=False, initial=True
+    )
+
+
+class QuotaForm(ActForm):
+    tenant = forms.ModelChoiceField(tenant_list(), label=gettext_lazy("Tenant"))
+    item = forms.ChoiceField(label=gettext_lazy("Item"), choices=QuotaItem.choices)
+    total = forms.IntegerField(label=gettext_lazy("Total"), min_value=0)
+
+
+class TotalForm(ActForm):
+    total = forms.IntegerField(label=gettext_lazy("Total"), min_value=0)
+
+
+class StopForm(ActForm):
+    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
+
+
+def _queue_add(actor: Actor, row: None, given: Given) -> str:
+    return _("Queue %(code)s is there.") % {"code": queue_ensure(actor=actor, **given)}
+
+
+def _queue_change(actor: Actor, row: Queue, given: Given) -> str:
+    queue_change(actor=actor, queue=row, **given)
+    return _("Queue %(code)s is changed; the next cycle follows it.") % {"code": row}
+
+
+def _policy_set(actor: Actor, row: SchedulingPolicy | None, given: Given) -> str:
+    policy_set(actor=actor, **given)
+    return _("The scheduling policy is changed; the next cycle follows it.")
+
+
+def _quota_set(actor: Actor, row: None, given: Given) -> str:
+    quota = quota_set(actor=actor, **given)
+    return _("The quota of %(tenant)s is set.") % {"tenant": quota.tenant}
+
+
+def _quota_change(actor: Actor, row: TenantQuota, given: Given) -> str:
+    quota_set(actor=actor, tenant=row.tenant, item=row.item, total=given["total"])
+    return _("The quota of %(tenant)s is set.") % {"tenant": row.tenant}
+
+
+def _workload_stop(actor: Actor, row: Workload, given: Given) -> str:
+    workload_stop(actor=actor, tenant=row.tenant, workload_uid=row.uid, reason=given["reason"])
+    return _("%(no)s is being stopped.") % {"no": row.no}
+
+
+@admin.register(Queue)
+class QueueAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["code", "name_zh", "name_en", "shown_state", "priority", "max_compute_percent", "max_memory_mib"]
+    list_filter = ["state"]
+    search_fields = ["code", "name_zh", "name_en"]
+    add_act = Act("add", gettext_lazy("Make a queue"), P.MANAGE, _queue_add, QueueAddForm)
+    row_acts = [
+        Act(
+            "change",
+            gettext_lazy("Change"),
+            P.MANAGE,
+            _queue_change,
+            QueueForm,
+            icon="edit",
+            initial=lambda row: {name: getattr(row, name) for name in QueueForm.base_fields},
+        )
+    ]
+
+    @display(
+        description=gettext_lazy("state"),
+        label={"UP": "success", "DOWN": "danger", "DRAIN": "warning", "INACTIVE": "info"},
+    )
+    def shown_state(self, row: Queue) -> tuple[str, str]:
+        return row.state, row.get_state_display()
+
+
+@admin.register(SchedulingPolicy)
+class SchedulingPolicyAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["placing", "ordering", "has_backfill", "updated_at"]
+    list_display_links = ["placing"]
+    add_act = Act(
+        "add",
+        gettext_lazy("Set the policy"),
+        P.MANAGE,
+        _policy_set,
+        PolicyForm,
+        hint=gettext_lazy("There is one policy; without it the defaults hold: Spread, first in, first out."),
+    )
+    row_acts = [
+        Act(
+            "change",
+            gettext_lazy("Change"),
+            P.MANAGE,
+            _policy_set,
+            PolicyForm,
+            icon="edit",
+            initial=lambda row: {name: getattr(row, name) for name in PolicyForm.base_fields},
+        )
+    ]
+
+    def has_add_permission(self, request: HttpRequest, obj: SchedulingPolicy | None = None) -> bool:
+        return super().has_add_permission(request, obj) and not SchedulingPolicy.objects.exists()
+
+
+@admin.register(TenantQuota)
+class TenantQuotaAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["tenant", "item", "total", "allocated", "updated_at"]
+    list_filter = ["tenant", "item"]
+    list_select_related = ["tenant"]
+    search_fields = ["tenant__name", "tenant__schema_name"]
+    add_act = Act("add", gettext_lazy("Set a quota"), P.MANAGE, _quota_set, QuotaForm)
+    row_acts = [
+        Act(
+            "set",
+            gettext_lazy("Change the total"),
+            P.MANAGE,
+            _quota_change,
+            TotalForm,
+            hint=gettext_lazy("What is held beyond it stays; new asks are refused."),
+            icon="edit",
+            initial=lambda row: {"total": row.total},
+        )
+    ]
+
+
+@admin.register(QuotaHold)
+class QuotaHoldAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = ["tenant", "item", "amount", "state", "holder_uid", "created_at", "updated_at"]
+    list_filter = ["state", "item", "tenant"]
+    list_select_related = ["tenant"]
+    search_fields = ["holder_uid"]
+    ordering = ["-created_at"]
+
+
+class AllocationInline(DeskInline):
+    model = Allocation
+    fields = ["device", "compute_percent", "memory_mib", "slice_uid", "state", "created_at", "released_at"]
+
+
+@admin.register(Workload)
+class WorkloadAdmin(DeskAdmin):
+    view_permission = P.VIEW
+    list_display = [
+        "no", "tenant", "name_zh", "shown_state", "why", "shares", "compute_percent", "memory_mib", "queue",
+        "priority", "position", "created_at",
+    ]  # fmt: skip
+    list_filter = ["state", "queue", "tenant"]
+    search_fields = ["no", "name_zh", "name_en", "uid", "order_uid"]
+    inlines = [AllocationInline]
+    row_acts = [
+        Act(
+            "stop",
+            gettext_lazy("Stop"),
+            "resources.operate",
+            _workload_stop,
+            StopForm,
+            hint=gettext_lazy("At once while it waits, else its slices stop and the end follows."),
+            icon="stop_circle",
+            is_danger=True,
+            applies=lambda row: (
+                row.state in (WorkloadState.PENDING, WorkloadState.PLACED, WorkloadState.RUNNING)
+            ),
+        )
+    ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Workload]:
+        return workload_list_across()
+
+    @display(
+        description=gettext_lazy("state"),
+        label={
+            "pending": "warning", "placed": "info", "running": "success", "stopping": "warning",
+            "failed": "danger", "lost": "danger",
+        },
+    )  # fmt: skip
+    def shown_state(self, row: Workload) -> tuple[str, str]:
+        return row.state, row.get_state_display()
+
+    @display(description=gettext_lazy("reason"))
+    def why(self, row: Workload) -> str:
+        return workload_reason(row)
