@@ -6,6 +6,6 @@ class SchedulingPermission(StrEnum):
     MANAGE = "scheduling.manage"
 
 
-class ResourcesPermission(StrEnum):
+class ResourcePermission(StrEnum):
     VIEW = "resources.view"
     OPERATE = "resources.operate"
