@@ -181,10 +181,14 @@ class BillItemsOut(serializers.Serializer):
 
 class BillLineWholeOut(BillLineOut):
     price_version = PriceVersionOut(source="price_line.price_version")
-    records = BillItemsOut()
+    records = serializers.SerializerMethodField(help_text="One page of its usage records, in time's order.")
 
     class Meta(BillLineOut.Meta):
         fields = [*BillLineOut.Meta.fields, "price_version", "records"]
+
+    @extend_schema_field(BillItemsOut)
+    def get_records(self, line: BillLine) -> dict[str, Any]:
+        return self.context["records"]
 
 
 class BillIn(serializers.Serializer):

@@ -99,8 +99,8 @@ class BillLineView(ApiView):
         """One line down to the price version and, page by page, the usage records it came from."""
         bill = bill_get(actor=self.actor, uid=uid)
         row = bill_line_get(bill=bill, uid=line)
-        row.records = self.page(bill_line_items(row), s.BillItemOut).data
-        return Response(s.BillLineWholeOut(row).data)
+        records = self.page(bill_line_items(row), s.BillItemOut).data
+        return Response(s.BillLineWholeOut(row, context={"records": records}).data)
 
 
 class AccountView(ApiView):
