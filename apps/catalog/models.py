@@ -256,18 +256,10 @@ class PriceLine(models.Model):
         SUBSCRIPTION = "subscription", _("Subscription")
         PER_USE = "per_use", _("Per use")
 
-    UNITS = [
-        (PriceUnit.HOUR.value, _("Hour")),
-        (PriceUnit.USE.value, _("Use")),
-        (PriceUnit.DAY.value, _("Day")),
-        (PriceUnit.MONTH.value, _("Month")),
-        (PriceUnit.YEAR.value, _("Year")),
-    ]
-    METHODS = [
-        (TierMethod.FLAT.value, _("One price")),
-        (TierMethod.PROGRESSIVE.value, _("Progressive")),
-        (TierMethod.WHOLE_AMOUNT.value, _("Whole amount")),
-    ]
+    _UNIT_NAMES = (_("Hour"), _("Use"), _("Day"), _("Month"), _("Year"))
+    _METHOD_NAMES = (_("One price"), _("Progressive"), _("Whole amount"))
+    UNITS = list(zip((unit.value for unit in PriceUnit), _UNIT_NAMES, strict=True))
+    METHODS = list(zip((method.value for method in TierMethod), _METHOD_NAMES, strict=True))
 
     price_version = models.ForeignKey(PriceVersion, on_delete=models.PROTECT, related_name="lines")
     component = models.ForeignKey(Component, on_delete=models.PROTECT, related_name="+")

@@ -162,13 +162,8 @@ def quote_get(
     wrong = _amounts_wrong(commodity, amounts) | _figures_wrong(commodity, count, duration_s)
     if wrong:
         raise InvalidInput(_("The order cannot be priced as it stands."), fields=wrong)
-    version = price_version_get(commodity=commodity, at=at)
-    rows = price_lines(version.pk) if version else {}
-    try:
-        priced = price([pricing_line(row) for row in rows.values()], amounts, count, duration_s)
-    except TierError as error:
-        reason = _("%(commodity)s has no price for this yet.") % {"commodity": commodity.name}
-        raise InvalidInput(reason, cure=_("Ask the operator to publish a price.")) from error
+    version, rows = _prices_at(commodity, at)
+    priced = _priced(commodity, rows, amounts, count, duration_s)
     lines = tuple(_quote_line(rows[line.component], line) for line in priced.lines)
     total = sum((bill_round(line.exact) for line in lines), Decimal(0))
     return Quote(
@@ -189,6 +184,27 @@ def quote_get(
         at=at,
         coupon=_quote_coupon(tenant, coupon, total, at),
     )
+
+
+def _prices_at(commodity: Commodity, at: datetime) -> tuple[PriceVersion, dict[str, PriceLine]]:
+    version = price_version_get(commodity=commodity, at=at)
+    if version is None:
+        raise _unpriced(commodity)
+    return version, price_lines(version.pk)
+
+
+def _priced(
+    commodity: Commodity, rows: Mapping[str, PriceLine], amounts: dict[str, int], count: int, duration_s: int
+) -> Priced:
+    try:
+        return price([pricing_line(row) for row in rows.values()], amounts, count, duration_s)
+    except TierError as error:
+        raise _unpriced(commodity) from error
+
+
+def _unpriced(commodity: Commodity) -> InvalidInput:
+    reason = _("%(commodity)s has no price for this yet.") % {"commodity": commodity.name}
+    return InvalidInput(reason, cure=_("Ask the operator to publish a price."))
 
 
 def _amounts_wrong(commodity: Commodity, amounts: Mapping[str, int]) -> dict[str, object]:

@@ -98,7 +98,8 @@ def steps(method: str, tiers: Sequence[Tier], quantity: Decimal) -> tuple[Step, 
 
 
 def _progressive(tiers: Sequence[Tier], quantity: Decimal) -> tuple[Step, ...]:
-    found, below = [], ZERO
+    found: list[Step] = []
+    below = ZERO
     for tier in tiers:
         top = quantity if tier.upto is None else min(quantity, tier.upto)
         if top > below or not found:
