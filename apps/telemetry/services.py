@@ -1,21 +1,27 @@
-"""Raise, acknowledge and resolve alarms; keep samples for a bounded time."""
+"""Raising and settling alarms, keeping samples."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
 from apps.telemetry.models import Alarm, Sample
 from apps.telemetry.permissions import AlarmPermission as P
-from apps.telemetry.states import ALARM, AlarmState
+from apps.telemetry.states import ALARM, AlarmLevel, AlarmState
+from apps.telemetry.types import Measured
 
 SAMPLES_KEPT = timedelta(days=7)
+_PRUNE_BATCH = 20_000
 
 
 @service(recorded=False)
@@ -26,79 +32,97 @@ def alarm_raise(
     level: str,
     msgid: str,
     params: Mapping[str, object] | None = None,
-    source: str = "platform",
+    source: str = "",
     subject_kind: str = "",
     subject_id: str = "",
 ) -> Alarm:
-    """Fire the alarm of `key`, or count it once more while it is open (PLAT-OBS-6).
+    """Raise an alarm. While one with this `key` is open it is the same alarm, raised once more and told no more.
 
-    `msgid` is its English sentence and `params` its figures: the reader's language is chosen at reading.
+    `msgid` is the English source of its title with %(name)s places for `params`, marked with `gettext_noop`.
     """
-    act_subject("alarm", key)
+    if level not in AlarmLevel.values or not key:
+        raise InvalidInput(_("An alarm needs a key and a known level."))
     now = timezone.now()
-    if found := _again(key, now):
-        return found
+    title = {"level": level, "msgid": msgid, "params": {k: _plain(v) for k, v in (params or {}).items()}}
+    known = _raise_again(key, title, now)
+    if known is not None:
+        return known
     try:
         with transaction.atomic():
-            row = Alarm.objects.create(
+            alarm = Alarm.objects.create(
                 key=key,
-                level=level,
-                msgid=msgid,
-                params=dict(params or {}),
                 source=source,
                 subject_kind=subject_kind,
                 subject_id=subject_id,
                 fired_at=now,
                 raised_at=now,
+                **title,
             )
     except IntegrityError:
-        # Somebody raised it at this moment: there is one for each key.
-        return _again(key, now) or Alarm.objects.filter(key=key).latest("pk")
-    emit(AlarmFired(str(row.uid), key, level), actor=actor)
-    return row
+        # Somebody raised it at the same time: theirs is the alarm.
+        return _raise_again(key, title, now) or Alarm.objects.filter(key=key).latest("created_at")
+    act_subject("alarm", alarm.uid, key=key)
+    emit(AlarmFired(alarm_uid=str(alarm.uid), key=key, level=level), actor=actor)
+    return alarm
 
 
-def _again(key: str, now: datetime) -> Alarm | None:
-    open_rows = Alarm.objects.filter(key=key).exclude(state=AlarmState.RESOLVED)
-    open_rows.update(count=F("count") + 1, raised_at=now)
-    return open_rows.first()
+def _raise_again(key: str, title: dict[str, object], now: datetime) -> Alarm | None:
+    rows = Alarm.objects.filter(key=key).exclude(state=AlarmState.RESOLVED)
+    if not rows.update(count=F("count") + 1, raised_at=now, updated_at=now, **title):
+        return None
+    return rows.first()
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
 @service(P.MANAGE)
-def alarm_acknowledge(*, actor: Actor, alarm: Alarm) -> Alarm:
-    """Somebody looks after it; it stays open until its cause is gone."""
+def alarm_acknowledge(*, actor: Actor, alarm_uid: UUID | str) -> Alarm:
+    """Say that somebody looks after it. It stays open until its cause is gone."""
+    alarm = Alarm.objects.select_for_update(no_key=True).filter(uid=alarm_uid).first()
+    if alarm is None:
+        raise NotFound(_("There is no such alarm."))
     act_subject("alarm", alarm.uid, key=alarm.key)
+    if alarm.state == AlarmState.ACKNOWLEDGED:
+        raise Conflict(_("The alarm is already acknowledged."))
+    now = timezone.now()
     ALARM.move(
-        alarm,
-        AlarmState.ACKNOWLEDGED,
-        actor=actor,
-        acknowledged_at=timezone.now(),
-        acknowledged_by_id=actor.user_id,
+        alarm, AlarmState.ACKNOWLEDGED, actor=actor, acknowledged_at=now, acknowledged_by_id=actor.user_id
     )
-    emit(AlarmAcknowledged(str(alarm.uid), alarm.key), actor=actor)
+    emit(AlarmAcknowledged(alarm_uid=str(alarm.uid), key=alarm.key), actor=actor)
     return alarm
 
 
 @service(recorded=False)
-def alarm_resolve(*, actor: Actor, key: str) -> None:
-    """The cause of `key` is gone; nothing happens when no such alarm is open."""
-    row = Alarm.objects.select_for_update().filter(key=key).exclude(state=AlarmState.RESOLVED).first()
-    if row is None:
-        return
-    act_subject("alarm", row.uid, key=key)
-    ALARM.move(row, AlarmState.RESOLVED, actor=actor, resolved_at=timezone.now())
-    emit(AlarmResolved(str(row.uid), key), actor=actor)
+def alarm_resolve(*, actor: Actor, key: str) -> bool:
+    """The cause is gone; whether an alarm of that key was open."""
+    rows = Alarm.objects.select_for_update(no_key=True).filter(key=key)
+    alarm = rows.exclude(state=AlarmState.RESOLVED).first()
+    if alarm is None:
+        return False
+    ALARM.move(alarm, AlarmState.RESOLVED, actor=actor, resolved_at=timezone.now())
+    emit(AlarmResolved(alarm_uid=str(alarm.uid), key=key), actor=actor)
+    return True
 
 
 @service(recorded=False)
-def sample_put(*, actor: Actor, series: str, subject: str, at: datetime, value: float) -> None:
-    """Keep one measured value; the same instant again changes nothing."""
-    Sample.objects.bulk_create(
-        [Sample(series=series, subject=subject, at=at, value=value)], ignore_conflicts=True
-    )
+def sample_put(*, actor: Actor, series: str, subject: str, value: float, at: datetime | None = None) -> None:
+    """Keep one measured value; the same instant again is dropped."""
+    samples_put(actor=actor, samples=[Measured(series, str(subject), at or timezone.now(), value)])
+
+
+@service(recorded=False)
+def samples_put(*, actor: Actor, samples: Iterable[Measured]) -> None:
+    """Keep measured values in one insert. InvalidInput for one that is not finite; nothing is kept then."""
+    rows = [Sample(series=s.series, subject=s.subject, at=s.at, value=s.value) for s in samples]
+    if not all(math.isfinite(row.value) for row in rows):
+        raise InvalidInput(_("A measured value must be a finite number."))
+    Sample.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 @service(recorded=False)
 def samples_prune(*, actor: Actor) -> int:
-    """Forget samples older than SAMPLES_KEPT; how many."""
-    return Sample.objects.filter(at__lt=timezone.now() - SAMPLES_KEPT).delete()[0]
+    """Forget a batch of samples older than seven days; how many there were."""
+    old = Sample.objects.filter(at__lt=timezone.now() - SAMPLES_KEPT).order_by("at").values("pk")
+    return Sample.objects.filter(pk__in=list(old[:_PRUNE_BATCH].values_list("pk", flat=True))).delete()[0]

@@ -1,0 +1,118 @@
+"""Where node agents call: plain views with their own credentials and their own error shape (PLAT-OPS-22)."""
+
+import json
+import logging
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from django.core.exceptions import RequestDataTooBig
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+from pydantic import BaseModel, ValidationError
+
+from apps.fleet.errors import UnknownProtocol
+from apps.fleet.services.nodes import node_join
+from apps.fleet.services.sync import node_sync
+from apps.identity.services import agent_authenticate
+from apps.kernel.acts import Actor
+from apps.kernel.errors import InvalidInput, WeirError
+from apps.kernel.planes import in_public
+from node_agent.protocol.errors import ErrorDetail, ErrorReply
+from node_agent.protocol.fields import SUPPORTED
+from node_agent.protocol.join import JoinRequest
+from node_agent.protocol.sync import SyncRequest
+
+log = logging.getLogger(__name__)
+M = TypeVar("M", bound=BaseModel)
+View = Callable[[HttpRequest], BaseModel]
+
+# A deadlock's victim may simply try again: the sync is idempotent.
+_ATTEMPTS = 3
+
+
+def _answering(view: View) -> Callable[[HttpRequest], HttpResponse]:
+    """The reply or the refusal as JSON. Agents' logs are in English, so are the words to them."""
+
+    @csrf_exempt
+    @require_POST
+    @wraps(view)
+    def answer(request: HttpRequest) -> HttpResponse:
+        with override("en"), in_public():
+            try:
+                return _json(200, _patiently(view, request))
+            except WeirError as error:
+                return _refusal(error.status, error.code, str(error.message), str(error.cure))
+            except RequestDataTooBig:
+                return _refusal(413, "too_large", _("The message is too large."), _("Send less at once."))
+            except OperationalError:
+                log.exception("an agent's message could not be taken in")
+                return _refusal(503, "busy", _("The server is busy."), _("Send it again."))
+
+    return answer
+
+
+def _patiently(view: View, request: HttpRequest) -> BaseModel:
+    for _attempt in range(_ATTEMPTS - 1):
+        try:
+            return view(request)
+        except OperationalError:
+            log.warning("an agent's message is tried again", exc_info=True)
+    return view(request)
+
+
+def _json(status: int, body: BaseModel) -> HttpResponse:
+    return HttpResponse(body.model_dump_json(), status=status, content_type="application/json")
+
+
+def _refusal(status: int, code: str, message: str, cure: str) -> HttpResponse:
+    return _json(status, ErrorReply(error=ErrorDetail(code=code, message=message[:500], cure=cure[:500])))
+
+
+def _read(request: HttpRequest, kind: type[M]) -> M:
+    """The message. The version is looked at first: of an unknown one nothing else can be known."""
+    try:
+        raw = json.loads(request.body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(_("The message is not JSON.")) from error
+    version = raw.get("protocol") if isinstance(raw, dict) else None
+    if isinstance(version, int) and version not in SUPPORTED:
+        raise UnknownProtocol(
+            _("The agent speaks protocol %(given)s, this server %(known)s.")
+            % {"given": version, "known": ", ".join(map(str, SUPPORTED))}
+        )
+    try:
+        return kind.model_validate_json(request.body)
+    except ValidationError as error:
+        raise InvalidInput(_problem(error), cure=_("Send a message that the protocol allows.")) from error
+
+
+def _problem(error: ValidationError) -> str:
+    first: dict[str, Any] = dict(error.errors(include_input=False, include_url=False)[0])
+    place = ".".join(str(part) for part in first["loc"])
+    return _("%(place)s: %(problem)s") % {"place": place or "message", "problem": first["msg"]}
+
+
+@_answering
+def join(request: HttpRequest) -> BaseModel:
+    message = _read(request, JoinRequest)
+    actor = Actor(kind="agent", name=message.node.name, request_id=getattr(request, "request_id", ""))
+    return node_join(actor=actor, request=message)
+
+
+@_answering
+def sync(request: HttpRequest) -> BaseModel:
+    secret = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
+    token = agent_authenticate(secret)
+    message = _read(request, SyncRequest)
+    actor = Actor(
+        kind="agent",
+        name=message.node.name,
+        node_uid=token.node_uid,
+        request_id=getattr(request, "request_id", ""),
+    )
+    return node_sync(actor=actor, request=message)
