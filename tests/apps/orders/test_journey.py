@@ -1,0 +1,427 @@
+"""The way of a form and its order (annexes A and C), and that nothing comes twice."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.billing.models import Account, Charge
+from apps.cases.models import Case
+from apps.kernel.acts import SYSTEM
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, QuotaExceeded
+from apps.kernel.planes import in_tenant
+from apps.notices.models import Message
+from apps.orders.models import ApplicationForm, Order
+from apps.orders.selectors import case_of_form, case_of_order, order_get
+from apps.orders.services.deliveries import order_deliver, order_ended, order_started
+from apps.orders.services.submissions import form_submit, form_withdraw
+from apps.orders.services.terminations import order_terminate
+from apps.orders.tasks import orders_sweep_tenant
+from apps.orders.types import LineInput
+from apps.scheduling.models import Queue, Workload
+from apps.tickets.models import Ticket
+from apps.tickets.services import ticket_claim, ticket_return
+from tests.apps.orders.scene import AMOUNTS, HOUR_TOTAL, Scene, ends_now, runs_now, workload_of
+
+pytestmark = pytest.mark.django_db
+
+
+def mirrored() -> None:
+    """Each case says what its row says."""
+    shown = [case_of_form(row) for row in ApplicationForm.objects.exclude(submitted_at=None)]
+    shown += [case_of_order(row) for row in Order.objects.all()]
+    for data in shown:
+        case = Case.objects.across().get(kind=data.kind, uid=data.uid)
+        names = (
+            "no",
+            "state",
+            "is_open",
+            "title_zh",
+            "title_en",
+            "applicant_name",
+            "business_system",
+            "link",
+        )
+        assert {n: getattr(case, n) for n in names} == {n: getattr(data, n) for n in names}
+
+
+@pytest.mark.req("PLAT-APPLY-6", "PLAT-TEN-11", "PLAT-OPS-22", "PLAT-APPLY-16")
+def test_from_draft_to_a_released_resource(scene: Scene):
+    form = scene.draft(2)
+    assert (form.state, scene.held()) == ("draft", (0, 0))
+    form = form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    assert (form.state, form.total) == ("submitted", 2 * HOUR_TOTAL)
+    assert (scene.held(), scene.held("compute_percent"), scene.held("gpu_memory_mib")) == (
+        (2, 0),
+        (40, 0),
+        (20480, 0),
+    )
+    assert scene.decide(form, "approve").state == "approving"
+    assert scene.decide(form, "approve").state == "approved"
+    order = form.orders.get()
+    assert (order.state, order.quote, order.line.form) == ("pending", form.lines.get().quote, form)
+    order = order_deliver(actor=SYSTEM, order_uid=order.uid)
+    form.refresh_from_db()
+    workload = workload_of(order)
+    assert (order.state, form.state, order.workload_uid) == ("processing", "delivering", workload.uid)
+    assert (workload.shares, workload.compute_percent, workload.memory_mib) == (2, 20, 10240)
+    assert (workload.run_timeout_s, workload.work) == (3600, scene.commodity.work)
+    assert scene.held() == (0, 2)
+    assert scene.charge(order).price_version.uid.hex == order.quote["price_version"].replace("-", "")
+    mirrored()
+    started_at = timezone.now()
+    order_started(actor=SYSTEM, order_uid=order.uid, at=started_at)
+    order.refresh_from_db()
+    form.refresh_from_db()
+    assert (order.state, order.started_at, form.state, form.note) == (
+        "completed",
+        started_at,
+        "completed",
+        "",
+    )
+    assert Ticket.objects.get().state == "done"
+    ended_at = started_at + timedelta(seconds=3600)
+    runs_now(order)
+    ends_now(order, ended_at)
+    order.refresh_from_db()
+    assert (order.state, order.ended_at, order.end_reason_code) == ("completed", ended_at, "completed")
+    assert scene.held() == (0, 0)
+    assert (scene.charge(order).state, scene.charge(order).closed_at) == ("closed", ended_at)
+    mirrored()
+
+
+def test_the_applicant_hears_of_each_step(scene: Scene):
+    order = scene.delivered()
+    order_started(actor=SYSTEM, order_uid=order.uid, at=timezone.now())
+    runs_now(order)
+    ends_now(order, timezone.now())
+    heard = Message.objects.filter(user=scene.ann.user).order_by("pk").values_list("msgid", flat=True)
+    assert [one.split(" ", 3)[:3] for one in heard] == [
+        ["Your", "application", "%(no)s"],
+        ["Order", "%(no)s", "is"],
+        ["Application", "%(no)s", "is"],
+        ["The", "resource", "of"],
+    ]
+
+
+# --- submitting and taking back --------------------------------------------------------------------------------
+
+
+def test_a_form_is_submitted_once(scene: Scene):
+    form = scene.submitted()
+    with pytest.raises(Conflict):
+        form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    assert scene.held() == (1, 0)
+    assert scene.task(form)
+
+
+@pytest.mark.req("PLAT-TEN-12")
+def test_more_than_the_quota_is_refused_and_nothing_changes(scene: Scene):
+    scene.submitted(3)
+    form = scene.draft(2)
+    with pytest.raises(QuotaExceeded, match="1 of 4"):
+        form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    form.refresh_from_db()
+    assert (form.state, form.submitted_at, form.total, scene.held()) == ("draft", None, None, (3, 0))
+    assert form.lines.get().quote is None
+    assert not Case.objects.across().filter(uid=form.uid).exists()
+
+
+@pytest.mark.req("PLAT-APPLY-14")
+def test_withdrawn_changed_and_submitted_again(scene: Scene):
+    form = scene.submitted(2)
+    form = form_withdraw(actor=scene.ann.actor, form_uid=form.uid)
+    assert (form.state, scene.held()) == ("draft", (0, 0))
+    with pytest.raises(Conflict):
+        form_withdraw(actor=scene.ann.actor, form_uid=form.uid)
+    form = form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    assert (form.state, scene.held()) == ("submitted", (2, 0))
+    mirrored()
+
+
+@pytest.mark.req("PLAT-APPLY-15")
+def test_not_withdrawn_once_it_is_in_approval(scene: Scene):
+    form = scene.decide(scene.submitted(), "approve")
+    with pytest.raises(Conflict):
+        form_withdraw(actor=scene.ann.actor, form_uid=form.uid)
+    form.refresh_from_db()
+    assert (form.state, scene.held()) == ("approving", (1, 0))
+
+
+def test_only_the_applicant_submits_and_withdraws(scene: Scene, member):
+    other = member("acme", "tenant_front_line")
+    form = scene.draft()
+    with pytest.raises(NotFound):
+        form_submit(actor=other.actor, form_uid=form.uid)
+    form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    for person in (other, scene.boss, scene.manager):
+        with pytest.raises(NotFound):
+            form_withdraw(actor=person.actor, form_uid=form.uid)
+    form.refresh_from_db()
+    assert form.state == "submitted"
+
+
+@pytest.mark.parametrize(
+    ("decisions", "state"), [(["refuse"], "rejected"), (["approve", "refuse"], "rejected")]
+)
+def test_a_refused_form_gives_its_quota_back(scene: Scene, decisions, state):
+    form = scene.decide(scene.submitted(2), *decisions)
+    assert (form.state, scene.held(), Order.objects.count()) == (state, (0, 0), 0)
+    mirrored()
+
+
+def test_sent_back_it_is_a_draft_again(scene: Scene):
+    form = scene.decide(scene.submitted(), "send_back")
+    assert (form.state, scene.held()) == ("draft", (0, 0))
+    form = form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    assert scene.decide(form, "approve", "approve").state == "approved"
+    mirrored()
+
+
+def test_without_an_account_nothing_is_submitted(scene: Scene):
+    Account.plain.all().delete()
+    form = scene.draft()
+    with pytest.raises(Conflict):
+        form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    form.refresh_from_db()
+    assert (form.state, scene.held()) == ("draft", (0, 0))
+
+
+# --- delivery --------------------------------------------------------------------------------------------------
+
+
+def test_delivering_again_changes_nothing(scene: Scene):
+    order = scene.delivered()
+    for _ in range(2):
+        order_deliver(actor=SYSTEM, order_uid=order.uid)
+    assert Workload.objects.of(scene.tenant).count() == 1
+    assert Charge.objects.of(scene.tenant).count() == 1
+    assert scene.held() == (0, 1)
+
+
+def test_the_sweep_delivers_what_a_lost_message_left(scene: Scene):
+    order = scene.ordered()
+    orders_sweep_tenant("acme")
+    orders_sweep_tenant("acme")
+    order.refresh_from_db()
+    assert order.state == "processing"
+    assert Workload.objects.of(scene.tenant).count() == 1
+
+
+@pytest.mark.req("PLAT-TODO-12")
+def test_who_claims_the_ticket_delivers(scene: Scene, operator):
+    order = scene.ordered()
+    ticket_claim(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    assert order_deliver(actor=SYSTEM, order_uid=order.uid).state == "pending"
+    with pytest.raises(Forbidden):
+        order_deliver(actor=operator("front_line", schema="acme").actor, order_uid=order.uid)
+    assert order_deliver(actor=scene.worker.actor, order_uid=order.uid).state == "processing"
+    with pytest.raises(Conflict):
+        order_deliver(actor=scene.worker.actor, order_uid=order.uid)
+    order_started(actor=SYSTEM, order_uid=order.uid, at=timezone.now())
+    ticket = Ticket.objects.get()
+    assert (ticket.state, ticket.assignee) == ("done", scene.worker.user)
+
+
+def test_a_returned_ticket_is_delivered_automatically(scene: Scene):
+    order = scene.ordered()
+    ticket_claim(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    ticket_return(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    assert order_deliver(actor=SYSTEM, order_uid=order.uid).state == "processing"
+
+
+def test_a_refused_delivery_fails_the_order_and_gives_the_quota_back(scene: Scene):
+    order = scene.ordered()
+    Queue.objects.update(state="DRAIN")
+    order = order_deliver(actor=SYSTEM, order_uid=order.uid)
+    form = ApplicationForm.objects.get()
+    assert (order.state, form.state, scene.held()) == ("failed", "completed", (0, 0))
+    assert "DRAIN" in order.note
+    assert form.note
+    assert Ticket.objects.get().state == "failed"
+    assert not Workload.objects.of(scene.tenant).exists()
+    assert not Charge.objects.of(scene.tenant).exists()
+    mirrored()
+
+
+def test_a_workload_that_never_starts_fails_the_order(scene: Scene):
+    order = scene.delivered()
+    runs_now(order)
+    ends_now(order, timezone.now(), failed=True, reason_code="crashed")
+    order.refresh_from_db()
+    form = ApplicationForm.objects.get()
+    assert (order.state, order.note, order.end_reason_code) == ("failed", "crashed", "crashed")
+    assert (form.state, scene.held(), scene.charge(order).state) == ("completed", (0, 0), "closed")
+    assert form.note
+    mirrored()
+
+
+def test_what_happens_to_a_workload_may_be_told_twice_and_late(scene: Scene):
+    order = scene.delivered()
+    first, later = timezone.now(), timezone.now() + timedelta(seconds=30)
+    order_started(actor=SYSTEM, order_uid=order.uid, at=first)
+    order_started(actor=SYSTEM, order_uid=order.uid, at=later)
+    order_ended(actor=SYSTEM, order_uid=order.uid, at=later, reason_code="completed")
+    order_ended(actor=SYSTEM, order_uid=order.uid, at=later + timedelta(seconds=9), reason_code="crashed")
+    order_started(actor=SYSTEM, order_uid=order.uid, at=later)
+    order.refresh_from_db()
+    assert (order.started_at, order.ended_at, order.end_reason_code) == (first, later, "completed")
+    assert scene.charge(order).closed_at == later
+    with in_tenant("globex"):
+        order_started(actor=SYSTEM, order_uid=order.uid, at=later)
+
+
+def test_a_form_of_two_services_is_done_with_the_last(scene: Scene):
+    lines = [LineInput(scene.commodity.uid, dict(AMOUNTS), count) for count in (1, 2)]
+    form = scene.decide(scene.submitted(lines=lines), "approve", "approve")
+    first, second = form.orders.order_by("pk")
+    assert first.quote["count"] == 1
+    assert second.quote["count"] == 2
+    for order in (first, second):
+        order_deliver(actor=SYSTEM, order_uid=order.uid)
+    assert scene.held() == (0, 3)
+    order_started(actor=SYSTEM, order_uid=first.uid, at=timezone.now())
+    form.refresh_from_db()
+    assert form.state == "delivering"
+    runs_now(second)
+    ends_now(Order.objects.get(pk=second.pk), timezone.now(), failed=True, reason_code="crashed")
+    form.refresh_from_db()
+    assert form.state == "completed"
+    assert form.note
+    assert scene.held() == (0, 1)
+
+
+# --- termination -----------------------------------------------------------------------------------------------
+
+
+def running(scene: Scene) -> Order:
+    order = scene.delivered()
+    order_started(actor=SYSTEM, order_uid=order.uid, at=timezone.now())
+    runs_now(order)
+    order.refresh_from_db()
+    return order
+
+
+@pytest.mark.req("PLAT-APPLY-20")
+def test_terminated_on_approval_once_the_resource_is_released(scene: Scene):
+    order = running(scene)
+    form = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="done")
+    order.refresh_from_db()
+    assert (form.kind, form.state, order.state) == ("termination", "submitted", "terminating")
+    assert workload_of(order).state == "running"
+    scene.decide(form, "approve")
+    order.refresh_from_db()
+    assert (form.state, order.state, workload_of(order).state) == ("delivering", "terminating", "stopping")
+    assert scene.held() == (0, 1)
+    released_at = timezone.now()
+    ends_now(order, released_at, reason_code="stopped")
+    order.refresh_from_db()
+    form.refresh_from_db()
+    assert (form.state, order.state, order.ended_at) == ("completed", "terminated", released_at)
+    assert (scene.held(), scene.charge(order).closed_at) == ((0, 0), released_at)
+    mirrored()
+
+
+def test_what_waits_for_its_place_is_terminated_at_once(scene: Scene):
+    order = scene.delivered()
+    form = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="no longer")
+    scene.decide(form, "approve")
+    order.refresh_from_db()
+    first = ApplicationForm.objects.get(kind="new")
+    assert (form.state, order.state, first.state) == ("completed", "terminated", "completed")
+    assert (scene.held(), workload_of(order).state, scene.charge(order).state) == (
+        (0, 0),
+        "finished",
+        "closed",
+    )
+    assert Ticket.objects.get().state == "failed"
+    mirrored()
+
+
+def test_what_was_never_delivered_is_terminated_without_a_workload(scene: Scene):
+    order = scene.ordered()
+    form = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="no longer")
+    orders_sweep_tenant("acme")
+    assert not Workload.objects.of(scene.tenant).exists()
+    scene.decide(form, "approve")
+    order.refresh_from_db()
+    first = ApplicationForm.objects.get(kind="new")
+    assert (form.state, order.state, first.state) == ("completed", "terminated", "completed")
+    assert scene.held() == (0, 0)
+    mirrored()
+
+
+def test_a_refused_termination_changes_nothing(scene: Scene):
+    order = running(scene)
+    form = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="done")
+    scene.decide(form, "refuse")
+    order.refresh_from_db()
+    assert (form.state, order.state, workload_of(order).state) == ("rejected", "completed", "running")
+    again = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="really")
+    assert again.state == "submitted"
+    mirrored()
+
+
+def test_a_withdrawn_termination_can_be_submitted_again(scene: Scene):
+    order = running(scene)
+    form = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="done")
+    form_withdraw(actor=scene.ann.actor, form_uid=form.uid)
+    order.refresh_from_db()
+    assert order.state == "completed"
+    form = form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    order.refresh_from_db()
+    assert (form.state, order.state) == ("submitted", "terminating")
+    mirrored()
+
+
+def test_ending_by_itself_while_the_termination_is_decided(scene: Scene):
+    order = running(scene)
+    form = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="done")
+    ends_now(order, timezone.now())
+    order.refresh_from_db()
+    assert (order.state, order.is_ended, scene.held()) == ("terminating", True, (0, 0))
+    scene.decide(form, "approve")
+    order.refresh_from_db()
+    assert (form.state, order.state, order.end_reason_code) == ("completed", "terminated", "completed")
+    mirrored()
+
+
+def test_failing_while_the_termination_is_decided(scene: Scene):
+    order = scene.delivered()
+    form = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="slow")
+    runs_now(order)
+    ends_now(Order.objects.get(pk=order.pk), timezone.now(), failed=True, reason_code="crashed")
+    scene.decide(form, "refuse")
+    order.refresh_from_db()
+    assert (order.state, ApplicationForm.objects.get(kind="new").state) == ("failed", "completed")
+    mirrored()
+
+
+def test_starting_while_the_termination_is_decided(scene: Scene):
+    order = scene.delivered()
+    form = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="slow")
+    order_started(actor=SYSTEM, order_uid=order.uid, at=timezone.now())
+    scene.decide(form, "refuse")
+    order.refresh_from_db()
+    assert (order.state, Ticket.objects.get().state) == ("completed", "done")
+
+
+def test_what_cannot_be_terminated(scene: Scene, member):
+    order = running(scene)
+    with pytest.raises(InvalidInput):
+        order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="  ")
+    with pytest.raises(Forbidden):
+        order_terminate(actor=scene.boss.actor, order_uid=order.uid, reason="mine")
+    with pytest.raises(NotFound):
+        order_terminate(actor=member("acme", "tenant_front_line").actor, order_uid=order.uid, reason="x")
+    with in_tenant("globex"), pytest.raises(NotFound):
+        order_terminate(actor=member("globex", "tenant_front_line").actor, order_uid=order.uid, reason="x")
+    order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="done")
+    with pytest.raises(Conflict):
+        order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="again")
+    assert ApplicationForm.objects.filter(kind="termination").count() == 1
+    ended = running(scene)
+    ends_now(ended, timezone.now())
+    with pytest.raises(Conflict):
+        order_terminate(actor=scene.ann.actor, order_uid=ended.uid, reason="late")
+    assert order_get(actor=scene.ann.actor, uid=ended.uid).state == "completed"
