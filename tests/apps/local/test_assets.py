@@ -33,9 +33,8 @@ _PAGE = """<!doctype html><html><head><title>t</title><script src="/static/theme
 <p id="part" hx-get="/part" hx-trigger="weir:order.7 from:body, weir:reconnected from:body">0</p>
 <button id="post" hx-post="/echo" hx-target="#said">post</button><p id="said"></p>
 <form method="post" action="/form"><button id="send">send</button></form>
-<div id="chart" data-chart="figures"></div>
-<script type="application/json" id="figures">{"xAxis": {"data": ["a"]}, "yAxis": {},
- "series": [{"type": "bar", "data": [3]}]}</script></body></html>"""
+<div id="chart" data-chart data-option='{"xAxis": {"data": ["a"]}, "yAxis": {},
+ "series": [{"type": "bar", "data": [3]}]}'></div></body></html>"""
 _TYPES = {"js": b"text/javascript", "css": b"text/css", "woff2": b"font/woff2"}
 
 
