@@ -46,10 +46,10 @@ _CHANGEABLE = frozenset(
 )
 
 
-def row_check(row: models.Model) -> None:
-    """Field rules of a new or changed row as one InvalidInput naming each field."""
+def row_check(row: models.Model, *, is_unique: bool = True) -> None:
+    """Field rules of a new or changed row as one InvalidInput naming each field; `is_unique`: twins too."""
     try:
-        row.full_clean()
+        row.full_clean(validate_unique=is_unique, validate_constraints=is_unique)
     except ValidationError as error:
         fields = {name: " ".join(texts) for name, texts in error.message_dict.items()}
         raise InvalidInput(fields=fields) from None

@@ -45,7 +45,7 @@ def process_template_import(
     version = hashlib.sha256(data).hexdigest()
     act_subject("process_template", key, version=version)
     row = ProcessTemplate(key=key, version=version, xml=text, name_zh=name_zh or key, name_en=name_en or key)
-    row.clean_fields()
+    row_check(row, is_unique=False)
     ProcessTemplate.objects.bulk_create([row], ignore_conflicts=True)
     return ProcessTemplate.objects.get(key=key, version=version)
 

@@ -209,6 +209,12 @@ def test_a_process_with_code_is_refused_naming_the_element() -> None:
     assert not ProcessTemplate.objects.filter(key="evil").exists()
 
 
+def test_a_key_that_is_no_name_is_refused() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        process_template_import(actor=SYSTEM, key="no key!", xml=template_make().xml)
+    assert set(caught.value.fields) == {"key"}
+
+
 @pytest.mark.parametrize("xml", [b"", b"not xml", b"\xff\xfe", b"<a/>" + b" " * 600_000])
 def test_a_file_that_is_no_process_is_refused(xml: bytes) -> None:
     with pytest.raises(InvalidInput):
