@@ -237,10 +237,14 @@ def cost_by(
 
 
 def cost_by_day(
-    *, tenant: Tenant, since: datetime | None = None, until: datetime | None = None
+    *, tenant: Tenant | None, since: datetime | None = None, until: datetime | None = None
 ) -> list[dict[str, Any]]:
-    """`[{day, exact}]` in the tenant's zone, oldest first: the cost trend (PLAT-OPS-54)."""
-    day = TruncDate("usage__end_at", tzinfo=ZoneInfo(tenant.timezone))
+    """`[{day, exact}]` in the tenant's zone, oldest first: the cost trend (PLAT-OPS-54).
+
+    `tenant` None sums over all tenants, in the centre's zone: for operators only.
+    """
+    zone = ZoneInfo(tenant.timezone) if tenant else timezone.get_default_timezone()
+    day = TruncDate("usage__end_at", tzinfo=zone)
     groups = _items(tenant, since, until).annotate(day=day).values("day")
     return [
         {"day": group["day"], "exact": group["sum"]}
