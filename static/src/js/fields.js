@@ -26,7 +26,14 @@ function goBack(event) {
   history.back();
 }
 
+// A button outside its form (form="…") says what it stands for too.
+function nameButton(event) {
+  const button = event.detail.triggeringEvent?.submitter;
+  if (button?.name && !(button.name in event.detail.parameters)) event.detail.parameters[button.name] = button.value;
+}
+
 export function linkFields() {
+  document.addEventListener("htmx:configRequest", nameButton);
   document.addEventListener("input", followPartner);
   document.addEventListener("change", checkAll);
   document.addEventListener("click", copy);
