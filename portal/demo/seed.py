@@ -9,14 +9,13 @@ from decimal import Decimal
 from django.utils import timezone
 
 from apps.billing.selectors import account_get
-from apps.billing.services import account_deposit, account_open
+from apps.billing.services.ledger import account_deposit, account_open
 from apps.catalog.models import Category, Commodity, Component, CouponActivity, FormTemplate, ProcessApp
 from apps.catalog.services import commodities, coupons, prices, processes
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.identity.models import User
 from apps.identity.services import membership_add, operator_role_bind, operator_roles_sync, user_create
 from apps.kernel.acts import SYSTEM
-from apps.kernel.errors import NotFound
 from apps.kernel.planes import in_tenant
 from apps.orgs import services as orgs
 from apps.orgs.models import BusinessSystem, BusinessSystemUser, Member, Organization, TenantRole
@@ -117,9 +116,7 @@ def _system(name: str, number: str, parent: BusinessSystem | None) -> BusinessSy
 
 def _money(schema: str) -> None:
     tenant = Tenant.objects.get(schema_name=schema)
-    try:
-        account_get(tenant=tenant)
-    except NotFound:
+    if account_get(tenant) is None:
         account_open(actor=SYSTEM, tenant=tenant)
         account_deposit(actor=SYSTEM, tenant=tenant, amount=DEPOSIT, reference="opening balance of the demo")
 
@@ -138,12 +135,13 @@ RANGES = (
     ComponentRange("cpu", 1, 64, 1),
     ComponentRange("memory", 256, 1048576, 1024, 1),
 )
+# CNY an hour, some ten times what a centre would ask: so that seconds show on the demo's bills.
 PRICES = (
-    PriceInput("compute_share", [[None, "0.12"]]),
-    # The document's own example: 1 to 100 GiB at one price, above it at another, progressively.
-    PriceInput("gpu_memory", [[100, "1.00"], [None, "2.00"]], tier_method="progressive"),
-    PriceInput("cpu", [[None, "0.30"]]),
-    PriceInput("memory", [[None, "0.08"]]),
+    PriceInput("compute_share", [[None, "1.20"]]),
+    # The document's own ratio: 1 to 100 GiB at one price, above it at twice that, progressively.
+    PriceInput("gpu_memory", [[100, "40.00"], [None, "80.00"]], tier_method="progressive"),
+    PriceInput("cpu", [[None, "6.00"]]),
+    PriceInput("memory", [[None, "2.00"]]),
 )
 
 
@@ -167,7 +165,7 @@ def _catalogue() -> None:
             key=definition.key,
             xml=definition.xml,
             name_zh=definition.name_zh,
-            name_en=definition.name_en,
+            name_en=definition.name,
         )
     apply = _process_app(
         "new-resource", "资源申请", "Resource application", "new", "application_approval", compute

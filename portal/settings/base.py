@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.settings.env import ROOT, env
 from portal.settings.planes import SHARED_APPS, TENANT_APPS
+from portal.settings.unfold import UNFOLD  # noqa: F401
 
 ENV = env()
 BASE_DIR: Path = ROOT
@@ -179,7 +180,7 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": ENV.log_level},
-    "loggers": {"django.request": {"level": "ERROR"}},
+    "loggers": {"django.request": {"level": "ERROR"}, "spiff": {"level": "WARNING"}},
 }
 # Tenants' migrations run one after another on the caller's connection: the same transaction as the tenant row.
 TENANT_CREATION_FAKES_MIGRATIONS = False

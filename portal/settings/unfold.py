@@ -1,0 +1,120 @@
+"""The operators' desk (django-unfold): its name, colours and navigation."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+
+
+def _may(permission: str) -> Callable[[HttpRequest], bool]:
+    return lambda request: request.actor.may(permission)
+
+
+def _page(title: Any, icon: str, name: str, permission: str) -> dict[str, Any]:
+    return {"title": title, "icon": icon, "link": reverse_lazy(name), "permission": _may(permission)}
+
+
+def _table(title: Any, icon: str, model: str, permission: str) -> dict[str, Any]:
+    return _page(title, icon, f"admin:{model}_changelist", permission)
+
+
+def _group(title: Any, *items: dict[str, Any]) -> dict[str, Any]:
+    return {"title": title, "separator": True, "collapsible": True, "items": list(items)}
+
+
+NAVIGATION = [
+    _group(
+        _("Operations"),
+        _page(_("Desk"), "dashboard", "desk:home", "cases.view"),
+        _page(_("Approvals"), "checklist", "desk:inbox", "cases.view"),
+        _page(_("Applications and orders"), "folder_open", "desk:cases", "cases.view"),
+        _table(_("Tenants"), "apartment", "tenancy_tenant", "tenancy.view"),
+        _table(_("Commodities"), "storefront", "catalog_commodity", "catalog.view"),
+        _table(_("Categories"), "category", "catalog_category", "catalog.view"),
+        _table(_("Components"), "extension", "catalog_component", "catalog.view"),
+        _table(_("Form templates"), "description", "catalog_formtemplate", "catalog.view"),
+        _table(_("Process templates"), "account_tree", "catalog_processtemplate", "catalog.view"),
+        _table(_("Process applications"), "schema", "catalog_processapp", "catalog.view"),
+    ),
+    _group(
+        _("Pool"),
+        _page(_("Pool now"), "lan", "desk:pool", "fleet.view"),
+        _table(_("Nodes"), "dns", "fleet_node", "fleet.view"),
+        _table(_("Devices"), "memory", "fleet_device", "fleet.view"),
+        _table(_("Slices"), "data_usage", "fleet_slice", "fleet.view"),
+        _table(_("Agent tokens"), "key", "identity_agenttoken", "fleet.view"),
+        _table(_("Workloads"), "pending_actions", "scheduling_workload", "scheduling.view"),
+        _table(_("Queues"), "low_priority", "scheduling_queue", "scheduling.view"),
+        _table(_("Scheduling policy"), "tune", "scheduling_schedulingpolicy", "scheduling.view"),
+        _table(_("Tenant quotas"), "speed", "scheduling_tenantquota", "scheduling.view"),
+        _table(_("Quota holds"), "lock_clock", "scheduling_quotahold", "scheduling.view"),
+    ),
+    _group(
+        _("Money"),
+        _table(_("Accounts"), "account_balance_wallet", "billing_account", "billing.view"),
+        _table(_("Bills"), "receipt_long", "billing_bill", "billing.view"),
+        _table(_("Charges"), "request_quote", "billing_charge", "billing.view"),
+        _table(_("Transactions"), "swap_horiz", "billing_ledgertransaction", "billing.view"),
+        _table(_("Ledger accounts"), "menu_book", "billing_ledgeraccount", "billing.view"),
+        _table(_("Usage records"), "timer", "billing_usagerecord", "billing.view"),
+        _table(_("Refused usage"), "report", "billing_usagerefusal", "billing.view"),
+        _table(_("Price versions"), "sell", "catalog_priceversion", "catalog.view"),
+        _table(_("Coupon budgets"), "savings", "catalog_couponbudget", "catalog.view"),
+        _table(_("Coupon activities"), "campaign", "catalog_couponactivity", "catalog.view"),
+        _table(_("Coupons"), "confirmation_number", "catalog_coupon", "catalog.view"),
+    ),
+    _group(
+        _("People"),
+        _table(_("Users"), "person", "identity_user", "identity.view"),
+        _table(_("Operator roles"), "badge", "identity_operatorrole", "identity.view"),
+        _table(_("API tokens"), "vpn_key", "identity_apitoken", "identity.view"),
+    ),
+    _group(
+        _("Observability"),
+        _page(_("Alarms now"), "notifications_active", "desk:alarms", "alarms.view"),
+        _table(_("Alarm history"), "history", "telemetry_alarm", "alarms.view"),
+        _table(_("Operation log"), "fact_check", "audit_record", "audit.view"),
+        _table(_("Seals"), "verified", "audit_seal", "audit.view"),
+        _table(_("Login log"), "login", "identity_signin", "audit.view"),
+    ),
+]
+
+UNFOLD = {
+    "SITE_TITLE": "Weir 堰",
+    "SITE_HEADER": "Weir 堰",
+    "SITE_SUBHEADER": _("Operators' desk"),
+    "SITE_SYMBOL": "water",
+    "SITE_URL": "/",
+    "SHOW_HISTORY": False,
+    "SHOW_VIEW_ON_SITE": False,
+    "SHOW_LANGUAGES": True,
+    "SHOW_BACK_BUTTON": True,
+    "BORDER_RADIUS": "6px",
+    "DASHBOARD_CALLBACK": "apps.console.desk_views.dashboard",
+    "ACCOUNT": {
+        "navigation": [
+            {"title": _("Desk"), "link": reverse_lazy("desk:home")},
+            {"title": _("API tokens"), "link": reverse_lazy("identity:tokens")},
+            {"title": _("Change the password"), "link": reverse_lazy("identity:password")},
+        ]
+    },
+    "COMMAND": {"search_models": False, "show_history": False},
+    "SIDEBAR": {"show_search": True, "show_all_applications": False, "navigation": NAVIGATION},
+    "COLORS": {
+        "primary": {
+            "50": "oklch(97.3% .016 222)",
+            "100": "oklch(94.4% .03 221)",
+            "200": "oklch(88.9% .058 221)",
+            "300": "oklch(81.3% .09 221)",
+            "400": "oklch(71.5% .11 222)",
+            "500": "oklch(61% .11 223)",
+            "600": "oklch(50.6% .095 225)",
+            "700": "oklch(44% .082 226)",
+            "800": "oklch(38.5% .07 227)",
+            "900": "oklch(33.5% .06 228)",
+            "950": "oklch(25% .046 229)",
+        }
+    },
+}

@@ -1,0 +1,28 @@
+"""A whole portal in real processes, shared by the stories of this folder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from portal.local.journey import Journey
+from portal.local.stack import Stack
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Web, worker, beat and two agents on a folder and a port of their own."""
+    folder = tmp_path_factory.mktemp("portal")
+    folder.chmod(0o755)
+    running = Stack.in_folder(folder / "var")
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def journey(stack: Stack) -> Journey:
+    """The story's people on that portal; what they say is in `journey.said`."""
+    password = (Path(stack.var_dir) / "run" / "demo.password").read_text()
+    story = Journey(f"http://127.0.0.1:{stack.options.port}", password, say=print)
+    return story
