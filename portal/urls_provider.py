@@ -7,8 +7,9 @@ from portal.urls_api import urlpatterns as api
 
 urlpatterns = [
     path("i18n/", include("django.conf.urls.i18n")),
-    path("admin/", admin.site.urls),
+    # Before the admin: its own ways in and out lead to the portal's.
     path("", include("apps.console.desk_urls")),
+    path("admin/", admin.site.urls),
     path("", include("apps.identity.urls")),
     path("messages/", include("apps.notices.urls")),
     *api,

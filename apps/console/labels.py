@@ -12,9 +12,10 @@ AMOUNT_LABELS = {
     "instances": _("Instances"),
 }
 _COLOURS = {
-    "green": "completed approved approve running paid done active ready up resolved enabled published",
-    "blue": "in_progress processing delivering starting placed shipped claimed made confirmed issued",
-    "yellow": "pending waiting terminating stopping send_back sent_back acknowledged drained urged",
+    "green": "completed approved approve running paid done active ready up resolved enabled published ok",
+    "orange": "major degraded",
+    "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made confirmed issued",
+    "yellow": "minor desired pending waiting terminating stopping send_back sent_back acknowledged drained urged",
     "red": "failed refused rejected refuse lost firing critical suspended revoked",
 }
 STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}

@@ -74,10 +74,31 @@ TENANT = (
     ),
 )
 PROVIDER = (
+    Group("", (_entry(_("Desk"), "layout-dashboard", "desk:home"),)),
     Group(
-        "",
+        _("Operations"),
         (
-            _entry(_("Operators' desk"), "layout-dashboard", "admin:index"),
+            _entry(_("Approvals"), "checklist", "desk:inbox", "cases.view"),
+            _entry(_("Applications and orders"), "folders", "desk:cases", "cases.view"),
+            _entry(_("Open tickets"), "tool", "desk:tickets", "cases.view"),
+            _entry(_("Tenants"), "building", "admin:tenancy_tenant_changelist", "tenancy.view"),
+            _entry(_("Commodities"), "building-store", "admin:catalog_commodity_changelist", "catalog.view"),
+            _entry(_("Bills"), "receipt", "admin:billing_bill_changelist", "billing.view"),
+        ),
+    ),
+    Group(
+        _("Pool"),
+        (
+            _entry(_("Pool now"), "server-2", "desk:pool", "fleet.view"),
+            _entry(_("Workloads"), "stack-2", "admin:scheduling_workload_changelist", "scheduling.view"),
+            _entry(_("Alarms now"), "bell-ringing", "desk:alarms", "alarms.view"),
+        ),
+    ),
+    Group(
+        _("More"),
+        (
+            _entry(_("All tables"), "table", "admin:index", "cases.view"),
+            _entry(_("Operation log"), "history", "admin:audit_record_changelist", "audit.view"),
             _entry(_("Messages"), "bell", "notices:messages"),
             _entry(_("API tokens"), "key", "identity:tokens"),
         ),

@@ -1,0 +1,211 @@
+"""What the operators' desk reads: figures that join several apps, over all tenants."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+from django.utils.translation import get_language
+
+from apps.approvals.states import TaskState
+from apps.billing.selectors import cost_by_day
+from apps.cases.models import Case
+from apps.cases.selectors import case_list
+from apps.cases.types import CaseKind
+from apps.fleet.models import Device, Node, Slice
+from apps.fleet.selectors import node_list, slice_open_list
+from apps.kernel.acts import Actor
+from apps.kernel.money import ZERO
+from apps.orders.states import FormState, OrderState
+from apps.scheduling.models import Workload
+from apps.scheduling.selectors import workload_list_across
+from apps.scheduling.states import WorkloadState
+from apps.telemetry.models import Alarm
+from apps.telemetry.states import AlarmLevel, AlarmState
+from apps.tickets.states import TicketState
+
+STATES = {
+    CaseKind.FORM: FormState,
+    CaseKind.ORDER: OrderState,
+    CaseKind.TICKET: TicketState,
+    CaseKind.TASK: TaskState,
+}
+_EXPORT_CHUNK = 500
+# What a spreadsheet would take for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True)
+class StateCount:
+    """How many cases of a kind are in a state."""
+
+    kind: str
+    state: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceUse:
+    """A device and the slices that hold it now."""
+
+    device: Device
+    slices: Sequence[Slice]
+
+    @property
+    def limit_percent(self) -> int:
+        return self.device.oversubscribe_permille // 10
+
+    @property
+    def limit_mib(self) -> int:
+        return self.device.memory_mib * self.device.memory_oversubscribe_permille // 1000
+
+    @property
+    def delivered_percent(self) -> int:
+        return round(sum(row.delivered_percent or 0 for row in self.slices))
+
+    @property
+    def used_mib(self) -> int:
+        return sum(row.memory_used_mib or 0 for row in self.slices)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUse:
+    """A node with what is held of it: percent of all its devices' compute, MiB of all their memory."""
+
+    node: Node
+    devices: Sequence[DeviceUse]
+
+    @property
+    def held_percent(self) -> int:
+        return sum(use.device.held_percent for use in self.devices)
+
+    @property
+    def limit_percent(self) -> int:
+        return sum(use.limit_percent for use in self.devices)
+
+    @property
+    def held_mib(self) -> int:
+        return sum(use.device.held_mib for use in self.devices)
+
+    @property
+    def limit_mib(self) -> int:
+        return sum(use.limit_mib for use in self.devices)
+
+    @property
+    def slice_count(self) -> int:
+        return sum(len(use.slices) for use in self.devices)
+
+
+def state_label(kind: str, state: str) -> str:
+    """The word for a case's state in the reader's language."""
+    return str(dict(STATES[CaseKind(kind)].choices).get(state, state))
+
+
+def case_counts(actor: Actor, kinds: Iterable[str]) -> dict[str, list[StateCount]]:
+    """How many cases of each kind are in each state, in the order of their life (PLAT-OPS-23)."""
+    groups = case_list(actor=actor).filter(kind__in=list(kinds)).order_by().values("kind", "state")
+    found = {(row["kind"], row["state"]): row["count"] for row in groups.annotate(count=Count("pk"))}
+    return {
+        kind: [
+            StateCount(kind, state, str(label), found.get((kind, state), 0))
+            for state, label in STATES[CaseKind(kind)].choices
+            if (kind, state) in found
+        ]
+        for kind in kinds
+    }
+
+
+def pool_use() -> list[NodeUse]:
+    """Nodes, their devices, and the slices that hold them, in three queries."""
+    slices: dict[int, list[Slice]] = defaultdict(list)
+    for row in slice_open_list().order_by("pk"):
+        slices[row.device_id].append(row)
+    return [
+        NodeUse(node, [DeviceUse(device, slices[device.pk]) for device in node.devices.all()])
+        for node in node_list()
+    ]
+
+
+def workload_numbers(uses: Iterable[NodeUse]) -> dict[Any, str]:
+    """The numbers of the workloads whose slices are shown, by uid."""
+    uids = {row.workload_uid for use in uses for part in use.devices for row in part.slices}
+    return dict(Workload.objects.across().filter(uid__in=uids).values_list("uid", "no"))
+
+
+def waiting_list() -> QuerySet[Workload]:
+    """What waits for the pool, the next first."""
+    rows = workload_list_across().filter(state=WorkloadState.PENDING)
+    return rows.order_by("position", "created_at", "pk")
+
+
+def month_begin() -> datetime:
+    """The first instant of the present month in the centre's zone."""
+    return timezone.localtime().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def revenue_days() -> tuple[list[dict[str, Any]], Decimal]:
+    """CNY of rated use by day of this month over all tenants, and its sum."""
+    days = cost_by_day(tenant=None, since=month_begin())
+    return days, sum((day["exact"] for day in days), ZERO)
+
+
+def alarm_open_list() -> QuerySet[Alarm]:
+    """Alarms that are not resolved, the newest first."""
+    return Alarm.objects.exclude(state=AlarmState.RESOLVED).select_related("acknowledged_by")
+
+
+def alarm_filtered(*, search: str, level: str, state: str, days: int) -> QuerySet[Alarm]:
+    """Alarms by keyword, level, state and time; an open one shows however old it is (PLAT-OBS-12)."""
+    rows = Alarm.objects.select_related("acknowledged_by")
+    if state == "open":
+        rows = rows.exclude(state=AlarmState.RESOLVED)
+    else:
+        rows = rows.filter(fired_at__gte=timezone.now() - timedelta(days=days))
+        rows = rows if state == "all" else rows.filter(state=state)
+    if level:
+        rows = rows.filter(level=level)
+    if search:
+        words = Q(key__icontains=search) | Q(subject_id__icontains=search) | Q(msgid__icontains=search)
+        rows = rows.filter(words | Q(params__icontains=search))
+    return rows.order_by("-fired_at", "-pk")
+
+
+def alarm_days(rows: QuerySet[Alarm]) -> dict[str, dict[str, int]]:
+    """How many of `rows` fired on each day, by level: `{day: {level: count}}` (PLAT-OBS-11)."""
+    groups = rows.order_by().annotate(day=TruncDate("fired_at")).values("day", "level")
+    found: dict[str, dict[str, int]] = {}
+    for row in groups.annotate(count=Count("pk")).order_by("day"):
+        found.setdefault(row["day"].isoformat(), {})[row["level"]] = row["count"]
+    return found
+
+
+def alarm_counts() -> list[tuple[str, str, int]]:
+    """Open alarms by level: code, word, count; the gravest first."""
+    groups = alarm_open_list().order_by().values("level").annotate(count=Count("pk"))
+    found = {row["level"]: row["count"] for row in groups}
+    return [(code, str(label), found.get(code, 0)) for code, label in AlarmLevel.choices]
+
+
+def case_rows(rows: QuerySet[Case]) -> Iterator[list[str]]:
+    """Exactly `rows` as lines of a table, in the reader's language (PLAT-OPS-19)."""
+    is_zh = (get_language() or "").startswith("zh")
+    labels = {kind: {code: str(label) for code, label in states.choices} for kind, states in STATES.items()}
+    for row in rows.iterator(chunk_size=_EXPORT_CHUNK):
+        state = labels[CaseKind(row.kind)].get(row.state, row.state)
+        line = [
+            row.no,
+            row.title_zh if is_zh else row.title_en,
+            state,
+            row.tenant.name,
+            row.organization,
+            row.business_system,
+            row.applicant_name,
+            timezone.localtime(row.created_at).strftime("%Y-%m-%d %H:%M:%S"),
+        ]
+        yield [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in line]

@@ -1,0 +1,218 @@
+"""The operators' desk on the provider's host: what needs somebody now, over all tenants."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.billing.charts import trend_option
+from apps.cases.selectors import case_inbox, case_list
+from apps.cases.types import CaseKind
+from apps.console import desk_selectors as read
+from apps.console.desk_charts import alarm_option
+from apps.console.desk_forms import AlarmsForm, CasesForm, InboxForm
+from apps.identity.pages import LOGIN, View, cleaned, go, next_url, page, paged, show
+from apps.identity.services import tenants_of
+from apps.kernel.errors import Forbidden
+from apps.scheduling.selectors import workload_reason
+from apps.telemetry.services import alarm_acknowledge
+from apps.telemetry.states import AlarmLevel
+from apps.tenancy.selectors import tenant_list
+
+SHOWN = 6
+
+
+def desk(permission: str) -> Callable[[View], View]:
+    """A page for operators whose active role holds `permission`: a tenant's people are refused (PLAT-GEN-11)."""
+
+    def decorate(view: View) -> View:
+        @page(plane="provider")
+        @wraps(view)
+        def run(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.actor.kind != "operator":
+                raise Forbidden(_("This is for operators."))
+            request.actor.require(permission)
+            return view(request, *args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+# --- ways in ---------------------------------------------------------------------------------------------------
+
+
+@require_GET
+def admin_login(request: HttpRequest) -> HttpResponse:
+    """The admin signs in where everybody does; who is signed in and no operator is told so."""
+    wanted = next_url(request, "/admin/")
+    if not request.actor.is_user:
+        return redirect(f"{LOGIN}?{urlencode({'next': wanted})}")
+    if request.actor.kind != "operator":
+        raise Forbidden(_("This is for operators."))
+    return redirect(wanted)
+
+
+@page(plane="provider")
+def home(request: HttpRequest) -> HttpResponse:
+    """The desk; a tenant's people are shown the way to their tenants."""
+    if request.actor.kind != "operator":
+        tenants = tenants_of(request.user)
+        if len(tenants) == 1:
+            return redirect(f"/t/{tenants[0].schema_name}/")
+        return render(request, "desk/tenants.html", {"tenants": tenants})
+    topics = ["alarms", "cases", "pool"]
+    return show(request, "desk/home", {**desk_figures(request), "topics": topics, "live": topics})
+
+
+def desk_figures(request: HttpRequest) -> dict[str, Any]:
+    """What the desk shows, each part as far as the active role may see it."""
+    actor, found = request.actor, {}
+    if actor.may("alarms.view"):
+        rows = read.alarm_open_list()
+        found |= {"alarms": rows[:SHOWN], "alarm_count": rows.count()}
+    if actor.may("fleet.view"):
+        found["nodes"] = read.pool_use()
+    if actor.may("scheduling.view"):
+        rows = read.waiting_list()
+        waiting = [(row, workload_reason(row)) for row in rows[:SHOWN]]
+        found |= {"waiting": waiting, "waiting_count": rows.count()}
+    if actor.may("cases.view"):
+        tasks = case_inbox(actor=actor)
+        found |= {"tasks": tasks[:SHOWN], "task_count": tasks.count()}
+        found["counts"] = read.case_counts(actor, (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET))
+    return found
+
+
+@desk("billing.view")
+def revenue(request: HttpRequest) -> HttpResponse:
+    """Rated use of this month by day, over all tenants."""
+    days, total = read.revenue_days()
+    context = {"days": days, "total": total, "option": trend_option(days)}
+    return render(request, "desk/_revenue.html", context)
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """The figures above the admin's index."""
+    return context | {"figures": desk_figures(request)}
+
+
+# --- cases -----------------------------------------------------------------------------------------------------
+
+
+@desk("cases.view")
+def inbox(request: HttpRequest) -> HttpResponse:
+    """The operators' approval tasks of all tenants (PLAT-TODO-1); each opens in its tenant."""
+    chosen = cleaned(InboxForm(request.GET))
+    context = {
+        "chosen": chosen,
+        "rows": paged(request, case_inbox(actor=request.actor, tab=chosen["tab"])),
+        "waiting": case_inbox(actor=request.actor).count(),
+        "live": ["cases"],
+    }
+    return show(request, "desk/inbox", context)
+
+
+@desk("cases.view")
+def cases(request: HttpRequest) -> HttpResponse:
+    """Forms, orders, tickets and tasks of every tenant (PLAT-OPS-17, -18, -23)."""
+    chosen = cleaned(CasesForm(request.GET))
+    return show(request, "desk/cases", _cases(request, chosen))
+
+
+@desk("cases.view")
+def tickets(request: HttpRequest) -> HttpResponse:
+    """Open work tickets of every tenant."""
+    chosen = cleaned(CasesForm(request.GET)) | {"kind": CaseKind.TICKET}
+    return show(request, "desk/cases", _cases(request, chosen, is_open="1") | {"is_tickets": True})
+
+
+def _cases(request: HttpRequest, chosen: dict[str, Any], **more: str) -> dict[str, Any]:
+    rows = paged(request, case_list(actor=request.actor, filters=chosen | more))
+    for row in rows:
+        row.state_label = read.state_label(row.kind, row.state)
+    return {
+        "rows": rows,
+        "chosen": chosen,
+        "kinds": CaseKind.choices,
+        "states": read.STATES[CaseKind(chosen["kind"])].choices,
+        "tenants": tenant_list(),
+        "export": urlencode({name: value for name, value in chosen.items() if value}),
+        "live": ["cases"],
+    }
+
+
+class _Line(io.TextIOBase):
+    """What the CSV writer writes to: gives each line back instead of keeping it."""
+
+    def write(self, text: str) -> str:  # type: ignore[override]
+        return text
+
+
+@desk("cases.view")
+def export(request: HttpRequest) -> StreamingHttpResponse:
+    """Exactly the cases that meet the present conditions, as CSV (PLAT-OPS-19)."""
+    chosen = cleaned(CasesForm(request.GET))
+    rows = read.case_rows(case_list(actor=request.actor, filters=chosen))
+    response = StreamingHttpResponse(_csv(rows), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="weir-{chosen["kind"]}.csv"'
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _csv(rows: Iterator[list[str]]) -> Iterator[str]:
+    head = [
+        _("Business number"), _("Title"), _("State"), _("Tenant"), _("Organization"), _("Business system"),
+        _("Applicant"), _("Created at"),
+    ]  # fmt: skip
+    writer: Any = csv.writer(_Line())
+    # Spreadsheets take a file for UTF-8 only with this mark.
+    yield "\ufeff"
+    yield writer.writerow(head)
+    yield from (writer.writerow(line) for line in rows)
+
+
+# --- the pool and its alarms -----------------------------------------------------------------------------------
+
+
+@desk("fleet.view")
+def pool(request: HttpRequest) -> HttpResponse:
+    """Nodes, devices and slices with what is held and what is delivered."""
+    nodes = read.pool_use()
+    context = {"nodes": nodes, "numbers": read.workload_numbers(nodes), "live": ["pool"]}
+    return show(request, "desk/pool", context)
+
+
+@desk("alarms.view")
+def alarms(request: HttpRequest) -> HttpResponse:
+    """Alarms as they come, with their trend (PLAT-OBS-11 to -13, PLAT-OBS-18)."""
+    chosen = cleaned(AlarmsForm(request.GET))
+    rows = read.alarm_filtered(**chosen)
+    days = read.alarm_days(rows)
+    context = {
+        "chosen": chosen,
+        "rows": paged(request, rows),
+        "levels": AlarmLevel.choices,
+        "counts": read.alarm_counts(),
+        "option": alarm_option(days) if days else None,
+        "live": ["alarms"],
+    }
+    return show(request, "desk/alarms", context)
+
+
+@require_POST
+@desk("alarms.manage")
+def acknowledge(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """Say that one looks after it; it stays open until its cause is gone."""
+    row = alarm_acknowledge(actor=request.actor, alarm_uid=uid)
+    messages.success(request, _("Acknowledged: %(alarm)s") % {"alarm": row})
+    return go(request, "desk:alarms")
