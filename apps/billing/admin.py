@@ -176,7 +176,16 @@ class PaymentInline(DeskInline):
 @admin.register(Bill)
 class BillAdmin(DeskAdmin):
     view_permission = P.VIEW
-    list_display = ["no", "tenant", "shown_state", "shown_total", "period_from", "period_until", "made_at", "paid_at"]
+    list_display = [
+        "no",
+        "tenant",
+        "shown_state",
+        "shown_total",
+        "period_from",
+        "period_until",
+        "made_at",
+        "paid_at",
+    ]
     list_filter = ["state", "tenant"]
     list_select_related = ["tenant"]
     search_fields = ["no", "tenant__name"]

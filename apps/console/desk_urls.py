@@ -18,5 +18,9 @@ urlpatterns = [
     # The admin's own ways in and out lead to the portal's.
     path("admin/login/", views.admin_login, name="admin_login"),
     path("admin/logout/", logout_page, name="admin_logout"),
-    path("admin/password_change/", RedirectView.as_view(pattern_name="identity:password"), name="admin_password"),
+    path(
+        "admin/password_change/",
+        RedirectView.as_view(pattern_name="identity:password"),
+        name="admin_password",
+    ),
 ]

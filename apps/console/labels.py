@@ -14,7 +14,8 @@ AMOUNT_LABELS = {
 _COLOURS = {
     "green": "completed approved approve running paid done active ready up resolved enabled published ok",
     "orange": "major degraded",
-    "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made confirmed issued",
+    "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made"
+    " confirmed issued",
     "yellow": "minor desired pending waiting terminating stopping send_back sent_back acknowledged drained urged",
     "red": "failed refused rejected refuse lost firing critical suspended revoked",
 }

@@ -181,8 +181,8 @@ class DeviceAdmin(DeskAdmin):
 class SliceAdmin(DeskAdmin):
     view_permission = P.VIEW
     list_display = [
-        "uid", "tenant", "node", "device", "compute_percent", "memory_mib", "desired", "shown_state", "delivered_percent",
-        "memory_used_mib", "started_at", "ended_at",
+        "uid", "tenant", "node", "device", "compute_percent", "memory_mib", "desired", "shown_state",
+        "delivered_percent", "memory_used_mib", "started_at", "ended_at",
     ]  # fmt: skip
     list_filter = ["state", "desired", "tenant", "node"]
     list_select_related = ["tenant", "node", "device"]

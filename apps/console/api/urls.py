@@ -1,0 +1,11 @@
+from django.urls import path
+
+from apps.console.api import views
+
+urlpatterns = [
+    path("tenants", views.TenantsView.as_view(), name="tenants"),
+    path("tenants/<slug:schema>/suspend", views.TenantSuspendView.as_view(), name="tenant_suspend"),
+    path("tenants/<slug:schema>/resume", views.TenantResumeView.as_view(), name="tenant_resume"),
+    path("tenants/<slug:schema>/quota", views.TenantQuotaView.as_view(), name="tenant_quota"),
+    path("overview", views.OverviewView.as_view(), name="overview"),
+]

@@ -1,0 +1,116 @@
+"""Tenants, their quota and money, and the desk's overview: for operators."""
+
+from collections import Counter
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.cases.selectors import case_inbox
+from apps.cases.types import CaseKind
+from apps.console import desk_selectors as read
+from apps.console.api import serializers as s
+from apps.console.services import quotas_set
+from apps.identity.api.base import ApiView
+from apps.kernel.acts import Actor
+from apps.scheduling.selectors import quota_get
+from apps.tenancy.selectors import tenant_get, tenant_list
+from apps.tenancy.services import tenant_provision, tenant_resume, tenant_suspend
+
+COUNTED = (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET)
+
+
+class TenantsView(ApiView):
+    plane = "provider"
+    permission = "tenancy.view"
+    idempotent = True
+
+    @extend_schema(responses=s.TenantRowOut(many=True))
+    def get(self, request: Request) -> Response:
+        """All tenants, closed ones too."""
+        return self.page(tenant_list(), s.TenantRowOut)
+
+    @extend_schema(request=s.TenantIn, responses={201: s.TenantRowOut})
+    def post(self, request: Request) -> Response:
+        """Provision a tenant with its schema and address, all or nothing."""
+        given = s.TenantIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        tenant = tenant_provision(actor=self.actor, **given.validated_data)
+        return Response(s.TenantRowOut(tenant).data, status=201)
+
+
+class TenantSuspendView(ApiView):
+    plane = "provider"
+    permission = "tenancy.manage"
+
+    @extend_schema(request=s.ReasonIn, responses=s.TenantRowOut)
+    def post(self, request: Request, schema: str) -> Response:
+        """Close the tenant's doors; what runs goes on."""
+        given = s.ReasonIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        tenant = tenant_suspend(actor=self.actor, tenant=tenant_get(schema), **given.validated_data)
+        return Response(s.TenantRowOut(tenant).data)
+
+
+class TenantResumeView(ApiView):
+    plane = "provider"
+    permission = "tenancy.manage"
+
+    @extend_schema(request=None, responses=s.TenantRowOut)
+    def post(self, request: Request, schema: str) -> Response:
+        tenant = tenant_resume(actor=self.actor, tenant=tenant_get(schema))
+        return Response(s.TenantRowOut(tenant).data)
+
+
+class TenantQuotaView(ApiView):
+    plane = "provider"
+    permission = "scheduling.view"
+
+    @extend_schema(responses=s.TenantQuotaOut(many=True))
+    def get(self, request: Request, schema: str) -> Response:
+        """The five figures of each item."""
+        return self._figures(schema)
+
+    @extend_schema(request=s.QuotaIn, responses=s.TenantQuotaOut(many=True))
+    def put(self, request: Request, schema: str) -> Response:
+        """Set the totals that are named, all or none."""
+        given = s.QuotaIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        quotas_set(actor=self.actor, tenant=tenant_get(schema), totals=given.validated_data)
+        return self._figures(schema)
+
+    @staticmethod
+    def _figures(schema: str) -> Response:
+        return Response([figures.as_json() for figures in quota_get(tenant_get(schema)).values()])
+
+
+class OverviewView(ApiView):
+    plane = "provider"
+    permission = "tenancy.view"
+
+    @extend_schema(responses=s.OverviewOut)
+    def get(self, request: Request) -> Response:
+        """What the operators' desk shows, as far as the active role may see it."""
+        return Response(s.OverviewOut(_overview(self.actor)).data)
+
+
+def _overview(actor: Actor) -> dict[str, Any]:
+    found: dict[str, Any] = dict.fromkeys(s.OverviewOut().fields)
+    found["tenants"] = tenant_list().count()
+    if actor.may("alarms.view"):
+        found["alarms"] = [{"level": code, "count": count} for code, _label, count in read.alarm_counts()]
+    if actor.may("fleet.view"):
+        uses = read.pool_use()
+        states = Counter(use.node.state for use in uses)
+        found["nodes"] = [{"state": state, "count": count} for state, count in sorted(states.items())]
+        for name in ("held_percent", "limit_percent", "held_mib", "limit_mib"):
+            found[name] = sum(getattr(use, name) for use in uses)
+    if actor.may("scheduling.view"):
+        found["waiting_workloads"] = read.waiting_list().count()
+    if actor.may("cases.view"):
+        found["my_approvals"] = case_inbox(actor=actor).count()
+        found["cases"] = [row for rows in read.case_counts(actor, COUNTED).values() for row in rows]
+    if actor.may("billing.view"):
+        found["revenue_month"] = read.revenue_days()[1]
+    return found
