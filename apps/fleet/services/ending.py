@@ -27,22 +27,27 @@ FAILED = frozenset({SliceState.FAILED, SliceState.LOST})
 
 
 def slice_end(row: Slice, to: str, *, now: datetime, at: datetime, reason_code: str, reason: str) -> None:
-    """Make a row final in memory. `at` never lies before what is vouched for, nor in the future."""
+    """Make a row final in memory. It ends neither before it began nor in the future."""
     assert to in FINAL
     assert not row.is_final, "a slice ends once"
     row.state = to
     row.reason_code, row.reason = reason_code, reason[:500]
-    row.ended_at = max(min(at, now), row.usage_until or row.started_at or min(at, now))
+    row.ended_at = max(min(at, now), row.started_at or min(at, now))
     row.final_at = now
     row.delivered_percent = row.memory_used_mib = None
 
 
 def slice_close(row: Slice, *, now: datetime, is_given_up: bool = False) -> bool:
-    """Close a final row in memory once its usage is complete, or was waited for long enough; whether it was."""
+    """Close a final row in memory once its usage is complete, or was waited for long enough; whether it was.
+
+    The end never lies before what is vouched for: nothing of that is cut from the charge.
+    """
     if not row.is_final or row.closed_at is not None:
         return False
     if row.usage_seq < row.usage_last_seq and not is_given_up:
         return False
+    if row.usage_until is not None and row.ended_at is not None:
+        row.ended_at = max(row.ended_at, row.usage_until)
     row.closed_at = now
     return True
 

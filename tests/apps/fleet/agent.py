@@ -18,7 +18,13 @@ WORK = {"argv": ["python", "-c", "print(1)"], "env": {"A": "1"}}
 
 def node_info(name="n1"):
     return NodeInfo(
-        name=name, hostname=name, agent_version="1", os="Linux", cpu_count=4, memory_mib=16000, labels={"zone": "a"}
+        name=name,
+        hostname=name,
+        agent_version="1",
+        os="Linux",
+        cpu_count=4,
+        memory_mib=16000,
+        labels={"zone": "a"},
     )
 
 

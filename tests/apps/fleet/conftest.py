@@ -17,7 +17,9 @@ def heard(monkeypatch):
     """The events of the fleet in the order they are told, beside what is wired."""
     told = []
     wired = wiring.handlers_within
-    kinds = {kind for kind in vars(fleet_events).values() if isinstance(kind, type) and issubclass(kind, Event)}
+    kinds = {
+        kind for kind in vars(fleet_events).values() if isinstance(kind, type) and issubclass(kind, Event)
+    }
 
     def within(event):
         extra = [lambda happened, actor: told.append(happened)] if event in kinds else []

@@ -1,0 +1,173 @@
+"""Nodes that fall silent, and what becomes of their slices (PLAT-OPS-22)."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.fleet import events
+from apps.fleet.errors import DeviceUnavailable, NodeBusy
+from apps.fleet.models import Node, Slice, Watch
+from apps.fleet.selectors import device_list, node_get, node_list, slice_open_list
+from apps.fleet.services.nodes import node_drain, node_remove, node_undrain, nodes_check
+from apps.fleet.services.slices import slice_stop
+from apps.fleet.tasks import nodes_check as nodes_check_task
+from apps.kernel.acts import SYSTEM
+from apps.kernel.errors import Forbidden, NotFound
+from tests.apps.fleet.agent import desire, fresh, held, report, usage
+
+pytestmark = pytest.mark.req("PLAT-OPS-22")
+
+
+def check():
+    return nodes_check(actor=SYSTEM)
+
+
+def watched():
+    """The checks have gone on without a break."""
+    now = timezone.now()
+    Watch.objects.update_or_create(
+        is_only=True, defaults={"checked_at": now, "listening_since_at": now - timedelta(days=1)}
+    )
+
+
+def silent(seconds):
+    Node.objects.update(last_seen_at=timezone.now() - timedelta(seconds=seconds))
+    watched()
+
+
+def lost_for(seconds):
+    Node.objects.update(lost_at=timezone.now() - timedelta(seconds=seconds))
+    watched()
+
+
+def test_a_silent_node_is_lost_once_and_its_slices_are_unvouched(node, acme, heard, settings):
+    row = desire(acme)
+    node.sync()
+    node.sync(slices=[report(row)])
+    assert fresh(row).is_vouched
+    silent(settings.WEIR_NODE_LOST_AFTER_S - 2)
+    assert check().lost_nodes == 0
+    silent(settings.WEIR_NODE_LOST_AFTER_S + 1)
+    assert check().lost_nodes == 1
+    assert check().lost_nodes == 0
+    assert [(e.node_uid, e.name) for e in heard(events.NodeLost)] == [(node.uid, "n1")]
+    now = fresh(row)
+    assert (now.state, now.is_vouched) == ("running", False)
+    assert held() == (20, 1024, False)
+    with pytest.raises(DeviceUnavailable, match="not ready"):
+        desire(acme)
+
+
+def test_a_node_that_returns_goes_on_where_it_was(node, acme, heard):
+    row = desire(acme)
+    node.sync()
+    node.sync(slices=[report(row)], usage=[usage(row, 1)])
+    silent(60)
+    nodes_check_task()
+    reply = node.sync(slices=[report(row)], usage=[usage(row, 1), usage(row, 2)])
+    assert [e.node_uid for e in heard(events.NodeReturned)] == [node.uid]
+    assert Node.objects.get().state == "ready"
+    now = fresh(row)
+    assert (now.state, now.usage_seq, now.is_vouched) == ("running", 2, True)
+    assert [wish.state for wish in reply.desired] == ["running"]
+    node.sync(slices=[report(row)])
+    assert len(heard(events.NodeReturned)) == len(heard(events.SliceStarted)) == 1
+    assert heard(events.SliceEnded) == []
+
+
+def test_slices_of_a_node_that_stays_away_are_lost_at_their_last_vouched_instant(node, acme, heard):
+    ran, waited = desire(acme), desire(acme)
+    node.sync()
+    node.sync(slices=[report(ran)], usage=[usage(ran, 1), usage(ran, 2)])
+    silent(60)
+    check()
+    lost_for(899)
+    assert check().lost_slices == 0
+    lost_for(901)
+    assert check().lost_slices == 2
+    assert check().lost_slices == 0
+    now = fresh(ran)
+    assert (now.state, now.reason_code) == ("lost", "lost")
+    ended = {e.slice_uid: e for e in heard(events.SliceEnded)}
+    assert set(ended) == {str(ran.uid), str(waited.uid)}
+    assert ended[str(ran.uid)].at == usage(ran, 2).end_at
+    assert all(e.failed for e in ended.values())
+    assert held() == (0, 0, False)
+
+
+def test_a_node_that_returns_too_late_is_told_to_stop_and_nothing_runs_twice(node, acme, heard):
+    row = desire(acme)
+    node.sync()
+    node.sync(slices=[report(row)])
+    silent(60)
+    check()
+    lost_for(901)
+    check()
+    reply = node.sync(slices=[report(row)])
+    (wish,) = reply.desired
+    assert (wish.slice_uid, wish.state) == (str(row.uid), "stopped")
+    assert wish.generation > 1
+    assert reply.forget == reply.unknown == ()
+    reply = node.sync(slices=[report(row, "exited", generation=2, reason_code="stopped")])
+    assert (fresh(row).state, reply.desired, reply.forget) == ("lost", (), (str(row.uid),))
+    assert len(heard(events.SliceEnded)) == 1
+    assert held() == (0, 0, False)
+
+
+def test_a_slice_whose_last_usage_never_comes_is_closed_after_a_while(node, acme, heard):
+    row = desire(acme)
+    node.sync()
+    node.sync(slices=[report(row, "exited", last_usage_seq=5)], usage=[usage(row, 1)])
+    assert check().closed_slices == 0
+    Slice.plain.update(final_at=timezone.now() - timedelta(seconds=901))
+    assert check().closed_slices == 1
+    assert check().closed_slices == 0
+    assert len(heard(events.SliceEnded)) == 1
+    assert node.sync(slices=[report(row, "exited", last_usage_seq=5)]).forget == (str(row.uid),)
+
+
+def test_silence_while_nobody_checked_is_not_held_against_a_node(node, heard):
+    silent(3600)
+    Watch.objects.update(checked_at=timezone.now() - timedelta(hours=1))
+    assert check().lost_nodes == 0
+    assert check().lost_nodes == 0
+    silent(3600)
+    assert check().lost_nodes == 1
+
+
+def test_a_drained_node_that_was_lost_comes_back_drained(node):
+    node_drain(actor=SYSTEM, node_uid=node.uid)
+    silent(60)
+    check()
+    assert Node.objects.get().state == "lost"
+    node.sync()
+    assert Node.objects.get().state == "drained"
+    silent(60)
+    check()
+    node_undrain(actor=SYSTEM, node_uid=node.uid)
+    node.sync()
+    assert Node.objects.get().state == "ready"
+
+
+def test_a_busy_node_is_not_removed(node, acme):
+    row = desire(acme)
+    assert list(slice_open_list(node_uid=node.uid)) == list(slice_open_list(device_uid="n1-d0")) == [row]
+    with pytest.raises(NodeBusy):
+        node_remove(actor=SYSTEM, node_uid=node.uid)
+    slice_stop(actor=SYSTEM, slice_uid=row.uid, reason="")
+    node_remove(actor=SYSTEM, node_uid=node.uid)
+    assert not node_list().exists()
+    assert not device_list().exists()
+    for act in (node_drain, node_remove):
+        with pytest.raises(NotFound):
+            act(actor=SYSTEM, node_uid=node.uid)
+    with pytest.raises(NotFound):
+        node_get(node.uid)
+
+
+@pytest.mark.parametrize("act", [node_drain, node_undrain, node_remove])
+def test_only_who_manages_the_fleet_decides_about_nodes(node, member, act):
+    with pytest.raises(Forbidden):
+        act(actor=member("acme", "tenant_system_administrator").actor, node_uid=node.uid)
+    assert Node.objects.get().state == "ready"
