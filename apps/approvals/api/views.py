@@ -19,6 +19,7 @@ _FILTERS = ("search", "state", "template")
 
 class TasksView(ApiView):
     plane = "both"
+    open_because = "a task is shown to its candidates, its applicant and who follows the form"
 
     @extend_schema(
         parameters=[
@@ -39,6 +40,7 @@ class TasksView(ApiView):
 
 class TaskView(CaseView):
     case_kind = "task"
+    open_because = "a task is shown to its candidates, its applicant and who follows the form"
 
     @extend_schema(responses=s.TaskOut)
     def get(self, request: Request, uid: UUID) -> Response:
@@ -47,6 +49,7 @@ class TaskView(CaseView):
 
 class TaskDecideView(CaseView):
     case_kind = "task"
+    permission = "approvals.decide"
     idempotent = True
 
     @extend_schema(request=s.DecideIn, responses=s.TaskOut)
@@ -59,6 +62,7 @@ class TaskDecideView(CaseView):
 
 class TaskUrgeView(CaseView):
     case_kind = "task"
+    open_because = "its applicant may urge a task, whatever his role"
 
     @extend_schema(request=None, responses={204: None})
     def post(self, request: Request, uid: UUID) -> Response:

@@ -150,6 +150,7 @@ class FormsView(ApiView):
 
 class FormView(CaseView):
     case_kind = "form"
+    permission = "orders.view"
 
     @extend_schema(responses=s.FormOut)
     def get(self, request: Request, uid: UUID) -> Response:
@@ -190,6 +191,7 @@ class FormWithdrawView(ApiView):
 
 class AttachmentsView(CaseView):
     case_kind = "form"
+    permission = "orders.view"
     parser_classes = [MultiPartParser]
 
     @extend_schema(responses=s.AttachmentOut(many=True))
@@ -243,6 +245,7 @@ class OrdersView(ApiView):
 
 class OrderView(CaseView):
     case_kind = "order"
+    permission = "orders.view"
 
     @extend_schema(responses=s.OrderOut)
     def get(self, request: Request, uid: UUID) -> Response:
@@ -266,6 +269,7 @@ class OrderTerminateView(ApiView):
 
 class TicketExecuteView(CaseView):
     case_kind = "ticket"
+    permission = "tickets.work"
     idempotent = True
 
     @extend_schema(request=None, responses=s.OrderRowOut)

@@ -187,7 +187,7 @@ def quotes_make(
 
 
 def _placed(name: str, place: int) -> str:
-    return name if name in ("duration_s", "coupon") else f"lines[{place}].{name}"
+    return name if name in ("duration_s", "coupon") else f"lines.{place}.{name}"
 
 
 # --- the further fields of the form's template -----------------------------------------------------------------

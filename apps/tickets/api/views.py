@@ -14,6 +14,8 @@ from apps.tickets.services import ticket_claim, ticket_return
 
 
 class TicketsView(ApiView):
+    open_because = "a ticket is shown to its submitter, who may claim it, and who follows the order"
+
     @extend_schema(
         parameters=[
             OpenApiParameter("tab", str, enum=TABS),
@@ -35,6 +37,7 @@ class TicketsView(ApiView):
 
 class TicketView(CaseView):
     case_kind = "ticket"
+    open_because = "a ticket is shown to its submitter, who may claim it, and who follows the order"
 
     @extend_schema(responses=TicketOut)
     def get(self, request: Request, uid: UUID) -> Response:
@@ -43,6 +46,7 @@ class TicketView(CaseView):
 
 class TicketClaimView(CaseView):
     case_kind = "ticket"
+    permission = "tickets.work"
 
     @extend_schema(request=None, responses=TicketOut)
     def post(self, request: Request, uid: UUID) -> Response:
@@ -53,6 +57,7 @@ class TicketClaimView(CaseView):
 
 class TicketReturnView(CaseView):
     case_kind = "ticket"
+    permission = "tickets.work"
 
     @extend_schema(request=None, responses=TicketOut)
     def post(self, request: Request, uid: UUID) -> Response:
