@@ -95,6 +95,12 @@ def moment(value: datetime | str | None) -> str:
 
 
 @register.filter
+def clock(value: datetime | None) -> str:
+    """The time of day of an instant, in the reader's zone: beside one that shows the day."""
+    return localtime(value).strftime("%H:%M:%S") if value else "–"
+
+
+@register.filter
 def amount_label(code: str) -> str:
     return str(AMOUNT_LABELS.get(code, code))
 
@@ -113,10 +119,12 @@ def amount_text(amount: Any, code: str) -> str:
 
 @register.filter
 def amounts_text(amounts: Mapping[str, Any] | None) -> str:
-    """All amounts of one share in one line."""
-    return " · ".join(
-        f"{amount_label(code)} {amount_text(value, code)}" for code, value in (amounts or {}).items()
-    )
+    """All amounts of one share in one line, in the order of the labels."""
+    given = amounts or {}
+    codes = [code for code in AMOUNT_LABELS if code in given] + [
+        code for code in given if code not in AMOUNT_LABELS
+    ]
+    return " · ".join(f"{amount_label(code)} {amount_text(given[code], code)}" for code in codes)
 
 
 @register.filter
