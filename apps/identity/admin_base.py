@@ -137,6 +137,9 @@ class DeskInline(Guarded, TabularInline):
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return True
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Sequence[Any]:
+        return self.fields or ()
+
 
 class DeskAdmin(Guarded, ModelAdmin):
     """A table of the desk. `add_act` stands behind the Add button, `row_acts` behind the buttons of a row."""

@@ -36,7 +36,7 @@ class QueueForm(ActForm):
         label=gettext_lazy("State"),
         choices=Queue.STATES,
         help_text=gettext_lazy(
-            "UP: takes and places work. DOWN: takes, places none. DRAIN: finishes what it has. INACTIVE: neither."
+            "UP: takes and starts work. DOWN: takes, starts none. DRAIN: takes and starts none. INACTIVE: off."
         ),
     )
     priority = forms.IntegerField(label=gettext_lazy("Priority"), initial=0)
@@ -49,9 +49,7 @@ class QueueForm(ActForm):
 
 
 class PolicyForm(ActForm):
-    placing = forms.ChoiceField(
-        label=gettext_lazy("Resource scheduling"), choices=SchedulingPolicy.PLACINGS
-    )
+    placing = forms.ChoiceField(label=gettext_lazy("Resource scheduling"), choices=SchedulingPolicy.PLACINGS)
     ordering = forms.ChoiceField(label=gettext_lazy("Job scheduling"), choices=SchedulingPolicy.ORDERINGS)
     has_backfill = forms.BooleanField(
         label=gettext_lazy("Smaller work may pass a waiting head"), required=False, initial=True
@@ -104,7 +102,15 @@ def _workload_stop(actor: Actor, row: Workload, given: Given) -> str:
 @admin.register(Queue)
 class QueueAdmin(DeskAdmin):
     view_permission = P.VIEW
-    list_display = ["code", "name_zh", "name_en", "shown_state", "priority", "max_compute_percent", "max_memory_mib"]
+    list_display = [
+        "code",
+        "name_zh",
+        "name_en",
+        "shown_state",
+        "priority",
+        "max_compute_percent",
+        "max_memory_mib",
+    ]
     list_filter = ["state"]
     search_fields = ["code", "name_zh", "name_en"]
     add_act = Act("add", gettext_lazy("Make a queue"), P.MANAGE, _queue_add, QueueAddForm)
@@ -122,7 +128,7 @@ class QueueAdmin(DeskAdmin):
 
     @display(
         description=gettext_lazy("state"),
-        label={"UP": "success", "DOWN": "danger", "DRAIN": "warning", "INACTIVE": "info"},
+        label={"up": "success", "down": "danger", "drain": "warning", "inactive": "info"},
     )
     def shown_state(self, row: Queue) -> tuple[str, str]:
         return row.state, row.get_state_display()

@@ -1,0 +1,430 @@
+"""The operators' tables: who sees what, acts that call services, refusals that change nothing."""
+
+import pytest
+from django.contrib import admin
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from apps.audit.models import Record
+from apps.billing.models import Account, Bill
+from apps.billing.selectors import balance_get
+from apps.catalog.models import Commodity, CouponActivity, CouponBudget, PriceVersion, ProcessTemplate
+from apps.fleet.models import Device, Node
+from apps.identity.admin_base import DeskAdmin
+from apps.identity.models import AgentToken, OperatorRole, User
+from apps.kernel.acts import SYSTEM
+from apps.scheduling.models import Queue, SchedulingPolicy, TenantQuota
+from apps.telemetry.models import Alarm
+from apps.telemetry.services import alarm_raise
+from apps.tenancy.models import Tenant
+from tests.apps.billing.scene import charge_make, record
+from tests.apps.catalog.market import DEFINITIONS, commodity_make
+from tests.apps.fleet.agent import Agent
+from tests.apps.scheduling.pool import node_make, submit
+
+pytestmark = pytest.mark.django_db
+OPERATOR_ROLES = (
+    "executive", "operations_manager", "front_line", "system_administrator", "cluster_administrator",
+)  # fmt: skip
+
+
+def act(person, row, name, **given):
+    opts = row._meta
+    url = reverse(f"admin:{opts.app_label}_{opts.model_name}_act_{name}", args=[row.pk])
+    return person.page().post(url, given)
+
+
+def add(person, model, **given):
+    return person.page().post(reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add"), given)
+
+
+def refused(response, status=400):
+    """A page that says what is wrong, where the input still stands."""
+    assert response.status_code == status, said(response)
+    return response.content.decode()
+
+
+def done(response):
+    assert response.status_code == 302, said(response)
+
+
+def said(response):
+    context = getattr(response, "context", None) or {}
+    return response.status_code, context.get("problem"), getattr(context.get("form"), "errors", None)
+
+
+# --- who sees what ---------------------------------------------------------------------------------------------
+
+
+def test_every_table_stands_on_the_one_base_and_none_saves_by_itself():
+    for model, table in admin.site._registry.items():
+        assert isinstance(table, DeskAdmin), model
+        assert table.view_permission, model
+        assert (
+            type(table).save_model is admin.ModelAdmin.save_model
+            or "unfold" in type(table).save_model.__module__
+        )
+
+
+@pytest.mark.req("PLAT-TEN-32", "PLAT-AICFG-17")
+@pytest.mark.parametrize("role", OPERATOR_ROLES)
+def test_a_table_opens_for_roles_that_may_see_it_and_for_no_other(operator, role):
+    person = operator(role)
+    client = person.page()
+    for model, table in admin.site._registry.items():
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        expected = 200 if table.view_permission in person.actor.permissions else 403
+        assert client.get(url).status_code == expected, url
+
+
+@pytest.mark.req("PLAT-TEN-32")
+@pytest.mark.parametrize("role", OPERATOR_ROLES)
+def test_adding_opens_for_roles_that_may_do_it_and_for_no_other(operator, role):
+    person = operator(role)
+    client = person.page()
+    for model, table in admin.site._registry.items():
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+        expected = 404 if table.add_act is None else 403
+        if table.add_act and table.add_act.permission in person.actor.permissions:
+            expected = 200
+        assert client.get(url).status_code == expected, url
+
+
+@pytest.mark.req("PLAT-GEN-11")
+def test_a_tenants_people_are_told_that_this_is_for_operators(member):
+    client = member("acme", "tenant_decision_maker").page()
+    client.defaults["HTTP_HOST"] = "localhost"
+    answer = client.get("/admin/", headers={"host": "localhost"}, follow=True)
+    assert answer.status_code == 403
+
+
+def test_who_is_not_signed_in_signs_in_where_everybody_does(client):
+    answer = client.get("/admin/catalog/commodity/", headers={"host": "localhost"}, follow=True)
+    assert answer.redirect_chain[-1][0].startswith("/login/?next=")
+    assert "admin%2Fcatalog" in answer.redirect_chain[-1][0]
+
+
+def test_rows_are_not_changed_or_deleted_in_place(operator, acme):
+    client = operator("system_administrator").page()
+    change = reverse("admin:tenancy_tenant_change", args=[acme.pk])
+    assert client.post(change, {"name": "Hacked"}).status_code == 403
+    assert client.post(reverse("admin:tenancy_tenant_delete", args=[acme.pk])).status_code == 403
+    assert Tenant.objects.get(pk=acme.pk).name == acme.name
+
+
+def test_an_act_needs_its_permission_even_by_address(operator, acme):
+    refused(act(operator("front_line"), acme, "suspend", reason="x"), 403)
+    assert Tenant.objects.get(pk=acme.pk).is_active
+
+
+def test_an_act_is_asked_about_first_and_never_done_by_a_mere_visit(operator, acme):
+    url = reverse("admin:tenancy_tenant_act_suspend", args=[acme.pk])
+    assert operator("system_administrator").page().get(url).status_code == 200
+    assert Tenant.objects.get(pk=acme.pk).is_active
+
+
+def test_the_admins_first_page_shows_the_desks_figures(operator):
+    answer = operator("system_administrator").page().get("/admin/")
+    assert answer.status_code == 200
+    assert answer.context["figures"]["alarm_count"] == 0
+
+
+# --- tenants, money, quota -------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-TEN-8")
+def test_a_tenant_is_provisioned_suspended_resumed(operator):
+    person = operator("system_administrator")
+    done(add(person, Tenant, schema="initech", name="Initech", timezone="Asia/Shanghai"))
+    tenant = Tenant.objects.get(schema_name="initech")
+    done(act(person, tenant, "suspend", reason="unpaid"))
+    assert Tenant.objects.get(pk=tenant.pk).state == "suspended"
+    done(act(person, tenant, "resume"))
+    assert Tenant.objects.get(pk=tenant.pk).state == "active"
+    acts = Record.objects.filter(user=person.user).values_list("name", flat=True)
+    assert {"tenant_provision", "tenant_suspend", "tenant_resume"} <= set(acts)
+
+
+def test_a_refusal_says_cause_and_cure_and_changes_nothing(operator, acme):
+    person = operator("system_administrator")
+    text = refused(add(person, Tenant, schema="acme", name="Again", timezone="Asia/Shanghai"))
+    assert 'data-code="invalid_input"' in text
+    assert "Again" in text
+    assert not Tenant.objects.filter(name="Again").exists()
+    text = refused(act(person, acme, "resume"), 409)
+    assert 'data-code="move_refused"' in text
+
+
+@pytest.mark.req("PLAT-OPS-28", "PLAT-TEN-35")
+def test_an_account_is_opened_and_credited_once_for_a_payment_number(operator, acme):
+    person = operator("operations_manager")
+    done(act(person, acme, "open_account"))
+    for _again in range(2):
+        done(act(person, acme, "deposit", amount="100.00", reference="P-1"))
+    assert balance_get(acme) == 100
+    refused(act(person, acme, "deposit", amount="-5", reference="P-2"))
+    refused(act(person, acme, "deposit", amount="1.001", reference="P-3"))
+    assert balance_get(acme) == 100
+
+
+@pytest.mark.req("PLAT-TEN-10")
+def test_a_tenants_quota_is_set_without_changing_anothers(operator, acme, globex):
+    person = operator("cluster_administrator")
+    done(act(person, acme, "set_quota", instances="4", compute_percent="200", gpu_memory_mib=""))
+    assert dict(TenantQuota.plain.filter(tenant=acme).values_list("item", "total")) == {
+        "instances": 4,
+        "compute_percent": 200,
+    }
+    assert not TenantQuota.plain.filter(tenant=globex).exists()
+    row = TenantQuota.plain.get(tenant=acme, item="instances")
+    done(act(person, row, "set", total="6"))
+    refused(act(person, row, "set", total="-1"))
+    row.refresh_from_db()
+    assert row.total == 6
+
+
+@pytest.mark.req("PLAT-OPS-32")
+def test_a_bill_is_made_and_nothing_to_bill_is_told(operator, acme):
+    person = operator("operations_manager")
+    record(charge_make(acme), [60])
+    account = Account.plain.get(tenant=acme)
+    done(act(person, account, "make_bill"))
+    assert Bill.plain.filter(tenant=acme).count() == 1
+    refused(act(person, account, "make_bill"), 409)
+    assert Bill.plain.filter(tenant=acme).count() == 1
+
+
+# --- people ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-TEN-24", "PLAT-TEN-27")
+def test_a_user_is_created_let_in_disabled_and_enabled(operator, acme):
+    person = operator("system_administrator")
+    given = {"username": "newcomer", "display_name": "New", "email": "", "password": "long-enough-7"}
+    done(add(person, User, **given, is_operator="on"))
+    user = User.objects.get(username="newcomer")
+    role = OperatorRole.objects.get(code="front_line")
+    done(act(person, user, "bind_role", role=role.pk))
+    done(act(person, user, "add_membership", tenant=acme.pk))
+    assert user.operator_bindings.get().role == role
+    done(act(person, user, "disable"))
+    assert not User.objects.get(pk=user.pk).is_active
+    done(act(person, user, "enable"))
+    done(act(person, user, "remove_membership", tenant=acme.pk))
+    assert not user.memberships.filter(is_active=True).exists()
+    assert "long-enough-7" not in str(list(Record.objects.values_list("detail", flat=True)))
+
+
+def test_a_weak_password_is_refused_and_nobody_made(operator):
+    given = {"username": "weak", "display_name": "W", "email": "", "password": "12345"}
+    refused(add(operator("system_administrator"), User, **given))
+    assert not User.objects.filter(username="weak").exists()
+
+
+def test_a_join_token_is_shown_once_and_revoked(operator):
+    person = operator("cluster_administrator")
+    text = refused(add(person, AgentToken, note="rack 4", ttl_s="3600"), 200)
+    assert "weirjoin_" in text
+    token = AgentToken.objects.get(note="rack 4")
+    change = person.page().get(reverse("admin:identity_agenttoken_change", args=[token.pk]))
+    assert "weirjoin_" not in change.content.decode()
+    assert token.digest not in change.content.decode()
+    done(act(person, token, "revoke"))
+    refused(act(person, token, "revoke"), 409)
+
+
+# --- the catalogue ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-OPS-9", "PLAT-OPS-13")
+def test_a_commodity_is_delisted_listed_disabled_enabled(operator):
+    person, row = operator("operations_manager"), commodity_make()
+    for name, field, value in (
+        ("delist", "is_listed", False),
+        ("list", "is_listed", True),
+        ("disable", "is_enabled", False),
+        ("enable", "is_enabled", True),
+    ):
+        done(act(person, row, name))
+        assert getattr(Commodity.objects.get(pk=row.pk), field) is value
+
+
+@pytest.mark.req("PLAT-OPS-12", "PLAT-OPS-16")
+def test_a_commodity_is_made_of_prepared_parts(operator):
+    model = commodity_make()
+    given = {
+        "number": "GPU-2", "name_zh": "新", "name_en": "New", "category": model.category_id,
+        "process_app": model.process_app_id, "termination_app": model.termination_app_id, "intro_zh": "",
+        "intro_en": "", "supplier": "", "min_duration_s": 60, "max_duration_s": 3600, "max_count": 4,
+        "work": '{"argv": ["python", "train.py"], "env": {}}', "part_compute_share": "10 100 25 5",
+    }  # fmt: skip
+    person = operator("operations_manager")
+    refused(add(person, Commodity, **given | {"part_compute_share": "10 lots"}))
+    refused(add(person, Commodity, **given | {"work": '{"argv": "python"}'}))
+    assert not Commodity.objects.filter(number="GPU-2").exists()
+    done(add(person, Commodity, **given))
+    part = Commodity.objects.get(number="GPU-2").components.get()
+    assert (part.minimum, part.maximum, part.default, part.step) == (10, 100, 25, 5)
+
+
+@pytest.mark.req("PLAT-OPS-15")
+def test_a_commodity_is_changed_only_at_the_version_that_was_read(operator):
+    person, row = operator("operations_manager"), commodity_make()
+    url = reverse("admin:catalog_commodity_act_change", args=[row.pk])
+    given = dict(person.page().get(url).context["form"].initial)
+    given |= {"max_duration_s": 7200, "work": '{"argv": ["python", "x.py"], "env": {}}'}
+    done(person.page().post(url, given))
+    refused(person.page().post(url, given), 409)
+    assert Commodity.objects.get(pk=row.pk).max_duration_s == 7200
+
+
+@pytest.mark.req("PLAT-OPS-14")
+def test_a_commodity_is_listed_for_one_tenant_only(operator, acme):
+    row = commodity_make()
+    done(act(operator("operations_manager"), row, "set_tenants", tenants=[acme.pk]))
+    row.refresh_from_db()
+    assert not row.is_for_all
+    assert [grant.tenant_id for grant in row.grants.all()] == [acme.pk]
+
+
+def prices(**changes):
+    given = {}
+    for code in ("compute_share", "gpu_memory", "cpu", "memory"):
+        given |= {f"unit_{code}": "hour", f"method_{code}": "flat", f"tiers_{code}": "* 0.05"}
+    return given | changes
+
+
+@pytest.mark.req("PLAT-OPS-45", "PLAT-OPS-50")
+def test_a_price_is_published_with_tiers_and_a_gap_is_refused(operator):
+    person, row = operator("operations_manager"), commodity_make()
+    tiers = {"method_gpu_memory": "progressive", "tiers_gpu_memory": "100 1\n* 2"}
+    done(act(person, row, "publish_price", **prices(**tiers)))
+    version = PriceVersion.objects.filter(commodity=row).latest("number")
+    assert version.lines.get(component__code="gpu_memory").tiers == [["100", "1"], [None, "2"]]
+    for wrong in ("100 1\n50 2\n* 3", "100", "100 -1\n* 2", "8 1"):
+        refused(act(person, row, "publish_price", **prices(**tiers | {"tiers_gpu_memory": wrong})))
+    assert PriceVersion.objects.filter(commodity=row).latest("number") == version
+
+
+@pytest.mark.req("PLAT-CFG-21", "PLAT-CFG-22")
+def test_a_process_is_imported_and_code_in_it_is_refused_by_its_name(operator):
+    person = operator("operations_manager")
+    xml = (DEFINITIONS / "application_approval.bpmn").read_text()
+    file = SimpleUploadedFile("a.bpmn", xml.encode())
+    done(add(person, ProcessTemplate, key="approval", name_zh="", name_en="", file=file))
+    assert ProcessTemplate.objects.filter(key="approval").count() == 1
+    first = xml.index("<bpmn:startEvent")
+    script = '<bpmn:scriptTask id="evil" name="Count the money"><bpmn:script>import os</bpmn:script></bpmn:scriptTask>'
+    file = SimpleUploadedFile("b.bpmn", (xml[:first] + script + xml[first:]).encode())
+    text = refused(add(person, ProcessTemplate, key="evil", name_zh="", name_en="", file=file))
+    assert "Count the money" in text or "evil" in text
+    assert not ProcessTemplate.objects.filter(key="evil").exists()
+
+
+@pytest.mark.req("PLAT-CFG-14")
+def test_a_process_application_is_unpublished_before_it_changes(operator):
+    person, app = operator("operations_manager"), commodity_make().process_app
+    refused(act(person, app, "rebind", process_template=app.process_template_id), 409)
+    done(act(person, app, "unpublish"))
+    done(act(person, app, "rebind", process_template=app.process_template_id))
+    done(act(person, app, "publish"))
+
+
+@pytest.mark.req("PLAT-OPS-34", "PLAT-OPS-35")
+def test_coupons_are_budgeted_drafted_issued_and_ended(operator):
+    person = operator("operations_manager")
+    given = {
+        "name_zh": "开业", "name_en": "Opening", "face_value": "50.00", "quantity": "10", "per_tenant_limit": "2",
+        "minimum_spend": "0", "ratio_percent": "100", "valid_from": "2026-01-01T00:00",
+        "valid_until": "2126-01-01T00:00",
+    }  # fmt: skip
+    done(add(person, CouponActivity, **given))
+    row = CouponActivity.objects.get()
+    text = refused(act(person, row, "issue"), 409)
+    assert "budget" in text.lower() or "预算" in text
+    from_year = CouponActivity.objects.get().created_at.year
+    done(add(person, CouponBudget, year=from_year, amount="1000.00"))
+    done(act(person, row, "issue"))
+    refused(act(person, CouponBudget.objects.get(), "set", year=from_year, amount="10.00"), 409)
+    done(act(person, row, "end"))
+    row.refresh_from_db()
+    assert row.state == "ended"
+    assert CouponBudget.objects.get().amount == 1000
+
+
+# --- the pool --------------------------------------------------------------------------------------------------
+
+
+def test_a_node_is_drained_and_used_again_a_device_disabled_and_enabled(operator):
+    Agent("n1")
+    person, node, device = operator("cluster_administrator"), Node.objects.get(), Device.objects.get()
+    done(act(person, node, "drain"))
+    node.refresh_from_db()
+    assert node.state == "drained"
+    done(act(person, node, "undrain"))
+    done(act(person, device, "disable"))
+    device.refresh_from_db()
+    assert not device.is_enabled
+    done(act(person, device, "enable"))
+    done(act(person, device, "oversubscribe", compute_permille="2000", memory_permille="1000"))
+    refused(act(person, device, "oversubscribe", compute_permille="999999", memory_permille="1000"))
+    refused(act(operator("operations_manager"), device, "disable"), 403)
+    done(act(person, node, "remove"))
+    node.refresh_from_db()
+    assert node.state == "removed"
+
+
+@pytest.mark.req("PLAT-AICFG-18", "PLAT-AICFG-19", "PLAT-AICFG-21")
+def test_the_scheduling_policy_and_queues_change_and_are_logged(operator):
+    person = operator("cluster_administrator")
+    given = {"placing": "best_fit", "ordering": "priority", "has_backfill": "on"}
+    done(add(person, SchedulingPolicy, **given))
+    policy = SchedulingPolicy.objects.get()
+    done(act(person, policy, "change", **given | {"placing": "spread"}))
+    refused(act(person, policy, "change", **given | {"placing": "anywhere"}))
+    policy.refresh_from_db()
+    assert (policy.placing, policy.ordering) == ("spread", "priority")
+    done(add(person, Queue, code="night", name_zh="夜", name_en="Night"))
+    done(act(person, Queue.objects.get(code="night"), "change", state="drain", priority="3"))
+    assert Queue.objects.get(code="night").state == "drain"
+    names = set(Record.objects.filter(user=person.user).values_list("name", flat=True))
+    assert {"policy_set", "queue_change"} <= names
+
+
+def test_a_waiting_workload_is_stopped_with_a_reason(operator, acme):
+    node_make()
+    row = submit(acme)
+    refused(act(operator("executive"), row, "stop", reason="x"), 403)
+    done(act(operator("front_line"), row, "stop", reason="asked for"))
+    row.refresh_from_db()
+    assert row.state == "finished"
+
+
+@pytest.mark.req("PLAT-OBS-18")
+def test_an_alarm_is_acknowledged_once(operator):
+    alarm_raise(actor=SYSTEM, key="k", level="major", msgid="Node %(name)s is gone", params={"name": "n1"})
+    row = Alarm.objects.get()
+    done(act(operator("front_line"), row, "acknowledge"))
+    row.refresh_from_db()
+    assert row.state == "acknowledged"
+    refused(act(operator("front_line"), row, "acknowledge"), 409)
+    refused(act(operator("executive"), row, "acknowledge"), 403)
+
+
+def test_every_row_opens_read_only_with_its_details(operator, acme):
+    """One row of each table that the journey fills, opened by who may see everything."""
+    Agent("n1")
+    record(charge_make(acme), [60])
+    person = operator("system_administrator")
+    client = person.page()
+    opened = 0
+    for model in admin.site._registry:
+        row = model._base_manager.first()
+        if row is None:
+            continue
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk])
+        answer = client.get(url)
+        assert answer.status_code == 200, url
+        assert 'name="_save"' not in answer.content.decode(), url
+        opened += 1
+    assert opened >= 15

@@ -1,0 +1,234 @@
+"""The operators' pages: whom they open for, what they show, exports, acknowledging."""
+
+import csv
+import io
+from uuid import uuid4
+
+import pytest
+
+from apps.billing.services.rating import usage_rate
+from apps.identity.services import membership_add
+from apps.kernel.acts import SYSTEM
+from apps.scheduling.services.queues import queue_ensure
+from apps.telemetry.models import Alarm
+from apps.telemetry.services import alarm_raise, alarm_resolve
+from tests.apps.billing.scene import charge_make, record
+from tests.apps.cases.test_cases import put
+from tests.apps.fleet.agent import Agent, desire, report
+from tests.apps.scheduling.pool import submit
+
+pytestmark = pytest.mark.django_db
+PAGES = {
+    "/": "",
+    "/revenue/": "billing.view",
+    "/inbox/": "cases.view",
+    "/cases/": "cases.view",
+    "/cases/export/": "cases.view",
+    "/tickets/": "cases.view",
+    "/pool/": "fleet.view",
+    "/alarms/": "alarms.view",
+}
+ROLES = (
+    "executive", "operations_manager", "front_line", "system_administrator", "cluster_administrator",
+)  # fmt: skip
+
+
+def text_of(response):
+    assert response.status_code == 200, response.content.decode()[:2000]
+    return response.content.decode()
+
+
+@pytest.mark.req("PLAT-GEN-11", "PLAT-TEN-32")
+@pytest.mark.parametrize("role", ROLES)
+def test_pages_open_for_roles_that_may_see_them(operator, role):
+    person = operator(role)
+    client = person.page()
+    for path, permission in PAGES.items():
+        expected = 200 if not permission or permission in person.actor.permissions else 403
+        assert client.get(path).status_code == expected, path
+
+
+def test_a_role_without_rights_is_refused_everywhere_but_at_home(operator):
+    person = operator("executive")
+    role = person.user.operator_bindings.get().role
+    role.permissions = []
+    role.save()
+    client = person.page()
+    assert client.get("/").status_code == 200
+    assert all(client.get(path).status_code == 403 for path, code in PAGES.items() if code)
+
+
+@pytest.mark.req("PLAT-GEN-11", "PLAT-TEN-2")
+def test_a_tenants_people_are_refused_and_led_home(member, globex):
+    person = member("acme", "tenant_decision_maker")
+    client = person.page()
+    for path, code in PAGES.items():
+        if code:
+            assert client.get(path, headers={"host": "localhost"}).status_code == 403, path
+    assert client.get("/", headers={"host": "localhost"}).url == "/t/acme/"
+    membership_add(actor=SYSTEM, user=person.user, tenant=globex)
+    both = text_of(client.get("/", headers={"host": "localhost"}))
+    assert "/t/acme/" in both
+    assert "/t/globex/" in both
+
+
+def test_who_is_not_signed_in_signs_in_first(client):
+    for path in PAGES:
+        assert client.get(path, headers={"host": "localhost"}).url.startswith("/login/?next="), path
+
+
+def test_home_shows_what_needs_somebody(operator, acme):
+    Agent("n1")
+    alarm_raise(actor=SYSTEM, key="k", level="critical", msgid="Node %(name)s is gone", params={"name": "n9"})
+    put("acme", kind="task", no="F7", side="operator", roles=("operations_manager",), state="waiting")
+    put("globex", kind="order", no="O8", state="processing")
+    waiting = submit(acme)
+    text = text_of(operator("operations_manager").page().get("/"))
+    for word in ("Node n9 is gone", "F7", waiting.no, "n1", 'data-test="count-order-processing"'):
+        assert word in text
+    part = operator("operations_manager").page().get("/", headers={"hx-request": "true"})
+    assert "<html" not in text_of(part)
+
+
+@pytest.fixture(autouse=True)
+def _queue(db):
+    queue_ensure(actor=SYSTEM)
+
+
+@pytest.mark.req("PLAT-TODO-1")
+def test_the_inbox_leads_to_the_task_in_its_tenant(operator):
+    uid = uuid4()
+    given = {"kind": "task", "side": "operator", "state": "waiting", "uid": uid, "link": f"/inbox/{uid}/"}
+    put("globex", no="F1", roles=("operations_manager",), **given)
+    put("acme", no="F2", kind="task", side="operator", roles=("cluster_administrator",), state="waiting")
+    text = text_of(operator("operations_manager").page().get("/inbox/"))
+    assert f"/t/globex/inbox/{uid}/" in text
+    assert 'data-no="F2"' not in text
+    assert 'data-no="F1"' not in text_of(operator("front_line").page().get("/inbox/"))
+
+
+FILTERS = {
+    "tenant": "globex",
+    "organization": "Speech",
+    "applicant": "Ada",
+    "business_system": "Acoustic",
+    "no": "F77",
+    "state": "rejected",
+}
+
+
+def two_forms():
+    put("acme", no="F1", title_en="One")
+    put(
+        "globex", no="F77", title_en="=HYPERLINK(1)", organization="Speech lab", applicant_name="Ada L",
+        business_system="Acoustic model", state="rejected",
+    )  # fmt: skip
+
+
+@pytest.mark.req("PLAT-OPS-17", "PLAT-OPS-18")
+@pytest.mark.parametrize("names", [(name,) for name in FILTERS] + [tuple(FILTERS)])
+def test_each_filter_alone_and_all_together_narrow_the_list(operator, names):
+    two_forms()
+    client = operator("executive").page()
+    both = text_of(client.get("/cases/"))
+    assert 'data-no="F1"' in both
+    assert 'data-no="F77"' in both
+    narrowed = text_of(client.get("/cases/", {name: FILTERS[name] for name in names}))
+    assert 'data-no="F77"' in narrowed
+    assert 'data-no="F1"' not in narrowed
+
+
+@pytest.mark.req("PLAT-OPS-19")
+def test_the_export_holds_exactly_the_filtered_rows_and_no_formula(operator):
+    two_forms()
+    answer = operator("executive").page().get("/cases/export/", {"organization": "Speech"})
+    text = b"".join(answer.streaming_content).decode()
+    assert text.startswith("\ufeff")
+    rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
+    assert len(rows) == 2
+    assert rows[1][0] == "F77"
+    assert not any(cell.startswith(("=", "+", "@")) for cell in rows[1])
+
+
+def test_a_kind_that_is_none_is_refused(operator):
+    assert operator("executive").page().get("/cases/", {"kind": "secret"}).status_code == 400
+
+
+def test_open_tickets_of_all_tenants_and_nothing_else(operator):
+    put("acme", kind="ticket", no="T1", state="waiting")
+    put("globex", kind="ticket", no="T2", state="done", is_open=False)
+    put("globex", kind="form", no="F3")
+    text = text_of(operator("front_line").page().get("/tickets/"))
+    assert 'data-no="T1"' in text
+    assert 'data-no="T2"' not in text
+    assert 'data-no="F3"' not in text
+
+
+def test_the_pool_shows_devices_with_what_is_held_and_delivered(operator, acme):
+    agent = Agent("n1")
+    row = desire(acme, percent=25, mib=2048)
+    agent.sync()
+    agent.sync(slices=[report(row)])
+    text = text_of(operator("executive").page().get("/pool/"))
+    assert "25 / 100 %" in text
+    assert "2 GiB / 8 GiB" in text
+    assert text.count('data-test="slice"') == 1
+    assert acme.name in text
+
+
+@pytest.mark.req("PLAT-OBS-12", "PLAT-OBS-13")
+def test_alarms_narrow_by_keyword_level_and_state(operator):
+    alarm_raise(actor=SYSTEM, key="a", level="critical", msgid="Node %(name)s is gone", params={"name": "n1"})
+    alarm_raise(actor=SYSTEM, key="b", level="minor", msgid="Node %(name)s is gone", params={"name": "n2"})
+    alarm_raise(actor=SYSTEM, key="c", level="minor", msgid="Node %(name)s is gone", params={"name": "n3"})
+    alarm_resolve(actor=SYSTEM, key="c")
+    client = operator("executive").page()
+
+    def keys(**given):
+        text = text_of(client.get("/alarms/", given))
+        return {key for key in "abc" if f'data-key="{key}"' in text}
+
+    assert keys() == {"a", "b"}
+    assert keys(level="minor") == {"b"}
+    assert keys(search="n1") == {"a"}
+    assert keys(state="resolved") == {"c"}
+    assert keys(state="all", level="minor", search="n3", days="1") == {"c"}
+
+
+@pytest.mark.req("PLAT-OBS-11")
+def test_the_alarm_chart_counts_what_the_list_shows(operator):
+    for key in "abc":
+        alarm_raise(actor=SYSTEM, key=key, level="major", msgid="x")
+    answer = operator("executive").page().get("/alarms/", {"state": "all"})
+    series = answer.context["option"]["series"]
+    assert sum(sum(part["data"]) for part in series) == answer.context["rows"].paginator.count == 3
+
+
+def test_an_alarm_is_acknowledged_by_who_may(operator):
+    alarm_raise(actor=SYSTEM, key="k", level="major", msgid="x")
+    row = Alarm.objects.get()
+    path = f"/alarms/{row.uid}/acknowledge/"
+    assert operator("executive").page().post(path).status_code == 403
+    assert operator("front_line").page().get(path).status_code == 405
+    assert operator("front_line").page().post(path).status_code == 302
+    row.refresh_from_db()
+    assert row.state == "acknowledged"
+    assert operator("front_line").page().post(path).status_code == 409
+    assert operator("front_line").page().post(f"/alarms/{uuid4()}/acknowledge/").status_code == 404
+
+
+def test_revenue_sums_all_tenants_of_this_month(operator, acme, globex):
+    for tenant in (acme, globex):
+        record(charge_make(tenant), [3600])
+    usage_rate(actor=SYSTEM)
+    answer = operator("executive").page().get("/revenue/")
+    assert answer.context["total"] > 0
+    assert sum(day["exact"] for day in answer.context["days"]) == answer.context["total"]
+
+
+def test_both_languages_show(operator):
+    client = operator("executive").page()
+    client.cookies["django_language"] = "en"
+    assert "Operators" in text_of(client.get("/"))
+    client.cookies["django_language"] = "zh-hans"
+    assert 'lang="zh-Hans"' in text_of(client.get("/"))
