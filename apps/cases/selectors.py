@@ -1,15 +1,17 @@
 """What operators see of all tenants: lists, one case, the inbox, and which tenants have open work."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from apps.cases.models import Case
 from apps.cases.permissions import CasesPermission as P
-from apps.cases.types import CaseKind
+from apps.cases.types import CaseData, CaseKind
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.planes import current_schema
 
 _EXACT = {"kind": "kind", "state": "state", "tenant": "tenant__schema_name", "assignee": "assignee_id"}
 _FUZZY = {
@@ -77,3 +79,23 @@ def schemas_with_open(kind: str) -> list[str]:
 def case_of_row(kind: str, uid: UUID) -> Case | None:
     """The case as it is kept, for comparing it with its row."""
     return Case.objects.across().filter(kind=kind, uid=uid).first()
+
+
+def case_drift_list(shown: Iterable[CaseData]) -> list[tuple[str, UUID]]:
+    """The kinds and identifiers whose case in the current tenant is missing or differs from `shown`, and the cases
+    that no row stands behind. Empty while every writer keeps its case."""
+    kept = {(row.kind, row.uid): row for row in Case.objects.of(current_schema())}
+    wrong = []
+    for data in shown:
+        case = kept.pop((data.kind, data.uid), None)
+        if case is None or not _equals(case, data):
+            wrong.append((str(data.kind), data.uid))
+    return wrong + sorted(kept)
+
+
+def _equals(case: Case, data: CaseData) -> bool:
+    for name, wanted in asdict(data).items():
+        value = getattr(case, name)
+        if (tuple(value) if isinstance(value, list) else value) != wanted:
+            return False
+    return True

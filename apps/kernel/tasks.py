@@ -28,9 +28,7 @@ def provider_task(function: Callable[..., Any]) -> Any:
         with in_public():
             return function(*args, **kwargs)
 
-    task = shared_task(**_RETRY)(run)
-    task.plane = "provider"
-    return task
+    return shared_task(plane="provider", **_RETRY)(run)
 
 
 def tenant_task(function: Callable[..., Any]) -> Any:
@@ -41,6 +39,4 @@ def tenant_task(function: Callable[..., Any]) -> Any:
         with in_tenant(schema):
             return function(schema, *args, **kwargs)
 
-    task = shared_task(**_RETRY)(run)
-    task.plane = "tenant"
-    return task
+    return shared_task(plane="tenant", **_RETRY)(run)

@@ -3,13 +3,15 @@
 Own ones with `orders.view`, the tenant's with `orders.view_all`; who was asked to decide on a form sees that form.
 """
 
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
-from apps.approvals.models import ProcessInstance
+from apps.approvals.models import HumanTask, ProcessInstance
+from apps.approvals.selectors import case_of as case_of_task
 from apps.approvals.selectors import process_list, subjects_asked_of
 from apps.cases.types import CaseData, CaseKind
 from apps.kernel.acts import Actor
@@ -17,6 +19,8 @@ from apps.kernel.errors import InvalidInput, NotFound
 from apps.orders.models import ApplicationForm, Attachment, CartLine, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.states import FINISHED, IN_PROGRESS, TERMINABLE, FormKind, FormState, OrderState
+from apps.tickets.models import Ticket
+from apps.tickets.selectors import case_of as case_of_ticket
 
 TABS = ("all", "in_progress", "completed")
 
@@ -184,3 +188,14 @@ def case_of_order(order: Order) -> CaseData:
         organization=order.organization_name,
         business_system=order.business_system_name,
     )
+
+
+def rows_shown() -> Iterator[CaseData]:
+    """What every row of the current tenant that has a case should show there."""
+    forms = ApplicationForm.objects.exclude(submitted_at=None).select_related(
+        "business_system", "target_order"
+    )
+    yield from map(case_of_form, forms.iterator())
+    yield from map(case_of_order, Order.objects.select_related("business_system").iterator())
+    yield from map(case_of_ticket, Ticket.objects.iterator())
+    yield from map(case_of_task, HumanTask.objects.select_related("instance").iterator())

@@ -1,13 +1,18 @@
 """Delivery after approval, and the sweep that finds what a lost message left behind."""
 
+import logging
 from uuid import UUID
 
-from apps.cases.selectors import schemas_with_open
+from apps.cases.selectors import case_drift_list, schemas_with_open
 from apps.cases.types import CaseKind
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task, tenant_task
-from apps.orders.selectors import orders_undelivered
+from apps.orders.selectors import orders_undelivered, rows_shown
 from apps.orders.services.deliveries import order_deliver as deliver
+from apps.tenancy.selectors import tenant_active_list
+
+log = logging.getLogger(__name__)
+REPORTED_MAX = 20
 
 
 @tenant_task
@@ -28,3 +33,18 @@ def orders_sweep() -> None:
     """One task for each tenant that has open orders."""
     for schema in schemas_with_open(CaseKind.ORDER):
         orders_sweep_tenant.delay(schema)
+
+
+@tenant_task
+def cases_reconcile_tenant(schema: str) -> None:
+    """Report, without mending, each case of one tenant that is not as its row: a writer forgot it."""
+    drifted = case_drift_list(rows_shown())
+    if drifted:
+        log.error("cases of %s are not as their rows: %s", schema, drifted[:REPORTED_MAX])
+
+
+@provider_task
+def cases_reconcile() -> None:
+    """Nightly: one task for each active tenant."""
+    for schema in tenant_active_list().values_list("schema_name", flat=True):
+        cases_reconcile_tenant.delay(schema)
