@@ -1,4 +1,4 @@
-"""Builds `static/dist` where it is missing or old: npm ci, then static/build.mjs."""
+"""Builds what is missing or old: the message catalogues, and `static/dist` by npm ci and static/build.mjs."""
 
 import fcntl
 import hashlib
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.local import bootstrap
+from portal.local import bootstrap, catalogs
 from portal.local.errors import LocalError
 
 ROOT = bootstrap.ROOT
@@ -29,16 +29,17 @@ class Node:
 
 
 def build() -> bool:
-    """Bring `static/dist` up to date; whether there was anything to do.
+    """Bring catalogues and `static/dist` up to date; whether there was anything to do.
 
     Raises:
         LocalError: Node, npm or the build failed; the text says what to do.
     """
     with (ROOT / "static" / ".build.lock").open("a") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
+        compiled = catalogs.compile_old()
         wanted = _fingerprint(_inputs())
         if _kept(DIST / "inputs.sha256") == wanted:
-            return False
+            return bool(compiled)
         node = _node_find()
         _install(node)
         _run(node, "static/build.mjs")
