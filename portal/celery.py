@@ -6,6 +6,8 @@ from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings.prod")
 app = Celery("weir")
+# For every thread of every process: pages are served by threads, which would else ask a broker of Celery's own guess.
+app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from apps.fleet.models import Device, Node, Slice
-from apps.telemetry.models import Alarm
 from django.db.models import Count, Sum
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from apps.billing.models import Bill, UsageRecord
+from apps.fleet.models import Device, Node, Slice
 from apps.scheduling.models import Workload
+from apps.telemetry.models import Alarm
 from apps.tenancy.selectors import tenant_active_list
 
 

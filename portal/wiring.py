@@ -4,10 +4,6 @@
 the sweep (named in the comment) that finds what a lost hint left behind.
 """
 
-from apps.cases.events import CaseChanged
-from apps.fleet import events as fleet
-from apps.telemetry.events import AlarmFired, AlarmResolved
-from apps.telemetry.services import alarm_raise, alarm_resolve
 from django.utils.translation import gettext_noop
 
 from apps.approvals.events import ProcessFinished, TaskDecided
@@ -15,6 +11,8 @@ from apps.audit.services import act_record
 from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPaid, UsageRated, UsageRefused
 from apps.billing.services.usage import usage_record
 from apps.billing.types import Usage
+from apps.cases.events import CaseChanged
+from apps.fleet import events as fleet
 from apps.kernel.acts import Actor
 from apps.kernel.planes import in_tenant
 from apps.kernel.wiring import after, recorder, within
@@ -27,7 +25,10 @@ from apps.orgs.services import roles_sync
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
 from apps.scheduling.services.workloads import slice_ended, slice_started
+from apps.telemetry.events import AlarmFired, AlarmResolved
+from apps.telemetry.services import alarm_raise, alarm_resolve
 from apps.tenancy.events import TenantProvisioned
+from portal.celery import app as celery
 from portal.roles import TENANT_ROLES
 
 NODE_LOST = gettext_noop(
@@ -39,6 +40,9 @@ DEVICE_MISMATCH = gettext_noop(
 USAGE_REFUSED = gettext_noop(
     "Usage %(seq)s of slice %(slice)s was not believed (%(reason)s): it is not billed."
 )
+
+# Whoever emits, a command or a request, sends its hints to the configured broker.
+celery.finalize()
 
 recorder(act_record)
 

@@ -100,7 +100,7 @@ class Journey:
         goods = self.commodity(user)
         quote = user.quote(goods["uid"], amounts, duration_s=self.duration_s)
         self.step(
-            f"{applicant} finds “{goods['name']}” ({goods['number']}) in the square and asks for {_short(amounts)}"
+            f"{applicant} finds “{goods['name_en']}” ({goods['number']}) in the square and asks for {_short(amounts)}"
         )
         self.quote_told(quote)
         form = self.form_made(user, goods, amounts, remark)
@@ -217,12 +217,15 @@ class Journey:
         self.bill_told(payer, bill)
         payer.bill_confirm(bill["uid"])
         before = payer.account()["balance"]
-        paid = payer.bill_pay(bill["uid"], coupon["uid"])
+        payer.bill_pay(bill["uid"], coupon["uid"])
         after = payer.account()["balance"]
+        bill = payer.bill(bill["uid"])
+        paid = bill["payment"]
         self.step(
-            f"   bill {bill['no']} is {paid['state']}: {_payments(paid)}; balance {before} → {after} CNY"
+            f"   bill {bill['no']} is {bill['state']}: {paid['coupon_amount']} CNY from the coupon and"
+            f" {paid['balance_amount']} from the balance; balance {before} → {after} CNY"
         )
-        return payer.bill(bill["uid"])
+        return bill
 
     @staticmethod
     def bill_made(payer: weir.Client) -> Json | None:
@@ -244,18 +247,19 @@ class Journey:
             raise JourneyFailed(f"the lines sum to {sum_of_lines}, the bill says {bill['total']}")
 
     def line_told(self, line: Json, detail: Json) -> None:
-        """The amount, and the way to get it by hand: Σ seconds x price an hour ÷ 3600, half up."""
-        seconds = sum(record["seconds"] for record in detail["usage"])
-        by_hand = Decimal(detail["unit_amount"]) * detail["count"] * seconds / 3600
+        """The amount, and the way to get it by hand: seconds x price an hour ÷ 3600, half up."""
+        records = detail["records"]["results"]
+        by_hand = Decimal(line["unit_amount"]) * line["share_seconds"] / 3600
         rounded = by_hand.quantize(Decimal("0.01"), ROUND_HALF_UP)
-        first, last = detail["usage"][0], detail["usage"][-1]
-        when = f"{_clock(first['start_at'])}–{_clock(last['end_at'])}, {len(detail['usage'])} intervals"
+        when = f"{_clock(records[0]['start_at'])}–{_clock(records[-1]['end_at'])}, {len(records)} intervals"
         self.say(
-            f"             {line['order_no']} {detail['component']}: {when},"
-            f" {seconds} s x {detail['unit_amount']} CNY/h ÷ 3600 = {line['amount']}"
+            f"             {line['order_no']} {line['name_en']} ({line['quantity']} {line['unit']}): {when},"
+            f" {line['share_seconds']} s x {line['unit_amount']} CNY/h ÷ 3600 = {line['amount']}"
         )
         if rounded != Decimal(line["amount"]):
             raise JourneyFailed(f"by hand it is {rounded}, the bill says {line['amount']}")
+        if sum(record["seconds"] for record in records) != line["share_seconds"]:
+            raise JourneyFailed("the intervals do not add up to the seconds billed")
 
     def end(self, order: Json, applicant: str, decider: str) -> None:
         """Terminate: approval, release, quota back, metering stops to the second."""
@@ -278,7 +282,8 @@ class Journey:
     def totals(self, order: Json, bills: list[Json]) -> None:
         usage = self.person("alice").usage(order["workload"])
         seconds = sum(record["seconds"] for record in usage)
-        total = sum(Decimal(bill["total"]) for bill in bills)
+        lines = [line for bill in bills for line in bill["lines"] if line["order_no"] == order["no"]]
+        total = sum((Decimal(line["amount"]) for line in lines), Decimal(0))
         self.step(
             f"all in all {order['no']} ran {seconds} s in {len(usage)} intervals and cost {total} CNY, paid"
         )
@@ -295,10 +300,6 @@ def _start(quote: Json) -> str:
 
 def _place(work: Json) -> str:
     return ", ".join(f"{part['node']} / {part['device']}" for part in work["slices"])
-
-
-def _payments(bill: Json) -> str:
-    return " + ".join(f"{part['amount']} CNY from the {part['source']}" for part in bill["payments"])
 
 
 def _clock(instant: str | None) -> str:

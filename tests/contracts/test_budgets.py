@@ -10,15 +10,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.factories.world import World, world_make
-
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("world")]
 BUDGETS = json.loads((Path(__file__).parent / "budgets.json").read_text())
-
-
-@pytest.fixture
-def world(db) -> World:
-    return world_make()
 
 
 @pytest.mark.parametrize("name", sorted(BUDGETS))

@@ -12,9 +12,9 @@ from django.core.signing import BadSignature
 from apps.identity.models import ApiToken
 from apps.notices.push import topics_read, topics_sign
 from tests.contracts.test_routes import routes
-from tests.factories.world import CREW, World, world_make
+from tests.factories.world import CREW, World
 
-pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-TEN-2")]
+pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-TEN-2"), pytest.mark.xdist_group("world")]
 
 API = [path for path, _pattern in routes("portal.urls_api") if path.startswith("api/v1/")]
 PAGES = [path for path, _pattern in routes("portal.urls_tenant") if not path.startswith(("api/", "i18n/"))]
@@ -23,11 +23,6 @@ ONE_UID = re.compile(r"<(?:uuid|str|slug):\w+>")
 SHARED = {"commodity", "activity"}
 SKIPPED = {"api/v1/auth/login": "no identity needed", "api/v1/auth/logout": "ends the caller's own token"}
 REFUSED = {400, 401, 403, 404, 405, 409, 415}
-
-
-@pytest.fixture
-def world(db) -> World:
-    return world_make()
 
 
 def secrets_of(world: World, schema: str) -> dict[str, str]:
@@ -106,7 +101,17 @@ def test_nobody_enters_a_tenant_he_does_not_belong_to(world):
 
 
 def test_tenants_people_are_refused_on_the_operators_side(world):
-    operators = ["cases", "alarms", "nodes", "devices", "workloads", "queues", "agent-tokens", "audit/acts", "tenants"]
+    operators = [
+        "cases",
+        "alarms",
+        "nodes",
+        "devices",
+        "workloads",
+        "queues",
+        "agent-tokens",
+        "audit/acts",
+        "tenants",
+    ]
     for client in strangers(world):
         for path in operators:
             assert client.get(f"/api/v1/{path}").status_code in (403, 404), path

@@ -10,9 +10,9 @@ from apps.orders.models import ApplicationForm, Order
 from apps.orders.selectors import case_of_form, case_of_order
 from apps.tickets.models import Ticket
 from apps.tickets.selectors import case_of as case_of_ticket
-from tests.factories.world import CREW, world_make
+from tests.factories.world import CREW
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("world")]
 
 
 def mirrored(schema):
@@ -23,8 +23,7 @@ def mirrored(schema):
         return [*forms, *orders, *tasks, *(case_of_ticket(row) for row in Ticket.objects.all())]
 
 
-def test_every_case_equals_its_row():
-    world_make()
+def test_every_case_equals_its_row(world):
     for schema in CREW:
         wanted = {(case.kind, case.uid): case for case in mirrored(schema)}
         kept = {(row.kind, row.uid): row for row in Case.objects.of(schema)}

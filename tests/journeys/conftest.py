@@ -13,11 +13,17 @@ from portal.local.stack import Stack
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Web, worker, beat and two agents on a folder and a port of their own."""
     folder = tmp_path_factory.mktemp("portal")
-    folder.chmod(0o755)
-    running = Stack.in_folder(folder / "var")
-    running.start()
-    yield running
-    running.stop()
+    # Agents run work as users of their own: the way to the folder is open to them.
+    for path in (folder, *folder.parents[:2]):
+        path.chmod(0o755)
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("WEIR_DATABASE_URL", "WEIR_REDIS_URL", "WEIR_SECRET_KEY"):
+            environment.delenv(name, raising=False)
+        environment.setenv("DJANGO_SETTINGS_MODULE", "portal.settings.dev")
+        running = Stack.in_folder(folder / "var")
+        running.start()
+        yield running
+        running.stop()
 
 
 @pytest.fixture

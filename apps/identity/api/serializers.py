@@ -6,7 +6,7 @@ from apps.identity.models import AgentToken, ApiToken
 class SignInIn(serializers.Serializer):
     username = serializers.CharField(max_length=64)
     password = serializers.CharField(max_length=256)
-    tenant = serializers.CharField(max_length=63, required=False, default="")
+    tenant = serializers.CharField(max_length=63, required=False, allow_blank=True, default="")
     days = serializers.IntegerField(min_value=1, max_value=366, default=1)
 
 

@@ -22,7 +22,7 @@ def coupon_centre(ctx: typer.Context) -> None:
             ctx,
             client.coupon_activities(),
             [
-                ("name", "name"),
+                ("name", "name_en"),
                 ("face value", "face_value"),
                 ("left", "left_count"),
                 ("valid until", "valid_until"),
@@ -71,11 +71,11 @@ def bill(ctx: typer.Context, uid: str) -> None:
             found["lines"],
             [
                 ("order", "order_no"),
-                ("component", "component"),
-                ("seconds", "seconds"),
+                ("component", "name_en"),
+                ("seconds", "share_seconds"),
                 ("exact", "exact"),
                 ("amount", "amount"),
-                ("id", "id"),
+                ("uid", "uid"),
             ],
         )
 
@@ -106,7 +106,12 @@ def account(ctx: typer.Context) -> None:
         one(
             ctx,
             client.account(),
-            [("balance", "balance"), ("coupons", "coupons_remaining"), ("owed", "owed")],
+            [
+                ("balance", "balance"),
+                ("coupons", "coupon_remaining"),
+                ("unbilled", "unbilled"),
+                ("unpaid", "unpaid"),
+            ],
         )
 
 

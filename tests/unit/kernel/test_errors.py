@@ -13,7 +13,9 @@ def test_an_error_says_cause_and_cure_with_a_stable_code():
 
 
 def test_fields_are_named_when_there_are_any():
-    assert WeirError("x", fields={"count": "at least 1"}).as_json()["error"]["fields"] == {"count": "at least 1"}
+    assert WeirError("x", fields={"count": "at least 1"}).as_json()["error"]["fields"] == {
+        "count": "at least 1"
+    }
 
 
 def test_every_error_has_its_own_words_and_status():
