@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
+from django.test import Client
+
 from apps.fleet.models import Device
 from apps.fleet.services.nodes import node_join
 from apps.fleet.services.slices import slice_desire
@@ -59,6 +61,16 @@ class Speaker:
             slices=tuple(slices),
             usage=tuple(usage),
             logs=tuple(logs),
+        )
+
+    def post(self, message, path="sync", credential=None):
+        """Send a message, or any text, to the endpoint as an agent does; the HTTP answer."""
+        body = message if isinstance(message, str) else message.model_dump_json()
+        return Client(headers={"host": "localhost"}).post(
+            f"/api/agent/v1/{path}",
+            body,
+            content_type="application/json",
+            headers={"authorization": f"Bearer {credential or self.credential}"},
         )
 
     def say(self, message=None, **more):
