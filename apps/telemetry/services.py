@@ -43,7 +43,7 @@ def alarm_raise(
     if level not in AlarmLevel.values or not key:
         raise InvalidInput(_("An alarm needs a key and a known level."))
     now = timezone.now()
-    title = {"level": level, "msgid": msgid, "params": {k: _plain(v) for k, v in (params or {}).items()}}
+    title: dict[str, object] = {"level": level, "msgid": msgid, "params": _plain(params or {})}
     known = _raise_again(key, title, now)
     if known is not None:
         return known
@@ -73,8 +73,11 @@ def _raise_again(key: str, title: dict[str, object], now: datetime) -> Alarm | N
     return rows.first()
 
 
-def _plain(value: object) -> object:
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+def _plain(params: Mapping[str, object]) -> dict[str, object]:
+    return {
+        name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+        for name, value in params.items()
+    }
 
 
 @service(P.MANAGE)

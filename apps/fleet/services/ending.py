@@ -54,7 +54,7 @@ def slice_close(row: Slice, *, now: datetime, is_given_up: bool = False) -> bool
 
 def ended_tell(rows: Iterable[Slice], *, actor: Actor) -> None:
     """Tell of rows that were closed and saved in this transaction."""
-    for row in rows:
+    for row in sorted(rows, key=lambda row: (row.tenant_id, str(row.workload_uid), row.pk)):
         assert row.ended_at is not None
         emit(
             SliceEnded(

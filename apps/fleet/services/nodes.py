@@ -6,12 +6,14 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.fleet.errors import DeviceTaken, NodeBusy, NodeNameTaken
 from apps.fleet.events import NodeLost
+from apps.fleet.locks import slices_lock
 from apps.fleet.models import Device, Node, Slice, Watch, slice_lost_after_s
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.services.discovery import device_new
@@ -187,21 +189,29 @@ def _nodes_miss(actor: Actor, now: datetime, listening_since_at: datetime) -> in
 
 def _slices_lose(actor: Actor, now: datetime, long_ago: datetime) -> int:
     # The node's row is the lock against its return; then the slices, as everywhere.
-    gone = Node.objects.filter(state=NodeState.LOST, lost_at__lt=long_ago)
+    # A node may be removed at the moment a slice is wanted on it: nobody would ever hear of that one.
+    gone = Node.objects.filter(Q(state=NodeState.LOST, lost_at__lt=long_ago) | Q(state=NodeState.REMOVED))
     nodes = list(
         gone.select_for_update(no_key=True, skip_locked=True).order_by("pk").values_list("pk", flat=True)
     )
-    rows = Slice.plain.filter(node__in=nodes, final_at=None)
-    slices = list(rows.select_for_update(no_key=True, of=("self",)).order_by("pk")[:_BATCH])
+    slices = _batch_locked(Q(node__in=nodes, final_at=None))
     slices_end_now(slices, SliceState.LOST, actor=actor, now=now, reason_code="lost", reason=LOST_REASON)
     return len(slices)
 
 
 def _slices_give_up(actor: Actor, now: datetime, long_ago: datetime) -> int:
-    rows = Slice.plain.filter(closed_at=None, final_at__lt=long_ago)
-    slices = list(rows.select_for_update(no_key=True, skip_locked=True).order_by("pk")[:_BATCH])
+    slices = _batch_locked(Q(closed_at=None, final_at__lt=long_ago))
     for row in slices:
         slice_close(row, now=now, is_given_up=True)
     Slice.plain.bulk_update(slices, END_FIELDS)
     ended_tell(slices, actor=actor)
     return len(slices)
+
+
+def _batch_locked(due: Q) -> list[Slice]:
+    """Some of the slices that are due, locked; those that were no more when their lock was had are left out."""
+    pks = set(Slice.plain.filter(due).order_by("pk").values_list("pk", flat=True)[:_BATCH])
+    if not pks:
+        return []
+    mine = Q(pk__in=pks) & due
+    return [row for row in slices_lock(mine, ending=mine) if row.pk in pks]

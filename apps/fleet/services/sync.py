@@ -3,6 +3,7 @@
 About a dozen queries however many slices there are. Rows are locked in the order node, slices, devices.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -13,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.fleet.events import LogGrew, NodeReturned, SliceMeasured, SliceStarted
+from apps.fleet.locks import slices_lock
 from apps.fleet.models import LogChunk, Node, Slice
 from apps.fleet.services.discovery import devices_observe
 from apps.fleet.services.ending import ended_tell, slice_close
@@ -26,6 +28,7 @@ from apps.kernel.acts import Actor
 from apps.kernel.errors import Forbidden, Unauthenticated
 from apps.kernel.events import Event, emit
 from apps.kernel.service import service
+from node_agent.protocol.fields import TERMINAL_STATES
 from node_agent.protocol.sync import SyncReply, SyncRequest
 
 _BOOTS_KEPT = 16
@@ -59,7 +62,9 @@ def node_sync(*, actor: Actor, request: SyncRequest) -> SyncReply:
     _take_reports(turn, request)
     _take_usage(turn, request)
     turn.chunks, grown = logs_take(request.logs, turn.rows)
-    turn.events += [LogGrew(workload_uid=str(uid)) for uid in {turn.rows[s].workload_uid for s in grown}]
+    turn.events += [
+        LogGrew(workload_uid=uid) for uid in sorted({str(turn.rows[s].workload_uid) for s in grown})
+    ]
     turn.closed = [row for row in turn.rows.values() if slice_close(row, now=turn.now)]
     _save(turn)
     for event in turn.events:
@@ -86,7 +91,7 @@ def _turn_open(actor: Actor, request: SyncRequest) -> _Turn:
     turn = _Turn(node=node, now=timezone.now(), is_fresh=_is_fresh(node, request))
     if turn.is_fresh:
         _node_observe(turn, request, actor)
-    turn.rows = _rows_locked(node, _uids(request))
+    turn.rows = _rows_locked(node, request)
     return turn
 
 
@@ -122,12 +127,14 @@ _NODE_FIELDS = [
 ]
 
 
-def _uids(request: SyncRequest) -> set[UUID]:
-    """Of the slices spoken of, those whose name can be one of ours."""
-    named = {
-        report.slice_uid for reports in (request.slices, request.usage, request.logs) for report in reports
-    }
-    return {uid for uid in map(_uid, named) if uid is not None}
+def _named(request: SyncRequest) -> set[str]:
+    spoken = (request.slices, request.usage, request.logs)
+    return {report.slice_uid for reports in spoken for report in reports}
+
+
+def _ours(uids: Iterable[str]) -> set[UUID]:
+    """Those that can be a slice of ours."""
+    return {uid for uid in map(_uid, uids) if uid is not None}
 
 
 def _uid(text: str) -> UUID | None:
@@ -138,11 +145,14 @@ def _uid(text: str) -> UUID | None:
     return uid if str(uid) == text else None
 
 
-def _rows_locked(node: Node, uids: set[UUID]) -> dict[str, Slice]:
+def _rows_locked(node: Node, request: SyncRequest) -> dict[str, Slice]:
     """The node's slices that are open or spoken of. What another node says of a slice is never heard."""
-    rows = Slice.plain.filter(Q(closed_at=None) | Q(uid__in=uids), node=node)
-    locked = rows.select_related("device").select_for_update(no_key=True, of=("self",)).order_by("pk")
-    found = {str(row.uid): row for row in locked}
+    ended = _ours(report.slice_uid for report in request.slices if report.state in TERMINAL_STATES)
+    locked = slices_lock(
+        Q(closed_at=None, node=node) | Q(uid__in=_ours(_named(request)), node=node),
+        ending=Q(uid__in=ended, node=node, closed_at=None),
+    )
+    found = {str(row.uid): row for row in locked if row.node_id == node.pk}
     for row in found.values():
         row.node = node
     return found
@@ -151,7 +161,8 @@ def _rows_locked(node: Node, uids: set[UUID]) -> dict[str, Slice]:
 def _take_reports(turn: _Turn, request: SyncRequest) -> None:
     if not turn.is_fresh:
         return
-    for report in request.slices:
+    # In the order of workloads, as everywhere: who hears of this locks them.
+    for report in sorted(request.slices, key=lambda report: _workload(turn, report.slice_uid)):
         row = turn.rows.get(report.slice_uid)
         if row is None or report.generation > row.generation:
             continue
@@ -164,6 +175,11 @@ def _take_reports(turn: _Turn, request: SyncRequest) -> None:
             turn.ended.append(row)
         if row.measured_at == turn.now:
             turn.events.append(_measured(row))
+
+
+def _workload(turn: _Turn, slice_uid: str) -> str:
+    row = turn.rows.get(slice_uid)
+    return str(row.workload_uid) if row else ""
 
 
 def _started(row: Slice) -> SliceStarted:

@@ -30,7 +30,7 @@ def usage_take(
         if report.slice_uid in rows:
             by_slice[report.slice_uid].append(report)
     events: list[Event] = []
-    for uid, found in by_slice.items():
+    for uid, found in sorted(by_slice.items(), key=lambda item: str(rows[item[0]].workload_uid)):
         events += _take(rows[uid], sorted(found, key=lambda report: report.seq), report_id, now)
     return events
 

@@ -33,6 +33,9 @@ def reply_make(
     """The answer, from the rows as they stand after everything that was told has been acted on."""
     running = {report.slice_uid for report in request.slices if report.state not in TERMINAL_STATES}
     rows = _rows(node, taken, running, now)
+    if request.boot_id != node.boot_id:
+        # A process that was replaced may go on with what it holds, but it starts nothing: its heir does.
+        rows = []
     acked = [*taken.values(), *(row for row in rows if str(row.uid) not in taken)]
     return SyncReply(
         protocol=PROTOCOL_VERSION,

@@ -171,3 +171,14 @@ def test_only_who_manages_the_fleet_decides_about_nodes(node, member, act):
     with pytest.raises(Forbidden):
         act(actor=member("acme", "tenant_system_administrator").actor, node_uid=node.uid)
     assert Node.objects.get().state == "ready"
+
+
+def test_a_slice_on_a_node_removed_meanwhile_does_not_hang(node, acme, heard):
+    row = desire(acme)
+    # As if the removal had committed between the hold and the slice.
+    Node.objects.update(state="removed")
+    watched()
+    assert check().lost_slices == 1
+    assert fresh(row).state == "lost"
+    assert held() == (0, 0, False)
+    assert len(heard(events.SliceEnded)) == 1

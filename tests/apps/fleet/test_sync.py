@@ -92,7 +92,8 @@ def test_a_replaced_agent_process_is_not_believed_any_more(node, acme):
     node.reboot()
     node.sync(slices=[report(row, "running")])
     ghost = node.message(slices=[report(row, "failed", reason_code="lost")], boot_id=old_boot, seq=999)
-    assert node.send(ghost).status_code == 200
+    answer = node.send(ghost)
+    assert (answer.status_code, answer.json()["desired"]) == (200, [])
     assert fresh(row).state == "running"
     assert Node.objects.get().boot_id == node.boot_id
 
