@@ -7,5 +7,5 @@ from apps.kernel.tasks import provider_task
 
 @provider_task
 def nodes_check() -> None:
-    """Miss silent nodes and give up what was waited for long enough: every two seconds."""
+    """Miss silent nodes and give up what was waited for long enough: every few seconds."""
     check(actor=SYSTEM)

@@ -7,7 +7,7 @@ from apps.telemetry.services import samples_prune as prune
 
 @provider_task
 def samples_prune() -> int:
-    """Forget old samples, batch by batch: every ten minutes."""
+    """Forget old samples, batch by batch: every hour."""
     total = 0
     while gone := prune(actor=SYSTEM):
         total += gone

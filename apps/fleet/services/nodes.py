@@ -163,8 +163,8 @@ def nodes_check(*, actor: Actor) -> NodesChecked:
 
 
 def _watch(now: datetime) -> datetime:
-    """Since when nodes have been checked without a break: after one they get time to be heard again."""
-    break_s = timedelta(seconds=max(settings.WEIR_NODE_LOST_AFTER_S / 2, 1))
+    """Since when nodes have been checked without a long break: after one they get time to be heard again."""
+    break_s = timedelta(seconds=max(2 * settings.WEIR_NODE_LOST_AFTER_S, 30))
     row, _is_new = Watch.objects.select_for_update(no_key=True).get_or_create(
         is_only=True, defaults={"checked_at": now, "listening_since_at": now}
     )
