@@ -23,6 +23,7 @@ app.conf.beat_schedule = {
     "billing: rate usage": _every(2, "apps.billing.tasks.usage_rate"),
     "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),
     "orders: undelivered": _every(15, "apps.orders.tasks.orders_sweep"),
+    "orders: compare the mirror": _every(24 * 3600, "apps.orders.tasks.cases_reconcile"),
     "catalog: expire coupons": _every(600, "apps.catalog.tasks.coupons_expire"),
     "audit: seal": _every(10, "apps.audit.tasks.audit_seal"),
     "telemetry: forget old samples": _every(3600, "apps.telemetry.tasks.samples_prune"),

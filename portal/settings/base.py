@@ -90,7 +90,6 @@ TIME_ZONE = "Asia/Shanghai"
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [path for path in (ROOT / "static" / "dist",) if path.is_dir()]
-STATIC_ROOT = ENV.var_dir / "static"
 MEDIA_ROOT = ENV.var_dir / "media"
 WHITENOISE_USE_FINDERS = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = (ENV.upload_max_mib + 1) * 1024 * 1024

@@ -27,7 +27,8 @@ def _group(title: Any, *items: dict[str, Any]) -> dict[str, Any]:
 NAVIGATION = [
     _group(
         _("Operations"),
-        _page(_("Desk"), "dashboard", "desk:home", "cases.view"),
+        # Every address begins like the desk's: it is never the page one is on here.
+        _page(_("Desk"), "dashboard", "desk:home", "cases.view") | {"active": lambda request: False},
         _page(_("Approvals"), "checklist", "desk:inbox", "cases.view"),
         _page(_("Applications and orders"), "folder_open", "desk:cases", "cases.view"),
         _table(_("Tenants"), "apartment", "tenancy_tenant", "tenancy.view"),
@@ -81,12 +82,18 @@ NAVIGATION = [
     ),
 ]
 
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E"
+    "%3Cpath d='M2 8c4-4 6 4 10 0s6 4 10 0v3c-4 4-6-4-10 0s-6-4-10 0zm0 8c4-4 6 4 10 0s6 4 10 0v3c-4 4-6-4-10 0s-6-4"
+    "-10 0z' fill='%230b6e8f'/%3E%3C/svg%3E"
+)
 UNFOLD = {
     "SITE_TITLE": "Weir 堰",
     "SITE_HEADER": "Weir 堰",
     "SITE_SUBHEADER": _("Operators' desk"),
     "SITE_SYMBOL": "water",
     "SITE_URL": "/",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: ICON}],
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_LANGUAGES": True,

@@ -138,10 +138,10 @@ class CostsView(ApiView):
 
 class TenantAccountView(ApiView):
     plane = "provider"
+    permission = P.VIEW
 
     @extend_schema(responses=s.AccountOut)
     def get(self, request: Request, schema: str) -> Response:
-        self.actor.require(P.VIEW)
         return Response(s.AccountOut(account_overview(tenant=tenant_get(schema))).data)
 
     @extend_schema(request=None, responses={201: s.AccountOut})
