@@ -50,7 +50,7 @@ TENANT = (
         ),
     ),
     Group(
-        _("Work"),
+        _("Tasks"),
         (
             _entry(_("My processes"), "checklist", "approvals:inbox", "orders.view"),
             _entry(_("My tickets"), "tool", "tickets:tickets", "tickets.work", "orders.view"),
