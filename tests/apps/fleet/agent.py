@@ -49,7 +49,7 @@ class Agent:
     def __init__(self, name="n1", devices=1, token=None):
         self.info = node_info(name)
         self.devices = tuple(device_report(f"{name}-d{i}", i) for i in range(devices))
-        self.client = Client(headers={"host": "localhost"})
+        self.client = Client(headers={"host": "localhost", "accept-language": "en"})
         self.boot_id, self.seq = uuid.uuid4().hex, 0
         secret = token or join_token_make(actor=SYSTEM, note=name)[1]
         self.joined = self.post("join", self.join_request(secret).model_dump_json())

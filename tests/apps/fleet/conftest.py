@@ -1,4 +1,5 @@
 import pytest
+from django.utils import translation
 
 from apps.fleet import events as fleet_events
 from apps.kernel import wiring
@@ -27,3 +28,10 @@ def heard(monkeypatch):
 
     monkeypatch.setattr(wiring, "handlers_within", within)
     return lambda kind: [event for event in told if type(event) is kind]
+
+
+@pytest.fixture(autouse=True)
+def _english():
+    """Refusals are compared by their words."""
+    with translation.override("en"):
+        yield
