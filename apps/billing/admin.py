@@ -70,9 +70,9 @@ def _bill_make(actor: Actor, row: Account, given: Given) -> str:
 @admin.register(Account)
 class AccountAdmin(DeskAdmin):
     view_permission = P.VIEW
-    list_display = ["tenant", "balance", "bill_count", "opened_at"]
-    fields = ["tenant", "balance", "bill_count", "opened_at"]
-    readonly_fields = ["balance"]
+    list_display = ["tenant", "shown_balance", "bill_count", "opened_at"]
+    fields = ["tenant", "shown_balance", "bill_count", "opened_at"]
+    readonly_fields = ["shown_balance"]
     search_fields = ["tenant__name", "tenant__schema_name"]
     add_act = Act("add", gettext_lazy("Open an account"), P.MANAGE, _account_open, OpenForm)
     row_acts = [
@@ -98,8 +98,8 @@ class AccountAdmin(DeskAdmin):
         return account_list()
 
     @display(description=gettext_lazy("balance (CNY)"))
-    def balance(self, row: Account) -> str:
-        return money(balance_get(row.tenant))
+    def shown_balance(self, row: Account) -> str:
+        return money(row.balance)
 
 
 class LegInline(DeskInline):

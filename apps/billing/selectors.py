@@ -45,8 +45,12 @@ def account_get(tenant: Tenant) -> Account | None:
 
 
 def account_list() -> QuerySet[Account]:
-    """All opened accounts, for operators."""
-    return Account.objects.across().select_related("tenant").order_by("tenant__schema_name")
+    """All opened accounts, each with `balance` in CNY, for operators."""
+    legs = LedgerLeg.objects.filter(account__kind=Kind.BALANCE, account__tenant=OuterRef("tenant")).order_by()
+    sums = legs.values("account__tenant").annotate(sum=Sum("amount")).values("sum")
+    balance = -Coalesce(Subquery(sums), Value(ZERO), output_field=_MONEY)
+    rows = Account.objects.across().select_related("tenant").annotate(balance=balance)
+    return rows.order_by("tenant__schema_name")
 
 
 def ledger_sum(kind: str, tenant: Tenant) -> Decimal:

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
@@ -24,7 +24,7 @@ from apps.catalog.models import (
 )
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.permissions import CouponPermission
-from apps.catalog.selectors import coupon_activity_summary, process_template_list
+from apps.catalog.selectors import coupon_activity_summary, coupon_claim_totals, process_template_list
 from apps.catalog.states import ActivityState, CouponState, ProcessAppState
 from apps.identity.admin_base import Act, DeskAdmin, DeskInline, money
 from apps.kernel.money import bill_round
@@ -335,6 +335,7 @@ class CouponAdmin(DeskAdmin):
     list_select_related = ["tenant", "activity", "claimed_by"]
     search_fields = ["code", "claimed_by__username"]
     inlines = [RedemptionInline]
+    list_before_template = "desk/coupon_totals.html"
     row_acts = [
         Act(
             "recall",
@@ -348,6 +349,13 @@ class CouponAdmin(DeskAdmin):
             applies=lambda row: row.state == CouponState.CLAIMED,
         )
     ]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
+        """Above the list: what each tenant has claimed (PLAT-OPS-33, PLAT-OPS-36)."""
+        totals = coupon_claim_totals()
+        return super().changelist_view(request, {"totals": totals, **(extra_context or {})})
 
     @display(
         description=_("state"),

@@ -117,11 +117,11 @@ class MemberInline(DeskInline):
 @admin.register(Tenant)
 class TenantAdmin(DeskAdmin):
     view_permission = P.VIEW
-    list_display = ["name", "schema_name", "shown_state", "timezone", "created_at", "opens"]
+    list_display = ["name", "code", "shown_state", "timezone", "created_at", "opens"]
     list_filter = ["state"]
     search_fields = ["name", "schema_name"]
-    fields = ["name", "schema_name", "state", "timezone", "created_at", "opens"]
-    readonly_fields = ["opens"]
+    fields = ["name", "code", "state", "timezone", "created_at", "opens"]
+    readonly_fields = ["code", "opens"]
     inlines = [DomainInline, MemberInline]
     add_act = Act("add", gettext_lazy("Provision a tenant"), P.MANAGE, _provision, ProvisionForm)
     row_acts = [
@@ -192,6 +192,10 @@ class TenantAdmin(DeskAdmin):
     )
     def shown_state(self, row: Tenant) -> tuple[str, str]:
         return row.state, row.get_state_display()
+
+    @display(description=gettext_lazy("code"), ordering="schema_name")
+    def code(self, row: Tenant) -> str:
+        return row.schema_name
 
     @display(description=gettext_lazy("portal"))
     def opens(self, row: Tenant) -> str:

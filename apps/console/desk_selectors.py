@@ -132,10 +132,15 @@ def pool_use() -> list[NodeUse]:
     ]
 
 
-def workload_numbers(uses: Iterable[NodeUse]) -> dict[Any, str]:
-    """The numbers of the workloads whose slices are shown, by uid."""
-    uids = {row.workload_uid for use in uses for part in use.devices for row in part.slices}
-    return dict(Workload.objects.across().filter(uid__in=uids).values_list("uid", "no"))
+def pool_named() -> list[NodeUse]:
+    """`pool_use()` with the number of its workload on each slice, as `workload_no`."""
+    uses = pool_use()
+    slices = [row for use in uses for part in use.devices for row in part.slices]
+    wanted = Workload.objects.across().filter(uid__in={row.workload_uid for row in slices})
+    numbers = dict(wanted.values_list("uid", "no"))
+    for row in slices:
+        row.workload_no = numbers.get(row.workload_uid, "–")
+    return uses
 
 
 def waiting_list() -> QuerySet[Workload]:

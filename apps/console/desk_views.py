@@ -103,7 +103,7 @@ def revenue(request: HttpRequest) -> HttpResponse:
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The figures above the admin's index."""
-    return context | {"figures": desk_figures(request)}
+    return context | {"title": _("All tables"), "figures": desk_figures(request)}
 
 
 # --- cases -----------------------------------------------------------------------------------------------------
@@ -178,7 +178,12 @@ def _csv(rows: Iterator[list[str]]) -> Iterator[str]:
     # Spreadsheets take a file for UTF-8 only with this mark.
     yield "\ufeff"
     yield writer.writerow(head)
-    yield from (writer.writerow(line) for line in rows)
+    yield from (writer.writerow([_cell(text) for text in line]) for line in rows)
+
+
+def _cell(text: str) -> str:
+    """What people wrote stays text: a spreadsheet would take these beginnings for a formula and run it."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 # --- the pool and its alarms -----------------------------------------------------------------------------------
@@ -187,9 +192,7 @@ def _csv(rows: Iterator[list[str]]) -> Iterator[str]:
 @desk("fleet.view")
 def pool(request: HttpRequest) -> HttpResponse:
     """Nodes, devices and slices with what is held and what is delivered."""
-    nodes = read.pool_use()
-    context = {"nodes": nodes, "numbers": read.workload_numbers(nodes), "live": ["pool"]}
-    return show(request, "desk/pool", context)
+    return show(request, "desk/pool", {"nodes": read.pool_named(), "live": ["pool", "alarms"]})
 
 
 @desk("alarms.view")

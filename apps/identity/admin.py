@@ -27,6 +27,7 @@ from apps.identity.services import (
     membership_add,
     membership_remove,
     operator_role_bind,
+    operator_role_unbind,
     user_create,
     user_disable,
     user_enable,
@@ -49,6 +50,13 @@ class UserForm(ActForm):
 
 class RoleForm(ActForm):
     role = forms.ModelChoiceField(OperatorRole.objects.all(), label=gettext_lazy("Role"))
+
+
+class HeldRoleForm(ActForm):
+    role = forms.ModelChoiceField(OperatorRole.objects.all(), label=gettext_lazy("Role"))
+
+    def prepare(self) -> None:
+        self.fields["role"].queryset = OperatorRole.objects.filter(bindings__user=self.row)
 
 
 class TenantForm(ActForm):
@@ -88,6 +96,14 @@ def _user_enable(actor: Actor, row: User, given: Mapping[str, Any]) -> str:
 def _role_bind(actor: Actor, row: User, given: Mapping[str, Any]) -> str:
     operator_role_bind(actor=actor, user=row, role_code=given["role"].code)
     return _("%(name)s holds the role %(role)s.") % {"name": row.username, "role": given["role"]}
+
+
+def _role_unbind(actor: Actor, row: User, given: Mapping[str, Any]) -> str:
+    operator_role_unbind(actor=actor, user=row, role_code=given["role"].code)
+    return _("%(name)s does not hold the role %(role)s any more.") % {
+        "name": row.username,
+        "role": given["role"],
+    }
 
 
 def _membership_add(actor: Actor, row: User, given: Mapping[str, Any]) -> str:
@@ -161,6 +177,16 @@ class UserAdmin(DeskAdmin):
             RoleForm,
             icon="badge",
             applies=lambda row: row.is_operator,
+        ),
+        Act(
+            "unbind_role",
+            gettext_lazy("Take an operator role"),
+            P.MANAGE,
+            _role_unbind,
+            HeldRoleForm,
+            icon="remove_moderator",
+            is_danger=True,
+            applies=lambda row: row.operator_bindings.exists(),
         ),
         Act(
             "add_membership",

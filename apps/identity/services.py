@@ -62,15 +62,17 @@ def credentials_check(*, username: str, password: str, schema: str, address: str
     account for the rest of them (PLAT-CFG-40, PLAT-CFG-41).
     """
     username = username.strip()[:64]
-    _lock_check(username)
     user = User.objects.filter(username__iexact=username).first()
+    # Counted under the account's own name: other spellings that the database takes for the same give no new tries.
+    account = (user.username if user else username).lower()
+    _lock_check(account)
     # An unknown account costs the same time as a wrong password: neither is told from the other.
     accepted = check_password(password, user.password if user else _UNUSABLE) and bool(
         user and user.is_active
     )
     accepted = accepted and _may_enter(user, schema)
     SignIn.objects.create(
-        username=username.lower(), user=user, schema=schema, address=address, is_accepted=accepted
+        username=account, user=user, schema=schema, address=address, is_accepted=accepted
     )
     if not accepted or user is None:
         raise Unauthenticated(
@@ -80,9 +82,9 @@ def credentials_check(*, username: str, password: str, schema: str, address: str
     return user
 
 
-def _lock_check(username: str) -> None:
+def _lock_check(account: str) -> None:
     since = timezone.now() - LOCK_FOR
-    attempts = SignIn.objects.filter(username=username.lower(), at__gte=since).order_by("-at")[:LOCK_AFTER]
+    attempts = SignIn.objects.filter(username=account, at__gte=since).order_by("-at")[:LOCK_AFTER]
     recent = list(attempts)
     if len(recent) == LOCK_AFTER and not any(attempt.is_accepted for attempt in recent):
         minutes = max(1, round((recent[-1].at + LOCK_FOR - timezone.now()).total_seconds() / 60))
@@ -208,6 +210,18 @@ def operator_role_bind(*, actor: Actor, user: User, role_code: str) -> OperatorB
     if role is None or not user.is_operator:
         raise InvalidInput(_("There is no such operator role, or the user is not an operator."))
     return OperatorBinding.objects.get_or_create(user=user, role=role)[0]
+
+
+@service(P.MANAGE)
+def operator_role_unbind(*, actor: Actor, user: User, role_code: str) -> None:
+    """Take a role from an operator. Nobody takes one from himself: so somebody who can give it back remains."""
+    act_subject("user", user.uid, role=role_code)
+    if actor.user_id == user.pk:
+        raise Conflict(
+            _("You cannot take a role from yourself."), cure=_("Ask another administrator to do it.")
+        )
+    if not OperatorBinding.objects.filter(user=user, role__code=role_code).delete()[0]:
+        raise Conflict(_("The user does not hold this role."))
 
 
 # --- API tokens ------------------------------------------------------------------------------------------------

@@ -1,14 +1,24 @@
 """The operators' tables: who sees what, acts that call services, refusals that change nothing."""
 
+from datetime import timedelta
+from decimal import Decimal
+
 import pytest
 from django.contrib import admin
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
+from django.utils import timezone
 
 from apps.audit.models import Record
 from apps.billing.models import Account, Bill
 from apps.billing.selectors import balance_get
-from apps.catalog.models import Commodity, CouponActivity, CouponBudget, PriceVersion, ProcessTemplate
+from apps.catalog.models import Commodity, Coupon, CouponActivity, CouponBudget, PriceVersion, ProcessTemplate
+from apps.catalog.services.coupons import (
+    coupon_activity_create,
+    coupon_activity_issue,
+    coupon_budget_set,
+    coupon_claim,
+)
 from apps.fleet.models import Device, Node
 from apps.identity.admin_base import DeskAdmin
 from apps.identity.models import AgentToken, OperatorRole, User
@@ -428,3 +438,38 @@ def test_every_row_opens_read_only_with_its_details(operator, acme):
         assert 'name="_save"' not in answer.content.decode(), url
         opened += 1
     assert opened >= 15
+
+
+@pytest.mark.req("PLAT-TEN-34")
+def test_a_role_is_taken_from_another_and_never_from_oneself(operator):
+    person, other = operator("system_administrator"), operator("front_line")
+    role = other.user.operator_bindings.get().role
+    done(act(person, other.user, "unbind_role", role=role.pk))
+    assert not other.user.operator_bindings.exists()
+    own = person.user.operator_bindings.get().role
+    refused(act(person, person.user, "unbind_role", role=own.pk), 409)
+    assert person.user.operator_bindings.get().role == own
+
+
+@pytest.mark.req("PLAT-OPS-33", "PLAT-OPS-36")
+def test_coupon_claims_are_summed_for_each_tenant_and_a_coupon_is_recalled(operator, member):
+    activity = coupon_activity_open()
+    for schema in ("acme", "globex"):
+        coupon_claim(actor=member(schema, "tenant_operations_manager").actor, activity_uid=activity.uid)
+    person = operator("operations_manager")
+    answer = person.page().get(reverse("admin:catalog_coupon_changelist"))
+    assert [row["count"] for row in answer.context["totals"]] == [1, 1]
+    assert 'data-test="coupon-totals"' in answer.content.decode()
+    coupon = Coupon.plain.first()
+    done(act(person, coupon, "recall", reason="by mistake"))
+    refused(act(person, coupon, "recall", reason="again"), 409)
+
+
+def coupon_activity_open():
+    now = timezone.now()
+    coupon_budget_set(actor=SYSTEM, year=timezone.localtime(now).year, amount=Decimal(1000))
+    row = coupon_activity_create(
+        actor=SYSTEM, name_zh="券", name_en="Coupon", face_value=Decimal(10), quantity=5,
+        valid_from=now - timedelta(days=1), valid_until=now + timedelta(days=9),
+    )  # fmt: skip
+    return coupon_activity_issue(actor=SYSTEM, activity_uid=row.uid)
