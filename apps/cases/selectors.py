@@ -1,10 +1,12 @@
 """What operators see of all tenants: lists, one case, the inbox, and which tenants have open work."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 
 from apps.cases.models import Case
 from apps.cases.permissions import CasesPermission as P
@@ -34,6 +36,8 @@ def _visible(actor: Actor) -> QuerySet[Case]:
 def case_list(*, actor: Actor, filters: Mapping[str, str] | None = None) -> QuerySet[Case]:
     """Cases of every tenant, newest first, narrowed by any of `FILTERS` (PLAT-OPS-17, PLAT-OPS-18)."""
     given = {name: value for name, value in (filters or {}).items() if value not in ("", None)}
+    if "assignee" in given and not re.fullmatch(r"[0-9]{1,18}", str(given["assignee"])):
+        raise InvalidInput(fields={"assignee": _("A whole number is wanted.")})
     rows = _visible(actor)
     for name, lookup in (_EXACT | _FUZZY).items():
         if name in given:

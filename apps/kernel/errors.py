@@ -81,3 +81,19 @@ class Throttled(WeirError):
     code = "throttled"
     status = 429
     default_message = _("Too many attempts.")
+
+
+class TooLarge(WeirError):
+    code = "too_large"
+    status = 413
+    default_message = _("The request is too large.")
+    default_cure = _("Send less at once.")
+
+
+class Busy(WeirError):
+    """Two calls stood in each other's way and this one was given up: nothing of it has happened."""
+
+    code = "busy"
+    status = 503
+    default_message = _("The server is busy with what you asked for.")
+    default_cure = _("Send it again in a moment.")

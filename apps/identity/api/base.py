@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any, ClassVar, Literal
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import Http404
@@ -70,6 +70,12 @@ class Cursor(CursorPagination):
     page_size_query_param = "page_size"
     max_page_size = 200
 
+    def decode_cursor(self, request: Request) -> Any:
+        cursor = super().decode_cursor(request)
+        if cursor is not None and "\x00" in (cursor.position or ""):
+            raise drf.NotFound()
+        return cursor
+
 
 class ApiView(APIView):
     """A view that says which plane it is on, what it demands, and whether its POST spends or allocates."""
@@ -117,8 +123,8 @@ class ApiView(APIView):
 
     def _once(self, key: str, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Run the call and keep its answer in one transaction: a repeat finds the answer or waits for it."""
-        if len(key) > 128:
-            raise InvalidInput(_("The idempotency key is longer than 128 characters."))
+        if len(key) > 128 or not key.isprintable():
+            raise InvalidInput(_("An idempotency key has at most 128 characters, all of them printable."))
         caller = f"{request.actor.user_id or request.actor.name}@{request.actor.tenant}"
         digest = hashlib.sha256(request.body).hexdigest()
         where = f"{request.method} {request.path}"[:200]
@@ -162,7 +168,14 @@ class ApiView(APIView):
         """One page of `rows`: {"next", "previous", "results"}."""
         pager = Cursor()
         pager.ordering = self.ordering
-        found = pager.paginate_queryset(rows, self.request, view=self)
+        try:
+            found = pager.paginate_queryset(rows, self.request, view=self)
+        except (drf.NotFound, ValidationError, ValueError, TypeError) as error:
+            if pager.cursor_query_param not in self.request.query_params:
+                raise
+            raise InvalidInput(
+                fields={"cursor": _("This is no cursor of this list.")}, cure=_("Begin at the first page.")
+            ) from error
         return pager.get_paginated_response(serializer(found, many=True, context={"view": self}).data)
 
 
@@ -184,8 +197,12 @@ def on_error(error: Exception, context: dict[str, Any]) -> Response | None:
         known = NotFound()
     elif isinstance(error, (PermissionDenied, drf.PermissionDenied)):
         known = Forbidden(str(getattr(error, "detail", "")) or "")
+    elif isinstance(error, (ValidationError, SuspiciousOperation)):
+        known = InvalidInput(" ".join(getattr(error, "messages", [])))
+    elif isinstance(error, drf.ParseError):
+        known = InvalidInput(str(error.detail), cure=_("Correct the body and send it again."))
     elif isinstance(error, drf.APIException):
-        known = WeirError(str(error.detail))
+        known = WeirError(str(error.detail), cure=_("What this address takes is said under /api/schema/."))
         known.code, known.status = str(error.default_code), error.status_code
     else:
         return None

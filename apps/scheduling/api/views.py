@@ -21,7 +21,7 @@ _LOG_MOST = 256 * 1024
 def number_of(request: Request, name: str, default: int, most: int) -> int:
     """A whole number of the query, from 0 to `most`."""
     text = request.query_params.get(name, str(default))
-    if not text.isdecimal() or int(text) > most:
+    if not text.isdecimal() or len(text) > len(str(most)) or int(text) > most:
         raise InvalidInput(fields={name: f"0 … {most}"})
     return int(text)
 
