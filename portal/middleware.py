@@ -146,9 +146,12 @@ def _enter_by_header(request: HttpRequest, user: User, tied: Tenant | None) -> N
         tenant = tenants[0] if tenants else None
     if tenant is None:
         return
+    _enter(request, tenant)
+
+
+def _open_check(tenant: Tenant, user: User) -> None:
     if not tenant.is_active and not user.is_operator:
         raise Forbidden(_("This portal is suspended."), cure=_("Ask your computing centre."))
-    _enter(request, tenant)
 
 
 def actor_of(request: HttpRequest, user: User) -> Actor:
@@ -157,6 +160,8 @@ def actor_of(request: HttpRequest, user: User) -> Actor:
     if not user.is_active:
         raise Unauthenticated(_("The account is disabled."), cure=_("Ask your administrator."))
     if tenant is not None and Membership.objects.filter(user=user, tenant=tenant, is_active=True).exists():
+        # Said here for every way in: by host, by header, by token, under /t/.
+        _open_check(tenant, user)
         return _with_role(request, user, "user", tenant.schema_name, _tenant_roles(user, tenant))
     if user.is_operator:
         schema = tenant.schema_name if tenant else ""

@@ -28,7 +28,7 @@ from node_agent.protocol.join import JoinRequest
 from node_agent.protocol.sync import SyncRequest
 
 log = logging.getLogger(__name__)
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", JoinRequest, SyncRequest)
 View = Callable[[HttpRequest], BaseModel]
 
 # A deadlock's victim may simply try again: the sync is idempotent.
@@ -80,15 +80,23 @@ def _read(request: HttpRequest, kind: type[M]) -> M:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(_("The message is not JSON.")) from error
     version = raw.get("protocol") if isinstance(raw, dict) else None
-    if isinstance(version, int) and version not in SUPPORTED:
+    if isinstance(version, int):
+        _version_check(version)
+    try:
+        message = kind.model_validate_json(request.body)
+    except ValidationError as error:
+        raise InvalidInput(_problem(error), cure=_("Send a message that the protocol allows.")) from error
+    # A version may also come as the text or the fraction that stands for its number.
+    _version_check(message.protocol)
+    return message
+
+
+def _version_check(version: int) -> None:
+    if version not in SUPPORTED:
         raise UnknownProtocol(
             _("The agent speaks protocol %(given)s, this server %(known)s.")
             % {"given": version, "known": ", ".join(map(str, SUPPORTED))}
         )
-    try:
-        return kind.model_validate_json(request.body)
-    except ValidationError as error:
-        raise InvalidInput(_problem(error), cure=_("Send a message that the protocol allows.")) from error
 
 
 def _problem(error: ValidationError) -> str:

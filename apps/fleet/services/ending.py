@@ -27,12 +27,12 @@ FAILED = frozenset({SliceState.FAILED, SliceState.LOST})
 
 
 def slice_end(row: Slice, to: str, *, now: datetime, at: datetime, reason_code: str, reason: str) -> None:
-    """Make a row final in memory. It ends neither before it began nor in the future."""
+    """Make a row final in memory. It ends neither before it began, or was wanted, nor in the future."""
     assert to in FINAL
     assert not row.is_final, "a slice ends once"
     row.state = to
     row.reason_code, row.reason = reason_code, reason[:500]
-    row.ended_at = max(min(at, now), row.started_at or min(at, now))
+    row.ended_at = max(min(at, now), row.started_at or min(row.created_at, now))
     row.final_at = now
     row.delivered_percent = row.memory_used_mib = None
 

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from apps.fleet.models import Slice
 from apps.fleet.services.ending import END_FIELDS, slice_end
+from apps.fleet.services.usage import CLOCK_SKEW
 from apps.fleet.states import SLICE, SliceState
 from node_agent.protocol.fields import TERMINAL_STATES
 from node_agent.protocol.slices import SliceReport
@@ -38,7 +39,8 @@ def slice_observe(row: Slice, report: SliceReport, *, now: datetime) -> bool:
         return False
     before = _shown(row)
     if row.started_at is None and report.started_at is not None:
-        row.started_at = min(report.started_at, now)
+        # Not before it was wanted: a clock that is years behind would leave instants that no page can show.
+        row.started_at = max(min(report.started_at, now), row.created_at - CLOCK_SKEW)
     row.memory_enforced_by = report.memory_enforced_by or row.memory_enforced_by
     row.compute_enforced_by = report.compute_enforced_by or row.compute_enforced_by
     _measure(row, report, now)
