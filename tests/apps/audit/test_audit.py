@@ -1,0 +1,127 @@
+"""What was done is kept with the doing, cannot be changed unseen, and is shown to those who may look."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, transaction
+
+from apps.audit.models import Record, Seal
+from apps.audit.selectors import chain_verify, record_list
+from apps.audit.services import audit_seal
+from apps.identity.services import user_disable
+from apps.kernel.acts import SYSTEM
+from apps.kernel.errors import Conflict, Forbidden
+from apps.kernel.service import service
+
+
+@pytest.fixture
+def person(member):
+    return member("acme", "tenant_front_line")
+
+
+@pytest.mark.django_db
+def test_an_act_names_who_in_which_role_on_what(operator, person):
+    admin = operator("system_administrator")
+    user_disable(actor=admin.actor, user=person.user)
+    row = record_list(subject_kind="user", subject_id=str(person.user.uid)).first()
+    assert (row.name, row.actor_kind, row.actor_name) == ("user_disable", "operator", admin.user.username)
+    assert (row.user_id, row.role) == (admin.user.pk, "system_administrator")
+
+
+@pytest.mark.django_db
+def test_what_is_refused_leaves_no_record():
+    @service()
+    def fails(*, actor):
+        raise Conflict("no")
+
+    before = Record.objects.count()
+    with pytest.raises(Conflict):
+        fails(actor=SYSTEM)
+    assert Record.objects.count() == before
+
+
+@pytest.mark.django_db
+def test_secrets_never_reach_the_log(member):
+    member("acme", "tenant_front_line")
+    assert "correct-horse" not in str(list(Record.objects.values_list("detail", flat=True)))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("change", ["UPDATE audit_record SET actor_name = 'x'", "DELETE FROM audit_record"])
+def test_the_database_refuses_to_rewrite_the_log(person, change):
+    before = Record.objects.count()
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+        connection.cursor().execute(change)
+    assert Record.objects.count() == before
+
+
+def unguarded(statement: str, *values: object) -> None:
+    """What somebody with the keys to the database could do."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(statement, values)
+
+
+@pytest.fixture
+def sealed(committed, member):
+    """Two links of the chain over really committed acts."""
+    member("acme", "tenant_front_line")
+    first = audit_seal(actor=SYSTEM)
+    member("globex", "tenant_front_line")
+    second = audit_seal(actor=SYSTEM)
+    assert first is not None
+    assert second is not None
+    assert second.previous == first.digest
+    return first, second
+
+
+def test_a_sound_chain_is_found_sound(sealed, capsys):
+    report = chain_verify()
+    assert (report.seals, report.broken_seal) == (2, None)
+    assert report.records == sum(seal.count for seal in sealed) > 0
+    call_command("audit_verify")
+    assert "nothing was changed" in capsys.readouterr().out
+
+
+def test_there_is_nothing_to_seal_twice(sealed):
+    assert audit_seal(actor=SYSTEM) is None
+    assert Seal.objects.count() == 2
+
+
+@pytest.mark.parametrize("where", [0, 1])
+def test_a_changed_record_breaks_its_seal(sealed, where):
+    seal = sealed[where]
+    victim = Record.objects.filter(txid__lt=seal.until_txid).order_by("-txid", "-pk").first()
+    unguarded("UPDATE audit_record SET actor_name = 'nobody' WHERE id = %s", victim.pk)
+    assert chain_verify().broken_seal == seal.pk
+    with pytest.raises(CommandError, match=f"Seal {seal.pk} does not hold"):
+        call_command("audit_verify")
+
+
+def test_a_deleted_record_breaks_its_seal(sealed):
+    victim = Record.objects.filter(txid__lt=sealed[0].until_txid).order_by("-txid", "-pk").first()
+    unguarded("DELETE FROM audit_record WHERE id = %s", victim.pk)
+    assert chain_verify().broken_seal == sealed[0].pk
+
+
+def test_a_removed_seal_breaks_the_next(sealed):
+    unguarded("DELETE FROM audit_seal WHERE id = %s", sealed[0].pk)
+    assert chain_verify().broken_seal == sealed[1].pk
+
+
+def test_nobody_but_the_system_seals(operator_actor):
+    with pytest.raises(Forbidden):
+        audit_seal(actor=operator_actor)
+
+
+@pytest.fixture
+def operator_actor(db, operator):
+    return operator("system_administrator").actor
+
+
+@pytest.mark.django_db
+def test_the_api_shows_acts_to_those_who_may_look(operator, person):
+    api = operator("system_administrator").api()
+    found = api.get("/api/v1/audit/acts?search=membership_add").json()["results"]
+    assert {row["name"] for row in found} == {"membership_add"}
+    assert operator("front_line").api().get("/api/v1/audit/acts").status_code == 403
+    assert person.api().get("/api/v1/audit/acts").status_code == 403
