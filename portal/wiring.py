@@ -24,10 +24,13 @@ from apps.orders.services.deliveries import order_ended, order_started
 from apps.orgs.services import roles_sync
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
+from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.workloads import slice_ended, slice_started
 from apps.telemetry.events import AlarmFired, AlarmResolved
-from apps.telemetry.services import alarm_raise, alarm_resolve
+from apps.telemetry.services import alarm_raise, alarm_resolve, samples_put
+from apps.telemetry.types import Measured
 from apps.tenancy.events import TenantProvisioned
+from apps.tenancy.selectors import tenant_get
 from portal.celery import app as celery
 from portal.roles import TENANT_ROLES
 
@@ -46,15 +49,16 @@ celery.finalize()
 
 recorder(act_record)
 
-# --- tenancy → the new schema's roles --------------------------------------------------------------------------
+# --- tenancy → the new tenant's roles and quota ---------------------------------------------------------------
 
 
-def _roles_of_new_tenant(event: TenantProvisioned, actor: Actor) -> None:
+def _new_tenant(event: TenantProvisioned, actor: Actor) -> None:
     with in_tenant(event.schema):
         roles_sync(actor=actor, roles=TENANT_ROLES)
+    quota_defaults(actor=actor, tenant=tenant_get(event.schema))
 
 
-within(TenantProvisioned, _roles_of_new_tenant)
+within(TenantProvisioned, _new_tenant)
 
 # --- approvals → orders ----------------------------------------------------------------------------------------
 
@@ -183,6 +187,20 @@ def _usage_refused(event: UsageRefused, actor: Actor) -> None:
     )
 
 
+def _usage_doubted(event: fleet.UsageDoubted, actor: Actor) -> None:
+    alarm_raise(
+        actor=actor,
+        key=f"usage-doubted:{event.slice_uid}",
+        level="major",
+        msgid=USAGE_REFUSED,
+        params={"slice": str(event.slice_uid), "seq": event.seq, "reason": event.reason},
+        source="agent",
+        subject_kind="slice",
+        subject_id=str(event.slice_uid),
+    )
+
+
+within(fleet.UsageDoubted, _usage_doubted)
 within(fleet.NodeLost, _node_lost)
 within(fleet.NodeReturned, _node_returned)
 within(fleet.DeviceMismatch, _device_mismatch)
@@ -199,7 +217,20 @@ def _workload_pages(event: WorkloadChanged, actor: Actor) -> None:
 
 within(WorkloadChanged, _workload_pages)
 within(fleet.LogGrew, lambda event, actor: push(f"log.{event.workload_uid}"))
-within(fleet.SliceMeasured, lambda event, actor: push(f"workload.{event.workload_uid}", "measured"))
+
+
+def _measured(event: fleet.SliceMeasured, actor: Actor) -> None:
+    figures = {"delivered_percent": event.delivered_percent, "memory_used_mib": event.memory_used_mib}
+    samples = [
+        Measured(series, str(event.workload_uid), event.at, float(value))
+        for series, value in figures.items()
+        if value is not None
+    ]
+    samples_put(actor=actor, samples=samples)
+    push(f"workload.{event.workload_uid}", "measured")
+
+
+within(fleet.SliceMeasured, _measured)
 within(UsageRated, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
 within(BillMade, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
 within(BillConfirmed, lambda event, actor: push(f"tenant.{event.tenant}.billing"))

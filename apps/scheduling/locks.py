@@ -1,6 +1,7 @@
+from collections.abc import Iterable
 from uuid import UUID
 
-from apps.fleet.models import Slice
+from apps.fleet.models import Device, Slice
 from apps.scheduling.models import Workload
 
 
@@ -12,6 +13,12 @@ def workload_lock(uid: UUID) -> Workload | None:
         .filter(uid=uid)
         .first()
     )
+
+
+def devices_lock(uids: Iterable[str]) -> None:
+    """Lock devices in key order, as a node that gives several shares back does."""
+    rows = Device.objects.select_for_update(no_key=True).filter(uid__in=set(uids)).order_by("pk")
+    list(rows.values_list("pk"))
 
 
 def slices_lock(workload_uid: UUID) -> None:

@@ -5,6 +5,8 @@ import os
 from portal.settings.base import *
 
 DEBUG = False
+# Tests read English unless they ask for Chinese.
+LANGUAGE_CODE = "en"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 DATABASES["default"]["TEST"] = {"NAME": f"test_weir{os.environ.get('WEIR_TEST_SUFFIX', '')}"}

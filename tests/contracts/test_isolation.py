@@ -16,7 +16,12 @@ from tests.factories.world import CREW, World
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-TEN-2"), pytest.mark.xdist_group("world")]
 
-API = [path for path, _pattern in routes("portal.urls_api") if path.startswith("api/v1/")]
+METHODS = ("get", "post", "put", "patch", "delete")
+API = {
+    path: [method for method in METHODS if hasattr(pattern.callback.view_class, method)]
+    for path, pattern in routes("portal.urls_api")
+    if path.startswith("api/v1/")
+}
 PAGES = [path for path, _pattern in routes("portal.urls_tenant") if not path.startswith(("api/", "i18n/"))]
 ONE_UID = re.compile(r"<(?:uuid|str|slug):\w+>")
 # What both tenants may know: the catalogue and its coupon activities belong to the provider.
@@ -35,7 +40,8 @@ def leaked(world: World, body: str, asked: str = "") -> list[str]:
 
 
 def strangers(world: World):
-    return [world.api(name) for name in dict.fromkeys(CREW["globex"])]
+    """Globex's front line and operations manager: together they hold every tenant permission that acts."""
+    return [world.api(CREW["globex"][0]), world.api(CREW["globex"][2])]
 
 
 def test_the_world_is_worth_looking_at(world):
@@ -58,7 +64,7 @@ def test_no_detail_or_action_answers_for_another_tenants_id(world):
     for client in strangers(world):
         for path in paths:
             for uid in secrets_of(world, "acme").values():
-                for method in ("get", "post", "patch", "delete"):
+                for method in API[path]:
                     answer = getattr(client, method)("/" + ONE_UID.sub(uid, path), {})
                     assert answer.status_code in REFUSED, (method, path, answer.status_code)
                     assert leaked(world, answer.content.decode(), uid) == [], (method, path)

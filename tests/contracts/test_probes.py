@@ -28,7 +28,9 @@ def test_metrics_are_the_pools_own_figures(client, world):
     assert families["weir_tenants"].samples[0].value == 2
 
 
-@pytest.mark.skipif(not shutil.which("promtool"), reason="promtool (Debian's package prometheus) is not installed")
+@pytest.mark.skipif(
+    not shutil.which("promtool"), reason="promtool (Debian's package prometheus) is not installed"
+)
 def test_promtool_finds_nothing_to_say(client, world):
     text = client.get("/metrics", headers={"host": "localhost"}).content
     run = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, timeout=30)

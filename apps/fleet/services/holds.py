@@ -106,6 +106,8 @@ def holds_release(slices: Iterable[Slice]) -> None:
     percents = {pk: F("held_percent") - held.compute_percent for pk, held in sums.items()}
     mibs = {pk: F("held_mib") - held.memory_mib for pk, held in sums.items()}
     wholes = [pk for pk, held in sums.items() if held.whole]
+    # In key order, as a scheduling cycle takes them: one update alone would lock them in any order.
+    list(Device.objects.select_for_update(no_key=True).filter(pk__in=sums).order_by("pk").values_list("pk"))
     Device.objects.filter(pk__in=sums).update(
         held_percent=_by_pk(percents),
         held_mib=_by_pk(mibs),

@@ -48,6 +48,7 @@ def _expected_start(tenant: Tenant, quote: Quote) -> object:
 @page("catalog.view")
 def quote(request: HttpRequest, uid: UUID) -> HttpResponse:
     """What the configuration on the page costs now; a wrong figure is named in its place."""
+    commodity_get(tenant=request.entered_tenant, uid=uid)
     try:
         given = cleaned(QuoteForm(request.GET))
         context = quote_context(request.entered_tenant, [line_of(request.GET, uid)], given)

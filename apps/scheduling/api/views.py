@@ -62,7 +62,10 @@ class ResourceLogsView(ApiView):
         row = workload_get(self.tenant, uid)
         offset = number_of(request, "offset", 0, 2**40)
         limit = number_of(request, "limit", 64 * 1024, _LOG_MOST)
-        return Response(s.LogOut(log_read(workload_uid=row.uid, offset=offset, limit=limit)).data)
+        part = log_read(workload_uid=row.uid, offset=offset, limit=limit)
+        # Work that was stopped while it waited never printed and never will.
+        ended = part.ended or (row.is_final and not part.text)
+        return Response(s.LogOut({"text": part.text, "next_offset": part.next_offset, "ended": ended}).data)
 
 
 class ResourceUsageView(ApiView):

@@ -11,7 +11,7 @@ from apps.kernel.service import service
 from apps.scheduling.engine.cycle import plan
 from apps.scheduling.engine.types import Grant, Placement, Refusal
 from apps.scheduling.events import WorkloadChanged, WorkloadPlaced
-from apps.scheduling.locks import workload_pending_lock
+from apps.scheduling.locks import devices_lock, workload_pending_lock
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors import snapshot_get
 from apps.scheduling.services.workloads import workload_refuse
@@ -29,6 +29,7 @@ def cycle_run(*, actor: Actor) -> CycleReport:
         return CycleReport(led=False)
     now = int(timezone.now().timestamp())
     decided = plan(snapshot_get(), now=now, seed=now)
+    devices_lock(grant.device_id for each in decided.placements for grant in each.grants)
     placed = [_place(placement, actor) for placement in decided.placements]
     _explain(decided.refusals, actor)
     return CycleReport(

@@ -15,6 +15,12 @@ from apps.scheduling.states import HoldState, QuotaItem
 from apps.tenancy.models import Tenant
 
 _MOST = 10**12
+# What a new tenant may hold until an operator says otherwise (ELA-307): a rule, not the absence of one.
+DEFAULTS = {
+    QuotaItem.INSTANCES.value: 16,
+    QuotaItem.COMPUTE_PERCENT.value: 800,
+    QuotaItem.GPU_MEMORY_MIB.value: 64 * 1024,
+}
 
 
 @service(P.MANAGE)
@@ -41,6 +47,13 @@ def quota_set(*, actor: Actor, tenant: Tenant, item: str, total: int) -> TenantQ
     return row
 
 
+@service(P.MANAGE)
+def quota_defaults(*, actor: Actor, tenant: Tenant) -> None:
+    """Give a new tenant the default quotas."""
+    for item, total in DEFAULTS.items():
+        quota_set(actor=actor, tenant=tenant, item=item, total=total)
+
+
 @service()
 def quota_hold(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[str, int]) -> None:
     """Hold `amounts` in process for `holder_uid`, all or nothing; QuotaExceeded names what is left.
@@ -52,8 +65,7 @@ def quota_hold(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[
         row.item: row for row in TenantQuota.plain.select_for_update().filter(tenant=tenant).order_by("item")
     }
     for item, amount in sorted(amounts.items()):
-        if item in rows:
-            _room_check(rows[item], tenant, amount)
+        _room_check(rows.get(item) or TenantQuota(tenant=tenant, item=item, total=0), tenant, amount)
     QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid, state=HoldState.RELEASED).delete()
     if QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid).exists():
         raise Conflict(_("Its quota is already held."))

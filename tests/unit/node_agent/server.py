@@ -47,9 +47,7 @@ class PortalServer:
                 return self.answer()
             if path == JOIN_PATH:
                 self.joins.append(JoinRequest.model_validate_json(body))
-                reply = JoinReply(
-                    protocol=1, node_uid="node-1", credential=self.credential, next_sync_s=0.1
-                )
+                reply = JoinReply(protocol=1, node_uid="node-1", credential=self.credential, next_sync_s=0.1)
                 return 200, reply.model_dump_json().encode()
             if headers.get("Authorization") != f"Bearer {self.credential}":
                 return 401, error_body("credential_refused", "This credential is not valid.", "Join again.")
