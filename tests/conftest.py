@@ -29,6 +29,7 @@ from apps.tenancy.services import tenant_provision
 from portal.local.servers import Servers
 from portal.roles import OPERATOR_ROLES
 from tests.harness import database
+from tests.harness.portal import journey, stack  # noqa: F401
 
 PASSWORD = "correct-horse-9"
 

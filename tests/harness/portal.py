@@ -1,12 +1,16 @@
-"""A whole portal in real processes, shared by the stories of this folder."""
+"""A whole portal in real processes, shared by the stories over the API and those in a browser."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from portal.local.journey import Journey
 from portal.local.stack import Stack
+
+
+def password_of(stack: Stack) -> str:
+    """The password of all demo people of that portal."""
+    return (stack.var_dir / "run" / "demo.password").read_text().strip()
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +32,5 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture
 def journey(stack: Stack) -> Journey:
-    """The story's people on that portal; what they say is in `journey.said`."""
-    password = (Path(stack.var_dir) / "run" / "demo.password").read_text()
-    story = Journey(f"http://127.0.0.1:{stack.options.port}", password, say=print)
-    return story
+    """The story's people on that portal, each with a session over the API."""
+    return Journey(f"http://127.0.0.1:{stack.options.port}", password_of(stack), say=print)

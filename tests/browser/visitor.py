@@ -1,0 +1,134 @@
+"""People at a browser: each with a window of their own, in which nothing may go wrong unseen."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect
+
+WIDE = {"width": 1280, "height": 900}
+NARROW = {"width": 390, "height": 844}
+LIVE_MS = 20_000
+# Refusals are answered with 4xx on purpose; the browser notes each of them as an error of its own.
+_REFUSAL = re.compile(
+    r"Failed to load resource: the server responded with a status of 4\d\d|Response Status Error"
+)
+
+
+class Visitor:
+    """Somebody signed in at one host, with one page open.
+
+    Args:
+        browser: the Chromium they use.
+        base_url: the host's address, http://acme.localhost:8000.
+        name: the login account.
+        state: cookies of somebody who signed in before.
+    """
+
+    def __init__(self, browser: Browser, base_url: str, name: str, state: dict | None = None) -> None:
+        self.browser = browser
+        self.base_url = base_url
+        self.name = name
+        self.complaints: list[str] = []
+        self.context = self._window("en-US", state)
+        self.page = self._page(self.context)
+        self._mirror: Page | None = None
+
+    def _window(self, locale: str, state: dict | None) -> BrowserContext:
+        context = self.browser.new_context(
+            base_url=self.base_url,
+            locale=locale,
+            viewport=WIDE,
+            color_scheme="light",
+            storage_state=state,
+            reduced_motion="reduce",
+        )
+        context.set_default_timeout(LIVE_MS)
+        return context
+
+    def _page(self, context: BrowserContext) -> Page:
+        page = context.new_page()
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
+        return page
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not _REFUSAL.search(message.text):
+            self.complaints.append(f"{self.page.url}: {message.text} {message.location}")
+
+    def sign_in(self, password: str) -> None:
+        """Through the page, as everybody does."""
+        self.page.goto("/login/")
+        self.fill("username", self.name)
+        self.fill("password", password)
+        self.press("sign-in")
+        self.page.wait_for_url(lambda url: "/login/" not in url)
+
+    def at(self, mark: str) -> Locator:
+        """What carries that `data-test`, where it can be seen."""
+        return self.page.locator(f'[data-test="{mark}"]:visible')
+
+    def press(self, mark: str) -> None:
+        self.at(mark).first.click()
+
+    def fill(self, mark: str, text: str) -> None:
+        self.at(mark).first.fill(text)
+
+    def go(self, key: str) -> None:
+        """By the side navigation."""
+        self.press(f"nav-{key}")
+
+    def part(self, mark: str, text: str) -> Locator:
+        """The row or card with that `data-test` that holds the text."""
+        return self.at(mark).filter(has_text=text)
+
+    def confirm(self) -> None:
+        """Answer the page's own question with yes."""
+        self.press("confirm-yes")
+
+    def problem(self) -> Locator:
+        return self.at("problem")
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Inside, the open page is neither loaded again nor left: whatever changes, changes by itself."""
+        self.page.evaluate("window.weirStayed = true")
+        yield
+        assert self.page.evaluate("window.weirStayed === true"), f"{self.page.url} was loaded again"
+
+    def in_chinese(self) -> Page:
+        """A second window of theirs, in Chinese."""
+        if self._mirror is None:
+            self._mirror = self._page(self._window("zh-CN", self.context.storage_state()))
+        return self._mirror
+
+    def shoot(self, name: str) -> None:
+        """Pictures of the page for people to look at, where WEIR_SHOTS names a folder."""
+        folder = os.environ.get("WEIR_SHOTS")
+        if not folder:
+            return
+        place = Path(folder)
+        self.page.screenshot(path=place / f"{name}-en.png", full_page=True)
+        mirror = self.in_chinese()
+        mirror.goto(self.page.url, wait_until="networkidle")
+        mirror.screenshot(path=place / f"{name}-zh.png", full_page=True)
+        mirror.emulate_media(color_scheme="dark")
+        mirror.screenshot(path=place / f"{name}-dark.png", full_page=True)
+        mirror.emulate_media(color_scheme="light")
+        mirror.set_viewport_size(NARROW)
+        mirror.screenshot(path=place / f"{name}-390.png", full_page=True)
+        mirror.set_viewport_size(WIDE)
+
+    def leave(self) -> None:
+        self.context.close()
+        if self._mirror is not None:
+            self._mirror.context.close()
+
+
+def sees(place: Locator, state: str, within_ms: float = LIVE_MS) -> None:
+    """The first state shown there is, or becomes, that one."""
+    expect(place.locator('[data-test="state"]').first).to_have_attribute(
+        "data-state", state, timeout=within_ms
+    )
