@@ -1,7 +1,7 @@
 """Every page of the portal opens, for every role that is shown the way to it, in both languages."""
 
 import pytest
-from django.urls import reverse, set_urlconf
+from django.urls import set_urlconf
 
 from apps.console.navigation import navigation_for
 from apps.kernel.acts import SYSTEM
@@ -45,8 +45,7 @@ def test_every_page_of_the_navigation_opens(member, role, language):
 def test_a_page_the_role_is_not_shown_is_refused(member, role):
     person = member("acme", role)
     page, shown = person.page(), set(paths_of(person.actor))
-    for name, permission in (("orders:cart", "orders.apply"), ("billing:bills", "billing.view")):
-        path = reverse(name)
+    for path, permission in (("/cart/", "orders.apply"), ("/billing/bills/", "billing.view")):
         assert (path in shown) is person.actor.may(permission)
         assert page.get(path).status_code == (200 if path in shown else 403), path
 
@@ -88,9 +87,9 @@ def test_switching_the_role_changes_the_way_without_signing_in(member, acme):
     with in_tenant("acme"):
         role_bind(actor=SYSTEM, user=person.user, role=TenantRole.objects.get(code="tenant_decision_maker"))
     page = person.page()
-    assert page.get(reverse("billing:bills")).status_code == 403
+    assert page.get("/billing/bills/").status_code == 403
     assert page.post("/role/", {"role": "tenant_decision_maker"}).status_code == 302
-    assert page.get(reverse("billing:bills")).status_code == 200
+    assert page.get("/billing/bills/").status_code == 200
     assert page.post("/role/", {"role": "tenant_system_administrator"}).status_code == 403
 
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 from asgiref.sync import async_to_sync
+from asgiref.testing import ApplicationCommunicator
 from channels.layers import get_channel_layer
 from channels.routing import URLRouter
-from channels.testing import WebsocketCommunicator
 from django.core import signing
 from django.db import transaction
 
@@ -18,8 +18,24 @@ def talk(scenario):
     return async_to_sync(scenario)()
 
 
-def open_socket(tickets: str) -> WebsocketCommunicator:
-    return WebsocketCommunicator(URLRouter(socket_urls), f"/ws/live?topics={tickets}")
+class Socket(ApplicationCommunicator):
+    """A page's end of the socket."""
+
+    def __init__(self, tickets: str) -> None:
+        query = f"topics={tickets}".encode()
+        scope = {"type": "websocket", "path": "/ws/live", "query_string": query, "headers": []}
+        super().__init__(URLRouter(socket_urls), scope)
+
+    async def is_accepted(self) -> bool:
+        await self.send_input({"type": "websocket.connect"})
+        return (await self.receive_output())["type"] == "websocket.accept"
+
+    async def heard(self) -> object:
+        return json.loads((await self.receive_output())["text"])
+
+    async def close(self) -> None:
+        await self.send_input({"type": "websocket.disconnect", "code": 1001})
+        await self.wait()
 
 
 def test_a_ticket_names_its_topics_and_nothing_else_does():
@@ -35,15 +51,15 @@ def test_a_ticket_names_its_topics_and_nothing_else_does():
 def test_a_socket_hears_its_topics_and_no_others():
     async def scenario():
         mine, other = topics_sign(["form.1"], 7), topics_sign(["user.7"], 7)
-        socket = open_socket(f"{mine}%20{other}")
-        assert (await socket.connect())[0]
+        socket = Socket(f"{mine}%20{other}")
+        assert await socket.is_accepted()
         layer = get_channel_layer()
         for topic in ("form.2", "form.1", "user.7"):
             body = {"type": "live.event", "topic": topic, "event": "changed", "data": {"n": 1}}
             await layer.group_send(group_of(topic), body)
-        heard = [json.loads(await socket.receive_from()) for _ in range(2)]
+        heard = [await socket.heard() for _ in range(2)]
         assert await socket.receive_nothing()
-        await socket.disconnect()
+        await socket.close()
         return heard
 
     assert talk(scenario) == [
@@ -56,14 +72,14 @@ def test_a_socket_hears_its_topics_and_no_others():
 @pytest.mark.parametrize("tickets", ["", "forged", "a:b:c", "x" * 20_000])
 def test_a_socket_without_a_sound_ticket_is_refused(tickets):
     async def scenario():
-        return (await open_socket(tickets).connect())[0]
+        return await Socket(tickets).is_accepted()
 
     assert talk(scenario) is False
 
 
 def test_one_forged_ticket_among_good_ones_refuses_all():
     async def scenario():
-        return (await open_socket(topics_sign(["form.1"], 7) + "%20forged").connect())[0]
+        return await Socket(topics_sign(["form.1"], 7) + "%20forged").is_accepted()
 
     assert talk(scenario) is False
 
