@@ -1,0 +1,502 @@
+"""Bad input, case by case: refused with a code, a cause and a cure, and nothing is changed by it (PLAT-OPS-22).
+
+Each is tried through the public API, and on the page where there is one.
+"""
+
+import io
+import json
+import zipfile
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from apps.fleet.models import Device
+from apps.identity.models import AgentToken
+from tests.contracts.test_isolation import ONE_UID
+from tests.contracts.test_routes import routes
+from tests.factories.node import SpokenNode
+from tests.factories.picture import nothing_changes
+from tests.factories.world import AMOUNTS, good, rows, task_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("world")]
+
+API = "/api/v1"
+ABSURD = [-1, 0, 10**30, 1.5, "x", "", None, True, [], {}, "-5", "1e9", "²", "9" * 5000, "NaN"]
+BODIES = ["", "null", "[]", '"x"', "7", "{", '{"a": NaN}', '{"a": "\\u0000"}', '{"a": "\\ud800"}', "[" * 100_000]
+
+
+def refused(answer, *statuses, code=""):
+    """It is a refusal in the one shape; its error."""
+    assert answer.status_code in statuses, (answer.status_code, answer.content[:600])
+    error = answer.json()["error"]
+    assert error["code"] and error["message"] and "cure" in error, error
+    assert not code or error["code"] == code
+    return error
+
+
+def page_refused(answer, *statuses):
+    assert answer.status_code in statuses, (answer.status_code, answer.content[:600])
+    assert b"Traceback" not in answer.content
+    return answer.content.decode()
+
+
+def line(world, **more):
+    return {"commodity": world.uids["acme"]["commodity"], "amounts": AMOUNTS, "count": 1} | more
+
+
+def draft(world, api, **more):
+    body = {"lines": [line(world)], "duration_s": 3600, "remark": "", **more}
+    return good(api.post(f"{API}/application-forms", body))
+
+
+# --- amounts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-APPLY-3")
+def test_absurd_amounts_are_refused_wherever_something_is_asked_for(world):
+    alice = world.api("alice")
+    with nothing_changes():
+        for value in ABSURD:
+            for wrong in (
+                {"count": value},
+                {"amounts": AMOUNTS | {"compute_share": value}},
+                {"amounts": AMOUNTS | {"memory": value}},
+            ):
+                whole = line(world, **wrong)
+                refused(alice.post(f"{API}/quotes", whole | {"duration_s": 60}), 400)
+                refused(alice.post(f"{API}/cart", whole), 400)
+            body = {"lines": [line(world, count=value)], "duration_s": 3600}
+            refused(alice.post(f"{API}/application-forms", body), 400)
+            refused(alice.post(f"{API}/quotes", line(world) | {"duration_s": value}), 400)
+        for amounts in ({}, {"compute_share": 20}, AMOUNTS | {"gold": 1}, [], "x", None):
+            refused(alice.post(f"{API}/quotes", line(world, amounts=amounts) | {"duration_s": 60}), 400)
+
+
+@pytest.mark.req("PLAT-APPLY-3")
+def test_a_wrong_figure_is_named_with_its_range(world):
+    body = line(world, amounts=AMOUNTS | {"compute_share": 101}) | {"duration_s": 60}
+    error = refused(world.api("alice").post(f"{API}/quotes", body), 400, code="invalid_input")
+    assert "100" in error["fields"]["amounts.compute_share"] and error["cure"]
+
+
+@pytest.mark.req("PLAT-APPLY-3")
+def test_a_figure_in_full_width_digits_is_the_figure_it_shows(world):
+    alice = world.api("alice")
+    plain, wide = (
+        good(alice.post(f"{API}/quotes", line(world, count=count) | {"duration_s": 60}))
+        for count in (2, "２")  # noqa: RUF001
+    )
+    assert plain["total"] == wide["total"] and wide["count"] == 2
+
+
+@pytest.mark.req("PLAT-APPLY-1")
+def test_absurd_amounts_are_refused_on_the_pages(world):
+    alice, commodity = world.page("alice"), world.uids["acme"]["commodity"]
+    fields = {f"amount_{code}": amount for code, amount in AMOUNTS.items()}
+    with nothing_changes():
+        for value in ("-1", "0", "1.5", "9" * 30, "x", "", "²", "\x00"):
+            for wrong in ({"count": value}, {"amount_compute_share": value}):
+                sent = {"count": 1, **fields, **wrong}
+                page_refused(alice.post(f"/commodities/{commodity}/put-in-cart/", sent), 400)
+                quoted = alice.get(f"/commodities/{commodity}/quote/", sent | {"duration": 1})
+                assert quoted.status_code in (200, 400) and "CNY" not in quoted.content.decode()
+        form = world.uids["acme"]["waiting_form"]
+        page_refused(alice.post(f"/forms/{form}/save/", {"duration": "-1", "duration_unit": "60"}), 400)
+
+
+@pytest.mark.req("ELA-1909")
+@pytest.mark.parametrize("amount", [-1, 0, "0.001", "NaN", "Infinity", "-0", "1e400", 10**18, "x", None, True, [1]])
+def test_absurd_deposits_are_refused(world, amount):
+    with nothing_changes():
+        refused(world.api("ops").post(f"{API}/tenants/acme/deposit", {"amount": amount, "reference": "r"}), 400)
+
+
+@pytest.mark.req("PLAT-TEN-10")
+def test_absurd_quotas_tokens_and_prices_are_refused(world):
+    admin, ops = world.api("admin"), world.api("ops")
+    tiers = [[], [["1", "-1"]], [[None, "NaN"]], [["5", "1"], ["5", "1"], [None, "1"]], [[None, "1e400"]], [["x", "1"]]]
+    with nothing_changes():
+        for value in (-1, 1.5, "x", 10**30, None, True):
+            refused(admin.put(f"{API}/tenants/acme/quota", {"instances": value}), 400)
+            refused(admin.post(f"{API}/tokens", {"name": "t", "days": value}), 400)
+            refused(admin.post(f"{API}/agent-tokens", {"note": "t", "ttl_s": value}), 400)
+        refused(admin.put(f"{API}/tenants/acme/quota", {"gold": 1}), 400)
+        for wrong in tiers:
+            lines = [{"component": code, "tiers": wrong} for code in AMOUNTS]
+            path = world.fill(f"{API}/commodities/{{commodity}}/prices")
+            refused(ops.post(path, {"lines": lines}), 400)
+
+
+@pytest.mark.req("PLAT-OPS-32")
+def test_a_bill_over_time_to_come_is_refused(world):
+    with nothing_changes():
+        for until in ("9999-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "yesterday", 5):
+            refused(world.api("olga").post(f"{API}/bills", {"until": until}), 400, 409)
+
+
+# --- bodies ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
+def test_a_body_that_is_no_json_object_is_refused(world, body):
+    alice = world.api("alice")
+    with nothing_changes():
+        for path in ("quotes", "cart", "application-forms", "auth/login", "tokens"):
+            refused(alice.post(f"{API}/{path}", body, content_type="application/json"), 400)
+    refused(alice.post(f"{API}/quotes", "x", content_type="text/plain"), 415)
+
+
+def test_a_body_beyond_the_limit_is_refused_before_it_is_read(world):
+    body = json.dumps({"a": "x" * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)})
+    answer = world.api("alice").post(f"{API}/quotes", body, content_type="application/json")
+    refused(answer, 413, code="too_large")
+
+
+def test_an_address_with_a_nul_in_it_is_refused_on_api_and_page(world):
+    refused(world.api("alice").get(f"{API}/orders?search=%00"), 400)
+    refused(world.api("ops").get(f"{API}/nodes/%00"), 400)
+    page_refused(world.page("alice").get("/orders/?search=%00"), 400)
+
+
+# --- identifiers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-TEN-2")
+def test_unknown_ids_are_found_nowhere(world):
+    paths = [path for path, _pattern in routes("portal.urls_api") if path.startswith("api/v1/")]
+    paths = [path for path in paths if ONE_UID.search(path)]
+    assert len(paths) > 25
+    clients = [world.api(name) for name in ("alice", "olga", "ops", "admin")]
+    with nothing_changes():
+        for path in paths:
+            for method in ("get", "post", "put", "patch", "delete"):
+                for client in clients:
+                    answer = getattr(client, method)("/" + ONE_UID.sub(str(uuid4()), path), {})
+                    refused(answer, 400, 403, 404, 405, 409, 415)
+
+
+@pytest.mark.req("PLAT-TEN-2")
+def test_unknown_ids_are_found_on_no_page(world):
+    alice = world.page("alice")
+    paths = [path for path, _pattern in routes("portal.urls_tenant") if ONE_UID.search(path)]
+    with nothing_changes():
+        for path in (path for path in paths if not path.startswith("api/")):
+            for method in ("get", "post"):
+                answer = getattr(alice, method)("/" + ONE_UID.sub(str(uuid4()), path))
+                assert answer.status_code in (302, 400, 403, 404, 405, 409), (path, answer.status_code)
+
+
+@pytest.mark.req("PLAT-TEN-2")
+def test_another_tenants_ids_inside_a_body_are_unknown(world):
+    alice, olga, theirs = world.api("alice"), world.api("olga"), world.uids["globex"]
+    tick_bill = world.uids["acme"]["bill"]
+    with nothing_changes():
+        for wrong in ({"business_system": theirs["business_system"]}, {"coupon": theirs["coupon"]}):
+            body = {"lines": [line(world)], "duration_s": 3600, **wrong}
+            refused(alice.post(f"{API}/application-forms", body), 400, 404)
+        refused(alice.post(f"{API}/quotes", line(world) | {"duration_s": 60, "coupon": theirs["coupon"]}), 400, 404)
+        refused(olga.post(f"{API}/bills/{tick_bill}/pay", {"coupon": theirs["coupon"]}), 404, 409)
+        body = {"name": "x", "number": "x-1", "organization": theirs["organization"]}
+        refused(world.api("sam").post(f"{API}/business-systems", body), 404)
+        refused(world.api("sam").post(f"{API}/members", {"username": "gina", "organization": theirs["organization"]}), 404)
+        refused(world.api("sam").post(f"{API}/organizations", {"name": "x", "parent": theirs["organization"]}), 404)
+
+
+@pytest.mark.req("PLAT-APPLY-3")
+def test_another_tenants_cart_line_stays_in_its_cart(world):
+    draft(world, world.api("alice"), cart=[world.uids["globex"]["cart"]])
+    assert [row["uid"] for row in rows(world.api("gina").get(f"{API}/cart"))] == [world.uids["globex"]["cart"]]
+
+
+# --- twice, too late, not asked --------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-APPLY-6")
+def test_a_form_is_submitted_once(world):
+    form = world.uids["acme"]["waiting_form"]
+    with nothing_changes():
+        refused(world.api("alice").post(f"{API}/application-forms/{form}/submit"), 409, code="conflict")
+        page_refused(world.page("alice").post(f"/forms/{form}/submit/"), 409)
+        body = {"lines": [line(world)], "duration_s": 60}
+        refused(world.api("alice").patch(f"{API}/application-forms/{form}", body), 409)
+        refused(world.api("alice").delete(f"{API}/application-forms/{form}"), 409)
+
+
+@pytest.mark.req("PLAT-TODO-5")
+@pytest.mark.parametrize(
+    ("name", "status"), [("alice", 403), ("sam", 403), ("gina", 404), ("gil", 404), ("boss", 403), ("ops", 403)]
+)
+def test_who_is_no_candidate_decides_nothing(world, name, status):
+    task = world.uids["acme"]["waiting_task"]
+    with nothing_changes():
+        client = world.api(name, "acme" if name in ("boss", "ops") else "")
+        refused(client.post(f"{API}/tasks/{task}/decide", {"decision": "approve"}), status)
+        if name not in ("boss", "ops"):
+            page_refused(world.page(name).post(f"/tasks/{task}/decide/", {"decision": "approve"}), 403, 404)
+
+
+@pytest.mark.req("PLAT-TODO-5")
+def test_a_decision_that_the_step_does_not_offer_is_refused(world):
+    path = world.fill(f"{API}/tasks/{{waiting_task}}/decide")
+    with nothing_changes():
+        for body in ({}, {"decision": "approved"}, {"decision": None}, {"decision": "approve", "comment": "x" * 1001}):
+            refused(world.api("dan").post(path, body), 400)
+
+
+@pytest.mark.req("PLAT-APPLY-14")
+def test_a_withdrawn_form_is_not_decided_on(world):
+    form, task = (world.uids["acme"][kind] for kind in ("waiting_form", "waiting_task"))
+    good(world.api("alice").post(f"{API}/application-forms/{form}/withdraw"))
+    with nothing_changes():
+        refused(world.api("dan").post(f"{API}/tasks/{task}/decide", {"decision": "approve"}), 409)
+        page_refused(world.page("dan").post(f"/tasks/{task}/decide/", {"decision": "approve"}), 409)
+        refused(world.api("alice").post(f"{API}/application-forms/{form}/withdraw"), 409)
+
+
+@pytest.mark.req("PLAT-APPLY-15")
+def test_a_form_is_not_withdrawn_after_the_first_decision(world):
+    form, task = (world.uids["acme"][kind] for kind in ("waiting_form", "waiting_task"))
+    good(world.api("dan").post(f"{API}/tasks/{task}/decide", {"decision": "approve"}))
+    with nothing_changes():
+        refused(world.api("alice").post(f"{API}/application-forms/{form}/withdraw"), 409)
+        refused(world.api("dan").post(f"{API}/tasks/{task}/decide", {"decision": "refuse"}), 409)
+
+
+@pytest.mark.req("PLAT-OPS-32")
+def test_a_paid_bill_is_paid(world):
+    olga, bill = world.api("olga"), world.uids["acme"]["bill"]
+    with nothing_changes():
+        refused(olga.post(f"{API}/bills/{bill}/pay", {}), 409)
+        refused(olga.post(f"{API}/bills/{bill}/confirm"), 409)
+        page_refused(world.page("olga").post(f"/billing/bills/{bill}/pay/", {}), 409)
+        refused(world.api("alice").post(f"{API}/bills/{bill}/pay", {}), 403)
+
+
+# --- agents ----------------------------------------------------------------------------------------------------
+
+
+def said(world, body, credential=None):
+    headers = {"authorization": f"Bearer {world.node.credential if credential is None else credential}"}
+    return Client(headers={"host": "localhost"}).post(
+        "/api/agent/v1/sync", body, content_type="application/json", headers=headers
+    )
+
+
+def message(world, **more):
+    node = world.node
+    now = datetime.now(UTC).isoformat()
+    body = {"protocol": 1, "boot_id": node.boot_id, "seq": 10**6, "sent_at": now}
+    body["node"] = node.info.model_dump(mode="json")
+    body["devices"] = [device.model_dump(mode="json") for device in node.devices]
+    return body | more
+
+
+@pytest.mark.req("PLAT-OPS-22")
+def test_an_agent_with_a_revoked_token_is_heard_no_more(world):
+    token = AgentToken.objects.get(kind="node", node_uid=world.node.uid, revoked_at=None)
+    good(world.api("admin").post(f"{API}/agent-tokens/{token.uid}/revoke"))
+    with nothing_changes():
+        refused(said(world, json.dumps(message(world))), 401, code="unauthenticated")
+        refused(said(world, json.dumps(message(world)), ""), 401)
+        refused(said(world, json.dumps(message(world)), "weirnode_" + "x" * 43), 401)
+
+
+@pytest.mark.req("PLAT-OPS-22")
+@pytest.mark.parametrize("version", [0, 2, 99, 10**15, "2", 2.0])
+def test_an_unknown_protocol_version_is_named_as_such(world, version):
+    with nothing_changes():
+        error = refused(said(world, json.dumps(message(world, protocol=version))), 426)
+        assert str(int(version)) in error["message"]
+
+
+@pytest.mark.req("PLAT-OPS-22")
+@pytest.mark.parametrize("version", [None, -1, "x", [], {}, 1.5])
+def test_what_is_no_protocol_version_is_a_malformed_message(world, version):
+    with nothing_changes():
+        refused(said(world, json.dumps(message(world, protocol=version))), 400, 426)
+
+
+@pytest.mark.req("PLAT-OPS-22")
+@pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
+def test_an_agents_message_that_is_none_is_refused(world, body):
+    with nothing_changes():
+        refused(said(world, body), 400)
+
+
+@pytest.mark.req("PLAT-OPS-22")
+def test_more_memory_than_before_is_not_believed_and_told(world):
+    node, device = world.node, world.node.devices[0]
+    kept = node.devices
+    try:
+        node.devices = (device.model_copy(update={"memory_mib": device.memory_mib * 4}),)
+        node.sync()
+    finally:
+        node.devices = kept
+    row = Device.objects.get(uid=device.uid)
+    assert (row.memory_mib, row.reported_mib) == (device.memory_mib, device.memory_mib * 4)
+    ops = world.api("ops")
+    shown = next(row for row in rows(ops.get(f"{API}/devices")) if row["uid"] == device.uid)
+    assert shown["memory_mib"] == device.memory_mib
+    assert any(device.uid in json.dumps(alarm) for alarm in rows(ops.get(f"{API}/alarms")))
+
+
+@pytest.mark.req("PLAT-OPS-22")
+def test_a_join_token_lets_one_node_in_once(world):
+    made = good(world.api("admin").post(f"{API}/agent-tokens", {"note": "n9"}))
+    body = {"protocol": 1, "join_token": made["secret"], "node": SpokenNode("n8").info.model_dump() | {"name": "n9"}}
+    body["devices"] = [SpokenNode.device("n9", 0, 1024).model_dump(mode="json")]
+    http = Client(headers={"host": "localhost"})
+    good(http.post("/api/agent/v1/join", json.dumps(body), content_type="application/json"))
+    body["node"]["name"] = "n10"
+    with nothing_changes():
+        refused(http.post("/api/agent/v1/join", json.dumps(body), content_type="application/json"), 401)
+        body["join_token"] = "weirjoin_" + "x" * 43
+        refused(http.post("/api/agent/v1/join", json.dumps(body), content_type="application/json"), 401)
+
+
+# --- files -----------------------------------------------------------------------------------------------------
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def zipped(*names):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, b"0" * 1000)
+    return packed.getvalue()
+
+
+FORBIDDEN = {
+    "beyond the limit": ("big.txt", lambda: b"x" * (settings.WEIR_UPLOAD_MAX_BYTES + 1)),
+    "empty": ("empty.txt", lambda: b""),
+    "no ending": ("README", lambda: b"text"),
+    "a page": ("page.html", lambda: b"<script>alert(1)</script>"),
+    "a drawing with script": ("logo.svg", lambda: b"<svg onload='alert(1)'/>"),
+    "a program": ("run.exe", lambda: b"MZ"),
+    "a page called picture": ("page.png", lambda: b"<script>alert(1)</script>"),
+    "a program called text": ("run.txt", lambda: b"\x7fELF\x00\x01"),
+    "a page called document": ("plan.pdf", lambda: b"<html>"),
+    "an archive called document": ("plan.docx", lambda: zipped("../../etc/cron.d/x")),
+    "no archive": ("data.zip", lambda: b"MZ"),
+    "a notebook that is none": ("book.ipynb", lambda: b"[" * 100_000),
+    "two endings": ("a.png.html", lambda: PNG),
+    "an ending in another script": ("a.рng", lambda: PNG),  # noqa: RUF001
+}
+
+
+@pytest.mark.req("PLAT-APPLY-5")
+def test_forbidden_files_are_refused_on_api_and_page(world):
+    form = draft(world, world.api("alice"))["uid"]
+    with nothing_changes():
+        for name, content in FORBIDDEN.values():
+            path = f"{API}/application-forms/{form}/attachments"
+            sent = SimpleUploadedFile(name, content())
+            error = refused(world.api("alice").post(path, {"file": sent}, format="multipart"), 400)
+            assert error["fields"]["file"], name
+            page_refused(world.page("alice").post(f"/forms/{form}/attach/", {"file": SimpleUploadedFile(name, content())}), 400)
+        refused(world.api("alice").post(path, {}, format="multipart"), 400)
+        page_refused(world.page("alice").post(f"/forms/{form}/attach/", {}), 400)
+        others = f"{API}/application-forms/{world.uids['acme']['waiting_form']}/attachments"
+        refused(world.api("dan").post(others, {"file": SimpleUploadedFile("a.txt", b"a")}, format="multipart"), 403, 404)
+
+
+@pytest.mark.req("PLAT-APPLY-5")
+def test_a_file_keeps_neither_path_nor_power(world):
+    alice = world.api("alice")
+    form = draft(world, alice)["uid"]
+    names = {
+        "../../../etc/passwd.txt": "passwd.txt",
+        "..\\..\\boot.txt": "boot.txt",
+        "a\u202etxt.exe.txt": "atxt.exe.txt",
+        'x"; filename="y.html.txt': "x; filename=y.html.txt",
+        "<img src=x onerror=alert(1)>.txt": "img src=x onerror=alert(1).txt",
+    }
+    for sent, kept in names.items():
+        path = f"{API}/application-forms/{form}/attachments"
+        made = good(alice.post(path, {"file": SimpleUploadedFile("f.txt", b"<script>")}, format="multipart"))
+        made = good(alice.post(path, {"file": named(sent)}, format="multipart"))
+        assert made["name"] == kept
+    disguised = SimpleUploadedFile("logo.png", PNG + b"<script>alert(1)</script>")
+    uid = good(alice.post(path, {"file": disguised}, format="multipart"))["uid"]
+    for answer in (alice.get(f"{API}/attachments/{uid}"), world.page("alice").get(f"/attachments/{uid}/?view=1")):
+        assert answer["Content-Type"] == "image/png" and answer["X-Content-Type-Options"] == "nosniff"
+    assert alice.get(f"{API}/attachments/{uid}")["Content-Disposition"].startswith("attachment")
+    assert "sandbox" in world.page("alice").get(f"/attachments/{uid}/?view=1")["Content-Security-Policy"]
+
+
+def named(name):
+    """A file whose sent name is exactly this, which Django's own class would shorten."""
+    file = SimpleUploadedFile("f.txt", b"text")
+    file._name = name
+    return file
+
+
+# --- processes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-CFG-21")
+@pytest.mark.parametrize(
+    "evil",
+    [
+        '<bpmn:scriptTask id="evil"><bpmn:script>import os; os.system("id")</bpmn:script></bpmn:scriptTask>',
+        '<bpmn:serviceTask id="evil" implementation="os.system"/>',
+        '<bpmn:userTask id="evil" name="__import__(\'os\')"><bpmn:extensionElements><spiff:preScript'
+        ' xmlns:spiff="http://spiffworkflow.org/bpmn/schema/1.0/core">import os</spiff:preScript>'
+        "</bpmn:extensionElements></bpmn:userTask>",
+        '<bpmn:businessRuleTask id="evil"/>',
+        '<bpmn:callActivity id="evil" calledElement="other"/>',
+    ],
+)
+def test_a_process_with_code_in_it_is_refused_naming_the_element(world, evil):
+    xml = (settings.BASE_DIR / "workflows/definitions/application_approval.bpmn").read_text()
+    with nothing_changes():
+        file = SimpleUploadedFile("p.bpmn", xml.replace("</bpmn:process>", evil + "</bpmn:process>").encode())
+        answer = world.api("ops").post(f"{API}/process-templates", {"key": "evil", "file": file}, format="multipart")
+        assert "evil" in json.dumps(refused(answer, 400))
+
+
+BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+
+
+@pytest.mark.req("PLAT-CFG-21")
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"not xml",
+        b"\xff\xfe\x00",
+        b"<a/>",
+        f"{BOMB}<x>&b;</x>".encode(),
+        b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><x>&a;</x>',
+        b"<a>" * 20_000,
+        b"x" * (513 * 1024),
+        zipped("p.bpmn"),
+    ],
+    ids=range(9),
+)
+def test_what_is_no_process_is_refused(world, data):
+    with nothing_changes():
+        file = SimpleUploadedFile("p.bpmn", data)
+        answer = world.api("ops").post(f"{API}/process-templates", {"key": "evil", "file": file}, format="multipart")
+        assert "root:" not in json.dumps(refused(answer, 400))
+
+
+@pytest.mark.req("PLAT-CFG-18")
+def test_a_condition_that_would_run_code_is_refused(world):
+    xml = (settings.BASE_DIR / "workflows/definitions/application_approval.bpmn").read_text()
+    with nothing_changes():
+        for code in ("__import__('os').system('id')", "open('/etc/passwd').read()", "().__class__", "9**9**9"):
+            evil = xml.replace("decision == 'approve'", code).replace('decision == "approve"', code)
+            assert evil != xml
+            file = SimpleUploadedFile("p.bpmn", evil.encode())
+            refused(world.api("ops").post(f"{API}/process-templates", {"key": "e", "file": file}, format="multipart"), 400)
+
+
+def test_the_waiting_task_is_still_there_for_its_candidate(world):
+    no = good(world.api("alice").get(world.fill(f"{API}/application-forms/{{waiting_form}}")))["no"]
+    assert task_of(world.api("dan"), no)["uid"] == world.uids["acme"]["waiting_task"]
