@@ -35,7 +35,7 @@ reset: env ## Stop, then wipe all data under var/
 
 test: env-dev ## Run every test
 	@$(PY) -m portal.local.assets
-	@exec $(PY) -m pytest tests -n $(WORKERS) --dist loadgroup -q $(ARGS)
+	@exec $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup -q $(ARGS)
 
 unit: env-dev ## Run the tests that need no server
 	@exec $(PY) -m pytest tests/unit -q $(ARGS)

@@ -5,15 +5,15 @@ import pytest
 from apps.scheduling.engine.bench import engine_rate, scan_rate
 from apps.scheduling.engine.types import Placing
 
-NODES, CARDS, JOBS = 250, 8, 3000
-# Seen 20 to 50 on two cores; far below that the buckets have stopped working.
+NODES, CARDS, JOBS = 1000, 8, 3000
+# Seen 25 to 50 on two cores; far below that the buckets have stopped working.
 LEAST_TIMES = 5
 
 
 @pytest.mark.parametrize("placing", list(Placing))
 def test_placing_beats_a_scan_of_all_devices(placing, capsys):
     engine, placed = engine_rate(NODES, CARDS, JOBS, placing)
-    scan = scan_rate(NODES, CARDS, 300)
+    scan = scan_rate(NODES, CARDS, 60)
     with capsys.disabled():
         print(
             f"\n{placing:9} {engine:9.0f} jobs/s, a scan {scan:6.0f} jobs/s: {engine / scan:.1f} times; {placed} placed"
