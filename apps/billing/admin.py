@@ -165,12 +165,24 @@ class UsageRefusalAdmin(DeskAdmin):
 
 class BillLineInline(DeskInline):
     model = BillLine
-    fields = ["charge", "component", "quantity", "unit_amount", "share_seconds", "exact", "amount"]
+    fields = ["charge", "component", "quantity", "unit_amount", "share_seconds", "exact", "shown_amount"]
+
+    @display(description=gettext_lazy("amount"))
+    def shown_amount(self, row: BillLine) -> str:
+        return money(row.amount)
 
 
 class PaymentInline(DeskInline):
     model = BillPayment
-    fields = ["coupon_code", "coupon_amount", "balance_amount", "created_at"]
+    fields = ["coupon_code", "from_coupon", "from_balance", "created_at"]
+
+    @display(description=gettext_lazy("from the coupon"))
+    def from_coupon(self, row: BillPayment) -> str:
+        return money(row.coupon_amount)
+
+    @display(description=gettext_lazy("from the balance"))
+    def from_balance(self, row: BillPayment) -> str:
+        return money(row.balance_amount)
 
 
 @admin.register(Bill)
@@ -189,6 +201,11 @@ class BillAdmin(DeskAdmin):
     list_filter = ["state", "tenant"]
     list_select_related = ["tenant"]
     search_fields = ["no", "tenant__name"]
+    fields = [
+        "no", "tenant", "shown_state", "shown_total", "period_from", "period_until", "made_at", "confirmed_at",
+        "paid_at",
+    ]  # fmt: skip
+    readonly_fields = ["shown_state", "shown_total"]
     inlines = [BillLineInline, PaymentInline]
 
     @display(

@@ -199,6 +199,7 @@ class CommodityAdmin(DeskAdmin):
             acts.PriceForm,
             hint=_("A published price never changes: this makes a new version."),
             icon="sell",
+            initial=acts.price_initial,
         ),
         Act(
             "change",
@@ -240,6 +241,8 @@ class PriceVersionAdmin(DeskAdmin):
 class CouponBudgetAdmin(DeskAdmin):
     view_permission = P.VIEW
     list_display = ["year", "amount_cny", "updated_at"]
+    fields = ["year", "amount_cny", "updated_at"]
+    readonly_fields = ["amount_cny"]
     add_act = Act(
         "add", _("Set a year's budget"), CouponPermission.MANAGE, acts.coupon_budget_set, acts.BudgetForm
     )
@@ -268,6 +271,11 @@ class CouponActivityAdmin(DeskAdmin):
         "valid_until",
     ]  # fmt: skip
     list_filter = ["state", "budget_year"]
+    fields = [
+        "name_zh", "name_en", "shown_state", "value", "quantity", "per_tenant_limit", "least", "ratio_percent",
+        "valid_from", "valid_until", "issued_at", "budget_year", "claimed_count", "issued", "claimed", "used",
+    ]  # fmt: skip
+    readonly_fields = ["shown_state", "value", "least", "issued", "claimed", "used"]
     search_fields = ["name_zh", "name_en"]
     add_act = Act(
         "add",
@@ -309,6 +317,10 @@ class CouponActivityAdmin(DeskAdmin):
     def value(self, row: CouponActivity) -> str:
         return money(row.face_value)
 
+    @display(description=_("minimum spend (CNY)"))
+    def least(self, row: CouponActivity) -> str:
+        return money(row.minimum_spend)
+
     @display(description=_("issued (CNY)"))
     def issued(self, row: CouponActivity) -> str:
         return money(row.issued_value if row.state != ActivityState.DRAFT else 0)
@@ -324,7 +336,11 @@ class CouponActivityAdmin(DeskAdmin):
 
 class RedemptionInline(DeskInline):
     model = CouponRedemption
-    fields = ["reference", "amount", "created_at"]
+    fields = ["reference", "shown_amount", "created_at"]
+
+    @display(description=_("amount (CNY)"))
+    def shown_amount(self, row: CouponRedemption) -> str:
+        return money(row.amount)
 
 
 @admin.register(Coupon)
@@ -335,6 +351,8 @@ class CouponAdmin(DeskAdmin):
     list_select_related = ["tenant", "activity", "claimed_by"]
     search_fields = ["code", "claimed_by__username"]
     inlines = [RedemptionInline]
+    fields = ["code", "tenant", "activity", "shown_state", "value", "rest", "claimed_by", "created_at"]
+    readonly_fields = ["shown_state", "value", "rest"]
     list_before_template = "desk/coupon_totals.html"
     row_acts = [
         Act(

@@ -20,6 +20,7 @@ from apps.catalog.models import (
     ProcessApp,
     ProcessTemplate,
 )
+from apps.catalog.selectors import price_version_list
 from apps.catalog.services import commodities, coupons, prices, processes
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.identity.admin_base import ActForm, MomentField
@@ -313,6 +314,21 @@ def commodity_tenants(actor: Actor, row: Commodity, given: Given) -> str:
 
 def tenants_initial(row: Commodity) -> Given:
     return {"is_for_all": row.is_for_all, "tenants": [grant.tenant_id for grant in row.grants.all()]}
+
+
+def price_initial(row: Commodity) -> Given:
+    """The newest prices, to start the next ones from."""
+    version = price_version_list(commodity=row).first()
+    values = {}
+    for line in version.lines.all() if version else ():
+        code = line.component.code
+        tiers = [f"{'*' if upto is None else upto} {price}" for upto, price in line.tiers]
+        values |= {
+            f"unit_{code}": line.unit,
+            f"method_{code}": line.tier_method,
+            f"tiers_{code}": "\n".join(tiers),
+        }
+    return values
 
 
 def price_publish(actor: Actor, row: Commodity, given: Given) -> str:

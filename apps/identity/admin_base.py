@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.contrib.admin.utils import unquote
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +20,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.enums import ActionVariant
 from unfold.widgets import (
@@ -127,12 +129,24 @@ class Guarded:
         return False
 
 
+def _names_translated(model: type[Model]) -> None:
+    """A field that was given no name of its own is called by its word, in the reader's language."""
+    for field in model._meta.fields:
+        if field._verbose_name is None:
+            field.verbose_name = gettext_lazy(field.name.replace("_", " "))
+
+
 class DeskInline(Guarded, TabularInline):
     """Rows that belong to the row shown, seen by whoever sees that."""
 
     extra = 0
     can_delete = False
+    hide_title = True
     show_change_link = False
+
+    def __init__(self, parent_model: type[Model], admin_site: AdminSite) -> None:
+        super().__init__(parent_model, admin_site)
+        _names_translated(self.model)
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return True
@@ -156,6 +170,10 @@ class DeskAdmin(Guarded, ModelAdmin):
         for act in cls.row_acts:
             setattr(cls, f"act_{act.name}", _method(act))
         cls.actions_detail = [f"act_{act.name}" for act in cls.row_acts]
+
+    def __init__(self, model: type[Model], admin_site: AdminSite) -> None:
+        super().__init__(model, admin_site)
+        _names_translated(model)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -242,7 +260,8 @@ def _method(act: Act) -> Callable[..., HttpResponse]:
         return self.act_view(request, act, object_id)
 
     run.short_description = act.label  # type: ignore[attr-defined]
-    run.url_path = act.name.replace("_", "-")  # type: ignore[attr-defined]
+    # Never the address of a page that the admin has itself, such as `change`.
+    run.url_path = f"do-{act.name}".replace("_", "-")  # type: ignore[attr-defined]
     run.icon = act.icon  # type: ignore[attr-defined]
     run.variant = ActionVariant.DANGER if act.is_danger else ActionVariant.DEFAULT  # type: ignore[attr-defined]
     run.attrs = {"data-test": f"act-{act.name}"}  # type: ignore[attr-defined]

@@ -280,6 +280,10 @@ def test_a_commodity_is_made_of_prepared_parts(operator):
 @pytest.mark.req("PLAT-OPS-15")
 def test_a_commodity_is_changed_only_at_the_version_that_was_read(operator):
     person, row = operator("operations_manager"), commodity_make()
+    given = (
+        person.page().get(reverse("admin:catalog_commodity_act_publish_price", args=[row.pk])).context["form"]
+    )
+    assert given.initial["tiers_gpu_memory"] == "8 0.50\n* 0.80"
     url = reverse("admin:catalog_commodity_act_change", args=[row.pk])
     given = dict(person.page().get(url).context["form"].initial)
     given |= {"max_duration_s": 7200, "work": '{"argv": ["python", "x.py"], "env": {}}'}
@@ -435,7 +439,10 @@ def test_every_row_opens_read_only_with_its_details(operator, acme):
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk])
         answer = client.get(url)
         assert answer.status_code == 200, url
-        assert 'name="_save"' not in answer.content.decode(), url
+        text = answer.content.decode()
+        assert 'name="_save"' not in text, url
+        # The row itself, not one of its acts.
+        assert 'data-test="act-page"' not in text, url
         opened += 1
     assert opened >= 15
 
