@@ -24,8 +24,22 @@ def _acknowledge(actor: Actor, row: Alarm, given: Mapping[str, Any]) -> str:
 @admin.register(Alarm)
 class AlarmAdmin(DeskAdmin):
     view_permission = P.VIEW
-    list_display = ["fired_at", "shown_level", "title", "shown_state", "source", "subject_id", "count", "resolved_at"]
+    list_display = [
+        "fired_at",
+        "shown_level",
+        "title",
+        "shown_state",
+        "source",
+        "subject_id",
+        "count",
+        "resolved_at",
+    ]
     list_display_links = ["title"]
+    fields = [
+        "title", "shown_level", "shown_state", "source", "subject_kind", "subject_id", "key", "count", "fired_at",
+        "raised_at", "acknowledged_at", "acknowledged_by", "resolved_at",
+    ]  # fmt: skip
+    readonly_fields = ["title", "shown_level", "shown_state"]
     list_filter = ["level", "state", "source"]
     search_fields = ["key", "subject_id", "msgid"]
     row_acts = [
@@ -34,11 +48,17 @@ class AlarmAdmin(DeskAdmin):
             gettext_lazy("Acknowledge"),
             P.MANAGE,
             _acknowledge,
-            hint=gettext_lazy("It stays open until its cause is gone; everybody sees that you look after it."),
+            hint=gettext_lazy(
+                "It stays open until its cause is gone; everybody sees that you look after it."
+            ),
             icon="done",
             applies=lambda row: row.state == AlarmState.FIRING,
         )
     ]
+
+    @display(description=gettext_lazy("alarm"))
+    def title(self, row: Alarm) -> str:
+        return row.title
 
     @display(
         description=gettext_lazy("level"),

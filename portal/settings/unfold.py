@@ -34,6 +34,28 @@ KIT_WORDS = (
     gettext_noop("Type to search"),
 )
 
+# Fields without a name of their own are called by their word: see apps/identity/admin_base.py.
+FIELD_WORDS = (
+    gettext_noop("activity"),
+    gettext_noop("bill count"),
+    gettext_noop("boot id"),
+    gettext_noop("closed at"),
+    gettext_noop("compute percent"),
+    gettext_noop("final at"),
+    gettext_noop("generation"),
+    gettext_noop("idempotency key"),
+    gettext_noop("is exclusive"),
+    gettext_noop("is primary"),
+    gettext_noop("memory mib"),
+    gettext_noop("price line"),
+    gettext_noop("released at"),
+    gettext_noop("slice drivers"),
+    gettext_noop("slice uid"),
+    gettext_noop("txid"),
+    gettext_noop("usage last seq"),
+    gettext_noop("usage seq"),
+)
+
 
 def _may(permission: str) -> Callable[[HttpRequest], bool]:
     return lambda request: request.actor.may(permission)
