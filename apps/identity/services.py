@@ -71,9 +71,7 @@ def credentials_check(*, username: str, password: str, schema: str, address: str
         user and user.is_active
     )
     accepted = accepted and _may_enter(user, schema)
-    SignIn.objects.create(
-        username=account, user=user, schema=schema, address=address, is_accepted=accepted
-    )
+    SignIn.objects.create(username=account, user=user, schema=schema, address=address, is_accepted=accepted)
     if not accepted or user is None:
         raise Unauthenticated(
             _("The account or the password is wrong, or the account may not enter here."),
