@@ -38,7 +38,7 @@ def bars_option(rows: Sequence[CostRow]) -> dict[str, Any]:
         "aria": {"enabled": True},
         "tooltip": {"trigger": "item"},
         "grid": {"left": 8, "right": 24, "top": 8, "bottom": 8, "containLabel": True},
-        "xAxis": {"type": "value", "name": "CNY"},
+        "xAxis": {"type": "value"},
         "yAxis": {"type": "category", "inverse": True, "data": names},
         "series": [
             {"type": "bar", "barMaxWidth": 28, "data": [float(bill_round(row.exact)) for row in rows]}
