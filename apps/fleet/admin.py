@@ -192,7 +192,7 @@ class SliceAdmin(DeskAdmin):
         description=gettext_lazy("state"),
         label={
             "desired": "info", "starting": "info", "running": "success", "stopping": "warning", "failed": "danger",
-            "lost": "danger",
+            "lost": "danger", "exited": "info", "released": "info",
         },
     )  # fmt: skip
     def shown_state(self, row: Slice) -> tuple[str, str]:

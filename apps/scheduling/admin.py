@@ -204,8 +204,8 @@ class AllocationInline(DeskInline):
 class WorkloadAdmin(DeskAdmin):
     view_permission = P.VIEW
     list_display = [
-        "no", "tenant", "name_zh", "shown_state", "why", "shares", "compute_percent", "memory_mib", "queue",
-        "priority", "position", "created_at",
+        "no", "tenant", "named", "shown_state", "why", "shares", "compute_percent", "memory_mib", "queue",
+        "created_at",
     ]  # fmt: skip
     list_filter = ["state", "queue", "tenant"]
     search_fields = ["no", "name_zh", "name_en", "uid", "order_uid"]
@@ -232,12 +232,16 @@ class WorkloadAdmin(DeskAdmin):
     @display(
         description=gettext_lazy("state"),
         label={
-            "pending": "warning", "placed": "info", "running": "success", "stopping": "warning",
+            "pending": "warning", "placed": "info", "running": "success", "finished": "info", "stopping": "warning",
             "failed": "danger", "lost": "danger",
         },
     )  # fmt: skip
     def shown_state(self, row: Workload) -> tuple[str, str]:
         return row.state, row.get_state_display()
+
+    @display(description=gettext_lazy("name"))
+    def named(self, row: Workload) -> str:
+        return row.name
 
     @display(description=gettext_lazy("reason"))
     def why(self, row: Workload) -> str:
