@@ -8,6 +8,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 
@@ -22,7 +23,7 @@ ROWS_PER_PAGE = 20
 def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], View]:
     """Make a view a page for signed-in people whose active role holds `permission`.
 
-    Who is not signed in is sent to sign in and back. `plane` "tenant": a tenant must be entered.
+    Times are shown in the zone of the tenant entered. Who is not signed in is sent to sign in and back. `plane` "tenant": a tenant must be entered.
     """
 
     def decorate(view: View) -> View:
@@ -34,7 +35,8 @@ def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], Vie
                 raise NotFound()
             if permission:
                 request.actor.require(permission)
-            return view(request, *args, **kwargs)
+            with timezone.override(request.entered_tenant.timezone if request.entered_tenant else None):
+                return view(request, *args, **kwargs)
 
         return run
 

@@ -12,7 +12,7 @@ from apps.notices.services import message_delete, message_read, message_read_all
 
 class MessagesView(ApiView):
     plane = "both"
-    open_because = "a person\'s own messages"
+    open_because = "a person's own messages"
 
     @extend_schema(parameters=[s.MessageFilter], responses=s.MessageOut(many=True))
     def get(self, request: Request) -> Response:
@@ -24,7 +24,7 @@ class MessagesView(ApiView):
 
 class MessageView(ApiView):
     plane = "both"
-    open_because = "a person\'s own messages"
+    open_because = "a person's own messages"
 
     @extend_schema(responses=s.MessageOut)
     def get(self, request: Request, uid: UUID) -> Response:
@@ -38,7 +38,7 @@ class MessageView(ApiView):
 
 class MessageReadView(ApiView):
     plane = "both"
-    open_because = "a person\'s own messages"
+    open_because = "a person's own messages"
 
     @extend_schema(request=None, responses=s.MessageOut)
     def post(self, request: Request, uid: UUID) -> Response:
@@ -48,7 +48,7 @@ class MessageReadView(ApiView):
 
 class MessagesReadAllView(ApiView):
     plane = "both"
-    open_because = "a person\'s own messages"
+    open_because = "a person's own messages"
 
     @extend_schema(request=None, responses=s.CountOut)
     def post(self, request: Request) -> Response:

@@ -1,9 +1,12 @@
+from zoneinfo import ZoneInfo
+
 import pytest
 from django.utils.translation import gettext_noop
 
 from apps.kernel.acts import SYSTEM
 from apps.notices.models import Message
 from apps.notices.services import notice_send
+from apps.tenancy.models import Tenant
 
 pytestmark = pytest.mark.django_db
 APPROVED = gettext_noop("Your application %(no)s is approved.")
@@ -46,6 +49,13 @@ def test_the_list_filters_and_deletes_what_is_chosen(ann, message):
     assert "F7" not in page.get("/messages/?is_read=yes", headers=HTMX).content.decode()
     assert page.post("/messages/mark/", {"uid": [str(message.uid)], "act": "delete"}).status_code == 302
     assert not Message.objects.filter(pk=message.pk).exists()
+
+
+def test_times_are_shown_in_the_tenants_zone(ann, message, acme):
+    for name in ("Asia/Shanghai", "America/New_York"):
+        Tenant.objects.filter(pk=acme.pk).update(timezone=name)
+        shown = message.created_at.astimezone(ZoneInfo(name)).strftime("%Y-%m-%d %H:%M:%S")
+        assert shown in ann.page().get("/messages/").content.decode()
 
 
 def test_nothing_chosen_is_refused_in_place(ann):
