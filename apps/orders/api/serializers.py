@@ -3,6 +3,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.approvals.api.serializers import ProcessOut
+from apps.catalog.api.serializers import Money
 from apps.orders.models import ApplicationForm, Attachment, CartLine, FormLine, Order
 from apps.tickets.api.serializers import TicketOut
 
@@ -86,6 +87,7 @@ class FormRowOut(serializers.ModelSerializer):
     business_system = serializers.CharField(source="business_system_name")
     business_system_number = serializers.CharField(source="business_system.number", default="")
     target_order = serializers.UUIDField(source="target_order.uid", default=None)
+    total = Money()
 
     class Meta:
         model = ApplicationForm

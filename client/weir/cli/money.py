@@ -2,7 +2,8 @@
 
 import typer
 
-from weir.cli.calling import caller
+from weir.api import Client
+from weir.cli.calling import caller, uid_of
 from weir.cli.show import as_json, one, rows
 
 BILL = [
@@ -54,6 +55,10 @@ def coupons(ctx: typer.Context) -> None:
         )
 
 
+def _coupon(client: Client, given: str) -> str | None:
+    return uid_of(given, client.coupons, "code") if given else None
+
+
 def bills(ctx: typer.Context) -> None:
     """Your bills."""
     with caller(ctx) as client:
@@ -63,7 +68,7 @@ def bills(ctx: typer.Context) -> None:
 def bill(ctx: typer.Context, uid: str) -> None:
     """A bill with its lines."""
     with caller(ctx) as client:
-        found = client.bill(uid)
+        found = client.bill(uid_of(uid, client.bills, "no"))
     one(ctx, found, BILL)
     if not as_json(ctx):
         rows(
@@ -89,7 +94,7 @@ def bill_now(ctx: typer.Context) -> None:
 def confirm(ctx: typer.Context, uid: str) -> None:
     """Confirm a bill."""
     with caller(ctx) as client:
-        one(ctx, client.bill_confirm(uid), BILL)
+        one(ctx, client.bill_confirm(uid_of(uid, client.bills, "no")), BILL)
 
 
 def pay(
@@ -97,7 +102,9 @@ def pay(
 ) -> None:
     """Pay a confirmed bill from a coupon and the balance."""
     with caller(ctx) as client:
-        one(ctx, client.bill_pay(uid, coupon or None), BILL)
+        bill_uid = uid_of(uid, client.bills, "no")
+        client.bill_pay(bill_uid, _coupon(client, coupon))
+        one(ctx, client.bill(bill_uid), BILL)
 
 
 def account(ctx: typer.Context) -> None:

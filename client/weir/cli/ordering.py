@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from weir.cli.calling import caller
+from weir.cli.calling import caller, uid_of
 from weir.cli.show import as_json, one, rows, said
 from weir.cli.words import amounts, duration_s
 
@@ -49,8 +49,8 @@ def square(ctx: typer.Context, search: str = typer.Argument("", help="A part of 
         found,
         [
             ("number", "number"),
-            ("name", "name"),
-            ("category", "category.name"),
+            ("name", "name_en"),
+            ("category", "category"),
             ("supplier", "supplier"),
             ("uid", "uid"),
         ],
@@ -67,28 +67,28 @@ def quote(
 ) -> None:
     """Price and expected start of an application; changes nothing."""
     with caller(ctx) as client:
-        found = client.quote(
-            commodity, amounts(amount), duration_s=duration_s(for_), count=count, coupon=coupon or None
-        )
+        goods = uid_of(commodity, client.commodities, "number")
+        asked = amounts(amount)
+        found = client.quote(goods, asked, duration_s=duration_s(for_), count=count, coupon=coupon or None)
     if not as_json(ctx):
         rows(
             ctx,
             found["lines"],
             [
-                ("component", "component"),
+                ("component", "name_en"),
                 ("quantity", "quantity"),
                 ("unit", "unit"),
-                ("price", "price"),
-                ("amount", "amount"),
+                ("per hour", "unit_amount"),
+                ("all of it", "exact"),
             ],
         )
     one(
         ctx,
         found,
         [
-            ("per hour", "hourly"),
+            ("per hour", "per_hour"),
             ("total", "total"),
-            ("price version", "price_version"),
+            ("price version", "price_number"),
             ("expected start", "expected_start.sentence"),
         ],
     )
@@ -100,19 +100,19 @@ def apply(
     amount: list[str] = AMOUNT,
     for_: str = DURATION,
     count: int = COUNT,
-    business_system: str = typer.Option(..., "--business-system", "-b", help="Its uid."),
+    business_system: str = typer.Option(..., "--business-system", "-b", help="Its number or uid."),
     remark: str = typer.Option("", help="A word to the approvers."),
     coupon: str = COUPON,
     attach: list[Path] = typer.Option([], help="Files to attach."),
     draft: bool = typer.Option(False, help="Keep it as a draft instead of submitting."),
 ) -> None:
     """Make an application form and submit it."""
-    line = {"commodity": commodity, "amounts": amounts(amount), "count": count}
+    line = {"amounts": amounts(amount), "count": count}
     more = {"remark": remark, **({"coupon": coupon} if coupon else {})}
     with caller(ctx) as client:
-        form = client.application_make(
-            [line], duration_s=duration_s(for_), business_system=business_system, **more
-        )
+        line["commodity"] = uid_of(commodity, client.commodities, "number")
+        system = uid_of(business_system, client.business_systems, "number")
+        form = client.application_make([line], duration_s=duration_s(for_), business_system=system, **more)
         for file in attach:
             client.attach(form["uid"], file)
         form = form if draft else client.application_submit(form["uid"])
@@ -130,13 +130,13 @@ def applications(
 def submit(ctx: typer.Context, application: str) -> None:
     """Submit a draft."""
     with caller(ctx) as client:
-        one(ctx, client.application_submit(application), FORM)
+        one(ctx, client.application_submit(uid_of(application, client.applications, "no")), FORM)
 
 
 def withdraw(ctx: typer.Context, application: str) -> None:
     """Take a form back before anybody has decided on it."""
     with caller(ctx) as client:
-        one(ctx, client.application_withdraw(application), FORM)
+        one(ctx, client.application_withdraw(uid_of(application, client.applications, "no")), FORM)
 
 
 def inbox(ctx: typer.Context, tab: str = typer.Option("todo", help="todo, done or urged.")) -> None:
@@ -153,7 +153,7 @@ def decide(
 ) -> None:
     """Decide a step of your inbox."""
     with caller(ctx) as client:
-        found = client.decide(task, decision.replace("-", "_"), comment)
+        found = client.decide(uid_of(task, client.tasks, "no"), decision.replace("-", "_"), comment)
     said(ctx, found, f"Decided: {decision}.")
 
 
@@ -166,13 +166,13 @@ def orders(ctx: typer.Context) -> None:
 def order(ctx: typer.Context, uid: str) -> None:
     """One order with its state and quote."""
     with caller(ctx) as client:
-        one(ctx, client.order(uid), ORDER)
+        one(ctx, client.order(uid_of(uid, client.orders, "no")), ORDER)
 
 
 def terminate(ctx: typer.Context, uid: str, reason: str = typer.Option("", "--reason", "-m")) -> None:
     """Ask to end an order; on approval its resource is released and metering stops."""
     with caller(ctx) as client:
-        found = client.order_terminate(uid, reason)
+        found = client.order_terminate(uid_of(uid, client.orders, "no"), reason)
     said(ctx, found, "The termination is in approval.")
 
 

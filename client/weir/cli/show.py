@@ -1,14 +1,20 @@
 """How answers look in a terminal: tables for people, JSON for programs."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+# In a pipe nobody wraps lines: columns keep their width.
+_PIPE_WIDTH = 240
 out = Console(highlight=False, soft_wrap=True)
+if not out.is_terminal:
+    out.width = _PIPE_WIDTH
 err = Console(stderr=True, highlight=False)
 
 
@@ -27,7 +33,17 @@ def cell(row: Mapping[str, Any], key: str) -> str:
         return "yes" if value else "no"
     if isinstance(value, (list, tuple)):
         return ", ".join(str(item) for item in value)
-    return str(value)
+    return _short(str(value))
+
+
+def _short(text: str) -> str:
+    """An instant on this machine's clock, to the second; an amount without idle zeros; else the text itself."""
+    if re.fullmatch(r"\d{4}-\d\d-\d\dT\S+", text):
+        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    if re.fullmatch(r"-?\d+\.\d{3,}", text):
+        whole, _dot, places = text.partition(".")
+        return f"{whole}.{places.rstrip('0').ljust(2, '0')}"
+    return text
 
 
 def rows(ctx: typer.Context, found: Iterable[Mapping[str, Any]], columns: Sequence[tuple[str, str]]) -> None:
@@ -41,7 +57,8 @@ def rows(ctx: typer.Context, found: Iterable[Mapping[str, Any]], columns: Sequen
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading, _key in columns:
-        table.add_column(heading, overflow="fold")
+        # Numbers and identifiers are copied: they stay in one piece.
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("number", "uid"))
     for row in listed:
         table.add_row(*(cell(row, key) for _heading, key in columns))
     out.print(table)

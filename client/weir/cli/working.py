@@ -2,7 +2,7 @@
 
 import typer
 
-from weir.cli.calling import caller
+from weir.cli.calling import caller, uid_of
 from weir.cli.show import one, out, rows
 
 RESOURCE = [
@@ -29,12 +29,13 @@ def resources(ctx: typer.Context) -> None:
 def resource(ctx: typer.Context, uid: str) -> None:
     """One resource."""
     with caller(ctx) as client:
-        one(ctx, client.resource(uid), RESOURCE)
+        one(ctx, client.resource(uid_of(uid, client.resources, "no")), RESOURCE)
 
 
 def logs(ctx: typer.Context, uid: str, follow: bool = typer.Option(False, "--follow", "-f")) -> None:
     """What the work printed."""
     with caller(ctx) as client:
+        uid = uid_of(uid, client.resources, "no")
         parts = client.log_follow(uid) if follow else [client.log(uid)["text"]]
         for text in parts:
             out.out(text, end="")
@@ -45,7 +46,7 @@ def usage(ctx: typer.Context, uid: str) -> None:
     with caller(ctx) as client:
         rows(
             ctx,
-            client.usage(uid),
+            client.usage(uid_of(uid, client.resources, "no")),
             [
                 ("#", "seq"),
                 ("from", "start_at"),
