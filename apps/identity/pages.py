@@ -23,7 +23,8 @@ ROWS_PER_PAGE = 20
 def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], View]:
     """Make a view a page for signed-in people whose active role holds `permission`.
 
-    Times are shown in the zone of the tenant entered. Who is not signed in is sent to sign in and back. `plane` "tenant": a tenant must be entered.
+    Who is not signed in is sent to sign in and back. `plane` "tenant": a tenant must be entered. Times are
+    shown in the zone of that tenant.
     """
 
     def decorate(view: View) -> View:
