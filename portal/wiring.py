@@ -26,7 +26,7 @@ from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
 from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.workloads import slice_ended, slice_started
-from apps.telemetry.events import AlarmFired, AlarmResolved
+from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
 from apps.telemetry.services import alarm_raise, alarm_resolve, samples_put
 from apps.telemetry.types import Measured
 from apps.tenancy.events import TenantProvisioned
@@ -238,4 +238,5 @@ within(BillPaid, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
 within(BalanceChanged, lambda event, actor: push(f"tenant.{event.tenant}.billing"))
 within(CaseChanged, lambda event, actor: push("cases", "changed", kind=event.kind))
 within(AlarmFired, lambda event, actor: push("alarms"))
+within(AlarmAcknowledged, lambda event, actor: push("alarms"))
 within(AlarmResolved, lambda event, actor: push("alarms"))

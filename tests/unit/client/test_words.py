@@ -1,0 +1,56 @@
+import pytest
+
+from weir.cli.calling import uid_of
+from weir.cli.show import cell
+from weir.cli.words import amounts, duration_s
+from weir.errors import WeirClientError
+
+UID = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("45m", 2700), ("2h", 7200), ("1d", 86400), ("30", 30), (" 5m ", 300)]
+)
+def test_durations(text, seconds):
+    assert duration_s(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "0h", "-1h", "1.5h", "h", "3x", "9" * 12])
+def test_what_is_no_duration_is_refused_with_an_example(text):
+    with pytest.raises(WeirClientError, match="no duration"):
+        duration_s(text)
+
+
+def test_amounts():
+    assert amounts(["gpu_memory=512", "cpu=1"]) == {"gpu_memory": 512, "cpu": 1}
+
+
+@pytest.mark.parametrize("pair", ["cpu", "cpu=", "=1", "cpu=-1", "cpu=1.5", "cpu=x", ""])
+def test_what_is_no_amount_is_refused(pair):
+    with pytest.raises(WeirClientError, match="no amount"):
+        amounts([pair])
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, ""),
+        (True, "yes"),
+        ("4.8400000000", "4.84"),
+        ("0.1234000000", "0.1234"),
+        ("12.00", "12.00"),
+        (["a", "b"], "a, b"),
+        ("F20261121-0001", "F20261121-0001"),
+    ],
+)
+def test_cells_show_values_as_people_write_them(value, shown):
+    assert cell({"a": {"b": value}}, "a.b") == shown
+    assert cell({}, "a.b") == ""
+
+
+def test_things_are_called_by_number_or_uid():
+    rows = [{"no": "F1", "uid": UID}]
+    assert uid_of(UID, lambda: pytest.fail("asked for nothing"), "no") == UID
+    assert uid_of("f1", lambda: rows, "no") == UID
+    with pytest.raises(WeirClientError, match="no F2"):
+        uid_of("F2", lambda: rows, "no")
