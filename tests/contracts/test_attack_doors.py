@@ -331,7 +331,8 @@ def cursor(text):
 @pytest.mark.req("PLAT-TEN-2")
 @pytest.mark.parametrize(
     "forged",
-    ["x", "%ff", "====", cursor("p=notadate"), cursor("p=\x00"), cursor("o=-1"), cursor("o=99999999999"), cursor("r=x&p="),
+    ["x", "%ff", "====", cursor("p=notadate"), cursor("p=\x00"), cursor("o=-1"), cursor("o=99999999999"),
+     cursor("r=x&p="),
      cursor("p=0001-01-01T00:00:00+14:00"), cursor("p=9999-12-31T23:59:59-14:00"), cursor("p=" + "9" * 5000),
      cursor("p=' OR 1=1 --"), cursor("o=0&p=infinity"), cursor("p=NaN")],
     ids=range(14),
