@@ -43,3 +43,30 @@ def test_api_routes_stand_on_the_one_base_and_say_what_they_demand(path, pattern
 def test_exemptions_are_still_needed():
     names = {pattern.name for _path, pattern in API}
     assert set(OPEN) <= names
+
+
+SPENDS_OR_ALLOCATES = {
+    "coupon-activities/<uuid:uid>/claim",
+    "bills",
+    "bills/<uuid:uid>/confirm",
+    "bills/<uuid:uid>/pay",
+    "tenants",
+    "tenants/<slug:schema>/deposit",
+    "tasks/<uuid:uid>/decide",
+    "cart",
+    "application-forms",
+    "application-forms/<uuid:uid>/submit",
+    "orders/<uuid:uid>/terminate",
+    "tickets/<uuid:uid>/execute",
+}
+GIVES_A_SECRET = {"auth/login", "tokens", "agent-tokens"}
+
+
+def test_what_spends_or_allocates_takes_an_idempotency_key_and_what_gives_a_secret_keeps_no_answer():
+    posts = {
+        path.removeprefix("api/v1/"): pattern.callback.view_class.idempotent
+        for path, pattern in API
+        if hasattr(pattern.callback.view_class, "post")
+    }
+    assert {path for path in SPENDS_OR_ALLOCATES if not posts[path]} == set()
+    assert {path for path in GIVES_A_SECRET if posts[path]} == set()

@@ -69,6 +69,7 @@ class QuotesView(ApiView):
 
 
 class CartView(ApiView):
+    idempotent = True
     permission = "orders.apply"
 
     @extend_schema(responses=s.CartOut(many=True))
