@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import APIResponse, Page
+from playwright.sync_api import APIResponse, Page, TimeoutError
 
 from portal.local.journey import AMOUNTS, Journey
 from portal.local.stack import Stack
@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal"), pytest.mar
 Visit = Callable[[str], Visitor]
 CJK = re.compile(r"[\u4e00-\u9fff]")
 LIVED_S = 10
+THEME_MS = 5000
 LINKS = """() => [...document.querySelectorAll("#sidebar a[href]")].map(link => link.pathname)"""
 TABLES = """() => [...document.querySelectorAll("a[href^='/admin/']")].map(link => link.pathname)
   .filter(path => !path.match(/logout|password|jsi18n/))"""
@@ -85,6 +86,7 @@ def opened(page: Page, path: str) -> int:
 
 def faults(page: Page, path: str, language: str) -> Iterator[str]:
     """What is wrong with one page in one language."""
+    page.bring_to_front()
     status = opened(page, path)
     if status != 200:
         yield f"{path} {language}: status {status}"
@@ -93,13 +95,23 @@ def faults(page: Page, path: str, language: str) -> Iterator[str]:
     for size, scheme in LOOKS[language]:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
-        page.wait_for_function(THEMED, arg=scheme)
         state = page.evaluate(STATE)
+        if not turned(page, scheme):
+            yield f"{path} {language} {size['width']}: does not turn {scheme}"
         if state["over"] > 1:
             yield f"{path} {language} {size['width']}: {state['over']} px too wide: {state['wide']}"
     size, scheme = LOOKS[language][0]
     page.set_viewport_size(size)
     page.emulate_media(color_scheme=scheme)
+
+
+def turned(page: Page, scheme: str) -> bool:
+    """Whether the page follows the reader's wish for light or dark, soon after it is made."""
+    try:
+        page.wait_for_function(THEMED, arg=scheme, polling=50, timeout=THEME_MS)
+    except TimeoutError:
+        return False
+    return True
 
 
 def word_faults(page: Page, path: str, language: str) -> Iterator[str]:

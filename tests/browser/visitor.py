@@ -112,14 +112,11 @@ class Visitor:
         place = Path(folder)
         self.page.screenshot(path=place / f"{name}-en.png", full_page=True)
         mirror = self.in_chinese()
-        mirror.goto(self.page.url, wait_until="networkidle")
-        mirror.screenshot(path=place / f"{name}-zh.png", full_page=True)
-        mirror.emulate_media(color_scheme="dark")
-        mirror.screenshot(path=place / f"{name}-dark.png", full_page=True)
-        mirror.emulate_media(color_scheme="light")
-        mirror.set_viewport_size(NARROW)
-        mirror.screenshot(path=place / f"{name}-390.png", full_page=True)
-        mirror.set_viewport_size(WIDE)
+        for suffix, size, scheme in (("zh", WIDE, "light"), ("dark", WIDE, "dark"), ("390", NARROW, "light")):
+            mirror.set_viewport_size(size)
+            mirror.emulate_media(color_scheme=scheme)
+            mirror.goto(self.page.url, wait_until="networkidle")
+            mirror.screenshot(path=place / f"{name}-{suffix}.png", full_page=True)
 
     def leave(self) -> None:
         self.context.close()
