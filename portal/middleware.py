@@ -19,7 +19,7 @@ from apps.identity.models import ApiToken, Membership, User
 from apps.identity.pages import ROLE_SESSION_KEY
 from apps.identity.services import api_token_user, tenants_of
 from apps.kernel.acts import ANONYMOUS, Actor
-from apps.kernel.errors import Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError
+from apps.kernel.errors import Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError, busy_of
 from apps.kernel.planes import in_tenant
 from apps.orgs.selectors import role_list_of
 from apps.tenancy.models import Tenant
@@ -207,7 +207,8 @@ def problems(get_response: Handler) -> Handler:
         return get_response(request)
 
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
-        return refuse(request, error) if isinstance(error, WeirError) else None
+        known = error if isinstance(error, WeirError) else busy_of(error)
+        return refuse(request, known) if known else None
 
     handle.process_exception = process_exception
     return handle

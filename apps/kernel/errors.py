@@ -97,3 +97,16 @@ class Busy(WeirError):
     status = 503
     default_message = _("The server is busy with what you asked for.")
     default_cure = _("Send it again in a moment.")
+
+
+# What PostgreSQL says of a transaction that it gave up for another's sake: deadlock, serialization failure.
+_COLLISIONS = frozenset({"40P01", "40001"})
+
+
+def busy_of(error: BaseException) -> Busy | None:
+    """Busy for a database error that only says that two transactions stood in each other's way; else None.
+
+    Said at the faces, not tried again in the services: a service may have changed the rows in memory that it was
+    given, and tasks and agents' messages are tried again by those who sent them.
+    """
+    return Busy() if getattr(error.__cause__, "sqlstate", "") in _COLLISIONS else None

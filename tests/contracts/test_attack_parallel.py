@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import partial
-from threading import Barrier
+from threading import Barrier, Event
+from time import sleep
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.db.models import F, Sum
 
 from apps.billing.models import LedgerLeg
@@ -19,7 +20,7 @@ from apps.fleet.models import Device, Slice
 from apps.fleet.services.nodes import nodes_check
 from apps.kernel.acts import SYSTEM
 from apps.orders.models import ApplicationForm
-from apps.scheduling.models import QuotaHold, Workload
+from apps.scheduling.models import QuotaHold, TenantQuota, Workload
 from apps.scheduling.services.cycles import cycle_run
 from tests.contracts.test_bad_input import draft, line, refused
 from tests.factories.world import good, rows, task_of, tick
@@ -252,6 +253,34 @@ def held_is_true():
     )
     works = Workload.objects.of("acme").exclude(state__in=["finished", "failed", "lost"])
     assert held == works.aggregate(sum=Sum(F("compute_percent") * F("shares")))["sum"]
+
+
+@pytest.mark.req("ELA-109")
+def test_a_call_that_the_database_gave_up_says_so_and_has_changed_nothing(world):
+    """A second transaction takes two rows the other way round, so that PostgreSQL gives up one of the two."""
+    admin = world.api("admin")
+    path = f"{API}/tenants/acme/quota"
+    before = good(admin.get(path))
+    taken = Event()
+
+    def other_way_round():
+        with transaction.atomic():
+            mine = TenantQuota.plain.select_for_update().filter(tenant__schema_name="acme")
+            mine.get(item="instances")
+            taken.set()
+            # The call waits first, so it is the one whose wait PostgreSQL looks into first.
+            sleep(0.5)
+            mine.get(item="gpu_memory_mib")
+
+    def put():
+        taken.wait()
+        return admin.put(path, {"instances": 999, "gpu_memory_mib": 999_999})
+
+    _none, answer = at_once(other_way_round, put)
+    error = refused(answer, 503, code="busy")
+    assert error["cure"]
+    assert answer["Retry-After"] == "1"
+    assert good(admin.get(path)) == before
 
 
 def test_the_inbox_is_whole_after_all_of_that(world):

@@ -21,7 +21,15 @@ from rest_framework.views import APIView
 
 from apps.identity.models import IdempotentCall
 from apps.kernel.acts import Actor
-from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError
+from apps.kernel.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Unauthenticated,
+    WeirError,
+    busy_of,
+)
 from apps.tenancy.models import Tenant
 
 Plane = Literal["tenant", "provider", "both"]
@@ -185,8 +193,12 @@ def _rendered(response: Any) -> bytes:
     return response.content
 
 
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+
+
 def on_error(error: Exception, context: dict[str, Any]) -> Response | None:
     """Every refusal in the one shape; anything else is a bug and becomes a 500 elsewhere."""
+    known: WeirError | None
     if isinstance(error, WeirError):
         known = error
     elif isinstance(error, drf.ValidationError):
@@ -205,8 +217,10 @@ def on_error(error: Exception, context: dict[str, Any]) -> Response | None:
         known = WeirError(str(error.detail), cure=_("What this address takes is said under /api/schema/."))
         known.code, known.status = str(error.default_code), error.status_code
     else:
-        return None
-    headers = {"WWW-Authenticate": "Bearer"} if known.status == 401 else None
+        known = busy_of(error)
+        if known is None:
+            return None
+    headers = _HEADERS.get(known.status)
     return Response(known.as_json(), status=known.status, headers=headers)
 
 
