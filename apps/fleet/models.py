@@ -2,7 +2,6 @@
 
 import uuid
 
-from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
@@ -239,8 +238,3 @@ class Watch(models.Model):
 
     def __str__(self) -> str:
         return str(self.checked_at)
-
-
-def slice_lost_after_s() -> int:
-    """How long a lost node's slices are waited for, and a finished slice's last usage (s)."""
-    return int(getattr(settings, "WEIR_SLICE_LOST_AFTER_S", 900))

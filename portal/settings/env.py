@@ -29,7 +29,7 @@ class Env(BaseSettings):
     upload_max_mib: int = Field(default=10, ge=1, le=1024)
     agent_sync_s: float = Field(default=1.0, gt=0, le=60)
     node_lost_after_s: int = Field(default=15, ge=3, le=600)
-    email_url: str = ""
+    slice_lost_after_s: int = Field(default=900, ge=10, le=7 * 86400)
 
 
 @cache

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 from apps.fleet.errors import DeviceTaken, NodeBusy, NodeNameTaken
 from apps.fleet.events import NodeLost
 from apps.fleet.locks import slices_lock
-from apps.fleet.models import Device, Node, Slice, Watch, slice_lost_after_s
+from apps.fleet.models import Device, Node, Slice, Watch
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.services.discovery import device_new
 from apps.fleet.services.ending import END_FIELDS, ended_tell, slice_close, slices_end_now
@@ -149,12 +149,12 @@ def _node_locked(node_uid: str) -> Node:
 def nodes_check(*, actor: Actor) -> NodesChecked:
     """Miss the nodes that were silent for `WEIR_NODE_LOST_AFTER_S`; give up what they never brought back.
 
-    A lost node's slices keep their state, unvouched, for `slice_lost_after_s()`; then they are lost and their
+    A lost node's slices keep their state, unvouched, for `WEIR_SLICE_LOST_AFTER_S`; then they are lost and their
     hold is given back. A slice that has ended, but whose last usage does not come, is closed after that time too.
     """
     now = timezone.now()
     listening_since_at = _watch(now)
-    long_ago = now - timedelta(seconds=slice_lost_after_s())
+    long_ago = now - timedelta(seconds=settings.WEIR_SLICE_LOST_AFTER_S)
     return NodesChecked(
         lost_nodes=_nodes_miss(actor, now, listening_since_at),
         lost_slices=_slices_lose(actor, now, long_ago),

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import Q
 
-from apps.fleet.models import Node, Slice, slice_lost_after_s
+from apps.fleet.models import Node, Slice
 from apps.fleet.states import Desired, NodeState
 from node_agent.protocol.fields import (
     LOG_CHUNK_BYTES,
@@ -91,5 +92,5 @@ def _forgettable(request: SyncRequest, taken: Mapping[str, Slice], now: datetime
 def _is_settled(row: Slice, report: SliceReport, now: datetime) -> bool:
     if row.final_at is None:
         return False
-    is_waited_for = now - row.final_at < timedelta(seconds=slice_lost_after_s())
+    is_waited_for = now - row.final_at < timedelta(seconds=settings.WEIR_SLICE_LOST_AFTER_S)
     return row.usage_seq >= report.last_usage_seq or not is_waited_for
