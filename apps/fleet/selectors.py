@@ -13,6 +13,9 @@ from apps.fleet.types import LogPart
 from apps.kernel.errors import InvalidInput, NotFound
 
 LOG_LIMIT_BYTES = 1024 * 1024
+# One more than a slice's output can hold: its very end and the beginning of the next are told apart.
+LOG_STRIDE_BYTES = LOG_MAX_BYTES + 1
+_CHARACTER_BYTES = 4
 
 
 def node_list() -> QuerySet[Node]:
@@ -60,24 +63,34 @@ def slice_open_list(*, node_uid: str = "", device_uid: str = "") -> QuerySet[Sli
 def log_read(*, workload_uid: UUID | str, offset: int = 0, limit: int = 65536) -> LogPart:
     """A piece of a workload's output from byte `offset`, at most `limit` bytes, cut between characters.
 
-    Of a workload with several slices the outputs follow one another, each from a multiple of 16 MiB:
-    `next_offset` leads from one to the next, so treat it as a ticket and not as a length.
+    Of a workload with several slices the outputs follow one another, each from a multiple of `LOG_STRIDE_BYTES`:
+    `next_offset` leads from one to the next, so treat it as a ticket and not as a length. Where output was not
+    kept, one line in the reader's language says so.
     """
     if offset < 0 or limit < 4:
         raise InvalidInput(_("The offset begins at 0 and the limit at 4."))
     rows = list(slice_list(workload_uids=[workload_uid]))
-    ordinal, inner = divmod(offset, LOG_MAX_BYTES)
+    ordinal, inner = divmod(offset, LOG_STRIDE_BYTES)
     text = ""
-    while ordinal < len(rows):
+    while ordinal < len(rows) and not text:
         row = rows[ordinal]
         text, inner = _piece(row, inner, min(limit, LOG_LIMIT_BYTES))
-        is_over = row.closed_at is not None and inner >= min(row.log_next, LOG_MAX_BYTES)
-        if text or not is_over:
+        if text:
+            break
+        if _is_cut(row, inner):
+            line = _("[output beyond %(most)s MiB is not kept]") % {"most": LOG_MAX_BYTES // 2**20}
+            text = f"\n{line}\n"
+        elif row.closed_at is None or inner < row.log_next:
             break
         ordinal, inner = ordinal + 1, 0
     is_all_over = bool(rows) and all(row.closed_at is not None for row in rows)
     ended = is_all_over and not text and ordinal >= len(rows)
-    return LogPart(text=text, next_offset=ordinal * LOG_MAX_BYTES + inner, ended=ended)
+    return LogPart(text=text, next_offset=ordinal * LOG_STRIDE_BYTES + inner, ended=ended)
+
+
+def _is_cut(row: Slice, inner: int) -> bool:
+    """Whether all that was kept ends here and there was more; a character on the bound is dropped as a whole."""
+    return row.log_next > LOG_MAX_BYTES and inner > LOG_MAX_BYTES - _CHARACTER_BYTES
 
 
 def _piece(row: Slice, offset: int, limit: int) -> tuple[str, int]:

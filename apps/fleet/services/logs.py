@@ -10,7 +10,7 @@ def logs_take(reports: Iterable[LogReport], rows: Mapping[str, Slice]) -> tuple[
     """The chunks to save, and the slices whose output grew; `log_next` rises in memory.
 
     What lies beyond a gap is not taken, the acknowledgement asks for it again. Past the bound output is
-    acknowledged and dropped.
+    acknowledged and dropped: `log_next` tells readers that there was more.
     """
     chunks: list[LogChunk] = []
     grown: set[str] = set()
@@ -24,6 +24,8 @@ def logs_take(reports: Iterable[LogReport], rows: Mapping[str, Slice]) -> tuple[
         text = data[: max(LOG_MAX_BYTES - row.log_next, 0)].decode(errors="ignore")
         if text:
             chunks.append(LogChunk(slice=row, offset=row.log_next, size=len(text.encode()), text=text))
+        # Also when the bound is passed: a reader who stands at the end is told of it.
+        if row.log_next <= LOG_MAX_BYTES:
             grown.add(report.slice_uid)
         row.log_next += len(data)
     return chunks, grown

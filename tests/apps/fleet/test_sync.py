@@ -278,6 +278,30 @@ def test_output_is_bounded_and_the_rest_is_acknowledged(node, acme):
     assert LogChunk.objects.count() == 1
 
 
+@pytest.mark.parametrize("last", ["ab", "é", "a€"])
+def test_output_that_is_not_kept_is_told_once_at_its_end_and_the_log_ends(node, acme, heard, last):
+    row = desire(acme)
+    node.sync()
+    start = LOG_MAX_BYTES - 2
+    Slice.plain.update(log_next=start)
+    node.sync(logs=[log(row, start, last)])
+    part = log_read(workload_uid=row.workload_uid, offset=start, limit=100)
+    if part.text == last:
+        # Just full: nothing was dropped so far, and whoever has read it all waits at the end.
+        assert not log_read(workload_uid=row.workload_uid, offset=part.next_offset, limit=100).text
+        grown = len(heard(events.LogGrew))
+        node.sync(logs=[log(row, start + 2, "more")])
+        assert len(heard(events.LogGrew)) == grown + 1
+    text, offset, ended = part.text, part.next_offset, False
+    node.sync(slices=[report(row, "exited")], logs=[log(row, fresh(row).log_next, "and more")])
+    for _ in range(4):
+        part = log_read(workload_uid=row.workload_uid, offset=offset, limit=100)
+        text, offset, ended = text + part.text, part.next_offset, part.ended
+    assert ended
+    kept = last.encode()[:2].decode(errors="ignore")
+    assert text == kept + "\n[output beyond 16 MiB is not kept]\n"
+
+
 def test_a_slice_is_not_forgotten_while_it_still_speaks(node, acme):
     row = desire(acme)
     node.sync()
