@@ -19,6 +19,7 @@ from apps.kernel.errors import InvalidInput, NotFound
 from apps.orders.models import ApplicationForm, Attachment, CartLine, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.states import FINISHED, IN_PROGRESS, TERMINABLE, FormKind, FormState, OrderState
+from apps.scheduling.endings import end_sentence
 from apps.tickets.models import Ticket
 from apps.tickets.selectors import case_of as case_of_ticket
 
@@ -121,6 +122,12 @@ def processes_of_order(order: Order) -> list[ProcessInstance]:
 def order_is_terminable(order: Order) -> bool:
     """Whether a page offers the termination (PLAT-APPLY-20)."""
     return order.state in TERMINABLE and not order.is_ended
+
+
+def order_end_reason(order: Order) -> str:
+    """Why the order's resource was released, in the reader's language."""
+    memory = order.quote.get("amounts", {}).get("gpu_memory")
+    return end_sentence(order.end_reason_code, order.end_reason, seconds=order.duration_s, mib=memory)
 
 
 def orders_undelivered() -> list[UUID]:

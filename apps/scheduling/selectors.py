@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
 from apps.kernel.errors import NotFound
+from apps.scheduling.endings import end_sentence
 from apps.scheduling.engine import types as engine
 from apps.scheduling.engine.eta import eta
 from apps.scheduling.engine.explain import DIMENSION_TEXTS, TEXTS
@@ -80,7 +81,8 @@ def workload_reason(row: Workload) -> str:
     if not row.reason:
         return ""
     if "text" in row.reason:
-        return str(row.reason["text"])
+        text = str(row.reason["text"])
+        return end_sentence(row.reason_code, text, seconds=row.run_timeout_s, mib=row.memory_mib)
     return reason_sentence(row.reason_code, row.reason)
 
 

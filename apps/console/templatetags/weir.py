@@ -17,7 +17,9 @@ from django.utils.translation import gettext as _
 
 from apps.console.labels import AMOUNT_LABELS, STATE_COLOURS
 from apps.console.navigation import Group, navigation_for
+from apps.fleet.models import Slice
 from apps.notices.push import topics_sign
+from apps.scheduling.endings import end_sentence
 
 register = template.Library()
 _GIB = 1024
@@ -40,6 +42,12 @@ def named(thing: Any, prefix: str = "name") -> str:
     """The name of a row or a mapping that has `name_zh` and `name_en`, in the reader's language."""
     field = f"{prefix}_zh" if (get_language() or "").startswith("zh") else f"{prefix}_en"
     return str(thing.get(field, "") if isinstance(thing, Mapping) else getattr(thing, field, thing))
+
+
+@register.filter
+def slice_reason(part: Slice) -> str:
+    """Why a slice is as it is, in the reader's language."""
+    return end_sentence(part.reason_code, part.reason, seconds=part.run_timeout_s, mib=part.memory_mib)
 
 
 @register.filter

@@ -1,10 +1,12 @@
 from typing import Any
 
+from django.utils.translation import gettext
 from rest_framework import serializers
 
 from apps.approvals.api.serializers import ProcessOut
 from apps.catalog.api.serializers import Money
 from apps.orders.models import ApplicationForm, Attachment, CartLine, FormLine, Order
+from apps.orders.selectors import order_end_reason
 from apps.tickets.api.serializers import TicketOut
 
 
@@ -82,6 +84,9 @@ class OrderRowOut(serializers.ModelSerializer):
             "ended_at", "end_reason_code", "end_reason", "created_at", "updated_at",
         ]  # fmt: skip
 
+    def to_representation(self, row: Order) -> dict[str, Any]:
+        return super().to_representation(row) | {"end_reason": order_end_reason(row)}
+
 
 class FormRowOut(serializers.ModelSerializer):
     business_system = serializers.CharField(source="business_system_name")
@@ -96,6 +101,10 @@ class FormRowOut(serializers.ModelSerializer):
             "business_system_number", "target_order", "duration_s", "remark", "total", "note", "submitted_at",
             "created_at", "updated_at",
         ]  # fmt: skip
+
+    def to_representation(self, row: ApplicationForm) -> dict[str, Any]:
+        note = gettext(row.note) if row.note else ""
+        return super().to_representation(row) | {"note": note}
 
 
 class FormOut(FormRowOut):

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 from apps.approvals.selectors import process_list
 from apps.identity.pages import cleaned, go, page, paged, show
 from apps.orders.forms import OrdersForm, TerminationForm
-from apps.orders.selectors import order_get, order_is_terminable, order_list
+from apps.orders.selectors import order_end_reason, order_get, order_is_terminable, order_list
 from apps.orders.services.terminations import order_terminate
 from apps.orders.states import OrderState
 from apps.orgs.selectors import business_system_list
@@ -38,6 +38,7 @@ def order(request: HttpRequest, uid: UUID) -> HttpResponse:
     terminations = list(row.terminations.all())
     context = {
         "order": row,
+        "end_reason": order_end_reason(row),
         "tickets": tickets_of(row.uid),
         "processes": [
             process for form in (*reversed(terminations), row.form) for process in process_list(form.uid)

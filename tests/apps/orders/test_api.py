@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.kernel.acts import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.models import ApplicationForm, Order
-from apps.orders.services.deliveries import order_deliver, order_started
+from apps.orders.services.deliveries import order_deliver, order_ended, order_started
 from tests.apps.orders.scene import AMOUNTS, scene_make
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +105,33 @@ def test_orders_and_their_end(scene):
     )
     assert ann.post(f"{address}/terminate", {"reason": "done"}).status_code == 409
     assert scene.boss.api().post(f"{address}/terminate", {"reason": "x"}).status_code == 403
+
+
+@pytest.mark.req("ELA-409")
+def test_why_an_order_has_ended_is_told_in_the_readers_language(scene):
+    with in_tenant("acme"):
+        order = scene.delivered()
+        form_uid = order.form.uid
+        order_ended(
+            actor=SYSTEM,
+            order_uid=order.uid,
+            at=timezone.now(),
+            failed=True,
+            reason_code="run_timeout",
+            reason="run time of 3600 s reached",
+        )
+    chinese = {"accept-language": "zh-hans"}
+    api, pages = scene.ann.api(), scene.ann.page()
+    shown = api.get(f"/api/v1/orders/{order.uid}", headers=chinese).json()
+    assert (shown["end_reason_code"], shown["end_reason"]) == ("run_timeout", "已达到运行时长上限 3600 秒。")
+    english = api.get(f"/api/v1/orders/{order.uid}", headers={"accept-language": "en"}).json()
+    assert english["end_reason"] == "Its run time of 3600 s is over."
+    page = pages.get(f"/orders/{order.uid}/", headers=chinese).content.decode()
+    assert "已达到运行时长上限 3600 秒。" in page
+    assert "run time of" not in page
+    form = api.get(f"/api/v1/application-forms/{form_uid}", headers=chinese).json()
+    assert form["note"] == "未能全部交付。"
+    assert form["note"] in pages.get(f"/forms/{form_uid}/", headers=chinese).content.decode()
 
 
 def test_the_same_key_submits_once(scene):

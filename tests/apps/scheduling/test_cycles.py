@@ -125,7 +125,7 @@ def test_what_waits_is_stopped_at_once_and_twice_changes_nothing(db, acme, globe
     workload_stop(actor=SYSTEM, tenant=acme, workload_uid=row.uid, reason="changed my mind")
     workload_stop(actor=SYSTEM, tenant=acme, workload_uid=row.uid, reason="again")
     found = workload_get(acme, row.uid)
-    assert (found.state, workload_reason(found)) == ("finished", "changed my mind")
+    assert (found.state, workload_reason(found)) == ("finished", "It was stopped: changed my mind")
 
 
 def test_what_no_node_was_told_of_is_released_at_once(db, acme):

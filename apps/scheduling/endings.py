@@ -1,0 +1,66 @@
+"""How work and slices end, in the reader's words. Agents report a code and a sentence, and speak English only."""
+
+import re
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+# By code: the sentence with what else is known (figures, or what was said), and the one without.
+_SENTENCES = {
+    "completed": ("", gettext_noop("The work has finished.")),
+    "run_timeout": (
+        gettext_noop("Its run time of %(seconds)s s is over."),
+        gettext_noop("Its run time is over."),
+    ),
+    "memory_exceeded": (
+        gettext_noop("It exceeded its memory limit of %(mib)s MiB."),
+        gettext_noop("It exceeded its memory limit."),
+    ),
+    "stopped": (gettext_noop("It was stopped: %(said)s"), gettext_noop("It was stopped.")),
+    "crashed": (gettext_noop("The work failed: %(said)s"), gettext_noop("The work failed.")),
+    "refused": (
+        gettext_noop("The node could not take it: %(said)s"),
+        gettext_noop("The node could not take it."),
+    ),
+    "lost": (
+        gettext_noop("It was lost: %(said)s"),
+        gettext_noop("It was lost; only the time that was vouched for counts."),
+    ),
+}
+
+# What agents say in the same words each time; anything else they say is shown as it came.
+_SAID = (
+    gettext_noop("it was stopped before it started"),
+    gettext_noop("stopped on its node"),
+    gettext_noop("its shim ended unexpectedly; only the journaled time counts"),
+    gettext_noop("it ran on this node before, and its records here are gone"),
+    gettext_noop("waiting for slices that are ending on this device"),
+)
+_SAID_WITH = (
+    (r"the work ended with exit code (?P<code>-?\d+)", gettext_noop("it ended with exit code %(code)s")),
+    (r"the work was ended by (?P<signal>\w+)", gettext_noop("it was ended by %(signal)s")),
+)
+
+
+def end_sentence(code: str, text: str, *, seconds: int | None = None, mib: int | None = None) -> str:
+    """Why it ended, in one sentence: by its code (ELA-409), else what was said.
+
+    Args:
+        text: what was said where it ended; of a stop, the words of who asked for it.
+        seconds: the run time it was given. mib: its memory limit.
+    """
+    said = _said(text)
+    if code not in _SENTENCES:
+        return said
+    whole, short = _SENTENCES[code]
+    figures = {"seconds": seconds, "mib": mib, "said": said}
+    is_known = whole and all(figures[name] for name in re.findall(r"%\((\w+)\)s", whole))
+    return _(whole) % figures if is_known else _(short)
+
+
+def _said(text: str) -> str:
+    for pattern, msgid in _SAID_WITH:
+        match = re.fullmatch(pattern, text)
+        if match:
+            return _(msgid) % match.groupdict()
+    return _(text) if text else ""

@@ -1,0 +1,44 @@
+"""Why work ended, in the reader's language; agents say it in English."""
+
+import re
+from typing import get_args
+
+import pytest
+from django.utils import translation
+
+from apps.scheduling.endings import end_sentence
+from node_agent.protocol.fields import ReasonCode
+
+CASES = [
+    ("completed", "the work finished", "任务已运行结束。"),
+    ("run_timeout", "run time of 600 s reached", "已达到运行时长上限 600 秒。"),
+    ("memory_exceeded", "memory limit of 512 MiB exceeded", "超出内存上限 512 MiB。"),
+    ("stopped", "stopped on its node", "已停止：在所在节点上被停止"),
+    ("stopped", "F-20260102-0001", "已停止：F-20260102-0001"),
+    ("stopped", "", "已停止。"),
+    ("crashed", "the work ended with exit code 3", "任务失败：退出码为 3"),
+    ("crashed", "the work was ended by SIGSEGV", "任务失败：被信号 SIGSEGV 终止"),
+    ("lost", "The node was lost and did not come back in time.", "已失联：节点失联且未及时恢复。"),
+    ("", "waiting for slices that are ending on this device", "正在等待该设备上即将结束的切片"),
+]
+
+
+@pytest.mark.req("ELA-409")
+@pytest.mark.parametrize(("code", "text", "shown"), CASES)
+def test_an_end_is_told_in_the_readers_language(code, text, shown):
+    with translation.override("zh-hans"):
+        assert end_sentence(code, text, seconds=600, mib=512) == shown
+
+
+def test_every_code_an_agent_may_send_has_a_sentence_in_both_languages():
+    for code in filter(None, get_args(ReasonCode)):
+        with translation.override("en"):
+            assert end_sentence(code, "").endswith(".")
+        with translation.override("zh-hans"):
+            assert not re.search("[a-zA-Z]", end_sentence(code, ""))
+
+
+def test_what_has_no_code_of_ours_is_told_as_it_came():
+    with translation.override("zh-hans"):
+        assert end_sentence("card_melted", "the card has melted") == "the card has melted"
+        assert end_sentence("", "") == ""
