@@ -1,10 +1,11 @@
-"""Attacks on who one is, in which role, in which tenant; on repeats, cursors and sessions (PLAT-TEN-2, PLAT-TEN-28)."""
+"""Attacks on who one is, in which role, in which tenant; on repeats, cursors, sessions and the books (PLAT-TEN-2)."""
 
 import base64
 import json
 from datetime import timedelta
 
 import pytest
+from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
@@ -364,3 +365,20 @@ def test_one_tenants_cursor_opens_nothing_in_another(world):
     )
     acme = {row["uid"] for row in rows(world.api("alice").get(f"{API}/cart"))}
     assert not acme & {row["uid"] for row in mine["results"]}
+
+
+# --- what is written stays written -----------------------------------------------------------------------------
+
+FOR_GOOD = ["billing_ledgerleg", "billing_ledgertransaction", "audit_record", "billing_usagerecord",
+            "billing_rateditem", "billing_billline", "billing_bill", "billing_billpayment"]  # fmt: skip
+
+
+@pytest.mark.req("PLAT-LOG-1")
+@pytest.mark.parametrize("table", FOR_GOOD)
+def test_the_database_itself_keeps_what_was_written(world, table):
+    with nothing_changes(), connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {table}")
+        assert cursor.fetchone()[0]
+        for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET id = id + 1000000"):
+            with pytest.raises(DatabaseError), transaction.atomic():
+                cursor.execute(statement)
