@@ -131,9 +131,11 @@ def slice_started(*, actor: Actor, workload_uid: UUID, at: datetime) -> None:
     row = workload_lock(workload_uid)
     if row is None or row.state != WorkloadState.PLACED:
         return
-    slices = slice_list(workload_uids=[workload_uid])
-    if len(slices) < row.shares or any(part.started_at is None for part in slices):
+    starts = list(slice_list(workload_uids=[workload_uid]).values_list("started_at", flat=True))
+    if len(starts) < row.shares or None in starts:
         return
+    # Its start may be told after that of a slice which began later: the last of them counts.
+    at = max([at, *starts])
     FLOW.move(
         row, WorkloadState.RUNNING, actor=actor, started_at=at, reason_code="", reason={}, position=None
     )
@@ -166,9 +168,10 @@ def slice_ended(
             FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code=reason_code, reason=text)
         _slices_stop(row, actor, reason)
         return
-    if row.state == WorkloadState.STOPPING:
+    was_asked = "failed" not in row.reason
+    if row.state == WorkloadState.STOPPING and not (was_asked and reason_code == "lost"):
         # The first cause counts, not the stopping of the rest that followed from it.
-        failed = bool(row.reason.get("failed", failed and reason_code == "lost"))
+        failed = bool(row.reason.get("failed"))
         reason_code, reason = row.reason_code or reason_code, row.reason.get("text", reason)
     final = (
         WorkloadState.LOST
@@ -177,7 +180,13 @@ def slice_ended(
         if failed
         else WorkloadState.FINISHED
     )
-    _end(row, actor, at, final, reason_code, reason)
+    _end(row, actor, _last_end(row, at), final, reason_code, reason)
+
+
+def _last_end(row: Workload, at: datetime) -> datetime:
+    """The slice that is told of last need not have ended last: what the others ran until then is charged too."""
+    ends = slice_list(workload_uids=[row.uid]).exclude(ended_at=None).values_list("ended_at", flat=True)
+    return max([at, *ends])
 
 
 def workload_refuse(row: Workload, actor: Actor, error: WeirError) -> None:

@@ -1,4 +1,5 @@
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -115,6 +116,43 @@ def test_a_workload_runs_when_all_its_shares_do_and_ends_as_a_gang(db, acme):
     ended(row, code="stopped")
     final = workload_get(acme, row.uid)
     assert (final.state, final.reason_code) == ("failed", "crashed")
+
+
+def test_a_gang_begins_and_ends_with_the_last_of_its_slices_however_they_are_told_of(db, acme):
+    node_make(devices=2)
+    row = submit(acme, percent=100, shares=2)
+    cycle_run(actor=SYSTEM)
+    first, second = Slice.objects.of(acme).order_by("pk")
+    now = timezone.now().replace(microsecond=0)
+    for part, after_s in ((first, 9), (second, 4)):
+        Slice.plain.filter(pk=part.pk).update(started_at=now + timedelta(seconds=after_s), told_at=now)
+    slice_started(actor=SYSTEM, workload_uid=row.uid, at=now + timedelta(seconds=4))
+    assert workload_get(acme, row.uid).started_at == now + timedelta(seconds=9)
+    for part, after_s in ((first, 60), (second, 20)):
+        at = now + timedelta(seconds=after_s)
+        Slice.plain.filter(pk=part.pk).update(ended_at=at)
+        slice_ended(
+            actor=SYSTEM,
+            workload_uid=row.uid,
+            slice_uid=part.uid,
+            at=at,
+            failed=False,
+            reason_code="completed",
+            reason="the work finished",
+        )
+    final = workload_get(acme, row.uid)
+    assert (final.state, final.ended_at) == ("finished", now + timedelta(seconds=60))
+
+
+def test_work_that_is_lost_while_it_is_asked_to_stop_is_lost(db, acme):
+    node_make()
+    row = submit(acme)
+    cycle_run(actor=SYSTEM)
+    started(row)
+    assert workload_stop(actor=SYSTEM, tenant=acme, workload_uid=row.uid, reason="enough").state == "stopping"
+    ended(row, failed=True, code="lost")
+    final = workload_get(acme, row.uid)
+    assert (final.state, final.reason_code) == ("lost", "lost")
 
 
 def test_what_waits_is_stopped_at_once_and_twice_changes_nothing(db, acme, globex):
