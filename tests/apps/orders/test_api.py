@@ -43,7 +43,7 @@ def test_the_whole_way(scene):
     submitted = ann.post(f"/api/v1/application-forms/{uid}/submit").json()
     assert (submitted["state"], submitted["total"], submitted["is_withdrawable"]) == (
         "submitted",
-        "7.1600000000",
+        "7.16",
         True,
     )
     again = ann.post(f"/api/v1/application-forms/{uid}/submit")
@@ -70,7 +70,7 @@ def test_an_operator_decides_and_delivers_from_the_provider_plane(scene, operato
         form = scene.decide(scene.submitted(), "approve")
     manager, worker = (operator(role).api() for role in ("operations_manager", "front_line"))
     inbox = manager.get("/api/v1/tasks").json()["results"]
-    assert [(one["no"], one["tenant"], one["step"]) for one in inbox] == [(form.no, "acme", "运营管理员审批")]
+    assert [(one["no"], one["tenant"], one["step"]) for one in inbox] == [(form.no, "acme", "Operations manager decides")]
     assert worker.post(f"/api/v1/tasks/{inbox[0]['uid']}/decide", {"decision": "approve"}).status_code == 403
     done = manager.post(f"/api/v1/tasks/{inbox[0]['uid']}/decide", {"decision": "approve"})
     assert (done.status_code, done.json()["process_state"]) == (200, "approved")
