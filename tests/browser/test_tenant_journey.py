@@ -159,6 +159,8 @@ def running(alice: Visitor) -> None:
         alice.page.wait_for_function(
             "length => document.querySelector('[data-test=log]').innerText.length > length", arg=length
         )
+    # The end of the output is what its reader sees: pieces leave no blank lines behind them.
+    assert not log.inner_text().endswith("\n\n\n")
     alice.shoot("10b-resource")
 
 
