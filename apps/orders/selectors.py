@@ -6,7 +6,7 @@ Own ones with `orders.view`, the tenant's with `orders.view_all`; who was asked 
 from collections.abc import Iterator
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
@@ -131,8 +131,11 @@ def order_end_reason(order: Order) -> str:
 
 
 def orders_undelivered() -> list[UUID]:
-    """The orders of the current tenant that wait for delivery: what the sweep takes up."""
-    return list(Order.objects.filter(state=OrderState.PENDING).order_by("pk").values_list("uid", flat=True))
+    """The orders of the current tenant that wait for delivery: what the sweep takes up. Whose ticket a person has
+    claimed is that person's to deliver."""
+    claimed = Ticket.objects.filter(uid=OuterRef("ticket_uid"), assignee__isnull=False)
+    rows = Order.objects.filter(~Exists(claimed), state=OrderState.PENDING)
+    return list(rows.order_by("pk").values_list("uid", flat=True))
 
 
 # --- what operators see ----------------------------------------------------------------------------------------

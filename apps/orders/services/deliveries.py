@@ -197,11 +197,18 @@ def _failed_write(order: Order, reason: str) -> None:
 
 
 def _ticket_end(order: Order, failure: str) -> None:
-    """Finish the order's ticket if it is open still: done without a failure, else failed."""
-    ticket = Ticket.objects.filter(uid=order.ticket_uid, state__in=OPEN).first()
+    """Finish the order's ticket if it is open still: done without a failure, else failed.
+
+    Locked first: whoever holds the ticket may give it back at this moment.
+    """
+    rows = Ticket.objects.select_for_update(no_key=True, of=("self",))
+    ticket = rows.filter(uid=order.ticket_uid, state__in=OPEN).first()
     if ticket is None:
         return
     if failure:
         ticket_fail(actor=SYSTEM, ticket_uid=ticket.uid, reason=failure)
-    else:
-        ticket_done(actor=SYSTEM, ticket_uid=ticket.uid, result={"workload": str(order.workload_uid)})
+        return
+    if ticket.state == TicketState.WAITING:
+        # Carried out and given back since: what it was for is done all the same.
+        ticket_claim(actor=SYSTEM, ticket_uid=ticket.uid)
+    ticket_done(actor=SYSTEM, ticket_uid=ticket.uid, result={"workload": str(order.workload_uid)})

@@ -70,7 +70,9 @@ def test_an_operator_decides_and_delivers_from_the_provider_plane(scene, operato
         form = scene.decide(scene.submitted(), "approve")
     manager, worker = (operator(role).api() for role in ("operations_manager", "front_line"))
     inbox = manager.get("/api/v1/tasks").json()["results"]
-    assert [(one["no"], one["tenant"], one["step"]) for one in inbox] == [(form.no, "acme", "Operations manager decides")]
+    assert [(one["no"], one["tenant"], one["step"]) for one in inbox] == [
+        (form.no, "acme", "Operations manager decides")
+    ]
     assert worker.post(f"/api/v1/tasks/{inbox[0]['uid']}/decide", {"decision": "approve"}).status_code == 403
     done = manager.post(f"/api/v1/tasks/{inbox[0]['uid']}/decide", {"decision": "approve"})
     assert (done.status_code, done.json()["process_state"]) == (200, "approved")

@@ -12,7 +12,7 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, Quot
 from apps.kernel.planes import in_tenant
 from apps.notices.models import Message
 from apps.orders.models import ApplicationForm, Order
-from apps.orders.selectors import case_of_form, case_of_order, order_get
+from apps.orders.selectors import case_of_form, case_of_order, order_get, orders_undelivered
 from apps.orders.services.deliveries import order_deliver, order_ended, order_started
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
@@ -228,6 +228,32 @@ def test_a_returned_ticket_is_delivered_automatically(scene: Scene):
     ticket_claim(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
     ticket_return(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
     assert order_deliver(actor=SYSTEM, order_uid=order.uid).state == "processing"
+
+
+@pytest.mark.req("PLAT-TODO-12")
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_ticket_given_back_after_delivery_holds_up_nothing(scene: Scene, failed: bool):
+    order = scene.ordered()
+    ticket_claim(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    order_deliver(actor=scene.worker.actor, order_uid=order.uid)
+    ticket_return(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    if failed:
+        order_ended(actor=SYSTEM, order_uid=order.uid, at=timezone.now(), failed=True, reason="no room")
+    else:
+        order_started(actor=SYSTEM, order_uid=order.uid, at=timezone.now())
+    order.refresh_from_db()
+    states = (order.state, Ticket.objects.get().state)
+    assert states == (("failed", "failed") if failed else ("completed", "done"))
+    mirrored()
+
+
+def test_the_sweep_leaves_alone_what_a_person_has_claimed(scene: Scene):
+    order = scene.ordered()
+    assert orders_undelivered() == [order.uid]
+    ticket_claim(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    assert orders_undelivered() == []
+    ticket_return(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    assert orders_undelivered() == [order.uid]
 
 
 def test_a_refused_delivery_fails_the_order_and_gives_the_quota_back(scene: Scene):
