@@ -24,5 +24,4 @@ urlpatterns = [
     path("api/agent/v1/", include("apps.fleet.api.agent_urls")),
     path("healthz", probes.healthz, name="healthz"),
     path("readyz", probes.readyz, name="readyz"),
-    path("metrics", probes.metrics, name="metrics"),
 ]

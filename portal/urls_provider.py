@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from portal import probes
 from portal.urls_api import urlpatterns as api
 
 urlpatterns = [
@@ -12,5 +13,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("apps.identity.urls")),
     path("messages/", include("apps.notices.urls")),
+    # The pool's figures name nodes and devices: they are not told on tenants' hosts.
+    path("metrics", probes.metrics, name="metrics"),
     *api,
 ]

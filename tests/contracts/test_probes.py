@@ -28,6 +28,10 @@ def test_metrics_are_the_pools_own_figures(client, world):
     assert families["weir_tenants"].samples[0].value == 2
 
 
+def test_tenants_hosts_tell_no_figures(client):
+    assert client.get("/metrics", headers={"host": "acme.localhost"}).status_code == 404
+
+
 @pytest.mark.skipif(
     not shutil.which("promtool"), reason="promtool (Debian's package prometheus) is not installed"
 )
