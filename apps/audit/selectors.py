@@ -28,11 +28,6 @@ def record_list(
     return rows.filter(at__lt=until_at) if until_at else rows
 
 
-def record_list_of(subject_kind: str, subject_ids: list[str]) -> QuerySet[Record]:
-    """The acts on some subjects, oldest first: what a time line is drawn from."""
-    return Record.objects.filter(subject_kind=subject_kind, subject_id__in=subject_ids).order_by("at", "pk")
-
-
 @dataclass(frozen=True, slots=True)
 class ChainReport:
     """What checking the chain found: seals and records looked at, and the first seal that does not hold."""

@@ -20,7 +20,6 @@ from apps.billing.models import (
     LedgerTransaction,
     RatedItem,
     UsageRecord,
-    UsageRefusal,
 )
 from apps.billing.types import AccountOverview, CostRow
 from apps.catalog.selectors import coupon_usable_list, uid_of
@@ -162,20 +161,6 @@ def charge_get(*, tenant: Tenant, workload_uid: Id) -> Charge:
     return row
 
 
-def charge_list(*, tenant: Tenant) -> QuerySet[Charge]:
-    """The tenant's charges, newest first, each with `exact` (rated so far, CNY)."""
-    rated = RatedItem.objects.filter(charge=OuterRef("pk")).order_by().values("charge")
-    return (
-        Charge.objects.of(tenant)
-        .select_related("price_version")
-        .annotate(
-            exact=Coalesce(
-                Subquery(rated.annotate(sum=Sum("exact")).values("sum")), Value(ZERO), output_field=_MONEY
-            )
-        )
-    )
-
-
 def usage_list(*, tenant: Tenant, workload_uid: Id | None = None) -> QuerySet[UsageRecord]:
     """Usage records, newest first, each with `exact` (None until it is rated: ELA-1809)."""
     rated = RatedItem.objects.filter(usage=OuterRef("pk")).order_by().values("usage")
@@ -184,11 +169,6 @@ def usage_list(*, tenant: Tenant, workload_uid: Id | None = None) -> QuerySet[Us
         rows = rows.filter(workload_uid=uid_of(workload_uid))
     sums = Subquery(rated.annotate(sum=Sum("exact")).values("sum"), output_field=_MONEY)
     return rows.annotate(exact=sums).order_by("-start_at", "-pk")
-
-
-def usage_refusal_list() -> QuerySet[UsageRefusal]:
-    """Reports that were not believed, newest first, for operators."""
-    return UsageRefusal.objects.all()
 
 
 # By dimension: the columns that tell its values apart, and the two that name them (PLAT-OPS-38, -53).

@@ -80,11 +80,6 @@ def schemas_with_open(kind: str) -> list[str]:
     return sorted(set(open_rows.values_list("tenant__schema_name", flat=True)))
 
 
-def case_of_row(kind: str, uid: UUID) -> Case | None:
-    """The case as it is kept, for comparing it with its row."""
-    return Case.objects.across().filter(kind=kind, uid=uid).first()
-
-
 def case_drift_list(shown: Iterable[CaseData]) -> list[tuple[str, UUID]]:
     """The kinds and identifiers whose case in the current tenant is missing or differs from `shown`, and the cases
     that no row stands behind. Empty while every writer keeps its case."""

@@ -14,13 +14,11 @@ from apps.catalog.models import (
     Category,
     Commodity,
     CommodityTenant,
-    Component,
     Coupon,
     CouponActivity,
     CouponRedemption,
     PriceLine,
     PriceVersion,
-    ProcessApp,
     ProcessTemplate,
 )
 from apps.catalog.pricing.coupons import redeemable
@@ -46,10 +44,6 @@ def uid_of(value: Id) -> UUID:
 def category_list() -> QuerySet[Category]:
     """Categories of both levels."""
     return Category.objects.select_related("parent")
-
-
-def component_list() -> QuerySet[Component]:
-    return Component.objects.all()
 
 
 def _granted(tenant: Tenant) -> Q:
@@ -95,20 +89,9 @@ def _joined(rows: QuerySet[Commodity]) -> QuerySet[Commodity]:
     ).prefetch_related("components__component")
 
 
-def process_app_list() -> QuerySet[ProcessApp]:
-    return ProcessApp.objects.select_related("category", "form_template", "process_template")
-
-
 def process_template_list() -> QuerySet[ProcessTemplate]:
     """Every version, newest first, without the file itself."""
     return ProcessTemplate.objects.defer("xml")
-
-
-def process_template_get(uid: Id) -> ProcessTemplate:
-    row = ProcessTemplate.objects.filter(uid=uid_of(uid)).first()
-    if row is None:
-        raise NotFound()
-    return row
 
 
 def commodity_is_open(commodity: Commodity) -> bool:
@@ -309,13 +292,6 @@ def coupon_activity_list(
             claimed_by_tenant__lt=F("per_tenant_limit"),
         )
     return rows
-
-
-def coupon_activity_get(uid: Id) -> CouponActivity:
-    row = CouponActivity.objects.filter(uid=uid_of(uid)).first()
-    if row is None:
-        raise NotFound()
-    return row
 
 
 def coupon_activity_summary() -> QuerySet[CouponActivity]:

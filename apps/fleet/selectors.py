@@ -37,13 +37,6 @@ def device_list() -> QuerySet[Device]:
     return Device.objects.exclude(node__state=NodeState.REMOVED).select_related("node")
 
 
-def device_get(uid: str) -> Device:
-    found = device_list().filter(uid=uid).first()
-    if found is None:
-        raise NotFound(_("There is no such device."))
-    return found
-
-
 def slice_list(*, workload_uids: Iterable[UUID | str]) -> QuerySet[Slice]:
     """The slices of workloads in the order they were wanted, with device and node."""
     rows = Slice.objects.across().filter(workload_uid__in=list(workload_uids))

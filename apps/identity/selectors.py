@@ -7,13 +7,6 @@ from apps.kernel.acts import Actor
 from apps.kernel.errors import NotFound
 
 
-def user_get(uid: UUID) -> User:
-    row = User.objects.filter(uid=uid).first()
-    if row is None:
-        raise NotFound()
-    return row
-
-
 def user_names(ids: set[int]) -> dict[int, str]:
     """Display names by primary key, one query."""
     return {user.pk: str(user) for user in User.objects.filter(pk__in=ids)}

@@ -5,7 +5,6 @@ from decimal import ROUND_HALF_UP, Decimal
 from django.db import models
 
 CENT = Decimal("0.01")
-CURRENCY = "CNY"
 ZERO = Decimal(0)
 EXACT_PLACES = 10
 

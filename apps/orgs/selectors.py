@@ -9,7 +9,7 @@ from apps.identity.models import Membership, User
 from apps.kernel.acts import Actor
 from apps.kernel.errors import NotFound
 from apps.kernel.planes import current_tenant
-from apps.orgs.models import TAKE_PART, BusinessSystem, Member, Organization, Post, RoleBinding, TenantRole
+from apps.orgs.models import TAKE_PART, BusinessSystem, Member, Organization, RoleBinding, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
 
 
@@ -141,10 +141,6 @@ def tenant_user_get(*, actor: Actor, username: str) -> User:
     if row is None:
         raise NotFound()
     return row
-
-
-def post_list() -> QuerySet[Post]:
-    return Post.objects.all()
 
 
 # --- business systems ------------------------------------------------------------------------------------------

@@ -45,12 +45,6 @@ class ProcessIdentity:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signum)
 
-    def send_group(self, signum: int) -> None:
-        """Send a signal to the process group this process leads."""
-        if self.is_alive():
-            with suppress(ProcessLookupError):
-                os.killpg(self.pid, signum)
-
 
 def identity_write(path: Path, pid: int) -> None:
     """Record a running process so that a later start can find it; the file is whole or absent."""
