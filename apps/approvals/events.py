@@ -5,19 +5,6 @@ from apps.kernel.events import Event
 
 
 @dataclass(frozen=True, slots=True)
-class TaskOpened(Event):
-    """A step waits for people: holders of `roles` of `side`, or the users named."""
-
-    schema: str
-    task_uid: UUID
-    side: str
-    roles: tuple[str, ...]
-    user_ids: tuple[int, ...]
-    title: str
-    no: str
-
-
-@dataclass(frozen=True, slots=True)
 class TaskDecided(Event):
     """Somebody decided; `is_first` says that nobody had decided anything on this process before."""
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.approvals.events import ProcessFinished, TaskDecided, TaskOpened
+from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.approvals.models import Decision, HumanTask, ProcessInstance
 from apps.approvals.permissions import FOLLOW
 from apps.approvals.permissions import ApprovalsPermission as P
@@ -150,18 +150,6 @@ def _task_open(actor: Actor, instance: ProcessInstance, waiting: engine.Waiting)
     task.save()
     case_put(actor=actor, data=case_of(task))
     _tell(actor, task, _ASKED)
-    emit(
-        TaskOpened(
-            schema=current_schema(),
-            task_uid=task.uid,
-            side=task.side,
-            roles=tuple(task.operator_roles or task.roles),
-            user_ids=tuple(task.user_ids),
-            title=instance.title_en,
-            no=instance.subject_no,
-        ),
-        actor=actor,
-    )
 
 
 def _named(candidate: engine.Candidate, applicant_id: int) -> list[int]:

@@ -10,25 +10,3 @@ class OrderMade(Event):
 
     schema: str
     order_uid: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class FormSubmitted(Event):
-    schema: str
-    form_uid: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class OrderDelivered(Event):
-    """The resource of an order runs."""
-
-    schema: str
-    order_uid: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class OrderEnded(Event):
-    """The resource of an order is released, for whatever reason."""
-
-    schema: str
-    order_uid: UUID

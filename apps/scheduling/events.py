@@ -14,13 +14,6 @@ class WorkloadSubmitted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadPlaced(Event):
-    schema: str
-    workload_uid: UUID
-    order_uid: UUID
-
-
-@dataclass(frozen=True, slots=True)
 class WorkloadStarted(Event):
     """All its shares run."""
 

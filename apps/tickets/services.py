@@ -11,12 +11,9 @@ from apps.cases.services import case_put
 from apps.identity.models import User
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound
-from apps.kernel.events import emit
-from apps.kernel.planes import current_schema
 from apps.kernel.service import service
 from apps.notices.push import push
 from apps.orgs.services import number_next
-from apps.tickets.events import TicketDone
 from apps.tickets.models import Ticket
 from apps.tickets.permissions import TicketsPermission as P
 from apps.tickets.selectors import case_of, side_of
@@ -129,14 +126,4 @@ def _end(actor: Actor, ticket_uid: UUID, state: TicketState, result: dict[str, A
     if not waiting_fails:
         _own_check(actor, ticket)
     TICKET.move(ticket, state, actor=actor, result=result, done_at=timezone.now())
-    emit(
-        TicketDone(
-            schema=current_schema(),
-            ticket_uid=ticket.uid,
-            subject_kind=ticket.subject_kind,
-            subject_uid=ticket.subject_uid,
-            is_failed=state == TicketState.FAILED,
-        ),
-        actor=actor,
-    )
     return _moved(actor, ticket)

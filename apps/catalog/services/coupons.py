@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.catalog.errors import BudgetExceeded, CouponNotClaimable, CouponNotUsable
-from apps.catalog.events import CouponActivityIssued, CouponClaimed
 from apps.catalog.models import Coupon, CouponActivity, CouponBudget, CouponRedemption
 from apps.catalog.permissions import CouponPermission as P
 from apps.catalog.pricing.coupons import redeemable
@@ -19,7 +18,6 @@ from apps.catalog.services.commodities import row_check
 from apps.catalog.states import ACTIVITY, COUPON, ActivityState, CouponState
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
-from apps.kernel.events import emit
 from apps.kernel.money import bill_round
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
@@ -111,7 +109,6 @@ def coupon_activity_issue(*, actor: Actor, activity_uid: UUID | str) -> CouponAc
         raise BudgetExceeded(text % figures)
     ACTIVITY.move(row, ActivityState.ISSUED, actor=actor, issued_at=now, budget_year=year)
     act_subject("coupon_activity", row.uid)
-    emit(CouponActivityIssued(str(row.uid)), actor=actor)
     return row
 
 
@@ -144,7 +141,6 @@ def coupon_claim(*, actor: Actor, activity_uid: UUID | str) -> Coupon:
         claimed_by_id=actor.user_id,
     )
     act_subject("coupon", coupon.uid, activity=activity.uid)
-    emit(CouponClaimed(tenant.schema_name, str(coupon.uid)), actor=actor)
     return coupon
 
 

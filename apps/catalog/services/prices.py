@@ -9,7 +9,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.catalog.events import PricePublished
 from apps.catalog.models import Commodity, CommodityComponent, PriceLine, PriceVersion
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.pricing.price import SECONDS, Line, quantity_of, unit_amount
@@ -18,7 +17,6 @@ from apps.catalog.selectors import uid_of
 from apps.catalog.types import PriceInput
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
-from apps.kernel.events import emit
 from apps.kernel.service import service
 
 
@@ -52,7 +50,6 @@ def price_publish(
         line.price_version = version
     PriceLine.objects.bulk_create(made)
     act_subject("price_version", version.uid, commodity=commodity.number, number=number)
-    emit(PricePublished(str(commodity.uid), str(version.uid)), actor=actor)
     return version
 
 

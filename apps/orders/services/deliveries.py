@@ -14,10 +14,8 @@ from django.utils.translation import gettext_noop
 from apps.billing.services.charges import charge_close, charge_open
 from apps.kernel.acts import SYSTEM, Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound, WeirError
-from apps.kernel.events import emit
-from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
-from apps.orders.events import OrderDelivered
 from apps.orders.models import Order
 from apps.orders.services.notes import order_shown, order_told
 from apps.orders.services.settling import form_delivering, form_settle
@@ -139,7 +137,6 @@ def order_started(*, actor: Actor, order_uid: UUID, at: datetime) -> None:
     order_shown(actor, order)
     order_told(actor, order, DELIVERED)
     form_settle(order.form_id)
-    emit(OrderDelivered(schema=current_schema(), order_uid=order.uid), actor=actor)
 
 
 @service()

@@ -16,10 +16,8 @@ from apps.catalog.selectors import commodity_get
 from apps.catalog.types import Quote
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
-from apps.kernel.events import emit
-from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
-from apps.orders.events import FormSubmitted
 from apps.orders.models import ApplicationForm, FormLine
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles
@@ -66,7 +64,6 @@ def form_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
     # A process without anybody to ask has decided by now.
     form.refresh_from_db()
     form_shown(actor, form)
-    emit(FormSubmitted(schema=current_schema(), form_uid=form.uid), actor=actor)
     return form
 
 

@@ -16,7 +16,7 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
-from apps.orders.events import FormSubmitted, OrderEnded, OrderMade
+from apps.orders.events import OrderMade
 from apps.orders.models import ApplicationForm, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles, order_get, order_is_terminable
@@ -111,7 +111,6 @@ def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationFor
     order.refresh_from_db()
     form_shown(actor, form)
     order_shown(actor, order)
-    emit(FormSubmitted(schema=current_schema(), form_uid=form.uid), actor=actor)
     return form
 
 
@@ -181,7 +180,6 @@ def order_ended_write(order: Order, at: datetime, reason_code: str, reason: str)
     """Write beside the state when and why the resource was released."""
     order.ended_at, order.end_reason_code, order.end_reason = at, reason_code[:32], reason[:500]
     order.save(update_fields=["ended_at", "end_reason_code", "end_reason", "updated_at"])
-    emit(OrderEnded(schema=current_schema(), order_uid=order.uid), actor=SYSTEM)
 
 
 def order_terminated(actor: Actor, order: Order) -> None:

@@ -10,7 +10,7 @@ from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.engine.cycle import plan
 from apps.scheduling.engine.types import Grant, Placement, Refusal
-from apps.scheduling.events import WorkloadChanged, WorkloadPlaced
+from apps.scheduling.events import WorkloadChanged
 from apps.scheduling.locks import devices_lock, workload_pending_lock
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors import snapshot_get
@@ -62,7 +62,6 @@ def _place(placement: Placement, actor: Actor) -> bool:
             for grant in placement.grants:
                 _grant(row, grant, actor)
             schema = row.tenant.schema_name
-            emit(WorkloadPlaced(schema, row.uid, row.order_uid), actor=actor)
             emit(WorkloadChanged(schema, row.uid), actor=actor)
             return True
     except Conflict:
