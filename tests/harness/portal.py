@@ -1,6 +1,7 @@
 """A whole portal in real processes, shared by the stories over the API and those in a browser."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,6 +14,16 @@ def password_of(stack: Stack) -> str:
     return (stack.var_dir / "run" / "demo.password").read_text().strip()
 
 
+@contextmanager
+def own_environment() -> Iterator[None]:
+    """Without what the tests' own settings were given: a stack starts its servers and runs as `make run` does."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("WEIR_DATABASE_URL", "WEIR_REDIS_URL", "WEIR_SECRET_KEY"):
+            environment.delenv(name, raising=False)
+        environment.setenv("DJANGO_SETTINGS_MODULE", "portal.settings.dev")
+        yield
+
+
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Web, worker, beat and two agents on a folder and a port of their own."""
@@ -20,10 +31,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     # Agents run work as users of their own: the way to the folder is open to them.
     for path in (folder, *folder.parents[:2]):
         path.chmod(0o755)
-    with pytest.MonkeyPatch.context() as environment:
-        for name in ("WEIR_DATABASE_URL", "WEIR_REDIS_URL", "WEIR_SECRET_KEY"):
-            environment.delenv(name, raising=False)
-        environment.setenv("DJANGO_SETTINGS_MODULE", "portal.settings.dev")
+    with own_environment():
         running = Stack.in_folder(folder / "var")
         running.start()
         yield running

@@ -10,6 +10,7 @@ from portal.local.errors import LocalError
 from portal.local.options import Options
 from portal.local.processes import identity_read, wait_until
 from portal.local.stack import Stack
+from tests.harness.portal import own_environment
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(240), pytest.mark.xdist_group("stack")]
 
@@ -21,10 +22,11 @@ def told() -> list[str]:
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory, told: list[str]):
-    found = Stack.in_folder(tmp_path_factory.mktemp("var"), nodes=0, say=told.append)
-    found.start()
-    yield found
-    found.stop()
+    with own_environment():
+        found = Stack.in_folder(tmp_path_factory.mktemp("var"), nodes=0, say=told.append)
+        found.start()
+        yield found
+        found.stop()
 
 
 def test_it_answers_and_says_who_can_log_in(stack: Stack) -> None:
