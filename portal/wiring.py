@@ -157,7 +157,7 @@ def _node_lost(event: fleet.NodeLost, actor: Actor) -> None:
     )
 
 
-def _node_returned(event: fleet.NodeReturned, actor: Actor) -> None:
+def _node_answered_for(event: fleet.NodeReturned | fleet.NodeRemoved, actor: Actor) -> None:
     alarm_resolve(actor=actor, key=f"node-lost:{event.node_uid}")
 
 
@@ -172,6 +172,10 @@ def _device_mismatch(event: fleet.DeviceMismatch, actor: Actor) -> None:
         subject_kind="device",
         subject_id=event.device_uid,
     )
+
+
+def _device_accepted(event: fleet.DeviceAccepted, actor: Actor) -> None:
+    alarm_resolve(actor=actor, key=f"device-memory:{event.device_uid}")
 
 
 def _usage_refused(event: UsageRefused, actor: Actor) -> None:
@@ -202,8 +206,10 @@ def _usage_doubted(event: fleet.UsageDoubted, actor: Actor) -> None:
 
 within(fleet.UsageDoubted, _usage_doubted)
 within(fleet.NodeLost, _node_lost)
-within(fleet.NodeReturned, _node_returned)
+within(fleet.NodeReturned, _node_answered_for)
+within(fleet.NodeRemoved, _node_answered_for)
 within(fleet.DeviceMismatch, _device_mismatch)
+within(fleet.DeviceAccepted, _device_accepted)
 within(UsageRefused, _usage_refused)
 
 # --- open pages ------------------------------------------------------------------------------------------------

@@ -22,6 +22,11 @@ class NodeReturned(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeRemoved(Event):
+    node_uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceMismatch(Event):
     """A device reports another memory than it joined with: the old figure stays until an operator accepts it."""
 
@@ -29,6 +34,13 @@ class DeviceMismatch(Event):
     node: str
     old_mib: int
     new_mib: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAccepted(Event):
+    """An operator has taken the memory that a device reports for true."""
+
+    device_uid: str
 
 
 @dataclass(frozen=True, slots=True)

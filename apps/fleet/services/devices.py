@@ -5,10 +5,12 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.fleet.events import DeviceAccepted
 from apps.fleet.models import OVERSUBSCRIBE_MAX_PERMILLE, Device
 from apps.fleet.permissions import FleetPermission as P
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.events import emit
 from apps.kernel.service import service
 
 
@@ -44,7 +46,9 @@ def device_oversubscribe(
 @service(P.MANAGE)
 def device_memory_accept(*, actor: Actor, device_uid: str) -> Device:
     """Take the memory that the device reports for true, after somebody has looked why it changed."""
-    return _change(device_uid, memory_mib=F("reported_mib"))
+    device = _change(device_uid, memory_mib=F("reported_mib"))
+    emit(DeviceAccepted(device_uid=device_uid), actor=actor)
+    return device
 
 
 def _change(device_uid: str, **changes: object) -> Device:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.fleet.errors import DeviceTaken, NodeBusy, NodeNameTaken
-from apps.fleet.events import NodeLost
+from apps.fleet.events import NodeLost, NodeRemoved
 from apps.fleet.locks import slices_lock
 from apps.fleet.models import Device, Node, Slice, Watch
 from apps.fleet.permissions import FleetPermission as P
@@ -133,6 +133,7 @@ def node_remove(*, actor: Actor, node_uid: str) -> Node:
     NODE.move(node, NodeState.REMOVED, actor=actor)
     for token in AgentToken.objects.filter(kind=AgentToken.Kind.NODE, node_uid=node_uid, revoked_at=None):
         agent_token_revoke(actor=actor, token=token)
+    emit(NodeRemoved(node_uid=node_uid), actor=actor)
     return node
 
 

@@ -9,12 +9,14 @@ from apps.fleet import events
 from apps.fleet.errors import DeviceUnavailable, NodeBusy
 from apps.fleet.models import Node, Slice, Watch
 from apps.fleet.selectors import device_list, node_get, node_list, slice_open_list
+from apps.fleet.services.devices import device_memory_accept
 from apps.fleet.services.nodes import node_drain, node_remove, node_undrain, nodes_check
 from apps.fleet.services.slices import slice_stop
 from apps.fleet.tasks import nodes_check as nodes_check_task
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Forbidden, NotFound
-from tests.apps.fleet.agent import desire, fresh, held, report, usage
+from apps.telemetry.models import Alarm
+from tests.apps.fleet.agent import desire, device_report, fresh, held, report, usage
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")
 
@@ -39,6 +41,19 @@ def silent(seconds):
 def lost_for(seconds):
     Node.objects.update(lost_at=timezone.now() - timedelta(seconds=seconds))
     watched()
+
+
+def test_an_alarm_ends_with_the_node_that_is_removed_and_with_the_memory_that_is_accepted(node, settings):
+    alarms = Alarm.objects.exclude(state="resolved")
+    node.sync(devices=[device_report(memory_mib=9000)])
+    assert [alarm.key for alarm in alarms.all()] == ["device-memory:n1-d0"]
+    device_memory_accept(actor=SYSTEM, device_uid="n1-d0")
+    assert not alarms.exists()
+    silent(settings.WEIR_NODE_LOST_AFTER_S + 1)
+    check()
+    assert [alarm.key for alarm in alarms.all()] == [f"node-lost:{node.uid}"]
+    node_remove(actor=SYSTEM, node_uid=node.uid)
+    assert not alarms.all().exists()
 
 
 def test_a_silent_node_is_lost_once_and_its_slices_are_unvouched(node, acme, heard, settings):
