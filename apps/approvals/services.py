@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -136,7 +137,7 @@ def _task_open(actor: Actor, instance: ProcessInstance, waiting: engine.Waiting)
         operator_roles=[
             one.value for one in waiting.candidates if (one.kind, one.side) == ("role", "operator")
         ],
-        user_ids=sorted({pk for one in waiting.candidates for pk in _named(one, instance.applicant_id)}),
+        user_ids=sorted(_all_named(waiting, instance.applicant_id)),
         rule=waiting.rule,
         allow_refuse=waiting.allow_refuse,
         allow_send_back=waiting.allow_send_back,
@@ -152,18 +153,28 @@ def _task_open(actor: Actor, instance: ProcessInstance, waiting: engine.Waiting)
     _tell(actor, task, _ASKED)
 
 
+def _all_named(waiting: engine.Waiting, applicant_id: int) -> set[int]:
+    """Whom a step asks by name. The applicant decides nothing: alone he is nobody, and the step has no candidate."""
+    return {pk for one in waiting.candidates for pk in _named(one, applicant_id)} - {applicant_id}
+
+
 def _named(candidate: engine.Candidate, applicant_id: int) -> list[int]:
     """The people a candidate other than a plain role stands for, now."""
     value = candidate.value
     if candidate.kind == "user":
         return list(User.objects.filter(username__iexact=value, is_active=True).values_list("pk", flat=True))
     if candidate.kind == "post":
-        return list(Member.objects.filter(post__name=value).values_list("user_id", flat=True))
+        return list(_members().filter(post__name=value).values_list("user_id", flat=True))
     if candidate.kind == "organization":
-        return list(Member.objects.filter(organization__name=value).values_list("user_id", flat=True))
+        return list(_members().filter(organization__name=value).values_list("user_id", flat=True))
     if candidate.kind == "initiator_role":
         return _role_above(value, organization_of(applicant_id), applicant_id)
     return []
+
+
+def _members() -> QuerySet[Member]:
+    """Those who can sign in: one who cannot would keep a step of everybody waiting for ever."""
+    return Member.objects.filter(user__is_active=True)
 
 
 def _role_above(role_code: str, organization: Organization | None, applicant_id: int) -> list[int]:

@@ -9,6 +9,7 @@ from apps.approvals.selectors import case_of, has_decisions, may_decide, process
 from apps.approvals.services import process_withdraw, task_decide, task_urge
 from apps.cases.models import Case
 from apps.cases.selectors import case_inbox
+from apps.identity.services import user_disable
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
@@ -254,6 +255,19 @@ def test_a_step_that_nobody_can_decide_is_refused(inside, applicant, boss):
     with pytest.raises(Conflict, match="Nobody"):
         decide(desk, boss)
     nothing_decided(desk)
+
+
+def test_a_step_that_only_the_applicant_could_decide_is_refused(inside, applicant, member):
+    office = organization_create(actor=SYSTEM, name="Office")
+    member_add(actor=SYSTEM, user=applicant.user, organization=office)
+    with pytest.raises(Conflict, match="Nobody"):
+        start(applicant.user.pk, drawn(candidate("Office", "organization")))
+    left, there = member("acme", "tenant_front_line", "left"), member("acme", "tenant_front_line", "there")
+    for one in (left, there):
+        member_add(actor=SYSTEM, user=one.user, organization=office)
+    user_disable(actor=SYSTEM, user=left.user)
+    desk = start(applicant.user.pk, drawn(candidate("Office", "organization")))
+    assert desk.task.user_ids == [there.user.pk]
 
 
 def test_a_condition_that_cannot_be_computed_changes_nothing(inside, applicant, boss):
