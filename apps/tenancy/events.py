@@ -6,8 +6,3 @@ from apps.kernel.events import Event
 @dataclass(frozen=True, slots=True)
 class TenantProvisioned(Event):
     schema: str
-
-
-@dataclass(frozen=True, slots=True)
-class TenantSuspended(Event):
-    schema: str

@@ -13,7 +13,7 @@ from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.planes import in_public
 from apps.kernel.service import service
-from apps.tenancy.events import TenantProvisioned, TenantSuspended
+from apps.tenancy.events import TenantProvisioned
 from apps.tenancy.models import Domain, Tenant
 from apps.tenancy.permissions import TenancyPermission as P
 from apps.tenancy.states import FLOW, TenantState
@@ -87,7 +87,6 @@ def tenant_suspend(*, actor: Actor, tenant: Tenant, reason: str = "") -> Tenant:
     """Close the tenant's doors: nobody of it signs in, its running work is left to the operators (PLAT-TEN-8)."""
     act_subject("tenant", tenant.schema_name, reason=reason)
     FLOW.move(tenant, TenantState.SUSPENDED, actor=actor)
-    emit(TenantSuspended(schema=tenant.schema_name), actor=actor)
     return tenant
 
 
