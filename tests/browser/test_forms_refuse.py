@@ -10,7 +10,7 @@ from portal.local.journey import AMOUNTS, Journey
 from tests.browser.conftest import address_of
 from tests.browser.visitor import Visitor, sees
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 Visit = Callable[[str], Visitor]
 TEN_MINUTES_S = 600
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from portal.local.stack import Stack
 from tests.browser.visitor import Visitor, sees
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 # What the product promises between an agent's death and the alarm on the operators' page.
 PROMISED_S = 30
 NODE = "node-1"

@@ -12,7 +12,7 @@ from portal.local.stack import Stack
 from tests.browser.visitor import NARROW, WIDE, Visitor
 from tests.harness.portal import password_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 Visit = Callable[[str], Visitor]
 CJK = re.compile(r"[\u4e00-\u9fff]")
 LIVED_S = 10
