@@ -4,6 +4,11 @@
 the sweep (named in the comment) that finds what a lost hint left behind.
 """
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import OperationalError, transaction
 from django.utils.translation import gettext_noop
 
 from apps.approvals.events import ProcessFinished, TaskDecided
@@ -34,11 +39,15 @@ from apps.tenancy.selectors import tenant_get
 from portal.celery import app as celery
 from portal.roles import TENANT_ROLES
 
+log = logging.getLogger(__name__)
 NODE_LOST = gettext_noop(
     "Node %(name)s does not answer: what runs there is not billed until it is vouched for."
 )
 DEVICE_MISMATCH = gettext_noop(
     "Device %(device)s of node %(node)s reports %(new)s MiB instead of %(old)s MiB: the old figure is kept."
+)
+ORDER_UNTOLD = gettext_noop(
+    "Order %(order)s of tenant %(tenant)s did not follow its resource: it is tried again."
 )
 USAGE_REFUSED = gettext_noop(
     "Usage %(seq)s of slice %(slice)s was not believed (%(reason)s): it is not billed."
@@ -78,16 +87,45 @@ within(ProcessFinished, _form_decided)
 # Sweep: orders_sweep.
 after(OrderMade, lambda event: order_tasks.order_deliver.delay(event.schema, str(event.order_uid)))
 
+# --- one order apart from the others ----------------------------------------------------------------------------
+
+
+@contextmanager
+def _apart(event: WorkloadStarted | WorkloadEnded, actor: Actor) -> Iterator[None]:
+    """What cannot be told to an order is undone by itself: its node goes on reporting, the pool goes on scheduling.
+
+    An alarm says so and the orders' sweep tells it again. What the database gave up is not caught: the whole call
+    is tried again.
+    """
+    try:
+        with transaction.atomic():
+            yield
+    except OperationalError:
+        raise
+    except Exception:
+        log.exception("an order was not told: %s", event)
+        alarm_raise(
+            actor=actor,
+            key=f"order-untold:{event.order_uid}",
+            level="major",
+            msgid=ORDER_UNTOLD,
+            params={"order": str(event.order_uid), "tenant": event.schema},
+            source="platform",
+            subject_kind="order",
+            subject_id=str(event.order_uid),
+        )
+
+
 # --- scheduling → orders ---------------------------------------------------------------------------------------
 
 
 def _order_started(event: WorkloadStarted, actor: Actor) -> None:
-    with in_tenant(event.schema):
+    with _apart(event, actor), in_tenant(event.schema):
         order_started(actor=actor, order_uid=event.order_uid, at=event.at)
 
 
 def _order_ended(event: WorkloadEnded, actor: Actor) -> None:
-    with in_tenant(event.schema):
+    with _apart(event, actor), in_tenant(event.schema):
         order_ended(
             actor=actor,
             order_uid=event.order_uid,

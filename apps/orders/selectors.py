@@ -16,10 +16,12 @@ from apps.approvals.selectors import process_list, subjects_asked_of
 from apps.cases.types import CaseData, CaseKind
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.planes import current_schema
 from apps.orders.models import ApplicationForm, Attachment, CartLine, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.states import FINISHED, IN_PROGRESS, TERMINABLE, FormKind, FormState, OrderState
 from apps.scheduling.endings import end_sentence
+from apps.scheduling.models import Workload
 from apps.tickets.models import Ticket
 from apps.tickets.selectors import case_of as case_of_ticket
 
@@ -136,6 +138,19 @@ def orders_undelivered() -> list[UUID]:
     claimed = Ticket.objects.filter(uid=OuterRef("ticket_uid"), assignee__isnull=False)
     rows = Order.objects.filter(~Exists(claimed), state=OrderState.PENDING)
     return list(rows.order_by("pk").values_list("uid", flat=True))
+
+
+def orders_untold() -> list[tuple[UUID, Workload]]:
+    """The orders of the current tenant whose resource went on without them: what the sweep tells them again."""
+    orders = {
+        row.workload_uid: row for row in Order.objects.filter(ended_at=None, workload_uid__isnull=False)
+    }
+    rows = Workload.objects.of(current_schema()).filter(uid__in=orders)
+    return [
+        (orders[row.uid].uid, row)
+        for row in rows
+        if row.is_final or (row.started_at and orders[row.uid].started_at is None)
+    ]
 
 
 # --- what operators see ----------------------------------------------------------------------------------------

@@ -1,14 +1,17 @@
 """Delivery after approval, and the sweep that finds what a lost message left behind."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 from apps.cases.selectors import case_drift_list, schemas_with_open
 from apps.cases.types import CaseKind
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task, tenant_task
-from apps.orders.selectors import orders_undelivered, rows_shown
+from apps.orders.selectors import orders_undelivered, orders_untold, rows_shown
 from apps.orders.services.deliveries import order_deliver as deliver
+from apps.orders.services.deliveries import order_follow
 from apps.tenancy.selectors import tenant_active_list
 
 log = logging.getLogger(__name__)
@@ -23,9 +26,22 @@ def order_deliver(schema: str, order_uid: str) -> None:
 
 @tenant_task
 def orders_sweep_tenant(schema: str) -> None:
-    """Deliver the approved orders of one tenant whose message was lost, each in its own transaction."""
+    """Deliver one tenant's approved orders whose message was lost, and tell orders what their resources did
+    without them: each in its own transaction, whatever becomes of the others."""
     for uid in orders_undelivered():
-        deliver(actor=SYSTEM, order_uid=uid)
+        with _whatever_becomes_of(uid):
+            deliver(actor=SYSTEM, order_uid=uid)
+    for uid, work in orders_untold():
+        with _whatever_becomes_of(uid):
+            order_follow(actor=SYSTEM, order_uid=uid, work=work)
+
+
+@contextmanager
+def _whatever_becomes_of(order_uid: UUID) -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        log.exception("the sweep could not mend order %s", order_uid)
 
 
 @provider_task

@@ -17,12 +17,10 @@ _KEPT_TEMPLATES = 4
 
 
 def fingerprint() -> str:
-    """Changes with any migration, role or plane list."""
-    files = [
-        *ROOT.glob("apps/*/migrations/*.py"),
-        ROOT / "portal/roles.py",
-        ROOT / "portal/settings/planes.py",
-    ]
+    """Changes with anything that decides what a provisioned tenant holds: migrations, planes, roles, wiring, quota."""
+    portal, quota = ROOT / "portal", ROOT / "apps/scheduling/services/quota.py"
+    files = [*ROOT.glob("apps/*/migrations/*.py"), quota]
+    files += [portal / name for name in ("roles.py", "wiring.py", "settings/planes.py")]
     digest = hashlib.sha256()
     for file in sorted([*files, Path(__file__)]):
         digest.update(file.read_bytes())

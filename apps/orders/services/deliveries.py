@@ -21,8 +21,10 @@ from apps.orders.services.notes import order_shown, order_told
 from apps.orders.services.settling import form_delivering, form_settle
 from apps.orders.services.terminations import order_ended_write, order_lock, order_terminated
 from apps.orders.states import ORDER, FormState, OrderState
+from apps.scheduling.models import Workload
 from apps.scheduling.services.quota import quota_release, quota_use
 from apps.scheduling.services.workloads import workload_submit
+from apps.scheduling.states import WorkloadState
 from apps.tickets.models import Ticket
 from apps.tickets.services import ticket_claim, ticket_done, ticket_fail
 from apps.tickets.states import OPEN, TicketState
@@ -166,6 +168,22 @@ def order_ended(
     else:
         order_told(actor, order, ENDED)
     order_shown(actor, order)
+
+
+@service()
+def order_follow(*, actor: Actor, order_uid: UUID, work: Workload) -> None:
+    """Bring an order to where its resource is: what it was not told when it happened. Again changes nothing."""
+    if work.started_at:
+        order_started(actor=actor, order_uid=order_uid, at=work.started_at)
+    if work.is_final and work.ended_at:
+        order_ended(
+            actor=actor,
+            order_uid=order_uid,
+            at=work.ended_at,
+            failed=work.state != WorkloadState.FINISHED,
+            reason_code=work.reason_code,
+            reason=str(work.reason.get("text", "")),
+        )
 
 
 def _ended_while_terminating(actor: Actor, order: Order) -> None:

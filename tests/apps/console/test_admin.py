@@ -24,6 +24,7 @@ from apps.identity.admin_base import DeskAdmin
 from apps.identity.models import AgentToken, OperatorRole, User
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Queue, SchedulingPolicy, TenantQuota
+from apps.scheduling.services.quota import DEFAULTS
 from apps.telemetry.models import Alarm
 from apps.telemetry.services import alarm_raise
 from apps.tenancy.models import Tenant
@@ -184,8 +185,9 @@ def test_a_tenants_quota_is_set_without_changing_anothers(operator, acme, globex
     assert dict(TenantQuota.plain.filter(tenant=acme).values_list("item", "total")) == {
         "instances": 4,
         "compute_percent": 200,
+        "gpu_memory_mib": DEFAULTS["gpu_memory_mib"],
     }
-    assert not TenantQuota.plain.filter(tenant=globex).exists()
+    assert dict(TenantQuota.plain.filter(tenant=globex).values_list("item", "total")) == DEFAULTS
     row = TenantQuota.plain.get(tenant=acme, item="instances")
     done(act(person, row, "set", total="6"))
     refused(act(person, row, "set", total="-1"))

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.services.quota import quota_set
+from apps.scheduling.services.quota import DEFAULTS, quota_set
 from apps.telemetry.services import alarm_raise
 from apps.tenancy.models import Tenant
 from tests.apps.fleet.agent import Agent
@@ -76,8 +76,10 @@ def test_a_quota_is_set_all_or_nothing_and_shows_its_figures(operator, acme, glo
     assert {row["item"]: row["total"] for row in client.get("/api/v1/tenants/acme/quota").json()} == {
         "instances": 4,
         "gpu_memory_mib": 4096,
+        "compute_percent": DEFAULTS["compute_percent"],
     }
-    assert client.get("/api/v1/tenants/globex/quota").json()[0]["total"] == 9
+    others = {row["item"]: row["total"] for row in client.get("/api/v1/tenants/globex/quota").json()}
+    assert others == {**DEFAULTS, "instances": 9}
 
 
 def test_the_overview_shows_what_the_role_may_see(operator):

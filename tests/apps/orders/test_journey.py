@@ -19,8 +19,10 @@ from apps.orders.services.terminations import order_terminate
 from apps.orders.tasks import orders_sweep_tenant
 from apps.orders.types import LineInput
 from apps.scheduling.models import Queue, Workload
+from apps.telemetry.models import Alarm
 from apps.tickets.models import Ticket
 from apps.tickets.services import ticket_claim, ticket_return
+from portal import wiring
 from tests.apps.orders.scene import AMOUNTS, HOUR_TOTAL, Scene, ends_now, runs_now, workload_of
 
 pytestmark = pytest.mark.django_db
@@ -451,3 +453,24 @@ def test_what_cannot_be_terminated(scene: Scene, member):
     with pytest.raises(Conflict):
         order_terminate(actor=scene.ann.actor, order_uid=ended.uid, reason="late")
     assert order_get(actor=scene.ann.actor, uid=ended.uid).state == "completed"
+
+
+def test_an_order_that_cannot_be_told_stops_nobody_and_is_told_again(scene: Scene, monkeypatch):
+    order = scene.delivered()
+    runs_now(order)
+
+    def broken(**_: object) -> None:
+        raise RuntimeError("a row of this order is damaged")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wiring, "order_ended", broken)
+        ends_now(order, timezone.now())
+    order.refresh_from_db()
+    assert (workload_of(order).state, order.ended_at) == ("finished", None)
+    assert Alarm.objects.get(key=f"order-untold:{order.uid}").state == "firing"
+    orders_sweep_tenant("acme")
+    orders_sweep_tenant("acme")
+    order.refresh_from_db()
+    assert order.ended_at is not None
+    assert (scene.held(), scene.charge(order).state) == ((0, 0), "closed")
+    mirrored()

@@ -1,7 +1,6 @@
 import stat
 
 import pytest
-
 from weir.config import Config, config_path
 from weir.errors import NotSignedIn, WeirClientError
 

@@ -1,5 +1,4 @@
 import pytest
-
 from weir.cli.calling import uid_of
 from weir.cli.show import cell
 from weir.cli.words import amounts, duration_s

@@ -14,7 +14,7 @@ CASES = [
     ("run_timeout", "run time of 600 s reached", "已达到运行时长上限 600 秒。"),
     ("memory_exceeded", "memory limit of 512 MiB exceeded", "超出内存上限 512 MiB。"),
     ("stopped", "stopped on its node", "已停止：在所在节点上被停止"),
-    ("stopped", "F-20260102-0001", "已停止：F-20260102-0001"),
+    ("stopped", "F20260102-0001", "由终止申请 F20260102-0001 结束。"),
     ("stopped", "", "已停止。"),
     ("crashed", "the work ended with exit code 3", "任务失败：退出码为 3"),
     ("crashed", "the work was ended by SIGSEGV", "任务失败：被信号 SIGSEGV 终止"),

@@ -1,0 +1,47 @@
+"""`manage.py operator_add NAME --role system_administrator`: an operator of a centre without the demo.
+
+The password is read from WEIR_PASSWORD or asked for; roles are brought to what the code says first.
+"""
+
+import getpass
+import os
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from apps.identity.services import operator_role_bind, operator_roles_sync, user_create
+from apps.kernel.acts import SYSTEM
+from apps.kernel.errors import WeirError
+from apps.scheduling.services.queues import queue_ensure
+from portal.roles import OPERATOR_ROLES
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("username")
+        parser.add_argument("--name", default="", help="the person's name; the login account when left out")
+        parser.add_argument("--role", action="append", choices=[role.code for role in OPERATOR_ROLES])
+
+    def handle(self, *args: Any, username: str, name: str, role: list[str] | None, **options: Any) -> None:
+        password = os.environ.get("WEIR_PASSWORD") or getpass.getpass("Password: ")
+        try:
+            with transaction.atomic():
+                operator_roles_sync(actor=SYSTEM, roles=OPERATOR_ROLES)
+                queue_ensure(actor=SYSTEM)
+                user = user_create(
+                    actor=SYSTEM,
+                    username=username,
+                    display_name=name or username,
+                    password=password,
+                    is_operator=True,
+                )
+                for code in role or ["system_administrator"]:
+                    operator_role_bind(actor=SYSTEM, user=user, role_code=code)
+        except WeirError as error:
+            named = " ".join(str(text) for text in error.fields.values())
+            raise CommandError(f"{error.message} {named} {error.cure}".strip()) from error
+        self.stdout.write(f"{username} may sign in on the operators' side.")
