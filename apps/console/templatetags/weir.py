@@ -15,9 +15,10 @@ from django.utils.timezone import localtime
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from apps.billing.models import RatedItem
 from apps.console.labels import AMOUNT_LABELS, STATE_COLOURS
 from apps.console.navigation import Group, navigation_for
-from apps.fleet.models import Slice
+from apps.fleet.models import Device, Slice
 from apps.notices.push import topics_sign
 from apps.scheduling.endings import end_sentence
 
@@ -136,10 +137,26 @@ def amounts_text(amounts: Mapping[str, Any] | None) -> str:
 
 
 @register.filter
+def unit(code: str, count: Any = 1) -> str:
+    """The unit of a component in the reader's language, as after the number `count`."""
+    return ngettext("core", "cores", int(count)) if code == "core" else code
+
+
+@register.filter
 def percent_of(part: Any, whole: Any) -> int:
     """How much of `whole` a part is, from 0 to 100."""
     total = Decimal(str(whole or 0))
     return max(0, min(100, int(Decimal(str(part or 0)) * 100 / total))) if total else 0
+
+
+@register.simple_tag
+def beside_devices(items: Iterable[RatedItem]) -> list[tuple[RatedItem, Device | None]]:
+    """Each rated item beside the device it was measured on; None where the fleet knows it no more."""
+    rows = list(items)
+    wanted = {row.usage.device_uid for row in rows}
+    devices = Device.objects.filter(uid__in=wanted).select_related("node")
+    found = {device.uid: device for device in devices}
+    return [(row, found.get(row.usage.device_uid)) for row in rows]
 
 
 @register.simple_tag
