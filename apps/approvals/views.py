@@ -4,6 +4,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.urls import get_script_prefix, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -48,7 +49,15 @@ def decide(request: HttpRequest, uid: UUID) -> HttpResponse:
     given = cleaned(DecisionForm(request.POST))
     row = task_decide(actor=request.actor, task_uid=uid, **given)
     messages.success(request, _("Your decision on %(no)s is kept.") % {"no": row.instance.subject_no})
-    return go(request, "approvals:inbox")
+    return go(request, _inbox_url())
+
+
+def _inbox_url() -> str:
+    """Where the next decision waits: for an operator, who is under `/t/<schema>/`, on the desk of all tenants."""
+    entered = get_script_prefix()
+    if entered == "/":
+        return reverse("approvals:inbox")
+    return "/" + reverse("desk:inbox", urlconf="portal.urls_provider").removeprefix(entered)
 
 
 @require_POST
