@@ -40,6 +40,8 @@ _SAID_WITH = (
     (r"the work ended with exit code (?P<code>-?\d+)", gettext_noop("it ended with exit code %(code)s")),
     (r"the work was ended by (?P<signal>\w+)", gettext_noop("it was ended by %(signal)s")),
 )
+# All that a release says of why: the number of the form that asked for it.
+_FORM_NO = re.compile(r"F\d{8}-\d+")
 
 
 def end_sentence(code: str, text: str, *, seconds: int | None = None, mib: int | None = None) -> str:
@@ -49,6 +51,8 @@ def end_sentence(code: str, text: str, *, seconds: int | None = None, mib: int |
         text: what was said where it ended; of a stop, the words of who asked for it.
         seconds: the run time it was given. mib: its memory limit.
     """
+    if code in ("", "stopped") and _FORM_NO.fullmatch(text):
+        return _("Ended by termination form %(no)s.") % {"no": text}
     said = _said(text)
     if code not in _SENTENCES:
         return said
