@@ -8,7 +8,7 @@ from apps.kernel.flow import Flow
 
 
 class InstanceState(models.TextChoices):
-    RUNNING = "running", _("Running")
+    RUNNING = "running", _("In approval")
     APPROVED = "approved", _("Approved")
     REJECTED = "rejected", _("Rejected")
     SENT_BACK = "sent_back", _("Sent back")

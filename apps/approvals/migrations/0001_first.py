@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 ('applicant_name', models.CharField(max_length=120, verbose_name='applicant')),
                 ('organization_name', models.CharField(blank=True, max_length=120, verbose_name='organization')),
                 ('business_system_name', models.CharField(blank=True, max_length=120, verbose_name='business system')),
-                ('state', models.CharField(choices=[('running', 'Running'), ('approved', 'Approved'), ('rejected', 'Rejected'), ('sent_back', 'Sent back'), ('withdrawn', 'Withdrawn')], default='running', max_length=16, verbose_name='state')),
+                ('state', models.CharField(choices=[('running', 'In approval'), ('approved', 'Approved'), ('rejected', 'Rejected'), ('sent_back', 'Sent back'), ('withdrawn', 'Withdrawn')], default='running', max_length=16, verbose_name='state')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                 ('updated_at', models.DateTimeField(auto_now=True, verbose_name='updated at')),
                 ('applicant', apps.kernel.planes.SharedForeignKey(on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='applicant')),

@@ -16,7 +16,7 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from apps.billing.models import RatedItem
-from apps.console.labels import AMOUNT_LABELS, STATE_COLOURS
+from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, SOURCE_LABELS, STATE_COLOURS
 from apps.console.navigation import Group, navigation_for
 from apps.fleet.models import Device, Slice
 from apps.notices.push import topics_sign
@@ -115,6 +115,17 @@ def amount_label(code: str) -> str:
 
 
 @register.filter
+def held_by(code: str) -> str:
+    """How a slice's limit is held, from its agent's code; a code of a newer agent as it came."""
+    return str(HELD_BY_LABELS.get(code, code or "–"))
+
+
+@register.filter
+def source_label(code: str) -> str:
+    return str(SOURCE_LABELS.get(code, code))
+
+
+@register.filter
 def amount_text(amount: Any, code: str) -> str:
     """An amount of a component with its unit: 25 %, 4 GiB, 2 cores."""
     if code in ("gpu_memory", "memory", "gpu_memory_mib", "memory_mib"):
@@ -139,7 +150,7 @@ def amounts_text(amounts: Mapping[str, Any] | None) -> str:
 @register.filter
 def unit(code: str, count: Any = 1) -> str:
     """The unit of a component in the reader's language, as after the number `count`."""
-    return ngettext("core", "cores", int(count)) if code == "core" else code
+    return ngettext("core", "cores", int(Decimal(str(count)))) if code == "core" else code
 
 
 @register.filter
