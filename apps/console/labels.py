@@ -28,13 +28,4 @@ _COLOURS = {
     "yellow": "minor desired pending waiting terminating stopping send_back sent_back acknowledged drained urged",
     "red": "failed refused rejected refuse lost firing critical suspended revoked",
 }
-STATE# How agents say that they hold a limit, and who raises alarms.
-HELD_BY_LABELS = {
-    "duty-cycle": _("pauses in its run time"),
-    "time-slice": _("time slices of the device"),
-    "cgroup-v2": _("control groups of the node"),
-    "rlimit-data+watch": _("the memory limit of its process"),
-    "nvml-watch": _("watching the device's memory"),
-}
-SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform")}
-_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}
+STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}
