@@ -3,7 +3,6 @@
 import sys
 from typing import Any
 
-import click
 import typer
 
 from weir import __version__
@@ -17,7 +16,7 @@ from weir.errors import WeirClientError
 class Commands(typer.core.TyperGroup):
     """A refusal is one line on stderr and exit status 1, never a traceback."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except WeirClientError as error:
