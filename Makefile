@@ -38,7 +38,7 @@ test: env-dev ## Run every test
 	@exec $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup -q $(ARGS)
 
 unit: env-dev ## Run the tests that need no server
-	@exec $(PY) -m pytest tests/unit -q $(ARGS)
+	@exec $(PY) -m pytest tests/unit --confcutdir=tests/unit -n $(WORKERS) -q $(ARGS)
 
 lint: env-dev ## Check style, types, layers and migrations
 	@$(VENV)/ruff check .

@@ -34,7 +34,7 @@ from apps.scheduling.engine.types import (
 TENANTS = ("acme", "globex")
 QUEUES = ("a", "b", "top")
 quick = settings(
-    max_examples=int(os.environ.get("WEIR_ENGINE_EXAMPLES", "35")),
+    max_examples=int(os.environ.get("WEIR_ENGINE_EXAMPLES", "20")),
     derandomize="WEIR_ENGINE_EXAMPLES" not in os.environ,
     deadline=None,
     suppress_health_check=list(HealthCheck),

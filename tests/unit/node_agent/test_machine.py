@@ -243,7 +243,7 @@ class World:
         self.do(self.machine.handle(event), fails=step == "fail")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_no_order_of_events_overbooks_a_device_or_ends_twice(steps: list[Replied | str]) -> None:
     world = World()
