@@ -29,10 +29,11 @@ def media(settings, tmp_path) -> Path:
 
 
 def office(folder: str) -> bytes:
+    # Names without a date: the bytes name the tests, and two workers must name them alike.
     body = io.BytesIO()
     with zipfile.ZipFile(body, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr(f"{folder}/document.xml", "<x/>")
+        archive.writestr(zipfile.ZipInfo("[Content_Types].xml"), "<Types/>")
+        archive.writestr(zipfile.ZipInfo(f"{folder}/document.xml"), "<x/>")
     return body.getvalue()
 
 
