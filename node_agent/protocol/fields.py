@@ -14,6 +14,7 @@ SYNC_PATH = "/api/agent/v1/sync"
 
 USAGE_PER_SYNC = 500
 LOGS_PER_SYNC = 100
+EVENTS_PER_SYNC = 200
 LOG_CHUNK_BYTES = 64 * 1024
 SLICES_PER_NODE = 2_000
 DEVICES_PER_NODE = 256
@@ -39,6 +40,9 @@ EnvKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127
 Argument = Annotated[str, StringConstraints(max_length=32_768, pattern=_NO_NUL)]
 Secret = Annotated[str, StringConstraints(min_length=8, max_length=512, pattern=r"^[\x21-\x7e]+$")]
 
+# The SHA-256 of a certificate or a file, in hexadecimal.
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Port = Annotated[int, Field(ge=1, le=65_535)]
 Mebibytes = Annotated[int, Field(ge=0, le=2**40)]
 Percent = Annotated[int, Field(ge=1, le=100)]
 MeasuredPercent = Annotated[float, Field(ge=0, le=100_000)]
@@ -53,7 +57,21 @@ Health = Literal["ok", "degraded", "failed"]
 DesiredState = Literal["running", "stopped"]
 SliceState = Literal["starting", "running", "stopping", "exited", "failed", "refused"]
 ReasonCode = Literal[
-    "", "completed", "run_timeout", "stopped", "memory_exceeded", "crashed", "refused", "lost"
+    "",
+    "completed",
+    "run_timeout",
+    "idle_timeout",
+    "stopped",
+    "migrated",
+    "preempted",
+    "memory_exceeded",
+    "crashed",
+    "refused",
+    "lost",
 ]
+WorkKind = Literal["program", "session"]
+MoveState = Literal["", "sending", "sent", "done", "failed"]
+PowerSource = Literal["", "measured", "modelled"]
+Level = Literal["debug", "info", "warning", "error", "critical"]
 
 TERMINAL_STATES: frozenset[str] = frozenset({"exited", "failed", "refused"})

@@ -15,6 +15,7 @@ from node_agent.protocol.fields import (
     Mebibytes,
     Message,
     Name,
+    PowerSource,
     Secret,
     Sentence,
     SyncPeriod,
@@ -24,7 +25,11 @@ from node_agent.protocol.fields import (
 
 
 class NodeInfo(Message):
-    """The machine an agent speaks for. `memory_mib` is its main memory."""
+    """The machine an agent speaks for. `memory_mib` is its main memory.
+
+    `address`: where clients reach its sessions; `components`: version of each part that runs here;
+    `config_generation`: the configuration it has applied; the problems say why a wish was not followed.
+    """
 
     name: Name
     hostname: Name
@@ -33,13 +38,22 @@ class NodeInfo(Message):
     cpu_count: Annotated[int, Field(ge=1, le=65_536)]
     memory_mib: Mebibytes
     labels: Labels = {}
+    address: Annotated[str, Field(max_length=200)] = ""
+    components: Labels = {}
+    config_generation: Counter = 0
+    config_problem: Sentence = ""
+    release_problem: Sentence = ""
+    power_w: Annotated[float, Field(ge=0, le=1e6)] | None = None
+    power_source: PowerSource = ""
 
 
 class DeviceReport(Message):
     """One accelerator as found and measured now.
 
     `uid` is stable across restarts; `cores` are CPU cores or multiprocessors (0: unknown);
-    `simulated` is true where a driver only pretends. Measurements are None where unknown.
+    `simulated` is true where a driver only pretends. Measurements are None where unknown. `apis`: the
+    programming interfaces it serves with their versions (POOL-10.3); `is_verified`: the driver has run on
+    such hardware before.
     """
 
     uid: Uid
@@ -56,6 +70,10 @@ class DeviceReport(Message):
     memory_used_mib: Mebibytes | None = None
     temperature_c: Annotated[float, Field(ge=-273.15, le=1000)] | None = None
     power_w: Annotated[float, Field(ge=0, le=1e6)] | None = None
+    power_source: PowerSource = ""
+    apis: Labels = {}
+    numa_node: Annotated[int, Field(ge=-1, le=4095)] | None = None
+    is_verified: bool = True
     slice_drivers: Annotated[tuple[Word, ...], Field(max_length=16)] = ()
 
 

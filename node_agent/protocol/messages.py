@@ -5,8 +5,17 @@ from __future__ import annotations
 from node_agent.protocol.errors import ErrorDetail, ErrorReply
 from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH, TERMINAL_STATES
 from node_agent.protocol.join import DeviceReport, JoinReply, JoinRequest, NodeInfo
-from node_agent.protocol.slices import DesiredSlice, LogChunk, SliceReport, UsageReport, WorkSpec
-from node_agent.protocol.sync import SyncReply, SyncRequest
+from node_agent.protocol.slices import (
+    DesiredSlice,
+    LogChunk,
+    MoveTarget,
+    SessionReport,
+    SessionWish,
+    SliceReport,
+    UsageReport,
+    WorkSpec,
+)
+from node_agent.protocol.sync import AgentConfig, EventReport, ReleaseWish, SyncReply, SyncRequest
 
 __all__ = [
     "JOIN_PATH",
@@ -14,14 +23,20 @@ __all__ = [
     "SUPPORTED",
     "SYNC_PATH",
     "TERMINAL_STATES",
+    "AgentConfig",
     "DesiredSlice",
     "DeviceReport",
     "ErrorDetail",
     "ErrorReply",
+    "EventReport",
     "JoinReply",
     "JoinRequest",
     "LogChunk",
+    "MoveTarget",
     "NodeInfo",
+    "ReleaseWish",
+    "SessionReport",
+    "SessionWish",
     "SliceReport",
     "SyncReply",
     "SyncRequest",

@@ -12,42 +12,99 @@ from node_agent.protocol.fields import (
     Argument,
     Counter,
     DesiredState,
+    Digest,
     EnvKey,
     MeasuredPercent,
     Mebibytes,
     Message,
+    MoveState,
+    Name,
     Percent,
+    Port,
     ReasonCode,
     Seconds,
+    Secret,
     Sentence,
     Sequence,
     SliceState,
     Uid,
     Word,
+    WorkKind,
 )
 
 
 class WorkSpec(Message):
-    """The program of a slice. `run_timeout_s`: released after exactly so many seconds of run.
+    """The work of a slice: a program, or a session that serves the device over the network (POOL-12.3).
 
-    `argv[0] == "python"` means the agent's own interpreter. `grace_s` is the time between
-    asking the work to end and killing it.
+    `argv[0] == "python"` means the agent's own interpreter; a session has no argv. `run_timeout_s`: released
+    after exactly so many seconds of run; `idle_timeout_s`: after so many without use of the device
+    (POOL-12.11, POOL-12.12). `grace_s` is the time between asking the work to end and killing it.
     """
 
-    argv: Annotated[tuple[Argument, ...], Field(min_length=1, max_length=256)]
+    kind: WorkKind = "program"
+    argv: Annotated[tuple[Argument, ...], Field(max_length=256)] = ()
     env: Annotated[dict[EnvKey, Argument], Field(max_length=256)] = {}
     run_timeout_s: Annotated[int, Field(ge=1, le=RUN_TIMEOUT_MAX_S)] | None = None
+    idle_timeout_s: Annotated[int, Field(ge=1, le=RUN_TIMEOUT_MAX_S)] | None = None
     grace_s: Annotated[int, Field(ge=0, le=3600)] = 5
 
     @model_validator(mode="after")
     def _program_named(self) -> Self:
-        if not self.argv[0]:
+        if self.kind == "program" and not (self.argv and self.argv[0]):
             raise ValueError("argv[0] is empty: name the program to run")
+        if self.kind == "session" and self.argv:
+            raise ValueError("a session runs no program: leave argv empty")
         return self
 
 
+class MoveTarget(Message):
+    """Where a session goes: the worker that waits for it, and the ticket that opens it once (POOL-12.23)."""
+
+    slice_uid: Uid
+    host: Name
+    port: Port
+    fingerprint: Digest
+    ticket: Secret
+
+
+class SessionWish(Message):
+    """What a session needs beside its share.
+
+    `token`: the key both client and worker hold; it goes along when the session moves. With a `ticket` the
+    worker waits for the state of another session instead of beginning empty. `move_to`: stream the state there.
+    """
+
+    token: Secret
+    ticket: Secret | None = None
+    move_to: MoveTarget | None = None
+
+
+class SessionReport(Message):
+    """What a session's worker observes. `fingerprint` is its certificate's; `idle_s` since the last device call.
+
+    `move` is how far sending has come; `pause_ms` is how long the client could not compute meanwhile.
+    """
+
+    host: Annotated[str, StringConstraints(max_length=200)] = ""
+    port: Port | None = None
+    fingerprint: Digest | None = None
+    attached: bool = False
+    transport: Word = ""
+    bandwidth_mib_s: Annotated[float, Field(ge=0, le=1e9)] | None = None
+    latency_us: Annotated[float, Field(ge=0, le=1e9)] | None = None
+    operators: Counter = 0
+    idle_s: Seconds = 0
+    move: MoveState = ""
+    move_reason: Sentence = ""
+    pause_ms: Annotated[float, Field(ge=0, le=1e9)] | None = None
+
+
 class DesiredSlice(Message):
-    """What the server wants of one slice; a higher `generation` replaces a lower one."""
+    """What the server wants of one slice; a higher `generation` replaces a lower one.
+
+    `device_percent` and `device_memory_mib` are how much of the device may be held by all slices together
+    (over-subscription, POOL-12.5); None: what the device has. `driver` names the slice driver asked for.
+    """
 
     slice_uid: Uid
     generation: Sequence
@@ -56,6 +113,10 @@ class DesiredSlice(Message):
     memory_mib: Annotated[int, Field(ge=1, le=2**40)]
     state: DesiredState
     work: WorkSpec
+    session: SessionWish | None = None
+    driver: Word = ""
+    device_percent: Annotated[int, Field(ge=1, le=10_000)] = 100
+    device_memory_mib: Annotated[int, Field(ge=1, le=2**40)] | None = None
 
 
 class SliceReport(Message):
@@ -74,6 +135,10 @@ class SliceReport(Message):
     delivered_percent: MeasuredPercent | None = None
     memory_used_mib: Mebibytes | None = None
     last_usage_seq: Counter = 0
+    # False until the work really uses the device: held, and not mounted (POOL-7.6c).
+    mounted: bool = False
+    driver: Word = ""
+    session: SessionReport | None = None
 
 
 class UsageReport(Message):

@@ -4,20 +4,57 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, StringConstraints
 
 from node_agent.protocol.fields import (
+    EVENTS_PER_SYNC,
     LOGS_PER_SYNC,
     SLICES_PER_NODE,
     USAGE_PER_SYNC,
     Counter,
+    Digest,
+    Labels,
+    Level,
     Message,
+    Name,
+    Sentence,
     Sequence,
     SyncPeriod,
     Uid,
+    Word,
 )
 from node_agent.protocol.join import Devices, NodeInfo
 from node_agent.protocol.slices import DesiredSlice, LogChunk, SliceReport, UsageReport
+
+
+class EventReport(Message):
+    """One line of a component's log (POOL-12.18); `seq` is contiguous from 1 within a boot."""
+
+    seq: Sequence
+    at: AwareDatetime
+    level: Level
+    component: Word
+    slice_uid: Uid | None = None
+    text: Sentence
+
+
+class AgentConfig(Message):
+    """What an operator sets on a node; a higher `generation` replaces a lower one. None: the agent's own."""
+
+    generation: Sequence
+    meter_s: SyncPeriod | None = None
+    log_level: Level | None = None
+    log_limit_mib: Annotated[int, Field(ge=1, le=4096)] | None = None
+    labels: Labels | None = None
+
+
+class ReleaseWish(Message):
+    """The release to run: fetched from the portal, refused unless digest and Ed25519 signature hold."""
+
+    version: Word
+    path: Name
+    sha256: Digest
+    signature: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 
 
 class SyncRequest(Message):
@@ -32,6 +69,7 @@ class SyncRequest(Message):
     slices: Annotated[tuple[SliceReport, ...], Field(max_length=SLICES_PER_NODE)] = ()
     usage: Annotated[tuple[UsageReport, ...], Field(max_length=USAGE_PER_SYNC)] = ()
     logs: Annotated[tuple[LogChunk, ...], Field(max_length=LOGS_PER_SYNC)] = ()
+    events: Annotated[tuple[EventReport, ...], Field(max_length=EVENTS_PER_SYNC)] = ()
 
 
 Acks = Annotated[dict[Uid, Counter], Field(max_length=SLICES_PER_NODE)]
@@ -43,6 +81,7 @@ class SyncReply(Message):
 
     `usage_acks`: highest contiguous usage seq stored per slice. `log_acks`: next byte wanted.
     `forget`: finished and fully acknowledged, the node may delete them. `unknown`: stop them.
+    `event_ack`: the last event of this boot that was stored.
     """
 
     protocol: Counter
@@ -53,3 +92,6 @@ class SyncReply(Message):
     log_acks: Acks = {}
     forget: Uids = ()
     unknown: Uids = ()
+    event_ack: Counter = 0
+    config: AgentConfig | None = None
+    release: ReleaseWish | None = None

@@ -20,11 +20,14 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOG = VENV / "install.log"
 LOCKS = {"run": "base.txt", "dev": "dev.txt", "assets": "assets.txt"}
-SPACE_NEEDED_MIB = 1500
+# The remote accelerator's hooks into PyTorch hold for one exact version, the same at both ends. It has one
+# build for each kind of accelerator, so the version is pinned and not a file; `WEIR_TORCH=0` leaves it out.
+TORCH = "torch==2.13.0"
+SPACE_NEEDED_MIB = 2500
 _CURES = (
     (
         ("No space left on device", "Disk quota exceeded"),
-        "the disk is full: free about 1.5 GiB and try again",
+        "the disk is full: free about 2.5 GiB and try again",
     ),
     (
         (
@@ -78,13 +81,14 @@ def main(kind: str) -> None:
         check_space()
         make_venv()
         install(kind)
+        install_torch()
         link_own_packages()
         stamp.write_text(wanted)
 
 
 def fingerprint(kind: str) -> str:
     """Changes whenever another install is needed."""
-    digest = hashlib.sha256(f"{sys.version_info[:2]} {ROOT}".encode())
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {ROOT} {_wants_torch()}".encode())
     for path in (ROOT / "requirements" / LOCKS[kind], ROOT / "client" / "pyproject.toml", Path(__file__)):
         digest.update(path.read_bytes() if path.exists() else b"-")
     return digest.hexdigest()
@@ -123,6 +127,21 @@ def install(kind: str) -> None:
     say(f"installing requirements/{LOCKS[kind]} (a minute or two the first time)")
     lock = str(ROOT / "requirements" / LOCKS[kind])
     _checked([str(PYTHON), "-m", "pip", "install", "--no-input", "--no-deps", "--require-hashes", "-r", lock])
+
+
+def install_torch() -> None:
+    """Install PyTorch for the remote accelerator; everything else works without it, so a failure is only told."""
+    if not _wants_torch():
+        return
+    say(f"installing {TORCH} for the remote accelerator (WEIR_TORCH=0 leaves it out)")
+    try:
+        _checked([str(PYTHON), "-m", "pip", "install", "--no-input", TORCH])
+    except Refusal as refusal:
+        say(f"the remote accelerator is left out, {TORCH} cannot be installed: {refusal}")
+
+
+def _wants_torch() -> bool:
+    return os.environ.get("WEIR_TORCH", "1") != "0"
 
 
 def link_own_packages() -> None:
