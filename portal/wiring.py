@@ -18,6 +18,7 @@ from apps.billing.services.usage import usage_record
 from apps.billing.types import Usage
 from apps.cases.events import CaseChanged
 from apps.fleet import events as fleet
+from apps.identity.events import MembershipEnded
 from apps.kernel.acts import Actor
 from apps.kernel.planes import in_tenant
 from apps.kernel.wiring import after, recorder, within
@@ -26,7 +27,7 @@ from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
 from apps.orders.services.decisions import form_approving, form_decided
 from apps.orders.services.deliveries import order_ended, order_started
-from apps.orgs.services import roles_sync
+from apps.orgs.services import roles_sync, roles_unbind_all
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
 from apps.scheduling.services.quota import quota_defaults
@@ -58,7 +59,7 @@ celery.finalize()
 
 recorder(act_record)
 
-# --- tenancy → the new tenant's roles and quota ---------------------------------------------------------------
+# --- tenancy, identity → the tenant's roles and quota ------------------------------------------------------------
 
 
 def _new_tenant(event: TenantProvisioned, actor: Actor) -> None:
@@ -67,7 +68,13 @@ def _new_tenant(event: TenantProvisioned, actor: Actor) -> None:
     quota_defaults(actor=actor, tenant=tenant_get(event.schema))
 
 
+def _membership_ended(event: MembershipEnded, actor: Actor) -> None:
+    with in_tenant(event.schema):
+        roles_unbind_all(actor=actor, user_id=event.user_id)
+
+
 within(TenantProvisioned, _new_tenant)
+within(MembershipEnded, _membership_ended)
 
 # --- approvals → orders ----------------------------------------------------------------------------------------
 

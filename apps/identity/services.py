@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.identity.events import MembershipEnded
 from apps.identity.models import (
     AgentToken,
     ApiToken,
@@ -27,6 +28,7 @@ from apps.identity.models import (
 from apps.identity.permissions import IdentityPermission as P
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, Throttled, Unauthenticated
+from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_list
@@ -167,20 +169,24 @@ def membership_add(*, actor: Actor, user: User, tenant: Tenant) -> Membership:
 
 @service(P.MANAGE)
 def membership_remove(*, actor: Actor, user: User, tenant: Tenant) -> None:
+    """End a membership with its tokens and, inside the tenant, its roles: coming back begins without any."""
     act_subject("user", user.uid, tenant=tenant.schema_name)
     Membership.objects.filter(user=user, tenant=tenant).update(is_active=False)
     ApiToken.objects.filter(user=user, tenant=tenant, revoked_at=None).update(revoked_at=timezone.now())
+    emit(MembershipEnded(schema=tenant.schema_name, user_id=user.pk), actor=actor)
 
 
 @service()
 def password_change(*, actor: Actor, user: User, old_password: str, new_password: str) -> None:
-    """A user sets a new password of his own; the old one stops working (PLAT-TEN-26)."""
+    """A user sets a new password of his own; the old one and every API token stop working (PLAT-TEN-26)."""
     act_subject("user", user.uid)
     if actor.user_id != user.pk or not user.check_password(old_password):
         raise InvalidInput(_("The present password is wrong."), fields={"old_password": _("Wrong.")})
     _password_check(new_password, user)
     user.set_password(new_password)
     user.save(update_fields=["password"])
+    # Who changes a password may fear that somebody else has it, and made a token with it.
+    ApiToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
 
 
 # --- operators' roles ------------------------------------------------------------------------------------------

@@ -200,6 +200,13 @@ def role_unbind(*, actor: Actor, user: User, role: TenantRole) -> None:
     RoleBinding.objects.filter(user=user, role=role).delete()
 
 
+@service()
+def roles_unbind_all(*, actor: Actor, user_id: int) -> None:
+    """Take every role of this tenant from somebody who no longer belongs to it."""
+    act_subject("user", user_id)
+    RoleBinding.objects.filter(user_id=user_id).delete()
+
+
 # --- business systems ------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from apps.identity.services import (
     credentials_check,
     join_token_make,
     join_token_use,
+    membership_add,
     membership_remove,
     password_change,
     user_create,
@@ -21,6 +22,8 @@ from apps.identity.services import (
 )
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, Throttled, Unauthenticated
+from apps.kernel.planes import in_tenant
+from apps.orgs.models import RoleBinding
 from apps.tenancy.services import tenant_suspend
 from tests.conftest import PASSWORD
 
@@ -97,6 +100,26 @@ def test_password_change_wants_the_old_one_and_ends_it(member):
     with pytest.raises(Unauthenticated):
         enter("alice")
     assert enter("alice", "new-password-77")
+
+
+@pytest.mark.req("PLAT-TEN-26")
+def test_a_new_password_ends_the_tokens_made_with_the_old_one(member):
+    person = member("acme", "tenant_front_line", username="alice")
+    _token, secret = api_token_make(actor=person.actor, user=person.user, name="x")
+    password_change(
+        actor=person.actor, user=person.user, old_password=PASSWORD, new_password="new-password-77"
+    )
+    with pytest.raises(Unauthenticated):
+        api_token_user(secret)
+
+
+@pytest.mark.req("PLAT-TEN-24")
+def test_a_membership_ends_with_its_roles_and_comes_back_without_them(member, acme):
+    person = member("acme", "tenant_front_line", username="alice")
+    membership_remove(actor=SYSTEM, user=person.user, tenant=acme)
+    membership_add(actor=SYSTEM, user=person.user, tenant=acme)
+    with in_tenant("acme"):
+        assert not RoleBinding.objects.filter(user_id=person.user.pk).exists()
 
 
 def test_weak_passwords_and_taken_names_are_refused():
