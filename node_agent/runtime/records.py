@@ -91,6 +91,9 @@ class ShimState(_Record):
     compute_enforced_by: str = ""
     delivered_percent: float | None = None
     memory_used_mib: int | None = None
+    mounted: bool = False
+    driver: str = ""
+    session: dict[str, Any] | None = None
     work_pid: int = 0
     work_start_ticks: int = 0
     work_uid: int | None = None
