@@ -13,7 +13,16 @@ from unfold.decorators import display
 
 from apps.identity.admin_base import Act, ActForm, DeskAdmin, DeskInline
 from apps.kernel.acts import Actor
-from apps.scheduling.models import Allocation, Queue, QuotaHold, SchedulingPolicy, TenantQuota, Workload
+from apps.scheduling.models import (
+    ORDERINGS,
+    PLACINGS,
+    Allocation,
+    Queue,
+    QuotaHold,
+    SchedulingPolicy,
+    TenantQuota,
+    Workload,
+)
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors import workload_list_across, workload_reason
 from apps.scheduling.services.queues import policy_set, queue_change, queue_ensure
@@ -49,8 +58,8 @@ class QueueForm(ActForm):
 
 
 class PolicyForm(ActForm):
-    placing = forms.ChoiceField(label=gettext_lazy("Resource scheduling"), choices=SchedulingPolicy.PLACINGS)
-    ordering = forms.ChoiceField(label=gettext_lazy("Job scheduling"), choices=SchedulingPolicy.ORDERINGS)
+    placing = forms.ChoiceField(label=gettext_lazy("Resource scheduling"), choices=PLACINGS)
+    ordering = forms.ChoiceField(label=gettext_lazy("Job scheduling"), choices=ORDERINGS)
     has_backfill = forms.BooleanField(
         label=gettext_lazy("Smaller work may pass a waiting head"), required=False, initial=True
     )

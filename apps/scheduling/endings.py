@@ -12,6 +12,12 @@ _SENTENCES = {
         gettext_noop("Its run time of %(seconds)s s is over."),
         gettext_noop("Its run time is over."),
     ),
+    "idle_timeout": (
+        gettext_noop("It was released: nothing used its device for %(idle)s s."),
+        gettext_noop("It was released: nothing used its device for too long."),
+    ),
+    "migrated": ("", gettext_noop("It has moved to another device.")),
+    "preempted": ("", gettext_noop("It made room for more important work.")),
     "memory_exceeded": (
         gettext_noop("It exceeded its memory limit of %(mib)s MiB."),
         gettext_noop("It exceeded its memory limit."),
@@ -44,12 +50,14 @@ _SAID_WITH = (
 _FORM_NO = re.compile(r"F\d{8}-\d+")
 
 
-def end_sentence(code: str, text: str, *, seconds: int | None = None, mib: int | None = None) -> str:
+def end_sentence(
+    code: str, text: str, *, seconds: int | None = None, idle_s: int | None = None, mib: int | None = None
+) -> str:
     """Why it ended, in one sentence: by its code (ELA-409), else what was said.
 
     Args:
         text: what was said where it ended; of a stop, the words of who asked for it.
-        seconds: the run time it was given. mib: its memory limit.
+        seconds: the run time it was given. idle_s: how long it might lie idle. mib: its memory limit.
     """
     if code in ("", "stopped") and _FORM_NO.fullmatch(text):
         return _("Ended by termination form %(no)s.") % {"no": text}
@@ -57,7 +65,7 @@ def end_sentence(code: str, text: str, *, seconds: int | None = None, mib: int |
     if code not in _SENTENCES:
         return said
     whole, short = _SENTENCES[code]
-    figures = {"seconds": seconds, "mib": mib, "said": said}
+    figures = {"seconds": seconds, "idle": idle_s, "mib": mib, "said": said}
     is_known = whole and all(figures[name] for name in re.findall(r"%\((\w+)\)s", whole))
     return _(whole) % figures if is_known else _(short)
 

@@ -9,11 +9,28 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.planes import TenantOwned
 from apps.scheduling.engine.types import Ordering, Placing, QueueState
-from apps.scheduling.states import AllocationState, HoldState, QuotaItem, WorkloadState
+from apps.scheduling.states import AllocationState, HoldState, QuotaItem, WorkKind, WorkloadState
+
+# Six of them are the pooling standard's words (POOL-12.27); the engine's `Placing` says what each does.
+PLACINGS = [
+    (Placing.SPREAD.value, _("Spread: a random node that fits")),
+    (Placing.BEST_FIT.value, _("BestFit: the node with the least combined use")),
+    (Placing.LOCAL.value, _("Local: the local node and no other")),
+    (Placing.LOCAL_FIRST.value, _("Local first: the local node, else the least used one")),
+    (Placing.NODE_BALANCED.value, _("Node balanced: the least used node")),
+    (Placing.NODE_COMPACT.value, _("Node compact: the fullest node that fits")),
+    (Placing.DEVICE_BALANCED.value, _("Device balanced: the least used device")),
+    (Placing.DEVICE_COMPACT.value, _("Device compact: the fullest device that fits")),
+]
+ORDERINGS = [
+    (Ordering.FIRST_COME.value, _("First in, first out")),
+    (Ordering.PRIORITY.value, _("Priority")),
+]
 
 
 class Queue(models.Model):
-    """Where workloads wait (PLAT-AICFG-23)."""
+    """Where workloads wait (PLAT-AICFG-23). An empty ordering or placing is the policy's; with `QueueTenant` rows
+    only those tenants are admitted (ELA-608)."""
 
     STATES = [
         (QueueState.UP.value, _("UP")),
@@ -27,6 +44,9 @@ class Queue(models.Model):
     name_zh = models.CharField(_("name in Chinese"), max_length=80)
     state = models.CharField(_("state"), max_length=12, choices=STATES, default=QueueState.UP.value)
     priority = models.IntegerField(_("priority"), default=0)
+    ordering = models.CharField(_("job scheduling"), max_length=12, choices=ORDERINGS, blank=True)
+    placing = models.CharField(_("resource scheduling"), max_length=16, choices=PLACINGS, blank=True)
+    resource_group = models.CharField(_("resource group"), max_length=48, blank=True)
     max_compute_percent = models.PositiveIntegerField(_("most compute (%)"), null=True, blank=True)
     max_memory_mib = models.PositiveIntegerField(_("most accelerator memory (MiB)"), null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -41,27 +61,45 @@ class Queue(models.Model):
         return self.code
 
 
-class SchedulingPolicy(models.Model):
-    """The one row of the operators' choices (PLAT-AICFG-18)."""
+class QueueTenant(TenantOwned):
+    """A tenant that a queue admits."""
 
-    PLACINGS = [
-        (Placing.SPREAD.value, _("Spread: a random node that fits")),
-        (Placing.BEST_FIT.value, _("BestFit: the node with the least combined use")),
-        (Placing.PACK.value, _("Pack: the fullest device that fits")),
-        (Placing.BALANCE.value, _("Balance: the least used device")),
-    ]
-    ORDERINGS = [
-        (Ordering.FIRST_COME.value, _("First in, first out")),
-        (Ordering.PRIORITY.value, _("Priority")),
-    ]
+    queue = models.ForeignKey(
+        Queue, on_delete=models.CASCADE, related_name="admitted", verbose_name=_("queue")
+    )
+
+    class Meta(TenantOwned.Meta):
+        verbose_name = _("admitted tenant")
+        verbose_name_plural = _("admitted tenants")
+        constraints = [models.UniqueConstraint(fields=["queue", "tenant"], name="queue_tenant_once")]
+
+    def __str__(self) -> str:
+        return f"{self.queue} {self.tenant}"
+
+
+class SchedulingPolicy(models.Model):
+    """The one row of the operators' choices (PLAT-AICFG-18, POOL-12.27).
+
+    `direct_commodity`: what work that no order stands behind is charged as; without one it is metered only.
+    """
 
     placing = models.CharField(
-        _("resource scheduling"), max_length=12, choices=PLACINGS, default=Placing.SPREAD.value
+        _("resource scheduling"), max_length=16, choices=PLACINGS, default=Placing.SPREAD.value
     )
     ordering = models.CharField(
         _("job scheduling"), max_length=12, choices=ORDERINGS, default=Ordering.FIRST_COME.value
     )
     has_backfill = models.BooleanField(_("smaller work may pass a waiting head"), default=True)
+    patience_s = models.PositiveIntegerField(_("a head waits at most (s)"), null=True, blank=True, default=3600)
+    aging_s = models.PositiveIntegerField(_("one priority more each (s)"), null=True, blank=True)
+    direct_commodity = models.ForeignKey(
+        "catalog.Commodity",
+        on_delete=models.PROTECT,
+        related_name="+",
+        null=True,
+        blank=True,
+        verbose_name=_("direct work is charged as"),
+    )
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -117,12 +155,61 @@ class QuotaHold(TenantOwned):
         return f"{self.item} {self.amount}"
 
 
+class Environment(TenantOwned):
+    """An initialised environment: amounts under a name. What runs in a fixed one gets exactly these (POOL-12.1);
+    another one's are only what is taken where a request names none."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=80)
+    is_fixed = models.BooleanField(_("fixed"), default=True)
+    spec = models.CharField(_("specification"), max_length=48, blank=True)
+    shares = models.PositiveSmallIntegerField(_("shares"), default=1)
+    compute_percent = models.PositiveSmallIntegerField(_("compute share (%)"))
+    memory_mib = models.PositiveIntegerField(_("accelerator memory (MiB)"))
+    made_by = models.ForeignKey(
+        "identity.User", on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("made by")
+    )
+    is_retired = models.BooleanField(_("retired"), default=False)
+    created_at = models.DateTimeField(_("made at"), auto_now_add=True)
+
+    class Meta(TenantOwned.Meta):
+        verbose_name = _("environment")
+        verbose_name_plural = _("environments")
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "name"], name="environment_name_once", condition=Q(is_retired=False)
+            ),
+            models.CheckConstraint(
+                name="environment_amounts",
+                condition=Q(
+                    shares__gte=1, compute_percent__gte=1, compute_percent__lte=100, memory_mib__gte=1
+                ),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Workload(TenantOwned):
-    """Work that asks for `shares` equal shares of devices, all or none (POOL-12.1, ELA-404)."""
+    """Work that asks for `shares` equal shares of devices, all or none (POOL-12.1, ELA-404).
+
+    An order stands behind it, or somebody who submitted it directly. `spec` and `environment` say where its amounts
+    come from; `attempt` counts how often it was placed after a loss.
+    """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     no = models.CharField(_("number"), max_length=40)
-    order_uid = models.UUIDField(_("order"))
+    kind = models.CharField(_("kind"), max_length=8, choices=WorkKind, default=WorkKind.PROGRAM)
+    order_uid = models.UUIDField(_("order"), null=True, blank=True)
+    submitted_by = models.ForeignKey(
+        "identity.User", on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("submitted by")
+    )
+    environment = models.ForeignKey(
+        Environment, on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("environment")
+    )
+    spec = models.CharField(_("specification"), max_length=48, blank=True)
     name_en = models.CharField(_("name in English"), max_length=120)
     name_zh = models.CharField(_("name in Chinese"), max_length=120)
     queue = models.ForeignKey(
@@ -132,6 +219,19 @@ class Workload(TenantOwned):
     shares = models.PositiveSmallIntegerField(_("shares"), default=1)
     compute_percent = models.PositiveSmallIntegerField(_("compute share (%)"))
     memory_mib = models.PositiveIntegerField(_("accelerator memory (MiB)"))
+    whole_cards = models.BooleanField(_("whole cards"), default=False)
+    distinct_devices = models.BooleanField(_("each share on its own device"), default=False)
+    single_node = models.BooleanField(_("all on one node"), default=False)
+    placing = models.CharField(_("resource scheduling"), max_length=16, choices=PLACINGS, blank=True)
+    local_node = models.CharField(_("local node"), max_length=64, blank=True)
+    resource_group = models.CharField(_("resource group"), max_length=48, blank=True)
+    affinity = models.CharField(_("affinity"), max_length=64, blank=True)
+    anti_affinity = models.CharField(_("anti-affinity"), max_length=64, blank=True)
+    driver = models.CharField(_("slice driver"), max_length=64, blank=True)
+    idle_timeout_s = models.PositiveIntegerField(_("idle at most (s)"), null=True, blank=True)
+    requeue_on_loss = models.BooleanField(_("queued again when it is lost"), default=False)
+    waits_for_quota = models.BooleanField(_("waits for quota"), default=False)
+    attempt = models.PositiveSmallIntegerField(_("attempt"), default=1)
     pins = models.JSONField(_("pins"), default=dict)
     work = models.JSONField(_("work"), default=dict)
     run_timeout_s = models.PositiveIntegerField(_("runs at most (s)"), null=True, blank=True)
@@ -179,9 +279,14 @@ class Workload(TenantOwned):
 
 
 class Allocation(models.Model):
-    """One share of a workload on one device, held by one slice."""
+    """One share of a workload on one device, held by one slice.
+
+    While a session moves, its share is held twice: the incoming slice counts once the move is done (POOL-12.23).
+    """
 
     workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="allocations")
+    share = models.PositiveSmallIntegerField(_("share"), default=0)
+    is_incoming = models.BooleanField(_("a session moves here"), default=False)
     device = models.ForeignKey("fleet.Device", on_delete=models.PROTECT, related_name="+")
     compute_percent = models.PositiveSmallIntegerField()
     memory_mib = models.PositiveIntegerField()

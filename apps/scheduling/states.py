@@ -16,6 +16,11 @@ class WorkloadState(models.TextChoices):
     LOST = "lost", _("Lost")
 
 
+class WorkKind(models.TextChoices):
+    PROGRAM = "program", _("Program")
+    SESSION = "session", _("Session")
+
+
 W = WorkloadState
 FINAL_STATES = frozenset({W.FINISHED, W.FAILED, W.LOST})
 HOLDING_STATES = frozenset({W.PLACED, W.RUNNING, W.STOPPING})
@@ -26,6 +31,8 @@ FLOW = Flow(
         (W.PENDING, W.PLACED): "",
         (W.PENDING, W.FINISHED): "",
         (W.PENDING, W.FAILED): "",
+        # Lost with its node, and asked to be queued again (ELA-706).
+        **{(source, W.PENDING): "" for source in HOLDING_STATES},
         (W.PLACED, W.RUNNING): "",
         (W.PLACED, W.STOPPING): "",
         (W.RUNNING, W.STOPPING): "",

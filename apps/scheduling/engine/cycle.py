@@ -86,6 +86,17 @@ class Cycle:
             self._count(ended.tenant_id, ended.queue_id, granted(ended.grants), -1)
         self._begin()
 
+    def hopeless(self, request: Request) -> Reason | None:
+        """Why the request would not fit even if every device were whole, ready and empty; None when it would."""
+        queue = self._queues.get(request.queue_id)
+        if queue is None:
+            return Reason(ReasonCode.QUEUE_UNKNOWN, (("queue", request.queue_id),))
+        reason = invalid(request)
+        if reason is not None:
+            return reason
+        shape = shape_of(request, queue, self._policy)
+        return self._fit.why(shape) if self._fit.prospect(shape) is Prospect.NEVER else None
+
     def prospect(self, request: Request) -> Prospect:
         """Whether the request would be placed if nothing ran and nothing else waited."""
         queue = self._queues.get(request.queue_id)

@@ -31,6 +31,10 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.DEVICE_PIN: gettext_noop("The pool has no device %(asked)s."),
     ReasonCode.NODE_PIN: gettext_noop("Node %(asked)s has no suitable device."),
     ReasonCode.RESOURCE_GROUP: gettext_noop("No suitable device is in resource group %(asked)s."),
+    ReasonCode.GROUP_RESERVED: gettext_noop(
+        "All %(devices)s suitable devices are kept for resource groups; name one that you may use."
+    ),
+    ReasonCode.LOCAL_NODE: gettext_noop("The local node %(asked)s has no suitable device."),
     ReasonCode.VENDOR: gettext_noop("No suitable device is of vendor %(asked)s."),
     ReasonCode.MODEL: gettext_noop("No suitable device is of model %(asked)s."),
     ReasonCode.LABEL: gettext_noop("No suitable device carries the labels %(asked)s."),
@@ -40,6 +44,18 @@ TEXTS: dict[ReasonCode, str] = {
     ),
     ReasonCode.DEVICE_DISABLED: gettext_noop("All %(devices)s suitable devices are disabled."),
     ReasonCode.DEVICE_UNHEALTHY: gettext_noop("All %(devices)s suitable devices are unhealthy."),
+    ReasonCode.NOT_VIRTUAL: gettext_noop(
+        "All %(devices)s suitable devices are physical cards, which are given whole; no share of one can be had."
+    ),
+    ReasonCode.NOT_PHYSICAL: gettext_noop(
+        "None of the %(devices)s suitable devices is a physical card; whole cards are asked."
+    ),
+    ReasonCode.AFFINITY: gettext_noop(
+        "Work of affinity %(asked)s runs on a device that does not suit this request."
+    ),
+    ReasonCode.ANTI_AFFINITY: gettext_noop(
+        "On each of the %(devices)s suitable devices runs work that is kept apart by %(asked)s."
+    ),
     ReasonCode.CARD_NOT_IDLE: gettext_noop("None of the %(devices)s suitable devices is wholly free."),
     ReasonCode.COMPUTE_PERCENT: gettext_noop(
         "Not enough compute: %(asked)s %% of one device asked, at most %(free)s %% free on %(devices)s "

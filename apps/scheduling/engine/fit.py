@@ -30,6 +30,9 @@ class Constraint:
     vendor: str | None
     model: str | None
     labels: Labels
+    local_node_id: str | None
+    """Of LOCAL placing: the one node that will do."""
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,10 @@ class Shape:
     distinct_devices: bool
     single_node: bool
     placing: Placing
+    first_node_id: str | None = None
+    """Of LOCAL_FIRST placing: the node to be tried before all others."""
+    affinity: str = ""
+    anti_affinity: str = ""
 
 
 class Prospect(IntEnum):
@@ -60,12 +67,16 @@ class Prospect(IntEnum):
 def shape_of(request: Request, queue: Queue, policy: Policy) -> Shape:
     """The request's shape in its queue. Its own placing goes before the queue's, that before the policy's."""
     groups = frozenset(group for group in (request.resource_group, queue.resource_group) if group is not None)
+    placing = request.placing or queue.placing or policy.placing
+    local = request.local_node_id
     constraint = Constraint(
-        request.device_id, request.node_id, groups, request.vendor, request.model, request.labels
-    )
+        request.device_id, request.node_id, groups, request.vendor, request.model, request.labels,
+        local if placing is Placing.LOCAL else None, request.exclusive,
+    )  # fmt: skip
     return Shape(
         constraint, request.compute_percent, request.memory_mib, request.shares, request.exclusive,
-        request.distinct_devices, request.single_node, request.placing or queue.placing or policy.placing,
+        request.distinct_devices, request.single_node, placing, local if placing is Placing.LOCAL_FIRST else None,
+        request.affinity, request.anti_affinity,
     )  # fmt: skip
 
 
@@ -77,6 +88,7 @@ def invalid(request: Request) -> Reason | None:
         ("compute_percent", request.compute_percent, 1 <= request.compute_percent <= WHOLE_CARD_PERCENT),
         ("memory_mib", request.memory_mib, request.memory_mib >= 0),
         ("exclusive", request.exclusive, whole or not request.exclusive),
+        ("affinity", request.affinity, request.shares == 1 or not request.affinity),
     )
     for name, value, ok in checks:
         if not ok:
@@ -86,6 +98,8 @@ def invalid(request: Request) -> Reason | None:
 
 def room(card: Card, shape: Shape) -> int:
     """How many of the shape's shares the card takes now."""
+    if not (card.joins(shape.affinity) and card.tolerates(shape.affinity, shape.anti_affinity)):
+        return 0
     return _room(card, shape, card.free_percent, card.free_mib, card.holders == 0)
 
 
@@ -102,7 +116,7 @@ def _room(card: Card, shape: Shape, free_percent: int, free_mib: int, idle: bool
         least_mib = card.device.memory_mib
     if free_percent < shape.compute_percent or free_mib < least_mib:
         return 0
-    if shape.exclusive or shape.distinct_devices or shape.shares == 1:
+    if shape.exclusive or shape.distinct_devices or shape.anti_affinity or shape.shares == 1:
         return 1
     by_percent = free_percent // shape.compute_percent
     return min(by_percent, free_mib // least_mib) if least_mib else by_percent
@@ -123,8 +137,18 @@ ASKED_FILTERS: tuple[tuple[ReasonCode, Test, Asked], ...] = (
     (ReasonCode.NODE_PIN, lambda card, c: c.node_id in (None, card.server.node.id), lambda c: c.node_id),
     (
         ReasonCode.RESOURCE_GROUP,
-        lambda card, c: c.groups <= card.server.node.resource_groups,
+        lambda card, c: c.groups <= card.server.node.resource_groups | {card.device.resource_group},
         lambda c: ", ".join(sorted(c.groups)),
+    ),
+    (
+        ReasonCode.GROUP_RESERVED,
+        lambda card, c: card.device.resource_group is None or card.device.resource_group in c.groups,
+        lambda c: None,
+    ),
+    (
+        ReasonCode.LOCAL_NODE,
+        lambda card, c: c.local_node_id in (None, card.server.node.id),
+        lambda c: c.local_node_id,
     ),
     (ReasonCode.VENDOR, lambda card, c: c.vendor in (None, card.device.vendor), lambda c: c.vendor),
     (ReasonCode.MODEL, lambda card, c: c.model in (None, card.device.model), lambda c: c.model),
@@ -134,11 +158,14 @@ ASKED_FILTERS: tuple[tuple[ReasonCode, Test, Asked], ...] = (
         _asked_labels,
     ),
 )
-STATE_FILTERS: tuple[tuple[ReasonCode, Callable[[Card], bool]], ...] = (
-    (ReasonCode.NODE_NOT_READY, lambda card: card.server.node.ready),
-    (ReasonCode.NODE_CLOSED, lambda card: card.server.node.schedulable),
-    (ReasonCode.DEVICE_DISABLED, lambda card: card.device.enabled),
-    (ReasonCode.DEVICE_UNHEALTHY, lambda card: card.device.healthy),
+STATE_FILTERS: tuple[tuple[ReasonCode, Test], ...] = (
+    (ReasonCode.NODE_NOT_READY, lambda card, c: card.server.node.ready),
+    (ReasonCode.NODE_CLOSED, lambda card, c: card.server.node.schedulable),
+    (ReasonCode.DEVICE_DISABLED, lambda card, c: card.device.enabled),
+    (ReasonCode.DEVICE_UNHEALTHY, lambda card, c: card.device.healthy),
+    # An operator may switch a device between the classes at any time: so it is a state it is in.
+    (ReasonCode.NOT_VIRTUAL, lambda card, c: c.whole or card.device.sliced is not False),
+    (ReasonCode.NOT_PHYSICAL, lambda card, c: not c.whole or card.device.sliced is not True),
 )
 
 
@@ -165,7 +192,11 @@ class Fit:
     def usable(self, constraint: Constraint) -> list[Card]:
         """Those of them on which work may start."""
         if constraint not in self._usable:
-            self._usable[constraint] = [card for card in self.asked(constraint) if card.is_usable]
+            self._usable[constraint] = [
+                card
+                for card in self.asked(constraint)
+                if all(test(card, constraint) for _, test in STATE_FILTERS)
+            ]
         return self._usable[constraint]
 
     def prospect(self, shape: Shape) -> Prospect:
@@ -200,11 +231,11 @@ class Fit:
                 return Reason(code, (("asked", asked(shape.constraint)), ("devices", len(cards))))
             cards = left
         for state_code, state_test in STATE_FILTERS:
-            left = [card for card in cards if state_test(card)]
+            left = [card for card in cards if state_test(card, shape.constraint)]
             if not left:
                 return Reason(state_code, (("devices", len(cards)),))
             cards = left
-        return _why_no_room(cards, shape)
+        return _why_kept_off(cards, shape)
 
 
 def _most(cards: Iterable[Card], shape: Shape, room_on: Callable[[Card, Shape], int]) -> int:
@@ -224,6 +255,18 @@ def _least_mib(cards: Iterable[Card], shape: Shape) -> int:
             lines.setdefault(key, []).append(card.device.memory_mib)
     enough = [sorted(line)[: shape.shares] for line in lines.values() if len(line) >= shape.shares]
     return min((sum(line) for line in enough), default=0)
+
+
+def _why_kept_off(cards: list[Card], shape: Shape) -> Reason:
+    """Work of the same affinity elsewhere, or work that keeps this one off; else too little room."""
+    together = [card for card in cards if card.joins(shape.affinity)]
+    if not together:
+        return Reason(ReasonCode.AFFINITY, (("asked", shape.affinity), ("devices", len(cards))))
+    apart = [card for card in together if card.tolerates(shape.affinity, shape.anti_affinity)]
+    if not apart:
+        word = shape.anti_affinity or shape.affinity
+        return Reason(ReasonCode.ANTI_AFFINITY, (("asked", word), ("devices", len(together))))
+    return _why_no_room(apart, shape)
 
 
 def _why_no_room(cards: list[Card], shape: Shape) -> Reason:

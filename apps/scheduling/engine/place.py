@@ -19,7 +19,7 @@ class Ranking:
     """The cards that meet one constraint, by server, ranked by one policy when first asked for.
 
     All shapes of the constraint start from it. Use only rises, so a key may be too low by then: it is
-    corrected when it comes up. Packing reads on from `read` for what has risen since.
+    corrected when it comes up. Compact placing reads on from `read` for what has risen since.
     """
 
     def __init__(self, pool: Pool, cards: list[Card], placing: Placing) -> None:
@@ -34,10 +34,16 @@ class Ranking:
 
 def _key(cards: list[Card], placing: Placing) -> int:
     """The less, the better."""
-    if placing is Placing.BALANCE:
+    if placing is Placing.DEVICE_BALANCED:
         return min((card.use for card in cards), default=0)
+    if placing is Placing.DEVICE_COMPACT:
+        return -max((card.use for card in cards), default=0)
     use = cards[0].server.use
-    return -use if placing is Placing.PACK else use
+    return -use if placing is Placing.NODE_COMPACT else use
+
+
+BY_DEVICE = frozenset({Placing.DEVICE_BALANCED, Placing.DEVICE_COMPACT})
+COMPACT = frozenset({Placing.NODE_COMPACT, Placing.DEVICE_COMPACT})
 
 
 class Candidates:
@@ -57,7 +63,9 @@ class Candidates:
         """Cards for all shares, one entry a share; None when they do not fit now."""
         if self.exhausted:
             return None
-        node_id = self._draw(rng) if self._shape.placing is Placing.SPREAD else self._best()
+        node_id = self._local() or (
+            self._draw(rng) if self._shape.placing is Placing.SPREAD else self._best()
+        )
         if node_id is not None:
             return self._fill([node_id])
         chosen = None if self._shape.single_node or self._shape.shares == 1 else self._span(rng)
@@ -88,6 +96,11 @@ class Candidates:
                 return True
         return False
 
+    def _local(self) -> str | None:
+        """The node that LOCAL_FIRST tries first, while it takes the whole request."""
+        node_id = self._shape.first_node_id
+        return node_id if node_id in self._cards and self._takes_all(node_id) else None
+
     def _draw(self, rng: Random) -> str | None:
         ids = self._ids
         while ids:
@@ -100,7 +113,7 @@ class Candidates:
 
     def _best(self) -> str | None:
         heap = self._heap
-        if self._shape.placing is Placing.PACK:
+        if self._shape.placing in COMPACT:
             self._refresh()
         while heap:
             key, node_id = heap[0]
@@ -113,7 +126,7 @@ class Candidates:
         return None
 
     def _refresh(self) -> None:
-        """Packing prefers what has filled up since: such servers rise, and a stale entry hides it."""
+        """Compact placing prefers what has filled up since: such servers rise, and a stale entry hides it."""
         touched = self._pool.touched
         for server in set(touched[self._read :]):
             if server.node.id in self._cards:
@@ -122,7 +135,7 @@ class Candidates:
 
     def _key(self, node_id: str) -> int:
         placing = self._shape.placing
-        return _key(self._fitting(node_id) if placing is Placing.BALANCE else self._cards[node_id], placing)
+        return _key(self._fitting(node_id) if placing in BY_DEVICE else self._cards[node_id], placing)
 
     def _fill(self, node_ids: list[str]) -> list[Card]:
         """The shape's shares on these servers in turn; they are known to have the room together."""
@@ -140,13 +153,13 @@ class Candidates:
         return chosen
 
     def _card(self, taken: dict[Card, int]) -> Card:
-        """The fullest card for packing, else the emptiest; shares just chosen count as use."""
+        """The fullest card where devices are to be filled, else the emptiest; shares just chosen count as use."""
 
         def use(card: Card) -> int:
             more = taken[card]
             return card.use_with(more * self._shape.compute_percent, more * self._shape.memory_mib)
 
-        return max(taken, key=use) if self._shape.placing is Placing.PACK else min(taken, key=use)
+        return (max if self._shape.placing is Placing.DEVICE_COMPACT else min)(taken, key=use)
 
     def _span(self, rng: Random) -> list[Card] | None:
         """Several servers, since no single one takes all."""
@@ -207,4 +220,7 @@ class Placer:
 
 def _grant(card: Card, shape: Shape) -> Grant:
     mib = card.device.memory_mib if shape.exclusive else shape.memory_mib
-    return Grant(card.device.id, card.server.node.id, shape.compute_percent, mib, shape.exclusive)
+    return Grant(
+        card.device.id, card.server.node.id, shape.compute_percent, mib, shape.exclusive,
+        shape.affinity, shape.anti_affinity,
+    )  # fmt: skip

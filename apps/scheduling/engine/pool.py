@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from apps.scheduling.engine.types import Amount, Device, Grant, Node, Snapshot
 
 
@@ -9,11 +11,16 @@ class Card:
     """A device and what is left of it."""
 
     __slots__ = (
-        "device", "exclusives", "free_mib", "free_percent", "holders", "server", "used_mib", "used_percent",
+        "affine", "device", "exclusives", "free_mib", "free_percent", "holders", "server", "shunned", "used_mib",
+        "used_percent", "words",
     )  # fmt: skip
 
-    def __init__(self, device: Device, server: Server) -> None:
+    def __init__(self, device: Device, server: Server, words: Counter[str]) -> None:
         self.device = device
+        self.words = words
+        """Affinity words of the whole pool, with how many grants carry each."""
+        self.affine: Counter[str] = Counter()
+        self.shunned: Counter[str] = Counter()
         self.server = server
         self.used_percent = self.used_mib = self.holders = self.exclusives = 0
         self.free_percent = device.compute_capacity_percent
@@ -25,9 +32,27 @@ class Card:
         self.used_mib += sign * grant.memory_mib
         self.holders += sign
         self.exclusives += sign * grant.exclusive
+        self._add_words(grant, sign)
         closed = self.exclusives > 0
         self.free_percent = 0 if closed else self.device.compute_capacity_percent - self.used_percent
         self.free_mib = 0 if closed else self.device.memory_capacity_mib - self.used_mib
+
+    def _add_words(self, grant: Grant, sign: int) -> None:
+        if grant.affinity:
+            self.affine[grant.affinity] += sign
+            self.words[grant.affinity] += sign
+        if grant.anti_affinity:
+            self.shunned[grant.anti_affinity] += sign
+
+    def joins(self, affinity: str) -> bool:
+        """Whether work of this affinity may lie here: work of the same word does, or none runs anywhere."""
+        return not affinity or self.affine[affinity] > 0 or self.words[affinity] == 0
+
+    def tolerates(self, affinity: str, anti_affinity: str) -> bool:
+        """Whether neither side keeps the other off."""
+        if affinity and self.shunned[affinity]:
+            return False
+        return not (anti_affinity and (self.affine[anti_affinity] or self.shunned[anti_affinity]))
 
     @property
     def is_usable(self) -> bool:
@@ -77,6 +102,7 @@ class Pool:
     def __init__(self, snapshot: Snapshot) -> None:
         self.servers = {node.id: Server(node) for node in sorted(snapshot.nodes, key=lambda node: node.id)}
         self.cards: dict[str, Card] = {}
+        self.words: Counter[str] = Counter()
         self.touched: list[Server] = []
         """Servers that took a grant, in order: placement reads on from where it last stood."""
         for device in sorted(snapshot.devices, key=lambda device: device.id):
@@ -89,7 +115,7 @@ class Pool:
         server = self.servers.get(device.node_id)
         if server is None:
             return
-        card = Card(device, server)
+        card = Card(device, server, self.words)
         self.cards[device.id] = card
         server.cards.append(card)
         server.percent += device.compute_capacity_percent

@@ -37,16 +37,26 @@ class Ordering(StrEnum):
 
 
 class Placing(StrEnum):
-    """Where a share goes. The first two have the document's meaning (PLAT-AICFG-19, PLAT-AICFG-20, N-14)."""
+    """Where a share goes. The first two are the platform's words (PLAT-AICFG-19, PLAT-AICFG-20, N-14), the others
+    those of the pooling standard (POOL-7.2a, POOL-12.27). What is local is the node that the request names as its
+    local one; a request that names none is placed by `NODE_BALANCED`."""
 
     SPREAD = "spread"
     """A random node that fits."""
     BEST_FIT = "best_fit"
     """The node with the least combined use of compute and memory."""
-    PACK = "pack"
-    """The fullest node, and on it the fullest device, that fits: keeps whole cards free."""
-    BALANCE = "balance"
+    LOCAL = "local"
+    """The local node and no other."""
+    LOCAL_FIRST = "local_first"
+    """The local node while it has room, else the least used one."""
+    NODE_BALANCED = "node_balanced"
+    """The least used node, and on it the least used device."""
+    NODE_COMPACT = "node_compact"
+    """The fullest node that fits, and on it the least used device: keeps whole nodes free."""
+    DEVICE_BALANCED = "device_balanced"
     """The least used device of the pool."""
+    DEVICE_COMPACT = "device_compact"
+    """The fullest device of the pool that fits: keeps whole cards free."""
 
 
 class ReasonCode(StrEnum):
@@ -63,6 +73,8 @@ class ReasonCode(StrEnum):
     DEVICE_PIN = "device_pin"
     NODE_PIN = "node_pin"
     RESOURCE_GROUP = "resource_group"
+    GROUP_RESERVED = "group_reserved"
+    LOCAL_NODE = "local_node"
     VENDOR = "vendor"
     MODEL = "model"
     LABEL = "label"
@@ -70,6 +82,10 @@ class ReasonCode(StrEnum):
     NODE_CLOSED = "node_closed"
     DEVICE_DISABLED = "device_disabled"
     DEVICE_UNHEALTHY = "device_unhealthy"
+    NOT_VIRTUAL = "not_virtual"
+    NOT_PHYSICAL = "not_physical"
+    AFFINITY = "affinity"
+    ANTI_AFFINITY = "anti_affinity"
     CARD_NOT_IDLE = "card_not_idle"
     COMPUTE_PERCENT = "compute_percent"
     MEMORY_MIB = "memory_mib"
@@ -129,7 +145,9 @@ class Node:
 class Device:
     """An accelerator of a node. 2000 permille of over-subscription sells every percent of compute twice.
 
-    Memory has a ratio of its own, since it is held to the MiB and rarely sold twice.
+    Memory has a ratio of its own, since it is held to the MiB and rarely sold twice. `sliced` tells the two classes
+    apart (POOL-12.15): True is virtual and takes shares, False is physical and is given whole, None takes both.
+    A device of a `resource_group` serves those who ask for that group, and nobody else (POOL-12.13).
     """
 
     id: str
@@ -142,6 +160,8 @@ class Device:
     labels: Labels = NO_LABELS
     oversubscription_permille: int = 1000
     memory_oversubscription_permille: int = 1000
+    sliced: bool | None = None
+    resource_group: str | None = None
 
     @property
     def compute_capacity_percent(self) -> int:
@@ -179,7 +199,9 @@ class Request:
 
     `exclusive` asks for whole cards: compute_percent must be 100, `memory_mib` is then the least the card
     must have, and the card's whole memory is granted. Shares may land on one device unless
-    `distinct_devices`, and on several nodes unless `single_node`.
+    `distinct_devices`, and on several nodes unless `single_node`. A single share with an `affinity` goes to the
+    device where work of the same word runs, if any does (POOL-12.9); one with an `anti_affinity` keeps off the
+    devices where work of that word runs, and keeps such work off its own.
     """
 
     id: str
@@ -203,17 +225,22 @@ class Request:
     device_id: str | None = None
     resource_group: str | None = None
     labels: Labels = NO_LABELS
+    local_node_id: str | None = None
+    affinity: str = ""
+    anti_affinity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One share on one device."""
+    """One share on one device, with the words of its request."""
 
     device_id: str
     node_id: str
     compute_percent: int
     memory_mib: int
     exclusive: bool = False
+    affinity: str = ""
+    anti_affinity: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.service import service
-from apps.scheduling.models import Queue, SchedulingPolicy
+from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, SchedulingPolicy
 from apps.scheduling.permissions import SchedulingPermission as P
 
 DEFAULT_QUEUE = "default"
@@ -46,7 +46,7 @@ def queue_change(
 @service(P.MANAGE)
 def policy_set(*, actor: Actor, placing: str, ordering: str, has_backfill: bool = True) -> SchedulingPolicy:
     """Change how work is placed and in which order it is judged (PLAT-AICFG-18); the next cycle follows it."""
-    known = (dict(SchedulingPolicy.PLACINGS), dict(SchedulingPolicy.ORDERINGS))
+    known = (dict(PLACINGS), dict(ORDERINGS))
     if placing not in known[0] or ordering not in known[1]:
         raise InvalidInput(
             _("There is no such policy."),

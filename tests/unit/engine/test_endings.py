@@ -12,6 +12,7 @@ from node_agent.protocol.fields import ReasonCode
 CASES = [
     ("completed", "the work finished", "任务已运行结束。"),
     ("run_timeout", "run time of 600 s reached", "已达到运行时长上限 600 秒。"),
+    ("idle_timeout", "idle for 30 s", "已释放：设备连续 30 秒无人使用。"),
     ("memory_exceeded", "memory limit of 512 MiB exceeded", "超出内存上限 512 MiB。"),
     ("stopped", "stopped on its node", "已停止：在所在节点上被停止"),
     ("stopped", "F20260102-0001", "由终止申请 F20260102-0001 结束。"),
@@ -27,7 +28,7 @@ CASES = [
 @pytest.mark.parametrize(("code", "text", "shown"), CASES)
 def test_an_end_is_told_in_the_readers_language(code, text, shown):
     with translation.override("zh-hans"):
-        assert end_sentence(code, text, seconds=600, mib=512) == shown
+        assert end_sentence(code, text, seconds=600, idle_s=30, mib=512) == shown
 
 
 def test_every_code_an_agent_may_send_has_a_sentence_in_both_languages():

@@ -246,9 +246,9 @@ def test_same_seed_same_plan_whatever_the_order_of_rows(
 @given(pools(), requests(), st.integers(0, 9))
 def test_refused_requests_change_nothing(empty: Snapshot, asked: tuple[Request, ...], seed: int) -> None:
     """Without spread's draws, which the refused use up too, the placed are placed alike when asked alone."""
-    placing = {each.id: replace(each, placing=each.placing or Placing.PACK) for each in asked}
+    placing = {each.id: replace(each, placing=each.placing or Placing.DEVICE_COMPACT) for each in asked}
     asked = tuple(
-        replace(each, placing=Placing.BALANCE) if each.placing is Placing.SPREAD else each
+        replace(each, placing=Placing.DEVICE_BALANCED) if each.placing is Placing.SPREAD else each
         for each in placing.values()
     )
     made = plan(replace(empty, requests=asked), now=0, seed=seed)
