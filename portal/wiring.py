@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import OperationalError, transaction
-from django.utils.translation import gettext_noop
 
 from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.audit.services import act_record
@@ -33,7 +32,9 @@ from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStart
 from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.workloads import slice_ended, slice_started
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
-from apps.telemetry.services import alarm_raise, alarm_resolve, samples_put
+from apps.telemetry.metrics import DEVICE_MISMATCH, NODE_LOST, ORDER_UNTOLD, USAGE_REFUSED
+from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
+from apps.telemetry.services.samples import samples_put
 from apps.telemetry.types import Measured
 from apps.tenancy.events import TenantProvisioned
 from apps.tenancy.selectors import tenant_get
@@ -41,18 +42,6 @@ from portal.celery import app as celery
 from portal.roles import TENANT_ROLES
 
 log = logging.getLogger(__name__)
-NODE_LOST = gettext_noop(
-    "Node %(name)s does not answer: what runs there is not billed until it is vouched for."
-)
-DEVICE_MISMATCH = gettext_noop(
-    "Device %(device)s of node %(node)s reports %(new)s MiB instead of %(old)s MiB: the old figure is kept."
-)
-ORDER_UNTOLD = gettext_noop(
-    "Order %(order)s of tenant %(tenant)s did not follow its resource: it is tried again."
-)
-USAGE_REFUSED = gettext_noop(
-    "Usage %(seq)s of slice %(slice)s was not believed (%(reason)s): it is not billed."
-)
 
 # Whoever emits, a command or a request, sends its hints to the configured broker.
 celery.finalize()
@@ -114,6 +103,7 @@ def _apart(event: WorkloadStarted | WorkloadEnded, actor: Actor) -> Iterator[Non
         alarm_raise(
             actor=actor,
             key=f"order-untold:{event.order_uid}",
+            rule="order-untold",
             level="major",
             msgid=ORDER_UNTOLD,
             params={"order": str(event.order_uid), "tenant": event.schema},
@@ -193,6 +183,7 @@ def _node_lost(event: fleet.NodeLost, actor: Actor) -> None:
     alarm_raise(
         actor=actor,
         key=f"node-lost:{event.node_uid}",
+        rule="node-lost",
         level="critical",
         msgid=NODE_LOST,
         params={"name": event.name},
@@ -210,6 +201,7 @@ def _device_mismatch(event: fleet.DeviceMismatch, actor: Actor) -> None:
     alarm_raise(
         actor=actor,
         key=f"device-memory:{event.device_uid}",
+        rule="device-mismatch",
         level="major",
         msgid=DEVICE_MISMATCH,
         params={"device": event.device_uid, "node": event.node, "old": event.old_mib, "new": event.new_mib},
@@ -227,6 +219,7 @@ def _usage_refused(event: UsageRefused, actor: Actor) -> None:
     alarm_raise(
         actor=actor,
         key=f"usage-refused:{event.slice_uid}",
+        rule="usage-refused",
         level="major",
         msgid=USAGE_REFUSED,
         params={"slice": event.slice_uid, "seq": event.seq, "reason": event.reason_code},
@@ -240,6 +233,7 @@ def _usage_doubted(event: fleet.UsageDoubted, actor: Actor) -> None:
     alarm_raise(
         actor=actor,
         key=f"usage-doubted:{event.slice_uid}",
+        rule="usage-doubted",
         level="major",
         msgid=USAGE_REFUSED,
         params={"slice": str(event.slice_uid), "seq": event.seq, "reason": event.reason},

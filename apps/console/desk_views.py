@@ -24,7 +24,7 @@ from apps.identity.pages import LOGIN, View, cleaned, go, next_url, page, paged,
 from apps.identity.services import tenants_of
 from apps.kernel.errors import Forbidden
 from apps.scheduling.selectors import workload_reason
-from apps.telemetry.services import alarm_acknowledge
+from apps.telemetry.services.alarms import alarm_acknowledge
 from apps.telemetry.states import AlarmLevel
 from apps.tenancy.selectors import tenant_list
 

@@ -12,7 +12,7 @@ from apps.identity.admin_base import Act, DeskAdmin
 from apps.kernel.acts import Actor
 from apps.telemetry.models import Alarm
 from apps.telemetry.permissions import AlarmPermission as P
-from apps.telemetry.services import alarm_acknowledge
+from apps.telemetry.services.alarms import alarm_acknowledge
 from apps.telemetry.states import AlarmState
 
 

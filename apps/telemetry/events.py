@@ -24,3 +24,20 @@ class AlarmAcknowledged(Event):
 class AlarmResolved(Event):
     alarm_uid: str
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmTold(Event):
+    """An alarm goes to people as an in-site message: its title as English source and figures."""
+
+    user_ids: tuple[int, ...]
+    msgid: str
+    params: dict[str, object]
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class RulesChanged(Event):
+    """A rule was made, edited, enabled or disabled: what is measured now is looked at again."""
+
+    code: str

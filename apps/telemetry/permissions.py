@@ -4,3 +4,11 @@ from enum import StrEnum
 class AlarmPermission(StrEnum):
     VIEW = "alarms.view"
     MANAGE = "alarms.manage"
+
+
+class LogPermission(StrEnum):
+    VIEW = "logs.view"
+
+
+class ReportPermission(StrEnum):
+    VIEW = "reports.view"

@@ -1,4 +1,4 @@
-"""Levels and life cycle of alarms."""
+"""Levels and life cycles: of alarms, their deliveries, and log lines."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -26,3 +26,38 @@ ALARM = Flow(
         (AlarmState.ACKNOWLEDGED, AlarmState.RESOLVED): "",
     }
 )
+
+
+class LogLevel(models.TextChoices):
+    """How grave a log line is, the words of the node protocol."""
+
+    DEBUG = "debug", _("Debug")
+    INFO = "info", _("Information")
+    WARNING = "warning", _("Warning")
+    ERROR = "error", _("Error")
+    CRITICAL = "critical", _("Critical")
+
+
+class Comparison(models.TextChoices):
+    GT = "gt", ">"
+    GE = "ge", "≥"
+    LT = "lt", "<"
+    LE = "le", "≤"
+
+
+class Channel(models.TextChoices):
+    IN_SITE = "in_site", _("In-site message")
+    EMAIL = "email", _("E-mail")
+
+
+class DeliveryState(models.TextChoices):
+    """A delivery that failed once stays pending until its last try."""
+
+    PENDING = "pending", _("Pending")
+    SENT = "sent", _("Sent")
+    FAILED = "failed", _("Failed")
+
+
+class PowerSource(models.TextChoices):
+    MEASURED = "measured", _("measured")
+    MODELLED = "modelled", _("modelled")

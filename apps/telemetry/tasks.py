@@ -2,7 +2,7 @@
 
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task
-from apps.telemetry.services import samples_prune as prune
+from apps.telemetry.services.samples import samples_prune as prune
 
 
 @provider_task

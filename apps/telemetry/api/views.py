@@ -10,7 +10,7 @@ from apps.identity.api.base import ApiView
 from apps.telemetry.api.serializers import AlarmOut
 from apps.telemetry.permissions import AlarmPermission as P
 from apps.telemetry.selectors import alarm_list
-from apps.telemetry.services import alarm_acknowledge
+from apps.telemetry.services.alarms import alarm_acknowledge
 
 
 class AlarmsView(ApiView):

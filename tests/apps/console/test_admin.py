@@ -26,7 +26,7 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Queue, SchedulingPolicy, TenantQuota
 from apps.scheduling.services.quota import DEFAULTS
 from apps.telemetry.models import Alarm
-from apps.telemetry.services import alarm_raise
+from apps.telemetry.services.alarms import alarm_raise
 from apps.tenancy.models import Tenant
 from tests.apps.billing.scene import charge_make, record
 from tests.apps.catalog.market import DEFINITIONS, commodity_make

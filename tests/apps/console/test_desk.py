@@ -11,7 +11,7 @@ from apps.identity.services import membership_add
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.services.queues import queue_ensure
 from apps.telemetry.models import Alarm
-from apps.telemetry.services import alarm_raise, alarm_resolve
+from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
 from tests.apps.billing.scene import charge_make, record
 from tests.apps.cases.test_cases import put
 from tests.apps.fleet.agent import Agent, desire, report

@@ -13,14 +13,8 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
 from apps.telemetry.models import Alarm, Sample
 from apps.telemetry.selectors import alarm_get, alarm_list, series_get
-from apps.telemetry.services import (
-    alarm_acknowledge,
-    alarm_raise,
-    alarm_resolve,
-    sample_put,
-    samples_prune,
-    samples_put,
-)
+from apps.telemetry.services.alarms import alarm_acknowledge, alarm_raise, alarm_resolve
+from apps.telemetry.services.samples import sample_put, samples_prune, samples_put
 from apps.telemetry.types import Measured
 
 

@@ -1,8 +1,7 @@
-"""Raising and settling alarms, keeping samples."""
+"""Raising and settling alarms."""
 
-import math
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -15,13 +14,10 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
-from apps.telemetry.models import Alarm, Sample
+from apps.telemetry.models import Alarm, AlarmRule
 from apps.telemetry.permissions import AlarmPermission as P
+from apps.telemetry.services.deliveries import deliveries_make
 from apps.telemetry.states import ALARM, AlarmLevel, AlarmState
-from apps.telemetry.types import Measured
-
-SAMPLES_KEPT = timedelta(days=7)
-_PRUNE_BATCH = 20_000
 
 
 @service(recorded=False)
@@ -35,15 +31,21 @@ def alarm_raise(
     source: str = "",
     subject_kind: str = "",
     subject_id: str = "",
-) -> Alarm:
+    rule: str = "",
+) -> Alarm | None:
     """Raise an alarm. While one with this `key` is open it is the same alarm, raised once more and told no more.
 
     `msgid` is the English source of its title with %(name)s places for `params`, marked with `gettext_noop`.
+    `rule` is the code of its rule: its severity is the alarm's, and while it is disabled nothing is raised.
     """
     if level not in AlarmLevel.values or not key:
         raise InvalidInput(_("An alarm needs a key and a known level."))
+    by = AlarmRule.objects.filter(code=rule).first() if rule else None
+    if by is not None and not by.is_enabled:
+        return None
+    level = by.severity if by else level
     now = timezone.now()
-    title: dict[str, object] = {"level": level, "msgid": msgid, "params": _plain(params or {})}
+    title: dict[str, object] = {"level": level, "msgid": msgid, "params": _plain(params or {}), "rule": by}
     known = _raise_again(key, title, now)
     if known is not None:
         return known
@@ -62,6 +64,7 @@ def alarm_raise(
         # Somebody raised it at the same time: theirs is the alarm.
         return _raise_again(key, title, now) or Alarm.objects.filter(key=key).latest("created_at")
     act_subject("alarm", alarm.uid, key=key)
+    deliveries_make(alarm)
     emit(AlarmFired(alarm_uid=str(alarm.uid), key=key, level=level), actor=actor)
     return alarm
 
@@ -107,25 +110,3 @@ def alarm_resolve(*, actor: Actor, key: str) -> bool:
     ALARM.move(alarm, AlarmState.RESOLVED, actor=actor, resolved_at=timezone.now())
     emit(AlarmResolved(alarm_uid=str(alarm.uid), key=key), actor=actor)
     return True
-
-
-@service(recorded=False)
-def sample_put(*, actor: Actor, series: str, subject: str, value: float, at: datetime | None = None) -> None:
-    """Keep one measured value; the same instant again is dropped."""
-    samples_put(actor=actor, samples=[Measured(series, str(subject), at or timezone.now(), value)])
-
-
-@service(recorded=False)
-def samples_put(*, actor: Actor, samples: Iterable[Measured]) -> None:
-    """Keep measured values in one insert. InvalidInput for one that is not finite; nothing is kept then."""
-    rows = [Sample(series=s.series, subject=s.subject, at=s.at, value=s.value) for s in samples]
-    if not all(math.isfinite(row.value) for row in rows):
-        raise InvalidInput(_("A measured value must be a finite number."))
-    Sample.objects.bulk_create(rows, ignore_conflicts=True)
-
-
-@service(recorded=False)
-def samples_prune(*, actor: Actor) -> int:
-    """Forget a batch of samples older than seven days; how many there were."""
-    old = Sample.objects.filter(at__lt=timezone.now() - SAMPLES_KEPT).order_by("at").values("pk")
-    return Sample.objects.filter(pk__in=list(old[:_PRUNE_BATCH].values_list("pk", flat=True))).delete()[0]
