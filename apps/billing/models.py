@@ -107,17 +107,23 @@ class LedgerLeg(models.Model):
 
 
 class Charge(TenantOwned):
-    """What a workload is charged by: the order's frozen quote and its cost labels."""
+    """What a workload is charged by: the frozen quote of its order, or of its submission, and its cost labels.
+
+    Without a price version it is metered and costs nothing. `amounts` are those it began with, `resizes` the later
+    ones: use is rated by what its report says was held (POOL-12.2).
+    """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    order_uid = models.UUIDField(_("order"), db_index=True)
+    order_uid = models.UUIDField(_("order"), db_index=True, null=True, blank=True)
     order_no = models.CharField(_("order number"), max_length=48)
     workload_uid = models.UUIDField(_("workload"), unique=True)
     commodity_number = models.CharField(_("service number"), max_length=32)
     commodity_name_zh = models.CharField(_("commodity in Chinese"), max_length=120)
     commodity_name_en = models.CharField(_("commodity in English"), max_length=120)
     supplier = models.CharField(_("supplier"), max_length=120, blank=True)
-    price_version = models.ForeignKey("catalog.PriceVersion", on_delete=models.PROTECT, related_name="+")
+    price_version = models.ForeignKey(
+        "catalog.PriceVersion", on_delete=models.PROTECT, related_name="+", null=True
+    )
     amounts = models.JSONField(_("amounts"))
     count = models.PositiveIntegerField(_("shares"))
     business_system = models.CharField(_("business system"), max_length=120, blank=True)
@@ -143,6 +149,22 @@ class Charge(TenantOwned):
     @property
     def commodity_name(self) -> str:
         return self.commodity_name_zh if (get_language() or "").startswith("zh") else self.commodity_name_en
+
+
+class ChargeResize(models.Model):
+    """Other amounts of a charge, from an instant on."""
+
+    charge = models.ForeignKey(Charge, on_delete=models.PROTECT, related_name="resizes")
+    amounts = models.JSONField(_("amounts"))
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("change of a charge")
+        verbose_name_plural = _("changes of charges")
+        ordering = ["charge", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.charge_id}: {self.amounts}"
 
 
 class UsageRecord(TenantOwned):
@@ -259,7 +281,9 @@ class BillLine(models.Model):
         verbose_name_plural = _("bill lines")
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(fields=["bill", "charge", "price_line"], name="bill_line_once"),
+            models.UniqueConstraint(
+                fields=["bill", "charge", "price_line", "quantity"], name="bill_line_once"
+            ),
             models.CheckConstraint(name="bill_line_amount", condition=Q(amount__gte=0)),
         ]
 

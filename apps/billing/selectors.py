@@ -144,7 +144,9 @@ def bill_line_get(*, bill: Bill, uid: Id) -> BillLine:
 
 def bill_line_items(line: BillLine) -> QuerySet[RatedItem]:
     """What a bill line is made of: one rated item per usage record, in time's order (PLAT-OPS-55)."""
-    rows = RatedItem.objects.filter(bill=line.bill_id, charge=line.charge_id, price_line=line.price_line_id)
+    rows = RatedItem.objects.filter(
+        bill=line.bill_id, charge=line.charge_id, price_line=line.price_line_id, quantity=line.quantity
+    )
     return rows.select_related("usage", "transaction").order_by("usage__start_at", "pk")
 
 

@@ -55,7 +55,7 @@ class BillLineOut(serializers.ModelSerializer):
     """`unit_amount` × `share_seconds` ÷ the seconds of `price_unit` = `exact`, rounded half up to `amount`."""
 
     order_no = serializers.CharField(source="charge.order_no")
-    order_uid = serializers.UUIDField(source="charge.order_uid")
+    order_uid = serializers.UUIDField(source="charge.order_uid", allow_null=True)
     workload_uid = serializers.UUIDField(source="charge.workload_uid")
     commodity_zh = serializers.CharField(source="charge.commodity_name_zh")
     commodity_en = serializers.CharField(source="charge.commodity_name_en")

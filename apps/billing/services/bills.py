@@ -27,7 +27,7 @@ from apps.billing.models import (
 from apps.billing.permissions import BillingPermission as P
 from apps.billing.selectors import balance_get, bill_get
 from apps.billing.services.ledger import ledger_post
-from apps.billing.services.rating import tariff_of, usage_rated
+from apps.billing.services.rating import tariff_at, usage_rated
 from apps.billing.states import BILL, BillState
 from apps.catalog.models import PriceLine
 from apps.catalog.selectors import coupon_get
@@ -95,8 +95,8 @@ def _items_take(tenant: Tenant, until: datetime) -> int:
 
 
 def _lines(bill_id: int) -> list[BillLine]:
-    groups = RatedItem.objects.filter(bill_id=bill_id).order_by("charge", "price_line")
-    groups = groups.values("charge", "price_line").annotate(
+    groups = RatedItem.objects.filter(bill_id=bill_id).order_by("charge", "price_line", "quantity")
+    groups = groups.values("charge", "price_line", "quantity").annotate(
         share_seconds=Sum("seconds"), accrued=Sum("exact")
     )
     found = list(groups)
@@ -107,7 +107,7 @@ def _lines(bill_id: int) -> list[BillLine]:
 
 def _line(bill_id: int, group: dict[str, Any], charge: Charge, row: PriceLine) -> BillLine:
     """Priced from the whole of its seconds: how use was cut into intervals makes no difference."""
-    tariff = tariff_of(row, charge.amounts[row.component.code])
+    tariff = tariff_at(row, group["quantity"])
     whole = tariff.cost(group["share_seconds"])
     return BillLine(
         bill_id=bill_id,

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.billing.errors import AccountNotOpened
-from apps.billing.models import Account, Charge
+from apps.billing.models import Account, Charge, ChargeResize
 from apps.billing.states import CHARGE, ChargeState
 from apps.catalog.models import PriceVersion
 from apps.catalog.pricing.price import price
@@ -29,20 +29,23 @@ def charge_open(
     *,
     actor: Actor,
     tenant: Tenant,
-    order_uid: UUID,
+    order_uid: UUID | None,
     order_no: str,
     workload_uid: UUID,
-    quote: dict[str, Any],
+    quote: dict[str, Any] | None,
     labels: dict[str, str],
 ) -> Charge:
     """Charge a workload by the order's frozen quote (`Quote.as_json()`), from now on.
+
+    Work that was submitted directly has no order; without a quote it is metered and costs nothing.
 
     `labels` are cost labels: business_system, organization, person (PLAT-OPS-38). Asked again for the same
     workload and order it answers the same charge. A quote that cannot be rated is refused here, never later.
     """
     if not Account.objects.of(tenant).exists():
         raise AccountNotOpened()
-    version, amounts, count = _quote_read(quote)
+    quote = quote or {}
+    version, amounts, count = _quote_read(quote) if quote else (None, {}, 1)
     row, is_new = Charge.plain.get_or_create(
         workload_uid=workload_uid,
         defaults={
@@ -61,7 +64,7 @@ def charge_open(
             **_labels_read(labels),
         },
     )
-    if not is_new and (row.tenant_id != tenant.pk or row.order_uid != UUID(str(order_uid))):
+    if not is_new and (row.tenant_id != tenant.pk or str(row.order_uid) != str(order_uid)):
         raise Conflict(_("The workload is charged to another order."))
     act_subject("charge", row.uid, order=order_no, workload=workload_uid)
     return row
@@ -88,12 +91,37 @@ def _quote_read(quote: Mapping[str, Any]) -> tuple[PriceVersion, dict[str, int],
     is_sound = isinstance(amounts, dict) and bool(amounts) and all(map(_is_count, (count, *amounts.values())))
     if version is None or not is_sound:
         raise InvalidInput(_("The quote is not one of ours: it names no price version, amounts or shares."))
+    _price_check(version, amounts, count)
+    return version, amounts, count
+
+
+def _price_check(version: PriceVersion, amounts: dict[str, int], count: int) -> None:
     lines = [pricing_line(row) for row in price_lines(version.pk).values()]
     try:
         price(lines, amounts, count, 1)
     except TierError as error:
         raise InvalidInput(_("The quote names an amount that its price version does not price.")) from error
-    return version, amounts, count
+
+
+@service()
+def charge_resize(
+    *, actor: Actor, workload_uid: UUID, compute_percent: int, memory_mib: int
+) -> Charge | None:
+    """Charge a workload by other amounts of compute and memory from now on, at the prices of its quote (POOL-12.2).
+
+    What it used before is rated by what it held then. Amounts that cannot be priced are refused. None when the
+    workload has no charge.
+    """
+    row = Charge.plain.select_for_update(no_key=True).filter(workload_uid=workload_uid).first()
+    if row is None:
+        return None
+    act_subject("charge", row.uid, compute_percent=compute_percent, memory_mib=memory_mib)
+    held = {"compute_share": compute_percent, "gpu_memory": memory_mib}
+    amounts = {code: held.get(code, amount) for code, amount in row.amounts.items()}
+    if row.price_version is not None:
+        _price_check(row.price_version, amounts, row.count)
+        ChargeResize.objects.create(charge=row, amounts=amounts)
+    return row
 
 
 @service()

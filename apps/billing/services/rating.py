@@ -8,7 +8,15 @@ from django.utils import timezone
 
 from apps.billing.events import UsageRated
 from apps.billing.locks import ledger_accounts
-from apps.billing.models import LedgerAccount, LedgerLeg, LedgerTransaction, RatedItem, UsageRecord
+from apps.billing.models import (
+    Charge,
+    ChargeResize,
+    LedgerAccount,
+    LedgerLeg,
+    LedgerTransaction,
+    RatedItem,
+    UsageRecord,
+)
 from apps.catalog.models import PriceLine
 from apps.catalog.pricing.price import Line, cost, quantity_of, unit_amount
 from apps.catalog.selectors import price_lines, pricing_line
@@ -77,23 +85,48 @@ class _Tariffs:
     """Tariffs by charge, each read and computed once in a batch."""
 
     def __init__(self) -> None:
-        self._prices: dict[int, dict[str, PriceLine]] = {}
-        self._tariffs: dict[int, list[Tariff]] = {}
+        self._prices: dict[int | None, dict[str, PriceLine]] = {}
+        self._amounts: dict[int, list[dict[str, int]]] = {}
+        self._tariffs: dict[tuple[object, ...], list[Tariff]] = {}
 
     def of(self, usage: UsageRecord) -> list[Tariff]:
         charge = usage.charge
-        if charge.pk not in self._tariffs:
+        if charge.pk not in self._amounts:
+            self._amounts[charge.pk] = amounts_list(charge)
+        amounts = amounts_held(usage, self._amounts[charge.pk])
+        key = (charge.pk, *sorted(amounts.items()))
+        if amounts and key not in self._tariffs:
             version = charge.price_version_id
             rows = self._prices.setdefault(version, price_lines(version))
-            self._tariffs[charge.pk] = [
-                tariff_of(rows[code], amount) for code, amount in charge.amounts.items()
-            ]
-        return self._tariffs[charge.pk]
+            self._tariffs[key] = [tariff_of(rows[code], amount) for code, amount in amounts.items()]
+        return self._tariffs.get(key, [])
+
+
+# The components that can be resized, and what a usage report says was held of them.
+HELD = {"compute_share": "compute_percent", "gpu_memory": "memory_mib"}
+
+
+def amounts_list(charge: Charge) -> list[dict[str, int]]:
+    """The amounts of a charge, newest first."""
+    resizes = ChargeResize.objects.filter(charge=charge).order_by("-pk")
+    return [*resizes.values_list("amounts", flat=True), charge.amounts]
+
+
+def amounts_held(usage: UsageRecord, known: Sequence[dict[str, int]]) -> dict[str, int]:
+    """Those of the known amounts that the report says were held; the newest where it names none of them."""
+    for amounts in known:
+        if all(amounts[code] == getattr(usage, name) for code, name in HELD.items() if code in amounts):
+            return amounts
+    return known[0]
 
 
 def tariff_of(row: PriceLine, amount: int) -> Tariff:
     line = pricing_line(row)
-    quantity = quantity_of(line, amount)
+    return tariff_at(row, quantity_of(line, amount))
+
+
+def tariff_at(row: PriceLine, quantity: Decimal) -> Tariff:
+    line = pricing_line(row)
     return Tariff(row, line, quantity, unit_amount(line, quantity))
 
 
