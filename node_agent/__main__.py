@@ -14,7 +14,9 @@ from pydantic import ValidationError
 
 from node_agent.config import AgentSettings
 from node_agent.daemon import Daemon
+from node_agent.launcher import Launcher, is_launched, restart
 from node_agent.node import Node
+from node_agent.release import ReleaseStore
 from node_agent.runtime.process import ProcessRuntime
 
 log = logging.getLogger("weir.agent")
@@ -38,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
     except ValidationError as error:
         return _wrong_settings(error)
     try:
+        if command == "run" and not is_launched() and ReleaseStore(settings.home).exists:
+            return Launcher(settings).run()
         return {"run": _run, "stop-work": _stop_work, "devices": _devices}[command](settings)
     except OSError as error:
         print(
@@ -73,6 +77,9 @@ def _run(settings: AgentSettings) -> int:
         "agent %s (pid %d) serves %s from %s", settings.name, os.getpid(), settings.server, settings.home
     )
     daemon.run()
+    if daemon.upgrade.is_due.is_set() and not daemon.stop.is_set():
+        lock.close()
+        return restart()
     log.info("agent %s ends; its work goes on", settings.name)
     return 0
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, FilePath, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from node_agent.protocol.fields import LabelKey, LabelValue
+from node_agent.protocol.fields import Digest, LabelKey, LabelValue
 
 _PLAN = re.compile(r"^(\d{1,3})(?:x(\d{1,4}))?(?::(\d{1,9}))?$")
 
@@ -45,6 +45,10 @@ class AgentSettings(BaseSettings):
     join_token: SecretStr | None = None
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")] = platform.node() or "node"
     state_dir: Path | None = None
+    # The certificate of who vouches for the portal's, where that is no public authority (POOL-8.1).
+    ca: FilePath | None = None
+    release_keys: Annotated[tuple[Digest, ...], NoDecode] = ()
+    release_gate_s: Annotated[int, Field(ge=2, le=3600)] = 60
     meter_s: Annotated[int, Field(ge=1, le=300)] = 5
     devices: Annotated[CpuPlan, NoDecode] = CpuPlan(1)
     labels: Annotated[dict[LabelKey, LabelValue], NoDecode] = {}
@@ -57,6 +61,11 @@ class AgentSettings(BaseSettings):
         if urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname:
             raise ValueError("must be an http or https address, for example http://localhost:8000")
         return value.rstrip("/")
+
+    @field_validator("release_keys", mode="before")
+    @classmethod
+    def _keys_from_text(cls, value: Any) -> Any:
+        return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
 
     @field_validator("devices", mode="before")
     @classmethod

@@ -43,6 +43,7 @@ from node_agent.protocol.join import JoinRequest
 from node_agent.protocol.slices import LogChunk, SliceReport, UsageReport
 from node_agent.protocol.sync import SyncReply, SyncRequest
 from node_agent.transport import Transport, TransportError, Unauthorised, UnknownProtocol
+from node_agent.upgrade import Upgrade
 
 LOOK_S = 0.25
 BACKOFF_MIN_S, BACKOFF_MAX_S = 1.0, 60.0
@@ -58,7 +59,8 @@ class Daemon:
         self, settings: AgentSettings, node: Node, slices: SliceDriver, runtime: RuntimeDriver
     ) -> None:
         self._settings, self._node, self._slices, self._runtime = settings, node, slices, runtime
-        self._transport = Transport(settings.server)
+        self._transport = Transport(settings.server, settings.ca)
+        self.upgrade = Upgrade(settings, self._transport)
         self._machine = Machine()
         self._credential = credential_load(settings.home, settings.server)
         self._boot_id, self._seq = uuid.uuid4().hex, 0
@@ -76,6 +78,8 @@ class Daemon:
                 self.turn()
             except Exception as error:  # whatever it is, the node must not leave the server's sight
                 self._surprised(error)
+            if self.upgrade.is_due.is_set():
+                break
             self.stop.wait(LOOK_S)
         self._transport.close()
 
@@ -137,6 +141,7 @@ class Daemon:
         has_more = self._has_more(reply)
         self._recover(0.0 if has_more else reply.next_sync_s)
         self._handle(Replied(reply))
+        self.upgrade.synced(reply.release)
 
     def _has_fresh_token(self, credential: Credential) -> bool:
         token = self._settings.join_token
@@ -152,7 +157,7 @@ class Daemon:
             boot_id=self._boot_id,
             seq=self._seq,
             sent_at=datetime.now(UTC),
-            node=self._node.info(),
+            node=self._node.info().model_copy(update={"release_problem": self.upgrade.problem}),
             devices=devices,
             slices=self._slice_reports(),
             usage=tuple(self._usage(uids)),

@@ -14,6 +14,7 @@ from node_agent.config import AgentSettings
 from node_agent.drivers.base import Device, DeviceDriver
 from node_agent.drivers.table import device_drivers_load
 from node_agent.protocol.join import DeviceReport, NodeInfo
+from node_agent.release import running_release
 
 _MIB = 1024 * 1024
 
@@ -42,6 +43,7 @@ class Node:
             cpu_count=os.cpu_count() or 1,
             memory_mib=psutil.virtual_memory().total // _MIB,
             labels=self._settings.labels,
+            components={"agent": agent_version(), "session_server": agent_version()},
         )
 
     def reports(self) -> tuple[DeviceReport, ...]:
@@ -53,7 +55,9 @@ class Node:
 
 
 def agent_version() -> str:
-    """The installed version, or `source` where the package runs from its source tree."""
+    """The release that runs; else the installed version, or `source` where it runs from its source tree."""
+    if running_release():
+        return running_release()
     try:
         return version("weir-node-agent")
     except PackageNotFoundError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -9,8 +11,9 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from node_agent.protocol.errors import ErrorReply
-from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH
+from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH, Digest
 from node_agent.protocol.join import JoinReply, JoinRequest
+from node_agent.protocol.releases import KEYS_PATH, RELEASE_BYTES, ReleaseKeys
 from node_agent.protocol.sync import SyncReply, SyncRequest
 
 TIMEOUT_S = 10.0
@@ -42,9 +45,14 @@ class NetworkTrouble(TransportError):
 class Transport:
     """One server, one connection kept open. Every method raises TransportError and nothing else."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, ca: Path | None = None) -> None:
+        """`ca`: the only authority whose certificates are believed; None: those this machine believes."""
         is_local = urlsplit(server).hostname in ("localhost", "127.0.0.1", "::1")
-        self._client = httpx.Client(base_url=server, timeout=TIMEOUT_S, trust_env=not is_local)
+        trusted = ssl.create_default_context(cafile=str(ca) if ca else None)
+        self._client = httpx.Client(
+            base_url=server, timeout=TIMEOUT_S, trust_env=not is_local, verify=trusted
+        )
+        self._credential = ""
 
     def join(self, request: JoinRequest) -> JoinReply:
         """Exchange the join token for the node's own credential."""
@@ -52,13 +60,41 @@ class Transport:
 
     def sync(self, credential: str, request: SyncRequest) -> SyncReply:
         """Tell all, hear all."""
+        self._credential = credential
         return self._post(SYNC_PATH, request, SyncReply, {"Authorization": f"Bearer {credential}"})
+
+    def release_keys(self) -> tuple[Digest, ...]:
+        """The keys that the portal's operators sign releases with."""
+        return self._read(self._exchange("GET", KEYS_PATH, None, self._bearer()), ReleaseKeys).keys
+
+    def fetch(self, path: str, file: Path) -> None:
+        """Write what the portal serves at a path into a file. Raises OSError too, where the disk does."""
+        try:
+            with (
+                self._client.stream("GET", path, headers=self._bearer()) as response,
+                file.open("wb") as written,
+            ):
+                if response.status_code != 200:
+                    raise _error(response.status_code, response.read())
+                for piece in response.iter_bytes():
+                    written.write(piece)
+                    if written.tell() > RELEASE_BYTES:
+                        raise Refused(f"what the server offers is longer than {RELEASE_BYTES} bytes")
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, UnicodeError) as error:
+            raise NetworkTrouble(f"the server cannot be reached: {error or type(error).__name__}") from error
+
+    def _bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._credential}"}
 
     def close(self) -> None:
         self._client.close()
 
     def _post(self, path: str, request: BaseModel, kind: type[Reply], headers: dict[str, str]) -> Reply:
-        status, body = self._exchange(path, request.model_dump_json().encode(), headers)
+        return self._read(self._exchange("POST", path, request.model_dump_json().encode(), headers), kind)
+
+    @staticmethod
+    def _read(answer: tuple[int, bytes], kind: type[Reply]) -> Reply:
+        status, body = answer
         if status != 200:
             raise _error(status, body)
         try:
@@ -71,10 +107,12 @@ class Transport:
             raise UnknownProtocol("the server answers in an unknown protocol; update this agent")
         return reply
 
-    def _exchange(self, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    def _exchange(
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
         headers = {"Content-Type": "application/json", "Accept": "application/json", **headers}
         try:
-            with self._client.stream("POST", path, content=content, headers=headers) as response:
+            with self._client.stream(method, path, content=content, headers=headers) as response:
                 body = bytearray()
                 for piece in response.iter_bytes():
                     body += piece

@@ -15,6 +15,7 @@ from node_agent.protocol.messages import (
     DesiredSlice,
     JoinReply,
     JoinRequest,
+    ReleaseWish,
     SliceReport,
     SyncReply,
     SyncRequest,
@@ -40,6 +41,8 @@ class PortalServer:
         self.logs: dict[str, bytes] = {}
         self.credential = "secret-credential"
         self.url = ""
+        self.release: ReleaseWish | None = None
+        self.files: dict[str, bytes] = {}
 
     def handle(self, path: str, body: bytes, headers: dict[str, str]) -> Answer:
         with self.lock:
@@ -72,6 +75,7 @@ class PortalServer:
             log_acks={uid: len(log) for uid, log in self.logs.items()},
             forget=self.forget,
             unknown=self.unknown,
+            release=self.release,
         )
 
 
@@ -98,6 +102,13 @@ def portal_server() -> Iterator[PortalServer]:
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
+
+        def do_GET(self) -> None:
+            body = portal.files.get(self.path)
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
 
         def log_message(self, *_: Any) -> None:
             return

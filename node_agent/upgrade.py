@@ -1,0 +1,119 @@
+"""Following the portal's wish for a release while the agent goes on: fetch, verify, select (POOL-12.20, 12.22)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from node_agent.config import AgentSettings
+from node_agent.protocol.fields import Digest
+from node_agent.protocol.releases import BUILTIN_PATH, RELEASES_PATH
+from node_agent.protocol.sync import ReleaseWish
+from node_agent.release import BUILTIN, ReleaseRefused, ReleaseStore, is_wish_met, running_release
+from node_agent.transport import TransportError
+
+log = logging.getLogger("weir.agent")
+
+
+class Portal(Protocol):
+    """The part of the transport that upgrades need. Both raise TransportError."""
+
+    def fetch(self, path: str, file: Path) -> None:
+        """Write what the portal serves at a path into a file."""
+
+    def release_keys(self) -> tuple[Digest, ...]:
+        """The keys that the portal's operators sign with."""
+
+
+class Upgrade:
+    """Never in the way of the loop: a thread fetches, and `is_due` says when the process is to give way."""
+
+    def __init__(self, settings: AgentSettings, portal: Portal) -> None:
+        self._store = ReleaseStore(settings.home)
+        self._portal = portal
+        self._given_keys = settings.release_keys
+        self._thread: threading.Thread | None = None
+        self._wish: ReleaseWish | None = None
+        self._refused: ReleaseWish | None = None
+        self._has_asked_keys = False
+        self._is_confirmed = False
+        state = self._store.read()
+        self.problem, self._has_failed = state.problem, bool(state.refused)
+        self.is_due = threading.Event()
+
+    def synced(self, wish: ReleaseWish | None) -> None:
+        """Called after each exchange: what runs has proved itself, and this is what should run."""
+        if not self._is_confirmed:
+            self._store.confirm()
+            self._is_confirmed = True
+        if self._thread is not None and self._thread.is_alive():
+            return
+        if not (self._given_keys or self._has_asked_keys):
+            self._begin(self._keys_take)
+        elif wish is None:
+            self._forgive()
+        elif self._is_news(wish):
+            self._wish = wish
+            self._begin(self._follow)
+
+    def _forgive(self) -> None:
+        """Nothing is wished for any more: what failed may be tried again when it is wished for anew."""
+        self._refused = None
+        if self._has_failed:
+            self._store.forgive()
+            self._has_failed = False
+
+    def _is_news(self, wish: ReleaseWish) -> bool:
+        if is_wish_met(wish):
+            return False
+        has_failed = wish == self._refused or wish.sha256 == self._store.read().refused
+        if not has_failed and self.problem:
+            self.problem = ""
+        return not has_failed
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        self._thread = threading.Thread(target=work, name="upgrade", daemon=True)
+        self._thread.start()
+
+    def _keys_take(self) -> None:
+        self._has_asked_keys = True
+        try:
+            self._store.keys_keep(self._portal.release_keys())
+        except (TransportError, OSError) as error:
+            log.warning("the portal's release keys were not taken: %s", error)
+
+    def _follow(self) -> None:
+        wish = self._wish
+        assert wish is not None
+        try:
+            self._take(wish)
+        except ReleaseRefused as error:
+            self._fail(wish, str(error))
+        except (TransportError, OSError) as error:
+            # The disk may get room again and the portal may come back: tried again with the next wish.
+            self._fail(None, f"release {wish.version} could not be taken: {error}")
+        else:
+            log.info("release %s is here; the agent gives way to it", wish.version)
+            self.is_due.set()
+
+    def _take(self, wish: ReleaseWish) -> None:
+        if wish.path == BUILTIN_PATH:
+            self._store.select(BUILTIN, running_release(), wish.sha256)
+            return
+        if not wish.path.startswith(RELEASES_PATH):
+            raise ReleaseRefused(f"release {wish.version} is not at the portal's place for releases")
+        file = self._store.draft()
+        self._portal.fetch(wish.path, file)
+        self._store.take(file, wish, self._given_keys or self._store.keys() or self._portal.release_keys())
+        file.unlink(missing_ok=True)
+        self._store.prune({wish.version, running_release()})
+        self._store.select(wish.version, running_release(), wish.sha256)
+
+    def _fail(self, refused: ReleaseWish | None, problem: str) -> None:
+        self._refused = refused
+        if problem[:500] != self.problem:
+            log.error("%s; the present one goes on", problem)
+        self.problem = problem[:500]
