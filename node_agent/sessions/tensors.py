@@ -1,0 +1,49 @@
+"""Bytes in and out of tensors, without numpy and without copies that can be avoided."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from weir.wire import Upload
+
+from node_agent.sessions.template import dtype_of
+
+
+def bytes_of(tensor: torch.Tensor) -> memoryview:
+    """The contiguous bytes of a tensor; on the CPU they are its own memory, not a copy, where they can be."""
+    plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
+    nbytes = plain.numel() * plain.itemsize
+    if not nbytes:
+        return memoryview(b"")
+    array = (ctypes.c_char * nbytes).from_address(plain.data_ptr())
+    array._tensor = plain  # type: ignore[attr-defined]  # the view keeps the memory alive
+    return memoryview(array).cast("B")
+
+
+def storage_bytes(storage: torch.UntypedStorage) -> memoryview:
+    """All bytes of a storage."""
+    flat = torch.empty(0, dtype=torch.uint8, device=storage.device)
+    return bytes_of(flat.set_(storage, 0, (storage.nbytes(),), (1,)))
+
+
+def blank(dtype: str, shape: list[int], device: torch.device) -> torch.Tensor:
+    """A contiguous tensor to be written by `write`; what is not written is zero (ELA-1305)."""
+    return torch.zeros(shape, dtype=dtype_of(dtype), device=device)
+
+
+def write(tensor: torch.Tensor, upload: Upload) -> None:
+    """Put a chunk into a tensor that `blank` made."""
+    write_at(tensor, upload.offset, upload.data)
+
+
+def write_at(tensor: torch.Tensor, offset: int, data: memoryview) -> None:
+    """Put bytes into a contiguous tensor, from a byte offset on."""
+    if not len(data):
+        return
+    if tensor.device.type == "cpu":
+        source = (ctypes.c_char * len(data)).from_buffer(data) if not data.readonly else bytes(data)
+        ctypes.memmove(tensor.data_ptr() + offset, source, len(data))
+        return
+    chunk = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+    tensor.reshape(-1).view(torch.uint8)[offset : offset + len(data)].copy_(chunk)
