@@ -70,7 +70,7 @@ def _run(settings: AgentSettings) -> int:
         )
         return 1
     node, runtime = Node(settings), ProcessRuntime(settings)
-    daemon = Daemon(settings, node, runtime, runtime)
+    daemon = Daemon(settings, node, runtime)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop.set())
     log.info(

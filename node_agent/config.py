@@ -16,6 +16,8 @@ from node_agent.protocol.fields import Digest, LabelKey, LabelValue
 
 _PLAN = re.compile(r"^(\d{1,3})(?:x(\d{1,4}))?(?::(\d{1,9}))?$")
 
+_SIMULATED = re.compile(r"^([a-z][a-z0-9-]{0,31}):([1-9]\d?):([^:,]{1,100}):([1-9]\d{0,8})$")
+
 
 @dataclass(frozen=True, slots=True)
 class CpuPlan:
@@ -36,6 +38,31 @@ class CpuPlan:
         return cls(*(int(part or 0) for part in match.groups()))
 
 
+@dataclass(frozen=True, slots=True)
+class SimulatedPlan:
+    """`count` devices of a vendor that only pretend; their work runs on the CPU."""
+
+    vendor: str
+    count: int
+    model: str
+    memory_mib: int
+
+    @classmethod
+    def parse_all(cls, text: str) -> tuple[Self, ...]:
+        """From `<vendor>:<count>:<model>:<memory MiB>`, with commas between them."""
+        return tuple(cls._parse(part) for part in text.split(",") if part.strip())
+
+    @classmethod
+    def _parse(cls, text: str) -> Self:
+        match = _SIMULATED.match(text.strip())
+        if match is None:
+            raise ValueError(
+                "write <vendor>:<count>:<model>:<memory in MiB>, for example ascend:2:910B:65536"
+            )
+        vendor, count, model, memory_mib = match.groups()
+        return cls(vendor, int(count), model.strip(), int(memory_mib))
+
+
 class AgentSettings(BaseSettings):
     """Typed settings; a wrong one is refused at start with its name."""
 
@@ -51,6 +78,10 @@ class AgentSettings(BaseSettings):
     release_gate_s: Annotated[int, Field(ge=2, le=3600)] = 60
     meter_s: Annotated[int, Field(ge=1, le=300)] = 5
     devices: Annotated[CpuPlan, NoDecode] = CpuPlan(1)
+    devices_file: Path | None = None
+    simulate: Annotated[tuple[SimulatedPlan, ...], NoDecode] = ()
+    address: Annotated[str, Field(pattern=r"^[A-Za-z0-9:._-]{0,200}$")] = ""
+    detach_s: Annotated[int, Field(ge=1, le=86_400)] = 60
     labels: Annotated[dict[LabelKey, LabelValue], NoDecode] = {}
     work_uid_base: Annotated[int, Field(ge=0, le=2**31)] = 60_000
     log_limit_mib: Annotated[int, Field(ge=1, le=4096)] = 16
@@ -71,6 +102,11 @@ class AgentSettings(BaseSettings):
     @classmethod
     def _devices_from_text(cls, value: Any) -> Any:
         return CpuPlan.parse(value) if isinstance(value, str) else value
+
+    @field_validator("simulate", mode="before")
+    @classmethod
+    def _simulated_from_text(cls, value: Any) -> Any:
+        return SimulatedPlan.parse_all(value) if isinstance(value, str) else value
 
     @field_validator("labels", mode="before")
     @classmethod

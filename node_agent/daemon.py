@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 
 from node_agent.config import AgentSettings
 from node_agent.credential import Credential, credential_load, credential_save, token_digest
-from node_agent.drivers.base import DriverError, RuntimeDriver, SliceDriver
+from node_agent.drivers.base import DriverError, RuntimeDriver
 from node_agent.machine import (
     DevicesFound,
     Distrusted,
@@ -55,10 +55,8 @@ log = logging.getLogger("weir.agent")
 class Daemon:
     """One node's agent. `run` returns once `stop` is set."""
 
-    def __init__(
-        self, settings: AgentSettings, node: Node, slices: SliceDriver, runtime: RuntimeDriver
-    ) -> None:
-        self._settings, self._node, self._slices, self._runtime = settings, node, slices, runtime
+    def __init__(self, settings: AgentSettings, node: Node, runtime: RuntimeDriver) -> None:
+        self._settings, self._node, self._runtime = settings, node, runtime
         self._transport = Transport(settings.server, settings.ca)
         self.upgrade = Upgrade(settings, self._transport)
         self._machine = Machine()
@@ -66,7 +64,7 @@ class Daemon:
         self._boot_id, self._seq = uuid.uuid4().hex, 0
         self._next_sync_at = 0.0
         self._failures = 0
-        self._told: dict[str, tuple[str, int, str]] = {}
+        self._told: dict[str, _Key] = {}
         self._trouble = ""
         self.stop = threading.Event()
 
@@ -238,24 +236,24 @@ class Daemon:
                 device = self._node.device(wanted.device_uid)
                 if device is None:
                     raise DriverError(f"this node has no device {wanted.device_uid}")
-                self._slices.make(wanted, device)
+                self._runtime.make(wanted, device)
                 self._runtime.start(wanted.slice_uid)
-            case Resize(uid, generation, compute_percent, memory_mib):
-                self._slices.resize(uid, generation, compute_percent, memory_mib)
+            case Resize(uid, generation, compute_percent, memory_mib, session):
+                self._runtime.resize(uid, generation, compute_percent, memory_mib, session)
             case Stop(uid, generation):
                 self._runtime.stop(uid, generation)
             case Forget(uid):
-                self._slices.remove(uid)
+                self._runtime.remove(uid)
 
     def _note_changes(self) -> bool:
-        """Log one line per change of state; True if there was any."""
+        """Log one line per change of state; True if there was anything the server should hear at once."""
         now = {report.slice_uid: _key(report) for report in self._machine.reports()}
-        changed = [uid for uid, key in now.items() if self._told.get(uid) != key]
-        for uid in changed:
-            state, generation, reason = now[uid]
-            log.info(
-                "slice %s: %s%s (generation %d)", uid, state, f", {reason}" if reason else "", generation
-            )
+        for uid, key in now.items():
+            before = self._told.get(uid)
+            if before is None or before[:3] != key[:3]:
+                state, generation, reason = key[:3]
+                sentence = f", {reason}" if reason else ""
+                log.info("slice %s: %s%s (generation %d)", uid, state, sentence, generation)
         for uid in self._told.keys() - now.keys():
             log.info("slice %s: forgotten", uid)
         is_changed = now != self._told
@@ -263,5 +261,14 @@ class Daemon:
         return is_changed
 
 
-def _key(report: SliceReport) -> tuple[str, int, str]:
-    return (report.state, report.generation, report.reason)
+_Key = tuple[str, int, str, bool, object]
+
+
+def _key(report: SliceReport) -> _Key:
+    session = report.session
+    place = (
+        (session.port, session.attached, session.transport, session.move, session.move_reason)
+        if session
+        else None
+    )
+    return (report.state, report.generation, report.reason, report.mounted, place)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from node_agent.protocol.fields import TERMINAL_STATES
-from node_agent.protocol.slices import SliceReport
+from node_agent.protocol.slices import SessionWish, SliceReport
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A slice that exists here. Its share counts against the device until it is terminal."""
+    """A slice that exists here. Its share counts against the device until it is terminal.
+
+    `session` is the wish its worker was last told.
+    """
 
     device_uid: str
     compute_percent: int
     memory_mib: int
     report: SliceReport
+    session: SessionWish | None = None
 
     @property
     def slice_uid(self) -> str:

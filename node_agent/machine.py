@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from node_agent.held import Held
 from node_agent.protocol.join import DeviceReport
-from node_agent.protocol.slices import DesiredSlice, SliceReport
+from node_agent.protocol.slices import DesiredSlice, SessionWish, SliceReport
 from node_agent.protocol.sync import SyncReply
 
 REMEMBERED = 10_000
@@ -65,12 +65,13 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """Change the share and memory of a running slice."""
+    """Change the share, memory and session wish of a running slice."""
 
     slice_uid: str
     generation: int
     compute_percent: int
     memory_mib: int
+    session: SessionWish | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +237,9 @@ class Machine:
         return self._resize(wanted, held)
 
     def _resize(self, wanted: DesiredSlice, held: Held) -> list[Instruction]:
+        session = wanted.session or held.session
         if wanted.generation == held.generation:
-            return []
+            return self._pass_on(held, session)
         is_moved = wanted.device_uid != held.device_uid
         lack = (
             "a running slice cannot move to another device"
@@ -246,9 +248,17 @@ class Machine:
         )
         self._notes[wanted.slice_uid] = f"not resized: {lack}" if lack else ""
         if lack:
+            return self._pass_on(held, session)
+        return self._ask(
+            Resize(wanted.slice_uid, wanted.generation, wanted.compute_percent, wanted.memory_mib, session)
+        )
+
+    def _pass_on(self, held: Held, session: SessionWish | None) -> list[Instruction]:
+        """Tell the session's worker what has changed, and leave its share as it is."""
+        if session == held.session:
             return []
         return self._ask(
-            Resize(wanted.slice_uid, wanted.generation, wanted.compute_percent, wanted.memory_mib)
+            Resize(held.slice_uid, held.generation, held.compute_percent, held.memory_mib, session)
         )
 
     def _ask(self, instruction: Resize | Stop) -> list[Instruction]:
@@ -306,10 +316,14 @@ class Machine:
         shares = list(self._shares(wanted, counts_ending=counts_ending))
         percent = sum(share[0] for share in shares)
         memory_mib = sum(share[1] for share in shares)
-        if percent + wanted.compute_percent > 100:
-            return f"{wanted.compute_percent} % asked, {max(100 - percent, 0)} % of the device is free"
-        if memory_mib + wanted.memory_mib > device.memory_mib:
-            free_mib = max(device.memory_mib - memory_mib, 0)
+        device_mib = wanted.device_memory_mib or device.memory_mib
+        if wanted.memory_mib > device.memory_mib:
+            return f"{wanted.memory_mib} MiB asked, the device has {device.memory_mib} MiB"
+        if percent + wanted.compute_percent > wanted.device_percent:
+            free_percent = max(wanted.device_percent - percent, 0)
+            return f"{wanted.compute_percent} % asked, {free_percent} % of the device is free"
+        if memory_mib + wanted.memory_mib > device_mib:
+            free_mib = max(device_mib - memory_mib, 0)
             return f"{wanted.memory_mib} MiB asked, {free_mib} MiB of the device is free"
         return ""
 

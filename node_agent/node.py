@@ -1,37 +1,37 @@
-"""This machine as the server hears of it: the node and its devices, discovered once, measured often."""
+"""This machine as the server hears of it: the node and its devices."""
 
 from __future__ import annotations
 
 import os
 import platform
 import socket
-from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
+from node_agent.address import data_address
 from node_agent.config import AgentSettings
-from node_agent.drivers.base import Device, DeviceDriver
-from node_agent.drivers.table import device_drivers_load
+from node_agent.devices import Devices, report_of
+from node_agent.drivers.base import Device
+from node_agent.drivers.table import device_drivers_load, slice_drivers_load
+from node_agent.protocol.fields import DEVICES_PER_NODE
 from node_agent.protocol.join import DeviceReport, NodeInfo
 from node_agent.release import running_release
+from node_agent.sessions.available import torch_version
 
 _MIB = 1024 * 1024
 
 
 class Node:
-    """The facts of this node. Its devices are discovered once, at start."""
+    """The facts of this node. Its devices may come and go while it runs (POOL-12.25)."""
 
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
-        self._drivers = device_drivers_load(settings)
-        self._devices: list[tuple[DeviceDriver, Device]] = [
-            (driver, device) for driver in self._drivers.values() for device in driver.discover()
-        ]
+        self._devices = Devices(device_drivers_load(settings), slice_drivers_load(settings))
 
     def device(self, uid: str) -> Device | None:
         """A device by its uid."""
-        return next((device for _, device in self._devices if device.uid == uid), None)
+        return self._devices.device(uid)
 
     def info(self) -> NodeInfo:
         """The machine itself."""
@@ -43,15 +43,19 @@ class Node:
             cpu_count=os.cpu_count() or 1,
             memory_mib=psutil.virtual_memory().total // _MIB,
             labels=self._settings.labels,
-            components={"agent": agent_version(), "session_server": agent_version()},
+            components=self._components(),
+            address=data_address(self._settings.address, self._settings.server),
         )
 
+    def _components(self) -> dict[str, str]:
+        torch = torch_version()
+        served = {"session_server": agent_version(), "torch": torch} if torch else {}
+        return {"agent": agent_version(), **served}
+
     def reports(self) -> tuple[DeviceReport, ...]:
-        """All devices, measured now."""
-        return tuple(
-            DeviceReport.model_validate(asdict(device) | asdict(driver.measure(device)))
-            for driver, device in self._devices
-        )
+        """All devices as last measured, a second ago at most unless their driver hangs."""
+        reports = map(report_of, self._devices.look())
+        return tuple(report for report in reports if report is not None)[:DEVICES_PER_NODE]
 
 
 def agent_version() -> str:

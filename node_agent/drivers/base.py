@@ -1,18 +1,22 @@
-"""The three things a driver can be. One class may be several of them."""
+"""The three things a driver can be: of devices, of slices, of what runs in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from node_agent.held import Held
-from node_agent.protocol.fields import Health
-from node_agent.protocol.slices import DesiredSlice, LogChunk, UsageReport
+from node_agent.protocol.fields import Health, PowerSource
+from node_agent.protocol.slices import DesiredSlice, LogChunk, SessionWish, UsageReport
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """An accelerator as found. `uid` is stable across restarts; `simulated` where a driver pretends."""
+    """An accelerator as found. `uid` is stable across restarts; `simulated` where a driver pretends.
+
+    `torch_device` is how PyTorch calls it when it is the only one that `visible_env` lets a process see.
+    """
 
     uid: str
     index: int
@@ -23,6 +27,11 @@ class Device:
     driver_version: str
     simulated: bool = False
     slice_drivers: tuple[str, ...] = ()
+    apis: Mapping[str, str] = field(default_factory=dict)
+    numa_node: int | None = None
+    is_verified: bool = True
+    torch_device: str = "cpu"
+    visible_env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,7 @@ class Measurement:
     memory_used_mib: int | None = None
     temperature_c: float | None = None
     power_w: float | None = None
+    power_source: PowerSource = ""
     health: Health = "ok"
     health_reason: str = ""
 
@@ -53,24 +63,66 @@ class DeviceDriver(Protocol):
         ...
 
 
-class SliceDriver(Protocol):
-    """Makes, resizes and removes a share of a device. All may be repeated; all raise DriverError."""
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a slice driver sets for one slice.
 
-    def make(self, wanted: DesiredSlice, device: Device) -> None:
-        """Set the share up, ready for its work."""
+    `env` goes into the work's environment and cannot be overridden. `is_throttled`: the shim holds compute
+    by stopping and continuing the work. Who enforces a limit: "" is the shim with what the device tells it.
+    `gauge_uid` is what the work is measured by, where that is not the whole device.
+    """
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    is_throttled: bool = True
+    memory_enforced_by: str = ""
+    compute_enforced_by: str = ""
+    gauge_uid: str = ""
+
+
+class SliceDriver(Protocol):
+    """One way of cutting a device into shares. `kinds` are the works it serves: programs, sessions."""
+
+    kinds: frozenset[str]
+    is_verified: bool
+
+    def refusal(self, device: Device) -> str:
+        """Why this device cannot be cut this way here; empty: it can. Never raises, returns at once."""
         ...
 
-    def resize(self, slice_uid: str, generation: int, compute_percent: int, memory_mib: int) -> None:
-        """Change the share and memory of a running slice."""
+    def make(self, wanted: DesiredSlice, device: Device) -> Setting:
+        """Set the share up, ready for its work; may be repeated. Raises DriverError."""
+        ...
+
+    def resize(self, wanted_uid: str, compute_percent: int, memory_mib: int) -> None:
+        """Change the share while its work runs. Raises DriverError, and then nothing has changed."""
         ...
 
     def remove(self, slice_uid: str) -> None:
-        """Delete all that is kept of a finished slice."""
+        """Undo what `make` set up, of a finished slice or one that never ran. Raises DriverError."""
         ...
 
 
 class RuntimeDriver(Protocol):
     """Starts and stops work, and lists what runs: the only truth about it, also after a restart."""
+
+    def make(self, wanted: DesiredSlice, device: Device) -> None:
+        """Set the slice up, ready for its work; one already there is left as it is. Raises DriverError."""
+        ...
+
+    def resize(
+        self,
+        slice_uid: str,
+        generation: int,
+        compute_percent: int,
+        memory_mib: int,
+        session: SessionWish | None,
+    ) -> None:
+        """Change share, memory and session wish of a running slice. Raises DriverError."""
+        ...
+
+    def remove(self, slice_uid: str) -> None:
+        """Delete all that is kept of a finished slice. Raises DriverError."""
+        ...
 
     def start(self, slice_uid: str) -> None:
         """Start the work of a slice made before; at most one ever runs. Raises DriverError."""

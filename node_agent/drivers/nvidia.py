@@ -46,7 +46,8 @@ class NvidiaDriver:
             memory_mib=memory_mib,
             cores=_multiprocessors(handle),
             driver_version=version[:64],
-            slice_drivers=("process",),
+            torch_device="cuda:0",
+            visible_env={"CUDA_VISIBLE_DEVICES": uid},
         )
 
     def measure(self, device: Device) -> Measurement:

@@ -4,42 +4,59 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
-from typing import cast
+from typing import Any
 
 from node_agent.config import AgentSettings
-from node_agent.drivers.base import DeviceDriver
+from node_agent.drivers.base import Device, DeviceDriver, SliceDriver
 
 ENTRY_POINT_GROUP = "weir.node_agent.drivers"
 DEVICE_DRIVERS = {
     "cpu": "node_agent.drivers.cpu:CpuDriver",
     "nvidia": "node_agent.drivers.nvidia:NvidiaDriver",
+    "simulated": "node_agent.drivers.simulated:SimulatedDriver",
 }
+SLICE_DRIVERS = {
+    "cpu": "node_agent.drivers.slices.cpu:CpuSlices",
+    "time-slice": "node_agent.drivers.slices.time_slice:TimeSlices",
+    "session": "node_agent.drivers.slices.session:SessionSlices",
+}
+"""In order of preference: a slice that asks for none gets the first that serves its kind of work."""
 
 log = logging.getLogger("weir.agent")
 
 
 def device_drivers_load(settings: AgentSettings) -> dict[str, DeviceDriver]:
     """All device drivers by vendor. One that cannot be loaded is named in the log and left out."""
-    loaded: dict[str, DeviceDriver] = {}
-    for vendor, load in _sources().items():
+    outside = {point.name: point.load for point in entry_points(group=ENTRY_POINT_GROUP)}
+    ours = {vendor: _loader(path) for vendor, path in DEVICE_DRIVERS.items()}
+    return _load_all(outside | ours, settings)
+
+
+def slice_drivers_load(settings: AgentSettings) -> dict[str, SliceDriver]:
+    """All slice drivers by name."""
+    return _load_all({name: _loader(path) for name, path in SLICE_DRIVERS.items()}, settings)
+
+
+def supported(drivers: Mapping[str, SliceDriver], device: Device) -> tuple[str, ...]:
+    """The names of the slice drivers that can cut this device."""
+    return tuple(name for name, driver in drivers.items() if not driver.refusal(device))
+
+
+def _load_all(sources: Mapping[str, Callable[[], Any]], settings: AgentSettings) -> dict[str, Any]:
+    loaded: dict[str, Any] = {}
+    for name, load in sources.items():
         try:
-            loaded[vendor] = load()(settings)
+            loaded[name] = load()(settings)
         except Exception as error:  # an outsider's module may raise anything; the node must still start
-            log.error("driver %s cannot be loaded and is left out: %s", vendor, error)
+            log.error("driver %s cannot be loaded and is left out: %s", name, error)
     return loaded
 
 
-def _sources() -> dict[str, Callable[[], Callable[[AgentSettings], DeviceDriver]]]:
-    outside = {point.name: point.load for point in entry_points(group=ENTRY_POINT_GROUP)}
-    ours = {vendor: _loader(path) for vendor, path in DEVICE_DRIVERS.items()}
-    return outside | ours
-
-
-def _loader(path: str) -> Callable[[], Callable[[AgentSettings], DeviceDriver]]:
-    def load() -> Callable[[AgentSettings], DeviceDriver]:
+def _loader(path: str) -> Callable[[], Any]:
+    def load() -> Any:
         module, _, name = path.partition(":")
-        return cast(Callable[[AgentSettings], DeviceDriver], getattr(importlib.import_module(module), name))
+        return getattr(importlib.import_module(module), name)
 
     return load

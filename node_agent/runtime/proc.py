@@ -89,6 +89,11 @@ def memory_mib(pids: list[int], *, limit_mib: int) -> int:
     return resident // _MIB
 
 
+def data_mib(pid: int) -> int:
+    """Data memory as the kernel's data limit counts it, in MiB rounded up; 0 where the process is gone."""
+    return -(-_sum_of(f"/proc/{pid}/status", ("VmData:",)) // _MIB)
+
+
 def _sum_of(path: str, names: tuple[str, ...]) -> int:
     """The bytes on these lines of a kernel file; 0 where the process is gone."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 TERMINAL = frozenset({"exited", "failed"})
@@ -14,7 +14,7 @@ class _Record:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
         """Raises TypeError or ValueError where a field is missing or of another kind."""
-        names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+        names = {item.name for item in fields(cls)}  # type: ignore[arg-type]
         return cls(**{key: item for key, item in value.items() if key in names})
 
     def to_json(self) -> dict[str, Any]:
@@ -23,10 +23,14 @@ class _Record:
 
 @dataclass(frozen=True, slots=True)
 class SliceSpec(_Record):
-    """What the shim starts, fixed for the life of the slice except for its share and memory.
+    """What the shim starts, fixed for the life of the slice except for its share, memory and session wish.
 
-    `cores` is the size of the device in CPU cores; `work_uid` the user the work runs as (None: the
-    agent's); `lib_dir` holds what `python -m node_agent...` may import.
+    `vendor` names the gauge; `cores` is the size of the device in CPU cores; `work_uid` the user the work
+    runs as (None: the agent's); `lib_dir` holds what `python -m node_agent...` may import. The slice
+    driver adds `driver_env`, which nothing overrides, says whether the shim throttles the work, and
+    names who enforces its limits ("": the gauge). `gauge_uid` is what the vendor measures by ("": the
+    device). A session listens on `bind` and is reached at `host`. `ledger_dir` is where the works of one
+    device tell each other what they use.
     """
 
     slice_uid: str
@@ -44,23 +48,45 @@ class SliceSpec(_Record):
     log_limit_bytes: int
     work_uid: int | None = None
     lib_dir: str = ""
+    kind: str = "program"
+    idle_timeout_s: int | None = None
+    session: dict[str, Any] | None = None
+    host: str = ""
+    bind: str = ""
+    detach_s: int = 60
+    torch_device: str = "cpu"
+    driver: str = ""
+    driver_env: dict[str, str] = field(default_factory=dict)
+    is_throttled: bool = True
+    memory_enforced_by: str = ""
+    compute_enforced_by: str = ""
+    gauge_uid: str = ""
+    device_memory_mib: int = 0
+    ledger_dir: str = ""
+
+    @property
+    def is_session(self) -> bool:
+        return self.kind == "session"
 
     def __post_init__(self) -> None:
         numbers = (self.generation, self.compute_percent, self.memory_mib, self.meter_s, self.cores)
         if not all(isinstance(number, int) and number >= 1 for number in numbers):
             raise ValueError("generation, share, memory, cores and metering period must be 1 or more")
-        if not self.argv or not all(isinstance(word, str) for word in self.argv):
+        if not all(isinstance(word, str) for word in self.argv) or not (self.argv or self.is_session):
             raise ValueError("argv must name a program")
+        if self.is_session and not isinstance(self.session, dict):
+            raise ValueError("a session needs its token")
 
 
 @dataclass(frozen=True, slots=True)
 class Control(_Record):
-    """What is wanted of a running slice now: its share, its memory, or its end."""
+    """What is wanted of a running slice now: its share, its memory, where its session goes, or its end."""
 
     generation: int
     compute_percent: int
     memory_mib: int
     state: str
+    session: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.state not in ("running", "stopped"):

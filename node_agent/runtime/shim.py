@@ -5,44 +5,35 @@ It outlives the agent; the work does not outlive it. Run as `python -m node_agen
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
-import re
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from node_agent.runtime import limits, proc
+from node_agent.runtime import ending, limits, proc
+from node_agent.runtime.books import Books
 from node_agent.runtime.cgroup import Cgroup, cgroup_make
+from node_agent.runtime.ending import End
 from node_agent.runtime.files import SliceFolder, read_json, write_json
-from node_agent.runtime.gauge import gauge_make
-from node_agent.runtime.journal import JournalWriter
-from node_agent.runtime.meter import NS, Meter, Span
+from node_agent.runtime.gauge import Gauge, SessionGauge, gauge_make
+from node_agent.runtime.meter import NS, Meter
 from node_agent.runtime.output import Output
 from node_agent.runtime.records import Control, ShimState, SliceSpec
-from node_agent.runtime.throttle import STEP_MAX_S, Throttle
+from node_agent.runtime.session import SessionDesk
+from node_agent.runtime.share import Share
 from node_agent.runtime.work import Work
 
 WATCH_S = 0.1
 STATE_S = 1.0
-WINDOW = 6
+READY_S = 120
 EXIT_BUSY = 3
 SAVE_TRIES = 20
-_REFUSED_ALLOCATION = re.compile(r"^(\S*MemoryError\b|.*std::bad_alloc|.*Cannot allocate memory)", re.M)
-
-
-class End:
-    """Why a work ends: the state, code and sentence it is reported with."""
-
-    def __init__(self, state: str, code: str, reason: str) -> None:
-        self.state, self.code, self.reason = state, code, reason
 
 
 class Shim:
@@ -60,18 +51,14 @@ class Shim:
             shim_start_ticks=proc.start_ticks(os.getpid()),
             boot_id=proc.boot_id(),
             work_uid=spec.work_uid,
+            driver=spec.driver,
         )
+        self._wish: dict[str, Any] = spec.session or {}
         self._end: End | None = None
         self._kill_at_ns: int | None = None
         self._ended_ns: int | None = None
         self._control_seen: tuple[int, int] | None = None
-        self._samples: deque[tuple[int, float]] = deque(maxlen=WINDOW)
-        self._cpu_closed_s = 0.0
-        self._peak_mib = 0
-        self._running_ns = 0
-        self._may_run = True
         self._is_output_open = True
-        self._unwritten: deque[dict[str, Any]] = deque()
         self.stop_wanted = ""
         self._watch_at_ns = self._state_at_ns = 0
 
@@ -80,7 +67,6 @@ class Shim:
     def run(self) -> int:
         """Start the work, stand over it, report its end."""
         self._save()
-        self._journal = JournalWriter(self._folder.journal)
         group: Cgroup | None = None
         try:
             group = self._start()
@@ -97,39 +83,52 @@ class Shim:
         return 0
 
     def _start(self) -> Cgroup | None:
-        spec = self._spec
-        gauge = gauge_make(spec.vendor, spec.device_uid, spec.cores)
-        group = cgroup_make(f"{spec.slice_uid}-{os.getpid()}") if gauge.holds_data else None
-        if group is not None:
-            group.limit_compute(spec.compute_percent, spec.cores)
-            group.limit_memory(spec.memory_mib)
-        self._is_grouped = group is not None
-        self._state.memory_enforced_by = "cgroup-v2" if group else gauge.memory_enforced_by
-        self._state.compute_enforced_by = "cgroup-v2" if group else gauge.compute_enforced_by
+        spec, now_ns = self._spec, clock_ns()
+        self._desk = SessionDesk(self._folder.work, spec, now_ns) if spec.is_session else None
+        gauge = gauge_make(spec.vendor, spec.gauge_uid or spec.device_uid, spec.cores)
+        if self._desk is not None:
+            gauge = SessionGauge(gauge, self._desk)
+            self._desk.tell(self._wish, spec.compute_percent, spec.memory_mib)
+        group = self._group(gauge)
         started_at, now_ns = datetime.now(UTC), clock_ns()
+        meter = Meter(started_at, now_ns, period_s=spec.meter_s, run_timeout_s=spec.run_timeout_s)
+        self._books = Books(
+            self._folder.journal, meter, compute_percent=spec.compute_percent, memory_mib=spec.memory_mib
+        )
         self._work = Work(spec, self._folder, gauge, group)
-        self._meter = Meter(started_at, now_ns, period_s=spec.meter_s, run_timeout_s=spec.run_timeout_s)
         self._output = Output(self._work.output_fd, self._folder.log, limit_bytes=spec.log_limit_bytes)
-        speed = (os.cpu_count() or 1) / spec.cores if gauge.holds_data else 1.0
-        self._throttle = Throttle(spec.compute_percent, speed=speed, now_s=now_ns / NS, used_s=0.0)
-        self._turned_ns = now_ns
+        self._share = Share(spec, self._work, gauge, group, now_ns)
+        self._started_ns = now_ns
+        if self._desk is None:
+            self._share.begin(now_ns)
         self._state.state, self._state.started_at = "running", started_at.isoformat()
         self._state.work_pid, self._state.work_start_ticks = self._work.pid, self._work.start_ticks
         self._save()
         return group
 
+    def _group(self, gauge: Gauge) -> Cgroup | None:
+        """A control group where the kernel lets us; says who enforces what."""
+        spec, state = self._spec, self._state
+        group = cgroup_make(f"{spec.slice_uid}-{os.getpid()}") if gauge.is_cpu else None
+        if group is not None and gauge.holds_data:
+            group.limit_memory(spec.memory_mib)
+        holder = "cgroup-v2" if group else ""
+        memory_holder = holder if gauge.holds_data else ""
+        state.memory_enforced_by = memory_holder or spec.memory_enforced_by or gauge.memory_enforced_by
+        state.compute_enforced_by = holder or spec.compute_enforced_by or gauge.compute_enforced_by
+        return group
+
     def _turn(self) -> None:
         """One look at everything; then wait for output, the end, or the next look."""
         now_ns = clock_ns()
-        self._running_ns += (now_ns - self._turned_ns) if self._may_run else 0
-        self._turned_ns = now_ns
-        if now_ns >= self._watch_at_ns:
+        due_ns = self._due_ns(now_ns)
+        if now_ns >= min(self._watch_at_ns, due_ns or now_ns + NS):
             self._watch_at_ns = now_ns + int(WATCH_S * NS)
             self._watch(now_ns)
-        wait_s = self._share(now_ns)
-        left_ns = self._meter.remaining_ns(now_ns)
-        if left_ns is not None and self._end is None:
-            wait_s = min(wait_s, max(left_ns / NS, 0.0))
+        wait_s = min(self._share.step(now_ns), WATCH_S)
+        due_ns = self._due_ns(now_ns)
+        if due_ns is not None:
+            wait_s = min(wait_s, max((due_ns - clock_ns()) / NS, 0.0))
         watched = [self._work.exit_fd, *([self._output.fd] if self._is_output_open else [])]
         ready, _, _ = select.select(watched, [], [], wait_s)
         if self._output.fd in ready:
@@ -137,53 +136,88 @@ class Shim:
 
     def _watch(self, now_ns: int) -> None:
         self._work.look()
+        has_news = self._desk is not None and self._desk.look(now_ns)
+        if not self._share.is_begun and self._desk is not None and self._desk.is_ready:
+            self._share.begin(now_ns)
+        self._share.look(now_ns)
+        self._books.note_memory(self._share.memory_used_mib)
         if self._ended_ns is None:
-            span = self._meter.see(now_ns)
-            self._record(span, is_final=self._meter.is_used_up)
+            self._books.see(now_ns, self._work.cpu_seconds())
         self._read_control()
+        self._check_ends(now_ns)
+        self._tell_session()
+        if has_news or now_ns >= self._state_at_ns:
+            self._observe(now_ns)
+
+    # ---- ends ----
+
+    def _due_ns(self, now_ns: int) -> int | None:
+        """When a time-out falls due; None where none is pending."""
+        if self._end is not None:
+            return None
+        left_ns = self._books.meter.remaining_ns(now_ns)
+        dues = [] if left_ns is None else [now_ns + left_ns]
+        if self._spec.idle_timeout_s is not None:
+            dues.append(self._last_use_ns() + self._spec.idle_timeout_s * NS)
+        return min(dues, default=None)
+
+    def _last_use_ns(self) -> int:
+        return self._desk.last_use_ns if self._desk is not None else self._share.idle.last_use_ns
+
+    def _check_ends(self, now_ns: int) -> None:
         if self.stop_wanted:
-            self._stop_asked(self.stop_wanted)
-        self._check_memory()
-        self._check_time(now_ns)
-        if now_ns >= self._state_at_ns:
-            self._state_at_ns = now_ns + int(STATE_S * NS)
-            self._measure(now_ns)
-            self._save()
-
-    # ---- limits ----
-
-    def _share(self, now_ns: int) -> float:
-        """Hold the compute share; returns how long to wait before the next look."""
-        if self._is_grouped:
-            return STEP_MAX_S
-        verdict = self._throttle.step(now_ns / NS, self._used_s())
-        self._may_run = verdict.may_run
-        self._work.pause(not verdict.may_run)
-        return min(verdict.ask_again_s, WATCH_S)
-
-    def _used_s(self) -> float:
-        return self._work.used_s(self._work.cpu_seconds(), self._running_ns / NS)
-
-    def _check_memory(self) -> None:
-        limit_mib = self._state.memory_mib
-        used_mib = self._work.memory_mib(limit_mib)
-        self._peak_mib = max(self._peak_mib, used_mib)
-        self._state.memory_used_mib = used_mib
-        if used_mib > limit_mib and not self._is_grouped and self._end is None:
-            self._stop(_out_of_memory(limit_mib), grace_s=0)
-
-    def _check_time(self, now_ns: int) -> None:
-        left_ns = self._meter.remaining_ns(now_ns)
-        if left_ns is not None and left_ns <= 0 and self._ended_ns is None:
-            seconds = self._spec.run_timeout_s
-            self._record(self._meter.close(now_ns), is_final=True)
-            self._ended_ns = now_ns + left_ns
-            if self._end is None:
-                self._stop(
-                    End("exited", "run_timeout", f"run time of {seconds} s reached"), self._spec.grace_s
-                )
+            self._stop(ending.stopped(self.stop_wanted), self._spec.grace_s)
+        if self._share.has_exceeded_memory:
+            self._stop(ending.out_of_memory(self._share.memory_mib), 0)
+        self._check_run_time(now_ns)
+        self._check_idle(now_ns)
+        if self._desk is not None and self._end is None:
+            self._check_session(self._desk, now_ns)
         if self._kill_at_ns is not None and now_ns >= self._kill_at_ns:
             self._work.kill()
+
+    def _check_run_time(self, now_ns: int) -> None:
+        left_ns = self._books.meter.remaining_ns(now_ns)
+        if left_ns is not None and left_ns <= 0 and self._ended_ns is None:
+            self._expire(now_ns, now_ns + left_ns, ending.run_timeout(self._spec.run_timeout_s or 0))
+
+    def _check_idle(self, now_ns: int) -> None:
+        limit_s = self._spec.idle_timeout_s
+        if limit_s is None or self._end is not None:
+            return
+        due_ns = self._last_use_ns() + limit_s * NS
+        if now_ns >= due_ns:
+            self._expire(due_ns, due_ns, ending.idle_timeout(limit_s))
+
+    def _expire(self, close_ns: int, end_ns: int, end: End) -> None:
+        """Nothing is held and billed past the instant at which a time-out fell due."""
+        self._books.close(close_ns, self._work.cpu_seconds(), is_final=True)
+        self._ended_ns = end_ns
+        self._stop(end, self._spec.grace_s)
+
+    def _check_session(self, desk: SessionDesk, now_ns: int) -> None:
+        if desk.end:
+            self._stop(ending.session_end(desk.end), self._spec.grace_s)
+        elif not desk.is_ready and now_ns - self._started_ns > READY_S * NS:
+            self._stop(ending.unready(READY_S), 0)
+
+    def _stop(self, end: End, grace_s: int) -> None:
+        """Ask the work to end and kill it after its grace; its time counts until it is gone."""
+        if self._end is not None:
+            return
+        self._end = end
+        self._state.state, self._state.reason = "stopping", end.reason
+        self._kill_at_ns = clock_ns() + grace_s * NS
+        if self._desk is not None:
+            self._desk.notify(end.code, end.reason)
+        self._output.note(f"{end.reason}: the resource is released")
+        self._save()
+        if grace_s:
+            self._work.ask_to_end()
+        else:
+            self._work.kill()
+
+    # ---- wishes ----
 
     def _read_control(self) -> None:
         try:
@@ -201,71 +235,48 @@ class Shim:
             self._apply(control)
 
     def _apply(self, control: Control) -> None:
-        state = self._state
+        share, state = self._share, self._state
         state.generation = control.generation
+        self._wish = control.session or self._wish
         if control.state == "stopped":
-            self._stop_asked("stopped as asked by the server")
-        elif (control.compute_percent, control.memory_mib) != (state.compute_percent, state.memory_mib):
-            # What was held until now is billed as it was held.
-            self._record(self._meter.close(clock_ns()), is_final=False)
-            self._resize(control)
+            self._stop(ending.stopped("stopped as asked by the server"), self._spec.grace_s)
+        elif self._end is None:
+            state.reason = ""
+            if (control.compute_percent, control.memory_mib) != (share.compute_percent, share.memory_mib):
+                self._resize(control)
         self._save()
 
     def _resize(self, control: Control) -> None:
+        share, books, state = self._share, self._books, self._state
+        refusal = share.resize(control.compute_percent, control.memory_mib)
+        if refusal:
+            state.reason = f"not resized: {refusal}"[:500]
+            return
+        # What was held until now is billed as it was held.
+        books.close(clock_ns(), self._work.cpu_seconds(), is_final=False)
+        books.compute_percent, books.memory_mib = share.compute_percent, share.memory_mib
+        state.compute_percent, state.memory_mib = share.compute_percent, share.memory_mib
+
+    def _tell_session(self) -> None:
+        """A full disk delays what the worker hears; the next look tells it again."""
+        if self._desk is None:
+            return
         try:
-            self._work.resize(control.compute_percent, control.memory_mib)
+            self._desk.tell(self._wish, self._share.compute_percent, self._share.quota_mib)
         except OSError as error:
-            self._state.reason = f"not resized: the kernel refused: {error.strerror}"
-            return
-        self._throttle.resize(control.compute_percent)
-        self._state.compute_percent, self._state.memory_mib = control.compute_percent, control.memory_mib
+            self._state.reason = f"the session cannot be told: {error.strerror}; look at the node's disk"
 
-    def _stop_asked(self, reason: str) -> None:
-        # The work is killed after its grace; its time counts until it is gone.
-        if self._end is None:
-            self._stop(End("exited", "stopped", reason), self._spec.grace_s)
+    # ---- what is told ----
 
-    def _stop(self, end: End, grace_s: int) -> None:
-        self._end = end
-        self._state.state, self._state.reason = "stopping", end.reason
-        self._kill_at_ns = clock_ns() + grace_s * NS
+    def _observe(self, now_ns: int) -> None:
+        self._state_at_ns = now_ns + int(STATE_S * NS)
+        share, state = self._share, self._state
+        share.measure(now_ns)
+        state.delivered_percent, state.memory_used_mib = share.delivered_percent, share.memory_used_mib
+        state.mounted = share.is_mounted
+        if self._desk is not None:
+            state.session = self._desk.report(now_ns)
         self._save()
-        if grace_s:
-            self._work.ask_to_end()
-        else:
-            self._work.kill()
-
-    # ---- measures ----
-
-    def _record(self, span: Span | None, *, is_final: bool) -> None:
-        if span is None:
-            return
-        cpu_s = self._work.cpu_seconds()
-        self._unwritten.append(
-            {
-                "span": span,
-                "compute_percent": self._state.compute_percent,
-                "memory_mib": self._state.memory_mib,
-                "cpu_seconds": cpu_s - self._cpu_closed_s,
-                "memory_peak_mib": self._peak_mib,
-                "final": is_final,
-            }
-        )
-        self._cpu_closed_s, self._peak_mib = cpu_s, self._state.memory_used_mib or 0
-        self._write_journal()
-
-    def _write_journal(self) -> None:
-        """A full disk delays the vouching, it does not end the work."""
-        with contextlib.suppress(OSError):
-            while self._unwritten:
-                self._journal.append(**self._unwritten[0])
-                self._unwritten.popleft()
-
-    def _measure(self, now_ns: int) -> None:
-        self._samples.append((now_ns, self._used_s()))
-        (first_ns, first_s), (last_ns, last_s) = self._samples[0], self._samples[-1]
-        if last_ns > first_ns:
-            self._state.delivered_percent = round(100 * NS * (last_s - first_s) / (last_ns - first_ns), 2)
 
     def _save(self) -> None:
         is_last = self._state.is_terminal
@@ -279,42 +290,40 @@ class Shim:
     # ---- the end ----
 
     def _finish(self) -> None:
-        now_ns = clock_ns()
-        code = self._work.exit_code()
+        now_ns, meter, state = clock_ns(), self._books.meter, self._state
+        code = self._work.exit_code() or 0
         self._work.kill()
         self._output.drain()
         if self._ended_ns is None:
-            self._ended_ns = now_ns + min(self._meter.remaining_ns(now_ns) or 0, 0)
-            self._record(self._meter.see(now_ns), is_final=False)
-            self._record(self._meter.close(now_ns), is_final=True)
-        end = self._end or self._own_end(code or 0)
-        state = self._state
+            self._ended_ns = now_ns + min(meter.remaining_ns(now_ns) or 0, 0)
+            self._books.see(now_ns, self._work.cpu_seconds())
+            self._books.close(now_ns, self._work.cpu_seconds(), is_final=True)
+        end = self._end or self._own_end(code)
         state.state, state.reason_code, state.reason, state.exit_code = end.state, end.code, end.reason, code
-        state.ended_at = self._meter.instant(self._ended_ns).isoformat()
+        state.ended_at = meter.instant(self._ended_ns).isoformat()
         state.delivered_percent, state.memory_used_mib = None, None
-        self._output.note(end.reason)
-        self._write_journal()
+        if self._end is None:
+            self._output.note(end.reason)
+        self._books.write()
+        if self._share.ledger is not None:
+            self._share.ledger.close()
         self._save()
 
     def _own_end(self, code: int) -> End:
-        if self._work.has_run_out_of_memory():
-            return _out_of_memory(self._state.memory_mib)
-        if code == 0:
-            return End("exited", "completed", "the work finished")
-        if self._work.holds_data and _REFUSED_ALLOCATION.search(self._output.tail):
-            return _out_of_memory(self._state.memory_mib)
-        if code < 0:
-            return End("failed", "crashed", f"the work was ended by {signal.Signals(-code).name}")
-        return End("failed", "crashed", f"the work ended with exit code {code}")
+        if self._desk is not None and self._desk.look(clock_ns()) and self._desk.end:
+            return ending.session_end(self._desk.end)
+        return ending.own_end(
+            code,
+            self._output.tail,
+            limit_mib=self._share.memory_mib,
+            is_out_of_memory=self._work.has_run_out_of_memory(),
+            holds_data=self._work.holds_data,
+        )
 
 
 def clock_ns() -> int:
     """A clock that never jumps and also counts a suspend."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-
-
-def _out_of_memory(limit_mib: int) -> End:
-    return End("failed", "memory_exceeded", f"memory limit of {limit_mib} MiB exceeded")
 
 
 def main(path: str) -> int:

@@ -37,7 +37,7 @@ class Throttle:
         self._may_run = True
         self.resize(percent)
 
-    def resize(self, percent: int) -> None:
+    def resize(self, percent: float) -> None:
         """A new share counts from now on."""
         self._rate = percent / 100
 

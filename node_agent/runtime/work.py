@@ -49,58 +49,55 @@ class Work:
         self.pid = self._process.pid
         self.start_ticks = proc.start_ticks(self.pid)
         self.exit_fd = os.pidfd_open(self.pid)
-        self._pids = [self.pid]
+        self.pids = [self.pid]
         self._cpu_s = 0.0
         self._is_paused = False
 
     def look(self) -> None:
         """See which processes the work has now."""
         self._reap_orphans()
-        self._pids = proc.descendants(os.getpid())
+        self.pids = proc.descendants(os.getpid())
 
     def cpu_seconds(self) -> float:
         """CPU seconds of the tree since the start; never falls."""
-        self._cpu_s = max(self._cpu_s, proc.cpu_seconds(self._pids))
+        self._cpu_s = max(self._cpu_s, proc.cpu_seconds(self.pids))
         return self._cpu_s
 
     def used_s(self, cpu_s: float, running_s: float) -> float:
         """Seconds of the whole device used since the start."""
-        return self._gauge.used_s(self._pids, cpu_s, running_s)
+        return self._gauge.used_s(self.pids, cpu_s, running_s)
 
     def memory_mib(self, limit_mib: int) -> int:
         """Memory of the device held now, in MiB."""
-        if self._group is not None:
+        if self._group is not None and not self._spec.is_session:
             return self._group.memory_mib()
-        return self._gauge.memory_mib(self._pids, limit_mib)
+        return self._gauge.memory_mib(self.pids, limit_mib)
 
-    def resize(self, compute_percent: int, memory_mib: int) -> None:
-        """New limits for the running tree. Raises OSError where the kernel refuses."""
-        if self._group is not None:
-            self._group.limit_compute(compute_percent, self._spec.cores)
-            self._group.limit_memory(memory_mib)
-        if self.holds_data:
-            for pid in self._pids:
-                limits.data_limit(pid, memory_mib)
+    def limit_memory(self, memory_mib: int, room_mib: int | None) -> None:
+        """Hold each process's data to the limit, and to what it has now plus the room there is."""
+        for pid in self.pids if self.holds_data else ():
+            most_mib = memory_mib if room_mib is None else min(memory_mib, proc.data_mib(pid) + room_mib)
+            limits.data_limit(pid, most_mib)
 
     def pause(self, is_wanted: bool) -> None:
         """Stop or continue the whole tree; children made in between are caught at the next step."""
         if is_wanted or self._is_paused:
-            proc.send(self._pids, signal.SIGSTOP if is_wanted else signal.SIGCONT)
+            proc.send(self.pids, signal.SIGSTOP if is_wanted else signal.SIGCONT)
         self._is_paused = is_wanted
 
     def ask_to_end(self) -> None:
         """SIGTERM to the whole tree."""
         self.look()
-        proc.send(self._pids, signal.SIGTERM)
+        proc.send(self.pids, signal.SIGTERM)
         self.pause(False)
 
     def kill(self) -> None:
         """End the whole tree at once, and take back every process of it."""
         for _ in range(100):
             self.look()
-            if not self._pids:
+            if not self.pids:
                 return
-            proc.send(self._pids, signal.SIGKILL)
+            proc.send(self.pids, signal.SIGKILL)
             self.exit_code(wait_s=0.05)
             time.sleep(0.01)
 
@@ -117,7 +114,7 @@ class Work:
         return self._group is not None and self._group.has_run_out_of_memory()
 
     def _reap_orphans(self) -> None:
-        for pid in self._pids:
+        for pid in self.pids:
             if pid != self.pid:
                 try:
                     os.waitpid(pid, os.WNOHANG)
@@ -126,12 +123,17 @@ class Work:
 
 
 def _command(spec: SliceSpec) -> list[str]:
+    if spec.is_session:
+        return [sys.executable, "-m", "node_agent.sessions.worker"]
     program, *rest = spec.argv
     return [sys.executable if program == "python" else program, *rest]
 
 
 def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
-    """All the work may know of its surroundings; what identifies the slice cannot be overridden."""
+    """All the work may know of its surroundings; what identifies and limits the slice cannot be overridden.
+
+    A session runs our own program: nothing of the tenant's reaches its environment.
+    """
     threads = str(math.ceil(spec.cores * spec.compute_percent / 100)) if spec.vendor == "cpu" else "1"
     thread_counts = {f"{name}_NUM_THREADS": threads for name in ("OMP", "OPENBLAS", "MKL")}
     own = {
@@ -140,9 +142,7 @@ def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
         "WEIR_COMPUTE_PERCENT": str(spec.compute_percent),
         "WEIR_MEMORY_MIB": str(spec.memory_mib),
     }
-    if spec.vendor == "nvidia":
-        own["CUDA_VISIBLE_DEVICES"] = spec.device_uid
     defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts}
     if spec.lib_dir:
         defaults["PYTHONPATH"] = spec.lib_dir
-    return defaults | spec.env | own
+    return defaults | ({} if spec.is_session else spec.env) | own | spec.driver_env

@@ -1,0 +1,38 @@
+"""Where clients reach the sessions of this node (POOL-8.1-1: its own interface or address if set)."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from urllib.parse import urlsplit
+
+import psutil
+
+
+def data_address(setting: str, server: str) -> str:
+    """The configured address, else the local one from which the server is reached."""
+    return setting or _toward(server) or "127.0.0.1"
+
+
+def bind_address(address: str) -> str:
+    """Where to listen for it: on the address itself where this machine has it, else (NAT, a name) on all."""
+    if address in _own():
+        return address
+    return "::" if ":" in address else "0.0.0.0"  # noqa: S104
+
+
+def _toward(server: str) -> str:
+    """No packet is sent: connecting a datagram socket only chooses the route."""
+    parts = urlsplit(server)
+    try:
+        found = socket.getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_DGRAM)
+        family, kind, proto, _, target = found[0]
+        with socket.socket(family, kind, proto) as probe:
+            probe.connect(target)
+            return str(ipaddress.ip_address(probe.getsockname()[0].partition("%")[0]))
+    except (OSError, ValueError, IndexError):
+        return ""
+
+
+def _own() -> set[str]:
+    return {item.address.partition("%")[0] for items in psutil.net_if_addrs().values() for item in items}
