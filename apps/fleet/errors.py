@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.errors import Conflict, WeirError
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, WeirError
 
 
 class DeviceUnavailable(Conflict):
@@ -22,9 +22,44 @@ class DeviceTaken(Conflict):
     default_cure = _("Remove the other node first, or give this node's devices their own numbers.")
 
 
-class NodeBusy(Conflict):
-    code = "node_busy"
-    default_cure = _("Drain it and wait until its slices have ended.")
+class IdentityTaken(Conflict):
+    """Another agent process has taken over this node's identity, or a node claims to be another."""
+
+    code = "identity_taken"
+    default_cure = _("Stop one of the two agents; a second node joins with a token of its own.")
+
+
+class IdentityMismatch(Forbidden):
+    code = "identity_mismatch"
+    default_cure = _("Give the node its name back, or let it join again with a token of its own.")
+
+
+class NoSuchSpec(InvalidInput):
+    code = "no_such_spec"
+    default_cure = _("Choose one of the resource specifications on offer.")
+
+
+class NoSuchGroup(InvalidInput):
+    code = "no_such_group"
+    default_cure = _("Choose one of the resource groups that you were granted.")
+
+
+class DeviceBusy(Conflict):
+    """It cannot be switched while something is held of it (POOL-12.15)."""
+
+    code = "device_busy"
+    default_cure = _("Disable it, wait until its slices have ended, and try again.")
+
+
+class MoveImpossible(Conflict):
+    """A precondition of moving a session is not met; `code` says which (POOL-12.23)."""
+
+    code = "move_impossible"
+    default_cure = _("Choose another device of the same model.")
+
+    def __init__(self, code: str, message: object, *, cure: object = "") -> None:
+        super().__init__(message, cure=cure)
+        self.code = code
 
 
 class UnknownProtocol(WeirError):

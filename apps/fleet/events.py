@@ -23,7 +23,104 @@ class NodeReturned(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeRemoved(Event):
+    """A node has left the pool, after its last slice; told whether it was silent or not."""
+
     node_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDoubled(Event):
+    """Two agent processes speak with one node's credential: the later one is heard, the other refused. `is_over`:
+    the other has not been heard for a while."""
+
+    node_uid: str
+    name: str
+    is_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClockOff(Event):
+    """A node's clock is off by so much that its times are corrected by it; 0: it is right again."""
+
+    node_uid: str
+    name: str
+    offset_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMeasured(Event):
+    """What a node draws, every few seconds. `power_source`: measured or modelled."""
+
+    node_uid: str
+    at: datetime
+    power_w: float
+    power_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSaid(Event):
+    """One line of a component's log on a node, each told once (POOL-12.18).
+
+    `slice_uid`, `workload_uid` and `tenant` (schema) are empty where the line is about no slice.
+    """
+
+    node_uid: str
+    node: str
+    at: datetime
+    level: str
+    component: str
+    slice_uid: str
+    text: str
+    workload_uid: str = ""
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFound(Event):
+    """A device came into the pool: with its node, or because its node found it (POOL-12.25)."""
+
+    device_uid: str
+    node_uid: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMissing(Event):
+    """A node says nothing of a device any more: it takes no new slices, and leaves when it stays away."""
+
+    device_uid: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReturned(Event):
+    """A missing device is reported again."""
+
+    device_uid: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceLeft(Event):
+    """A device is out of the pool, after its last slice. `by_operator`: not because it was missing."""
+
+    device_uid: str
+    node: str
+    by_operator: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMeasured(Event):
+    """A device was measured, at most every few seconds. None: unknown. `power_source`: measured or modelled."""
+
+    device_uid: str
+    node_uid: str
+    at: datetime
+    utilisation_percent: float | None
+    memory_used_mib: int | None
+    temperature_c: float | None
+    power_w: float | None
+    power_source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +148,65 @@ class SliceStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SliceResized(Event):
+    """A running slice holds another share of its device now (POOL-12.2)."""
+
+    slice_uid: str
+    workload_uid: str
+    compute_percent: int
+    memory_mib: int
+
+
+@dataclass(frozen=True, slots=True)
+class SliceMoveBegun(Event):
+    """A session is to move: `target_uid` is the slice made for it, which holds its share from now on."""
+
+    workload_uid: str
+    source_uid: str
+    target_uid: str
+    device_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class SliceMoved(Event):
+    """A session runs on its target now; the source is being stopped, its `SliceEnded` follows."""
+
+    workload_uid: str
+    source_uid: str
+    target_uid: str
+    pause_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceMoveFailed(Event):
+    """A session stays where it is; the target's `SliceEnded` follows."""
+
+    workload_uid: str
+    source_uid: str
+    target_uid: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SliceLost(Event):
+    """A slice is given up with its node, before its `SliceEnded`. `requeue`: its owner wants it tried again.
+
+    Should the node come back it is told to stop what it still runs; nothing of that is billed.
+    """
+
+    slice_uid: str
+    workload_uid: str
+    node_uid: str
+    requeue: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SliceEnded(Event):
-    """A slice has ended and all usage it will ever vouch for was passed on: nothing more follows."""
+    """A slice has ended and all usage it will ever vouch for was passed on: nothing more follows.
+
+    `goes_on`: the share lives on in another slice (it moved, or this was the target of a move that failed):
+    its allocation ends, its workload does not. `requeue`: it was lost and is to be tried again.
+    """
 
     slice_uid: str
     workload_uid: str
@@ -60,6 +214,8 @@ class SliceEnded(Event):
     failed: bool
     reason_code: str
     reason: str
+    goes_on: bool = False
+    requeue: bool = False
 
 
 @dataclass(frozen=True, slots=True)

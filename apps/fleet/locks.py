@@ -13,5 +13,5 @@ def slices_lock(wanted: Q, *, ending: Q | None = None) -> QuerySet[Slice]:
     """
     if ending is not None:
         wanted |= Q(workload_uid__in=Slice.plain.filter(ending).values("workload_uid"), closed_at=None)
-    rows = Slice.plain.filter(wanted).select_related("device", "node")
+    rows = Slice.plain.filter(wanted).select_related("device", "node", "tenant")
     return rows.select_for_update(no_key=True, of=("self",)).order_by("pk")

@@ -4,13 +4,17 @@ workloads they are."""
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from apps.fleet.models import LOG_MAX_BYTES, Device, LogChunk, Node, Slice
-from apps.fleet.states import NodeState
-from apps.fleet.types import LogPart
+from apps.fleet.errors import NoSuchGroup, NoSuchSpec
+from apps.fleet.models import LOG_MAX_BYTES, Device, GroupGrant, LogChunk, Node, ResourceGroup, Slice, Spec
+from apps.fleet.states import MOVING, Desired, NodeState, SliceKind
+from apps.fleet.types import LogPart, SessionConnection
+from apps.fleet.vault import unseal
 from apps.kernel.errors import InvalidInput, NotFound
+from apps.tenancy.models import Tenant
 
 LOG_LIMIT_BYTES = 1024 * 1024
 # One more than a slice's output can hold: its very end and the beginning of the next are told apart.
@@ -20,9 +24,8 @@ _CHARACTER_BYTES = 4
 
 def node_list() -> QuerySet[Node]:
     """The nodes that were not removed, with their devices."""
-    return Node.objects.exclude(state=NodeState.REMOVED).prefetch_related(
-        Prefetch("devices", queryset=Device.objects.order_by("index", "pk"))
-    )
+    devices = Device.objects.filter(left_at=None).select_related("group").order_by("index", "pk")
+    return Node.objects.exclude(state=NodeState.REMOVED).prefetch_related(Prefetch("devices", devices))
 
 
 def node_get(uid: str) -> Node:
@@ -33,8 +36,9 @@ def node_get(uid: str) -> Node:
 
 
 def device_list() -> QuerySet[Device]:
-    """The devices of nodes that were not removed, with their node."""
-    return Device.objects.exclude(node__state=NodeState.REMOVED).select_related("node")
+    """The devices in the pool, with their node and group."""
+    rows = Device.objects.exclude(node__state=NodeState.REMOVED).filter(left_at=None)
+    return rows.select_related("node", "group")
 
 
 def slice_list(*, workload_uids: Iterable[UUID | str]) -> QuerySet[Slice]:
@@ -51,6 +55,81 @@ def slice_open_list(*, node_uid: str = "", device_uid: str = "") -> QuerySet[Sli
     if device_uid:
         rows = rows.filter(device__uid=device_uid)
     return rows
+
+
+def session_list() -> QuerySet[Slice]:
+    """The sessions that run or are about to, across tenants: for operators (targets of moves among them)."""
+    return slice_open_list().filter(kind=SliceKind.SESSION).order_by("-created_at", "-pk")
+
+
+def session_connection_get(workload_uid: UUID | str) -> list[SessionConnection]:
+    """How a client reaches each share of a session, in the order of the shares; the caller has checked that it is
+    the submitter's. A share on the move is at its source until it has moved."""
+    rows = Slice.objects.across().filter(
+        workload_uid=workload_uid, kind=SliceKind.SESSION, final_at=None, desired=Desired.RUNNING
+    )
+    rows = rows.exclude(move_state__in=MOVING).select_related("device", "node")
+    rows = rows.order_by(Coalesce("seat", "pk"), "pk")
+    return [_connection(index, row) for index, row in enumerate(rows)]
+
+
+def _connection(index: int, row: Slice) -> SessionConnection:
+    return SessionConnection(
+        index=index,
+        slice_uid=str(row.uid),
+        state=row.state,
+        host=row.session.get("host") or row.node.address,
+        port=row.session.get("port"),
+        fingerprint=row.session.get("fingerprint") or "",
+        token=unseal(row.session_key),
+        node=row.node.name,
+        device=row.device.uid,
+        model=row.device.model,
+        compute_percent=row.compute_percent,
+        memory_mib=row.memory_mib,
+    )
+
+
+# --- resource groups and specs ---------------------------------------------------------------------------------
+
+
+def group_list() -> QuerySet[ResourceGroup]:
+    """The groups with their devices and grants: for operators."""
+    grants = GroupGrant.objects.across().select_related("tenant").prefetch_related("clients")
+    devices = device_list().order_by("node__name", "index")
+    return ResourceGroup.objects.prefetch_related(Prefetch("grants", grants), Prefetch("devices", devices))
+
+
+def group_get(code: str) -> ResourceGroup:
+    """The group of a code. Raises NoSuchGroup."""
+    found = ResourceGroup.objects.filter(code=code).first()
+    if found is None:
+        raise NoSuchGroup(
+            _("There is no resource group %(code)s.") % {"code": code}, fields={"resource_group": code}
+        )
+    return found
+
+
+def group_allowed(*, group: str, tenant: Tenant, user_id: int | None) -> bool:
+    """Whether this person of the tenant may use the group now (POOL-12.13)."""
+    mine = GroupGrant.objects.of(tenant).filter(group__code=group)
+    return mine.filter(Q(is_open=True) | Q(clients__pk=user_id)).exists()
+
+
+def spec_list() -> QuerySet[Spec]:
+    return Spec.objects.all()
+
+
+def spec_get(code: str) -> Spec:
+    """The spec on offer under a code. Raises NoSuchSpec for one that is not, or not any more."""
+    found = Spec.objects.filter(code=code, is_enabled=True).first()
+    if found is None:
+        text = _("There is no resource specification %(code)s.") % {"code": code}
+        raise NoSuchSpec(text, fields={"spec": text})
+    return found
+
+
+# --- output ----------------------------------------------------------------------------------------------------
 
 
 def log_read(*, workload_uid: UUID | str, offset: int = 0, limit: int = 65536) -> LogPart:

@@ -34,6 +34,23 @@ class Health(models.TextChoices):
     FAILED = "failed", _("Failed")
 
 
+class SliceKind(models.TextChoices):
+    PROGRAM = "program", _("Program")
+    SESSION = "session", _("Session")
+
+
+class MoveState(models.TextChoices):
+    """How far the move of a session is, told on its target: the worker starts, the state streams, over."""
+
+    WAITING = "waiting", _("Preparing the target")
+    SENDING = "sending", _("Moving")
+    DONE = "done", _("Moved")
+    FAILED = "failed", _("Move failed")
+
+
+MOVING = frozenset({MoveState.WAITING, MoveState.SENDING})
+
+
 class Desired(models.TextChoices):
     RUNNING = "running", _("Running")
     STOPPED = "stopped", _("Stopped")

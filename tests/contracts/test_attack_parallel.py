@@ -17,7 +17,7 @@ from apps.billing.models import LedgerLeg
 from apps.billing.services.rating import usage_rate
 from apps.catalog.models import Coupon, CouponActivity, CouponRedemption
 from apps.fleet.models import Device, Slice
-from apps.fleet.services.nodes import nodes_check
+from apps.fleet.services.watch import nodes_check
 from apps.kernel.acts import SYSTEM
 from apps.orders.models import ApplicationForm
 from apps.scheduling.models import QuotaHold, TenantQuota, Workload

@@ -15,9 +15,9 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 from pydantic import BaseModel, ValidationError
 
-from apps.fleet.errors import UnknownProtocol
+from apps.fleet.errors import IdentityTaken, UnknownProtocol
 from apps.fleet.services.nodes import node_join
-from apps.fleet.services.sync import node_sync
+from apps.fleet.services.sync import node_doubled, node_sync
 from apps.identity.services import agent_authenticate
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, WeirError
@@ -123,4 +123,8 @@ def sync(request: HttpRequest) -> BaseModel:
         node_uid=token.node_uid,
         request_id=getattr(request, "request_id", ""),
     )
-    return node_sync(actor=actor, request=message)
+    try:
+        return node_sync(actor=actor, request=message)
+    except IdentityTaken:
+        node_doubled(actor=actor)
+        raise

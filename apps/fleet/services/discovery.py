@@ -1,14 +1,14 @@
 """What nodes say of their devices, set against what we know. Internal to the app's services."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from apps.fleet.events import DeviceMismatch
+from apps.fleet.events import DeviceFound, DeviceMeasured, DeviceMismatch, DeviceMissing, DeviceReturned
 from apps.fleet.models import Device, Node
 from apps.fleet.states import Health
 from apps.kernel.acts import Actor
-from apps.kernel.events import emit
+from apps.kernel.events import Event, emit
 from node_agent.protocol.join import DeviceReport
 
 _OBSERVED = [
@@ -20,11 +20,20 @@ _OBSERVED = [
     "driver_version",
     "slice_drivers",
     "is_simulated",
+    "is_verified",
+    "apis",
+    "numa_node",
+    "missing_at",
+    "is_leaving",
+    "left_at",
     "health",
     "health_reason",
     "measured",
     "measured_at",
 ]
+MEASURE_EVERY = timedelta(seconds=5)
+# A device of which its node says nothing for so long leaves the pool; it is back when it is reported again.
+MISSING_MAX = timedelta(seconds=60)
 _MISSING = "the node no longer reports this device"
 
 
@@ -39,42 +48,82 @@ def device_new(node: Node, report: DeviceReport) -> Device:
 def devices_observe(node: Node, reports: Sequence[DeviceReport], *, actor: Actor, now: datetime) -> None:
     """Bring a node's devices to what it reports.
 
-    Less memory than known, or no word of a device, makes it degraded; more is not believed. Both are told once.
-    A device that is another node's stays there.
+    New ones appear by themselves (POOL-12.25). Less memory than known, or no word of a device, makes it degraded;
+    more is not believed. Each is told once. A device that is another node's stays there.
     """
     # A device that the scheduler holds just now is left for the next report: measuring waits for nobody.
     rows = Device.objects.filter(node=node).select_for_update(no_key=True, skip_locked=True).order_by("pk")
     known = {device.uid: device for device in rows}
     told = {report.uid: report for report in reports}
-    mismatches = [found for device in known.values() if (found := _observe(node, device, told, now))]
+    events = [event for device in known.values() for event in _observe(node, device, told, now)]
     Device.objects.bulk_update(known.values(), _OBSERVED)
     new = [report for uid, report in told.items() if uid not in known]
     if new:
-        elsewhere = set(Device.objects.filter(uid__in=[r.uid for r in new]).values_list("uid", flat=True))
-        Device.objects.bulk_create(
-            [device_new(node, report) for report in new if report.uid not in elsewhere],
-            ignore_conflicts=True,
-        )
-    for event in mismatches:
+        events += _found(node, new)
+    for event in events:
         emit(event, actor=actor)
 
 
-def _observe(
-    node: Node, device: Device, told: dict[str, DeviceReport], now: datetime
-) -> DeviceMismatch | None:
+def _found(node: Node, reports: Sequence[DeviceReport]) -> list[Event]:
+    uids = [report.uid for report in reports]
+    elsewhere = set(Device.objects.filter(uid__in=uids).values_list("uid", flat=True))
+    mine = [device_new(node, report) for report in reports if report.uid not in elsewhere]
+    Device.objects.bulk_create(mine, ignore_conflicts=True)
+    return [DeviceFound(device_uid=row.uid, node_uid=node.uid, node=node.name) for row in mine]
+
+
+def _observe(node: Node, device: Device, told: dict[str, DeviceReport], now: datetime) -> list[Event]:
     report = told.get(device.uid)
     if report is None:
-        device.health, device.health_reason, device.measured = Health.DEGRADED, _MISSING, {}
-        return None
-    is_news = report.memory_mib not in (device.memory_mib, device.reported_mib)
+        return _miss(node, device, now)
+    events: list[Event] = []
+    if device.missing_at is not None:
+        _return(device)
+        events.append(DeviceReturned(device_uid=device.uid, node=node.name))
+    if report.memory_mib not in (device.memory_mib, device.reported_mib):
+        events.append(
+            DeviceMismatch(
+                device_uid=device.uid, node=node.name, old_mib=device.memory_mib, new_mib=report.memory_mib
+            )
+        )
     _facts_set(device, report)
     device.measured = _measured(report)
-    device.measured_at = now
     device.health, device.health_reason = _health(device, report)
-    if not is_news:
-        return None
-    return DeviceMismatch(
-        device_uid=device.uid, node=node.name, old_mib=device.memory_mib, new_mib=report.memory_mib
+    if device.measured_at is None or now - device.measured_at >= MEASURE_EVERY:
+        device.measured_at = now
+        events.append(_told_measure(node, device, now))
+    return events
+
+
+def _miss(node: Node, device: Device, now: datetime) -> list[Event]:
+    """No word of it: ill at once, and leaving when it stays away."""
+    device.health, device.health_reason, device.measured = Health.DEGRADED, _MISSING, {}
+    if device.left_at is not None:
+        return []
+    if device.missing_at is None:
+        device.missing_at = now
+        return [DeviceMissing(device_uid=device.uid, node=node.name)]
+    device.is_leaving |= now - device.missing_at >= MISSING_MAX
+    return []
+
+
+def _return(device: Device) -> None:
+    """It is plugged in again: what had left because it was missing, or was taken out and is put in anew, is back."""
+    device.missing_at = None
+    device.is_leaving, device.left_at = False, None
+
+
+def _told_measure(node: Node, device: Device, now: datetime) -> DeviceMeasured:
+    figures = device.measured
+    return DeviceMeasured(
+        device_uid=device.uid,
+        node_uid=node.uid,
+        at=now,
+        utilisation_percent=figures["utilisation_percent"],
+        memory_used_mib=figures["memory_used_mib"],
+        temperature_c=figures["temperature_c"],
+        power_w=figures["power_w"],
+        power_source=figures["power_source"],
     )
 
 
@@ -83,10 +132,15 @@ def _facts_set(device: Device, report: DeviceReport) -> None:
     device.reported_mib, device.cores = report.memory_mib, report.cores
     device.driver_version, device.is_simulated = report.driver_version, report.simulated
     device.slice_drivers = list(report.slice_drivers)
+    device.is_verified, device.apis, device.numa_node = (
+        report.is_verified,
+        dict(report.apis),
+        report.numa_node,
+    )
 
 
 def _measured(report: DeviceReport) -> dict[str, Any]:
-    names = {"utilisation_percent", "memory_used_mib", "temperature_c", "power_w"}
+    names = {"utilisation_percent", "memory_used_mib", "temperature_c", "power_w", "power_source"}
     return report.model_dump(mode="json", include=names)
 
 

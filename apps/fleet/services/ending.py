@@ -5,11 +5,12 @@ Internal to the app's services: every caller has locked the rows it passes.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from uuid import UUID
 
-from apps.fleet.events import SliceEnded
+from apps.fleet.events import SliceEnded, SliceLost
 from apps.fleet.models import Slice
 from apps.fleet.services.holds import holds_release
-from apps.fleet.states import FINAL, SliceState
+from apps.fleet.states import FINAL, MoveState, SliceKind, SliceState
 from apps.kernel.acts import Actor
 from apps.kernel.events import emit
 
@@ -54,8 +55,11 @@ def slice_close(row: Slice, *, now: datetime, is_given_up: bool = False) -> bool
 
 def ended_tell(rows: Iterable[Slice], *, actor: Actor) -> None:
     """Tell of rows that were closed and saved in this transaction."""
-    for row in sorted(rows, key=lambda row: (row.tenant_id, str(row.workload_uid), row.pk)):
+    told = sorted(rows, key=lambda row: (row.tenant_id, str(row.workload_uid), row.pk))
+    lives_on = _live_on(told)
+    for row in told:
         assert row.ended_at is not None
+        goes_on = row.uid in lives_on
         emit(
             SliceEnded(
                 slice_uid=str(row.uid),
@@ -64,9 +68,30 @@ def ended_tell(rows: Iterable[Slice], *, actor: Actor) -> None:
                 failed=row.state in FAILED,
                 reason_code=row.reason_code,
                 reason=row.reason,
+                goes_on=goes_on,
+                requeue=_is_tried_again(row) and not goes_on,
             ),
             actor=actor,
         )
+
+
+def _live_on(rows: Sequence[Slice]) -> set[UUID]:
+    """Of the sessions among them those whose share goes on elsewhere: moved away, or the target of a failed move."""
+    sessions = {row.uid: row for row in rows if row.kind == SliceKind.SESSION}
+    if not sessions:
+        return set()
+    moved = Slice.plain.filter(moves_from__in=sessions, move_state=MoveState.DONE)
+    dropped = [
+        row.moves_from for row in sessions.values() if row.moves_from and row.move_state != MoveState.DONE
+    ]
+    staying = set(Slice.plain.filter(uid__in=dropped, final_at=None).values_list("uid", flat=True))
+    return set(moved.values_list("moves_from", flat=True)) | {
+        row.uid for row in sessions.values() if row.moves_from in staying and row.move_state != MoveState.DONE
+    }
+
+
+def _is_tried_again(row: Slice) -> bool:
+    return row.state == SliceState.LOST and row.is_requeued
 
 
 def slices_end_now(
@@ -76,8 +101,27 @@ def slices_end_now(
     for row in rows:
         at = now if to == SliceState.RELEASED else row.usage_until or row.started_at or now
         slice_end(row, to, now=now, at=at, reason_code=reason_code, reason=reason)
+        if _is_tried_again(row):
+            # Another slice will do its work: what this one still says of itself is never billed.
+            row.counted_until_at = row.ended_at
         slice_close(row, now=now, is_given_up=True)
     if rows:
-        Slice.plain.bulk_update(rows, END_FIELDS)
+        Slice.plain.bulk_update(rows, [*END_FIELDS, "counted_until_at"])
         holds_release(rows)
+        if to == SliceState.LOST:
+            _lost_tell(rows, actor=actor)
         ended_tell(rows, actor=actor)
+
+
+def _lost_tell(rows: Sequence[Slice], *, actor: Actor) -> None:
+    lives_on = _live_on(rows)
+    for row in sorted(rows, key=lambda row: (row.tenant_id, str(row.workload_uid), row.pk)):
+        emit(
+            SliceLost(
+                slice_uid=str(row.uid),
+                workload_uid=str(row.workload_uid),
+                node_uid=row.node.uid,
+                requeue=row.is_requeued and row.uid not in lives_on,
+            ),
+            actor=actor,
+        )

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.expressions import Combinable
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.fleet.errors import DeviceUnavailable
-from apps.fleet.models import Device, Node, Slice
+from apps.fleet.models import Device, Node, ResourceGroup, Slice
 from apps.fleet.states import Health, NodeState
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
@@ -22,20 +22,24 @@ _ROOM_MIB = F("memory_mib") * F("memory_oversubscribe_permille") / 1000
 
 @service(recorded=False)
 def device_hold(
-    *, actor: Actor, device_uid: str, compute_percent: int, memory_mib: int, exclusive: bool = False
+    *,
+    actor: Actor,
+    device_uid: str,
+    compute_percent: int,
+    memory_mib: int,
+    exclusive: bool = False,
+    resource_group: str = "",
 ) -> None:
     """Hold a share of a device: one compare-and-set, so that of many who ask for the last share one wins.
 
-    `exclusive` wants a device that nobody else holds anything of, and keeps it so. Raises DeviceUnavailable
-    (a Conflict) when there is no room any more, the device is off or ill, or its node is not ready.
+    `exclusive` wants a physical card that nobody else holds anything of, and keeps it so; a share is cut from a
+    virtualised one only (POOL-12.15). A device of a resource group is held by those who name it (POOL-12.13), and
+    theirs are devices of it. Raises DeviceUnavailable (a Conflict) when there is no room any more, the device is
+    off, ill or leaving, or its node is not ready.
     """
     amounts_check(compute_percent, memory_mib)
-    ready = Node.objects.filter(state=NodeState.READY).values("pk")
-    rows = Device.objects.filter(
-        uid=device_uid,
-        is_enabled=True,
-        health=Health.OK,
-        node_id__in=ready,
+    rows = _open_devices(device_uid, resource_group).filter(
+        is_sliced=not exclusive,
         whole_held=False,
         held_percent__lte=_ROOM_PERCENT - compute_percent,
         held_mib__lte=_ROOM_MIB - memory_mib,
@@ -49,8 +53,40 @@ def device_hold(
         updated_at=timezone.now(),
     )
     if not held:
-        _refuse(device_uid, compute_percent, memory_mib, exclusive)
+        _refuse(device_uid, compute_percent, memory_mib, exclusive, resource_group)
     act_subject("device", device_uid, compute_percent=compute_percent, memory_mib=memory_mib)
+
+
+def _open_devices(device_uid: str, resource_group: str) -> QuerySet[Device]:
+    """The device, if anything may be held of it now."""
+    ready = Node.objects.filter(state=NodeState.READY, is_leaving=False).values("pk")
+    of_group = Q(group__isnull=True)
+    if resource_group:
+        of_group = Q(group_id__in=ResourceGroup.objects.filter(code=resource_group).values("pk"))
+    return Device.objects.filter(
+        of_group, uid=device_uid, is_enabled=True, is_leaving=False, health=Health.OK, node_id__in=ready
+    )
+
+
+def hold_resize(row: Slice, compute_percent: int, memory_mib: int) -> None:
+    """Hold another share of the same device for a slice, in one update: what grows must find room, what shrinks
+    always may. Raises DeviceUnavailable with the figures when it does not."""
+    amounts_check(compute_percent, memory_mib)
+    more_percent, more_mib = compute_percent - row.compute_percent, memory_mib - row.memory_mib
+    rows = Device.objects.filter(pk=row.device_id)
+    if more_percent > 0 or more_mib > 0:
+        rows = _open_devices(row.device.uid, row.group_code)
+    if more_percent > 0:
+        rows = rows.filter(held_percent__lte=_ROOM_PERCENT - more_percent)
+    if more_mib > 0:
+        rows = rows.filter(held_mib__lte=_ROOM_MIB - more_mib)
+    held = rows.update(
+        held_percent=F("held_percent") + more_percent,
+        held_mib=F("held_mib") + more_mib,
+        updated_at=timezone.now(),
+    )
+    if not held:
+        _refuse(row.device.uid, max(more_percent, 0), max(more_mib, 0), False, row.group_code)
 
 
 @service(recorded=False)
@@ -120,21 +156,41 @@ def _by_pk(values: dict[int, Combinable]) -> Case:
     return Case(*[When(Q(pk=pk), then=value) for pk, value in values.items()])
 
 
-def _refuse(device_uid: str, compute_percent: int, memory_mib: int, exclusive: bool) -> None:
-    device = Device.objects.select_related("node").filter(uid=device_uid).first()
+def _refuse(
+    device_uid: str, compute_percent: int, memory_mib: int, exclusive: bool, resource_group: str
+) -> None:
+    rows = Device.objects.select_related("node", "group").filter(uid=device_uid)
+    device = rows.first()
     if device is None:
         raise NotFound(_("There is no device %(device)s.") % {"device": device_uid})
-    raise DeviceUnavailable(_why_not(device, compute_percent, memory_mib, exclusive))
+    why = device_why_not(device, resource_group) or _no_room(device, compute_percent, memory_mib, exclusive)
+    raise DeviceUnavailable(why)
 
 
-def _why_not(device: Device, compute_percent: int, memory_mib: int, exclusive: bool) -> str:
+def device_why_not(device: Device, resource_group: str = "") -> str:
+    """Why nothing may be held of a device, whatever the amount; empty when something may."""
     name = {"device": device.uid}
+    if device.left_at is not None or device.is_leaving:
+        return _("Device %(device)s is leaving the pool.") % name
     if not device.is_enabled:
         return _("Device %(device)s is disabled.") % name
     if device.health != Health.OK:
         return _("Device %(device)s is not healthy: %(reason)s") % {**name, "reason": device.health_reason}
     if not device.node.is_ready:
         return _("The node of device %(device)s is not ready.") % name
+    if device.group is not None and device.group.code != resource_group:
+        return _("Device %(device)s belongs to resource group %(group)s.") % {**name, "group": device.group}
+    if device.group is None and resource_group:
+        return _("Device %(device)s is not in resource group %(group)s.") % {**name, "group": resource_group}
+    return ""
+
+
+def _no_room(device: Device, compute_percent: int, memory_mib: int, exclusive: bool) -> str:
+    name = {"device": device.uid}
+    if exclusive and device.is_sliced:
+        return _("Device %(device)s is virtualised: only shares of it are given.") % name
+    if not exclusive and not device.is_sliced:
+        return _("Device %(device)s is a physical card: it is given as a whole only.") % name
     if device.whole_held or exclusive:
         return _("Device %(device)s is not free as a whole.") % name
     text = _(

@@ -1,36 +1,31 @@
-"""Nodes come, are drained, leave, and are missed."""
+"""Nodes come, are drained, are configured, and leave."""
 
 import uuid
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from pydantic import ValidationError
 
-from apps.fleet.errors import DeviceTaken, NodeBusy, NodeNameTaken
-from apps.fleet.events import NodeLost, NodeRemoved
-from apps.fleet.locks import slices_lock
-from apps.fleet.models import Device, Node, Slice, Watch
+from apps.fleet.errors import DeviceTaken, NodeNameTaken
+from apps.fleet.events import DeviceFound, NodeRemoved
+from apps.fleet.models import Device, Node, Slice
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.services.discovery import device_new
-from apps.fleet.services.ending import END_FIELDS, ended_tell, slice_close, slices_end_now
-from apps.fleet.states import NODE, NodeState, SliceState
-from apps.fleet.types import NodesChecked
+from apps.fleet.states import NODE, NodeState
 from apps.identity.models import AgentToken
 from apps.identity.services import agent_token_revoke, join_token_use
 from apps.kernel.acts import Actor, act_subject
-from apps.kernel.errors import NotFound
+from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from node_agent.protocol.fields import PROTOCOL_VERSION
 from node_agent.protocol.join import DeviceReport, JoinReply, JoinRequest
-
-_BATCH = 500
-LOST_REASON = gettext_noop("The node was lost and did not come back in time.")
+from node_agent.protocol.sync import AgentConfig, ReleaseWish
 
 
 @service()
@@ -46,7 +41,7 @@ def node_join(*, actor: Actor, request: JoinRequest) -> JoinReply:
     credential = join_token_use(actor=actor, secret=request.join_token, node_uid=node_uid)
     try:
         with transaction.atomic():
-            _node_admit(known, node_uid, request)
+            _node_admit(actor, known, node_uid, request)
     except IntegrityError as error:
         raise NodeNameTaken(_name_taken(request)) from error
     return JoinReply(
@@ -66,7 +61,7 @@ def _name_taken(request: JoinRequest) -> str:
     return _("Another node is called %(name)s.") % {"name": request.node.name}
 
 
-def _node_admit(known: Node | None, node_uid: str, request: JoinRequest) -> None:
+def _node_admit(actor: Actor, known: Node | None, node_uid: str, request: JoinRequest) -> None:
     now = timezone.now()
     owned = {
         device.uid: device
@@ -84,8 +79,14 @@ def _node_admit(known: Node | None, node_uid: str, request: JoinRequest) -> None
     node.last_seen_at = now
     node.info = request.node.model_dump(mode="json")
     node.agent_version = request.node.agent_version
+    node.address, node.components = request.node.address, dict(request.node.components)
+    node.is_leaving = False
     node.save()
     _devices_admit(node, request.devices, owned)
+    for uid in {report.uid for report in request.devices} - {
+        d.uid for d in owned.values() if d.node_id == node.pk
+    }:
+        emit(DeviceFound(device_uid=uid, node_uid=node.uid, node=node.name), actor=actor)
 
 
 def _same_check(known: Node, request: JoinRequest, owned: dict[str, Device]) -> None:
@@ -98,7 +99,7 @@ def _devices_admit(node: Node, reports: Sequence[DeviceReport], owned: dict[str,
     """New devices are made, those of a removed node move here; known ones follow with the next sync."""
     Device.objects.bulk_create([device_new(node, report) for report in reports if report.uid not in owned])
     moved = [device.pk for device in owned.values() if device.node_id != node.pk]
-    Device.objects.filter(pk__in=moved).update(node=node)
+    Device.objects.filter(pk__in=moved).update(node=node, is_leaving=False, left_at=None, missing_at=None)
 
 
 @service(P.MANAGE)
@@ -114,27 +115,74 @@ def node_drain(*, actor: Actor, node_uid: str) -> Node:
 
 @service(P.MANAGE)
 def node_undrain(*, actor: Actor, node_uid: str) -> Node:
-    """Let new slices onto the node again."""
+    """Let new slices onto the node again; one that was to leave stays."""
     node = _node_locked(node_uid)
     if node.state == NodeState.DRAINED:
-        NODE.move(node, NodeState.READY, actor=actor, is_drained=False)
+        NODE.move(node, NodeState.READY, actor=actor, is_drained=False, is_leaving=False)
     else:
-        Node.objects.filter(pk=node.pk).update(is_drained=False)
+        Node.objects.filter(pk=node.pk).update(is_drained=False, is_leaving=False)
+    node.refresh_from_db()
     return node
 
 
 @service(P.MANAGE)
 def node_remove(*, actor: Actor, node_uid: str) -> Node:
-    """Take the node out of the fleet: its credential ends, its name and devices are free. NodeBusy while it
-    has slices that have not ended."""
+    """Take the node out of the pool: at once when nothing runs there, else when its last slice has ended; nothing
+    new is put on it meanwhile (POOL-12.25). Its credential ends then, its name and devices are free.
+    `node_undrain` takes that back."""
     node = _node_locked(node_uid)
-    if Slice.plain.filter(node=node, closed_at=None).exists():
-        raise NodeBusy(_("The node still has slices."))
-    NODE.move(node, NodeState.REMOVED, actor=actor)
-    for token in AgentToken.objects.filter(kind=AgentToken.Kind.NODE, node_uid=node_uid, revoked_at=None):
-        agent_token_revoke(actor=actor, token=token)
-    emit(NodeRemoved(node_uid=node_uid), actor=actor)
+    Node.objects.filter(pk=node.pk).update(is_leaving=True)
+    nodes_leave(Node.objects.filter(pk=node.pk), actor=actor)
+    node.refresh_from_db()
     return node
+
+
+def nodes_leave(rows: QuerySet[Node], *, actor: Actor) -> int:
+    """Let those of the leaving nodes go that have no slices any more; how many did."""
+    busy = Slice.plain.filter(node=OuterRef("pk"), closed_at=None)
+    held = Device.objects.filter(Q(held_percent__gt=0) | Q(held_mib__gt=0), node=OuterRef("pk"))
+    due = rows.filter(~Exists(busy), ~Exists(held), is_leaving=True).exclude(state=NodeState.REMOVED)
+    gone = list(due.select_for_update(no_key=True).order_by("pk"))
+    for node in gone:
+        NODE.move(node, NodeState.REMOVED, actor=actor)
+        for token in AgentToken.objects.filter(kind=AgentToken.Kind.NODE, node_uid=node.uid, revoked_at=None):
+            agent_token_revoke(actor=actor, token=token)
+        emit(NodeRemoved(node_uid=node.uid), actor=actor)
+    return len(gone)
+
+
+@service(P.MANAGE)
+def node_want(
+    *,
+    actor: Actor,
+    node_uid: str,
+    config: Mapping[str, Any] | None = None,
+    release: Mapping[str, Any] | None = None,
+) -> Node:
+    """Want a configuration (fields of AgentConfig without `generation`) or a release (ReleaseWish) of a node; it is
+    told with every reply until it runs them. None leaves what is wanted, an empty release wants none any more.
+
+    Raises InvalidInput naming the field that no agent could take.
+    """
+    node = _node_locked(node_uid)
+    if config is not None:
+        heard = (node.wanted_config or {}).get("generation", 0)
+        generation = max(heard, node.config_generation) + 1
+        node.wanted_config = _checked(AgentConfig, {**config, "generation": generation})
+    if release is not None:
+        node.wanted_release = _checked(ReleaseWish, release) if release else None
+    node.save(update_fields=["wanted_config", "wanted_release", "updated_at"])
+    act_subject("node", node_uid, config=node.wanted_config, release=node.wanted_release)
+    return node
+
+
+def _checked(kind: type[AgentConfig] | type[ReleaseWish], given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return kind.model_validate(dict(given)).model_dump(mode="json")
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "config"
+        raise InvalidInput(_("No agent could take this."), fields={place: first["msg"]}) from error
 
 
 def _node_locked(node_uid: str) -> Node:
@@ -144,75 +192,3 @@ def _node_locked(node_uid: str) -> Node:
     if node is None:
         raise NotFound(_("There is no such node."))
     return node
-
-
-@service(recorded=False)
-def nodes_check(*, actor: Actor) -> NodesChecked:
-    """Miss the nodes that were silent for `WEIR_NODE_LOST_AFTER_S`; give up what they never brought back.
-
-    A lost node's slices keep their state, unvouched, for `WEIR_SLICE_LOST_AFTER_S`; then they are lost and their
-    hold is given back. A slice that has ended, but whose last usage does not come, is closed after that time too.
-    """
-    now = timezone.now()
-    listening_since_at = _watch(now)
-    long_ago = now - timedelta(seconds=settings.WEIR_SLICE_LOST_AFTER_S)
-    return NodesChecked(
-        lost_nodes=_nodes_miss(actor, now, listening_since_at),
-        lost_slices=_slices_lose(actor, now, long_ago),
-        closed_slices=_slices_give_up(actor, now, long_ago),
-    )
-
-
-def _watch(now: datetime) -> datetime:
-    """Since when nodes have been checked without a long break: after one they get time to be heard again."""
-    break_s = timedelta(seconds=max(2 * settings.WEIR_NODE_LOST_AFTER_S, 30))
-    row, _is_new = Watch.objects.select_for_update(no_key=True).get_or_create(
-        is_only=True, defaults={"checked_at": now, "listening_since_at": now}
-    )
-    if now - row.checked_at > break_s:
-        row.listening_since_at = now
-    row.checked_at = now
-    row.save()
-    return row.listening_since_at
-
-
-def _nodes_miss(actor: Actor, now: datetime, listening_since_at: datetime) -> int:
-    silent = now - timedelta(seconds=settings.WEIR_NODE_LOST_AFTER_S)
-    if listening_since_at > silent:
-        return 0
-    rows = Node.objects.filter(state__in=[NodeState.READY, NodeState.DRAINED], last_seen_at__lt=silent)
-    nodes = list(rows.select_for_update(no_key=True, skip_locked=True).order_by("pk"))
-    for node in nodes:
-        NODE.move(node, NodeState.LOST, actor=actor, lost_at=now)
-        emit(NodeLost(node_uid=node.uid, name=node.name), actor=actor)
-    return len(nodes)
-
-
-def _slices_lose(actor: Actor, now: datetime, long_ago: datetime) -> int:
-    # The node's row is the lock against its return; then the slices, as everywhere.
-    # A node may be removed at the moment a slice is wanted on it: nobody would ever hear of that one.
-    gone = Node.objects.filter(Q(state=NodeState.LOST, lost_at__lt=long_ago) | Q(state=NodeState.REMOVED))
-    nodes = list(
-        gone.select_for_update(no_key=True, skip_locked=True).order_by("pk").values_list("pk", flat=True)
-    )
-    slices = _batch_locked(Q(node__in=nodes, final_at=None))
-    slices_end_now(slices, SliceState.LOST, actor=actor, now=now, reason_code="lost", reason=LOST_REASON)
-    return len(slices)
-
-
-def _slices_give_up(actor: Actor, now: datetime, long_ago: datetime) -> int:
-    slices = _batch_locked(Q(closed_at=None, final_at__lt=long_ago))
-    for row in slices:
-        slice_close(row, now=now, is_given_up=True)
-    Slice.plain.bulk_update(slices, END_FIELDS)
-    ended_tell(slices, actor=actor)
-    return len(slices)
-
-
-def _batch_locked(due: Q) -> list[Slice]:
-    """Some of the slices that are due, locked; those that were no more when their lock was had are left out."""
-    pks = set(Slice.plain.filter(due).order_by("pk").values_list("pk", flat=True)[:_BATCH])
-    if not pks:
-        return []
-    mine = Q(pk__in=pks) & due
-    return [row for row in slices_lock(mine, ending=mine) if row.pk in pks]

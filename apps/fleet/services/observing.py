@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from apps.fleet.models import Slice
+from apps.fleet.services.clocks import clock_correct
 from apps.fleet.services.ending import END_FIELDS, slice_end
 from apps.fleet.services.usage import CLOCK_SKEW
 from apps.fleet.states import SLICE, SliceState
@@ -20,6 +21,9 @@ MEASURE_FIELDS = [
     "delivered_percent",
     "memory_used_mib",
     "measured_at",
+    "driver_enforced",
+    "is_mounted",
+    "session",
 ]
 _STATES = {
     "starting": SliceState.STARTING,
@@ -40,12 +44,20 @@ def slice_observe(row: Slice, report: SliceReport, *, now: datetime) -> bool:
     before = _shown(row)
     if row.started_at is None and report.started_at is not None:
         # Not before it was wanted: a clock that is years behind would leave instants that no page can show.
-        row.started_at = max(min(report.started_at, now), row.created_at - CLOCK_SKEW)
+        at = clock_correct(row.node, report.started_at)
+        row.started_at = max(min(at, now), row.created_at - CLOCK_SKEW)
     row.memory_enforced_by = report.memory_enforced_by or row.memory_enforced_by
     row.compute_enforced_by = report.compute_enforced_by or row.compute_enforced_by
+    row.driver_enforced, row.is_mounted = report.driver or row.driver_enforced, report.mounted
+    _session_observe(row, report)
     _measure(row, report, now)
     _move(row, report, now)
     return _shown(row) != before
+
+
+def _session_observe(row: Slice, report: SliceReport) -> None:
+    if report.session is not None:
+        row.session = report.session.model_dump(mode="json") | {"generation": report.generation}
 
 
 def _shown(row: Slice) -> tuple[object, ...]:
@@ -64,9 +76,10 @@ def _move(row: Slice, report: SliceReport, now: datetime) -> None:
     to = _STATES[report.state]
     if report.state in TERMINAL_STATES:
         row.exit_code = report.exit_code
-        reason = row.stop_reason if report.reason_code == "stopped" and row.stop_reason else report.reason
         code = report.reason_code or ("completed" if to == SliceState.EXITED else "crashed")
-        at = report.ended_at or row.usage_until or now
+        is_ours = code == "stopped" and row.stop_reason
+        reason, code = (row.stop_reason, row.stop_code or code) if is_ours else (report.reason, code)
+        at = clock_correct(row.node, report.ended_at) if report.ended_at else row.usage_until or now
         slice_end(row, to, now=now, at=at, reason_code=code, reason=reason)
         return
     row.reason = report.reason

@@ -5,7 +5,7 @@ About a dozen queries however many slices there are. Rows are locked in the orde
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -13,17 +13,28 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.fleet.events import LogGrew, NodeReturned, SliceMeasured, SliceStarted
+from apps.fleet.errors import IdentityMismatch, IdentityTaken
+from apps.fleet.events import (
+    LogGrew,
+    NodeClockOff,
+    NodeDoubled,
+    NodeMeasured,
+    NodeReturned,
+    SliceMeasured,
+    SliceStarted,
+)
 from apps.fleet.locks import slices_lock
 from apps.fleet.models import LogChunk, Node, Slice
-from apps.fleet.services.discovery import devices_observe
+from apps.fleet.services.clocks import clock_follow
+from apps.fleet.services.discovery import MEASURE_EVERY, devices_observe
 from apps.fleet.services.ending import ended_tell, slice_close
 from apps.fleet.services.holds import holds_release
-from apps.fleet.services.logs import logs_take
+from apps.fleet.services.logs import events_take, logs_take
+from apps.fleet.services.moves import move_follow
 from apps.fleet.services.observing import MEASURE_FIELDS, STATE_FIELDS, slice_observe
 from apps.fleet.services.usage import usage_take
 from apps.fleet.services.wishes import reply_make
-from apps.fleet.states import NODE, NodeState
+from apps.fleet.states import MOVING, NODE, NodeState
 from apps.kernel.acts import Actor
 from apps.kernel.errors import Forbidden, Unauthenticated
 from apps.kernel.events import Event, emit
@@ -32,6 +43,8 @@ from node_agent.protocol.fields import TERMINAL_STATES
 from node_agent.protocol.sync import SyncReply, SyncRequest
 
 _BOOTS_KEPT = 16
+# How long an agent process may still be heard after another has taken over.
+_FAREWELL = timedelta(seconds=30)
 
 
 @dataclass(slots=True)
@@ -42,6 +55,8 @@ class _Turn:
     now: datetime
     is_fresh: bool
     rows: dict[str, Slice] = field(default_factory=dict)
+    # The other ends of moves that one of the rows is an end of.
+    partners: list[Slice] = field(default_factory=list)
     changed: list[Slice] = field(default_factory=list)
     ended: list[Slice] = field(default_factory=list)
     closed: list[Slice] = field(default_factory=list)
@@ -66,7 +81,10 @@ def node_sync(*, actor: Actor, request: SyncRequest) -> SyncReply:
         LogGrew(workload_uid=uid) for uid in sorted({str(turn.rows[s].workload_uid) for s in grown})
     ]
     turn.closed = [row for row in turn.rows.values() if slice_close(row, now=turn.now)]
+    if request.boot_id == turn.node.boot_id:
+        turn.events += events_take(turn.node, request.events, turn.rows, now=turn.now)
     _save(turn)
+    _moves(turn, actor)
     for event in turn.events:
         emit(event, actor=actor)
     ended_tell(turn.closed, actor=actor)
@@ -83,16 +101,45 @@ def node_sync(*, actor: Actor, request: SyncRequest) -> SyncReply:
     )
 
 
+@service(recorded=False)
+def node_doubled(*, actor: Actor) -> None:
+    """Note that a second agent process speaks with a node's credential, and was refused."""
+    rows = Node.objects.select_for_update(no_key=True).filter(uid=actor.node_uid)
+    node = rows.first()
+    if node is None:
+        return
+    is_news = node.doubled_at is None
+    rows.update(doubled_at=timezone.now())
+    if is_news:
+        emit(NodeDoubled(node_uid=node.uid, name=node.name, is_over=False), actor=actor)
+
+
 def _turn_open(actor: Actor, request: SyncRequest) -> _Turn:
     rows = Node.objects.exclude(state=NodeState.REMOVED).select_for_update(no_key=True)
     node = rows.filter(uid=actor.node_uid).first()
     if node is None:
         raise Unauthenticated(_("This node was removed."), cure=_("Join it again."))
+    if request.node.name != node.name:
+        raise IdentityMismatch(
+            _("This credential is node %(node)s's, not %(given)s's.")
+            % {"node": node.name, "given": request.node.name}
+        )
     turn = _Turn(node=node, now=timezone.now(), is_fresh=_is_fresh(node, request))
+    _only_one_check(turn, request)
     if turn.is_fresh:
         _node_observe(turn, request, actor)
-    turn.rows = _rows_locked(node, request)
+    turn.rows, turn.partners = _rows_locked(node, request)
     return turn
+
+
+def _only_one_check(turn: _Turn, request: SyncRequest) -> None:
+    """A process that was replaced may finish a sentence; one that goes on talking is a second agent."""
+    node = turn.node
+    if request.boot_id in node.boots_past and node.boot_at and turn.now - node.boot_at > _FAREWELL:
+        raise IdentityTaken(
+            _("Another agent has spoken for node %(node)s since %(at)s.")
+            % {"node": node.name, "at": node.boot_at.isoformat(timespec="seconds")}
+        )
 
 
 def _is_fresh(node: Node, request: SyncRequest) -> bool:
@@ -102,34 +149,41 @@ def _is_fresh(node: Node, request: SyncRequest) -> bool:
 
 
 def _node_observe(turn: _Turn, request: SyncRequest, actor: Actor) -> None:
-    node = turn.node
+    node, info = turn.node, request.node
     if request.boot_id != node.boot_id:
         node.boots_past = [*node.boots_past, node.boot_id][-_BOOTS_KEPT:] if node.boot_id else []
-        node.boot_id = request.boot_id
+        node.boot_id, node.boot_at, node.event_seq = request.boot_id, turn.now, 0
+    if info.power_w is not None and _is_due(node, turn.now):
+        turn.events.append(NodeMeasured(node.uid, turn.now, info.power_w, info.power_source))
     node.sync_seq, node.last_seen_at = request.seq, turn.now
     node.clock_offset_s = round((request.sent_at - turn.now).total_seconds(), 3)
-    node.info, node.agent_version = request.node.model_dump(mode="json"), request.node.agent_version
+    if clock_follow(node):
+        turn.events.append(NodeClockOff(node.uid, node.name, node.clock_shift_s))
+    node.info, node.agent_version = info.model_dump(mode="json"), info.agent_version
+    node.address, node.components = info.address, dict(info.components)
+    node.config_generation = info.config_generation
+    node.power_w, node.power_source = info.power_w, info.power_source
     if node.state == NodeState.LOST:
         NODE.move(node, NodeState.DRAINED if node.is_drained else NodeState.READY, actor=actor, lost_at=None)
         turn.events.append(NodeReturned(node_uid=node.uid, name=node.name))
-    node.save(update_fields=_NODE_FIELDS)
+
+
+def _is_due(node: Node, now: datetime) -> bool:
+    """Whether another span of a few seconds has begun since the node was heard."""
+    span_s = MEASURE_EVERY.total_seconds()
+    return node.last_seen_at.timestamp() // span_s != now.timestamp() // span_s
 
 
 _NODE_FIELDS = [
-    "boot_id",
-    "boots_past",
-    "sync_seq",
-    "last_seen_at",
-    "clock_offset_s",
-    "info",
-    "agent_version",
+    "boot_id", "boot_at", "boots_past", "sync_seq", "last_seen_at", "clock_offset_s", "clock_shift_s", "info",
+    "agent_version", "address", "components", "config_generation", "power_w", "power_source", "event_seq",
     "updated_at",
-]
+]  # fmt: skip
 
 
 def _named(request: SyncRequest) -> set[str]:
-    spoken = (request.slices, request.usage, request.logs)
-    return {report.slice_uid for reports in spoken for report in reports}
+    spoken = (request.slices, request.usage, request.logs, request.events)
+    return {report.slice_uid for reports in spoken for report in reports if report.slice_uid}
 
 
 def _ours(uids: Iterable[str]) -> set[UUID]:
@@ -145,17 +199,32 @@ def _uid(text: str) -> UUID | None:
     return uid if str(uid) == text else None
 
 
-def _rows_locked(node: Node, request: SyncRequest) -> dict[str, Slice]:
-    """The node's slices that are open or spoken of. What another node says of a slice is never heard."""
+def _rows_locked(node: Node, request: SyncRequest) -> tuple[dict[str, Slice], list[Slice]]:
+    """The node's slices that are open or spoken of, and the other ends of their moves. What another node says of a
+    slice is never heard."""
     ended = _ours(report.slice_uid for report in request.slices if report.state in TERMINAL_STATES)
+    moving = Slice.plain.filter(move_state__in=MOVING)
+    open_here = Slice.plain.filter(node=node, closed_at=None).values("uid")
     locked = slices_lock(
-        Q(closed_at=None, node=node) | Q(uid__in=_ours(_named(request)), node=node),
+        Q(closed_at=None, node=node)
+        | Q(uid__in=_ours(_named(request)), node=node)
+        | Q(pk__in=moving.filter(moves_from__in=open_here).values("pk"))
+        | Q(uid__in=moving.filter(node=node).values("moves_from")),
         ending=Q(uid__in=ended, node=node, closed_at=None),
     )
     found = {str(row.uid): row for row in locked if row.node_id == node.pk}
     for row in found.values():
         row.node = node
-    return found
+    return found, [row for row in locked if row.node_id != node.pk]
+
+
+def _moves(turn: _Turn, actor: Actor) -> None:
+    """The next step of every move that one of the node's slices is an end of."""
+    known = {row.uid: row for row in (*turn.rows.values(), *turn.partners)}
+    for target in [row for row in known.values() if row.is_moving]:
+        source = known.get(target.moves_from)
+        if source is not None:
+            move_follow(source, target, actor=actor, now=turn.now)
 
 
 def _take_reports(turn: _Turn, request: SyncRequest) -> None:
@@ -169,11 +238,11 @@ def _take_reports(turn: _Turn, request: SyncRequest) -> None:
         had_started, was_final = row.started_at is not None, row.is_final
         if slice_observe(row, report, now=turn.now):
             turn.changed.append(row)
-        if not had_started and row.started_at is not None:
+        if not had_started and row.started_at is not None and row.moves_from is None:
             turn.events.append(_started(row))
         if row.is_final and not was_final:
             turn.ended.append(row)
-        if row.measured_at == turn.now:
+        if row.measured_at == turn.now and not row.is_moving:
             turn.events.append(_measured(row))
 
 
@@ -205,6 +274,7 @@ def _take_usage(turn: _Turn, request: SyncRequest) -> None:
 
 def _save(turn: _Turn) -> None:
     """Before anything is told: who hears of it may change the same rows."""
+    turn.node.save(update_fields=_NODE_FIELDS if turn.is_fresh else ["event_seq"])
     stated = {row.pk: row for row in (*turn.changed, *turn.closed)}
     Slice.plain.bulk_update(stated.values(), STATE_FIELDS)
     Slice.plain.bulk_update(turn.rows.values(), MEASURE_FIELDS)

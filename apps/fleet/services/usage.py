@@ -3,6 +3,7 @@
 Internal to the app's services.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -10,6 +11,8 @@ from typing import Any
 
 from apps.fleet.events import UsageDoubted, UsageObserved
 from apps.fleet.models import Slice
+from apps.fleet.services.clocks import clock_correct
+from apps.fleet.states import MoveState
 from apps.kernel.events import Event
 from node_agent.protocol.slices import UsageReport
 
@@ -42,14 +45,49 @@ def _take(row: Slice, reports: list[UsageReport], report_id: str, now: datetime)
         if report.seq != row.usage_seq + 1:
             continue
         row.usage_seq = report.seq
+        report = _by_our_clock(row, report)
         doubt = _doubt(row, report, now)
         if doubt:
             row.usage_doubted += 1
             events.append(_doubted(row, report, doubt))
             continue
-        row.usage_until = report.end_at
-        taken.append(report)
+        counted = _counted(row, report)
+        if counted is not None:
+            row.usage_until = counted.end_at
+            taken.append(counted)
     return [*events, _observed(row, taken, report_id)] if taken else events
+
+
+def _by_our_clock(row: Slice, report: UsageReport) -> UsageReport:
+    if not row.node.clock_shift_s:
+        return report
+    start_at, end_at = clock_correct(row.node, report.start_at), clock_correct(row.node, report.end_at)
+    return report.model_copy(update={"start_at": start_at, "end_at": end_at})
+
+
+def _counted(row: Slice, report: UsageReport) -> UsageReport | None:
+    """The whole seconds of it that count: of a session that moves those before it at the source and those after
+    it at the target; none of a target before that."""
+    if row.moves_from is not None and row.move_state != MoveState.DONE:
+        return None
+    skip_s = drop_s = 0
+    if row.counted_from_at is not None:
+        skip_s = max(0, math.ceil((row.counted_from_at - report.start_at).total_seconds()))
+    if row.counted_until_at is not None:
+        drop_s = max(0, math.ceil((report.end_at - row.counted_until_at).total_seconds()))
+    if not skip_s and not drop_s:
+        return report
+    length_s = (report.end_at - report.start_at).total_seconds()
+    left_s = length_s - skip_s - drop_s
+    if left_s <= 0:
+        return None
+    return report.model_copy(
+        update={
+            "start_at": report.start_at + timedelta(seconds=skip_s),
+            "end_at": report.end_at - timedelta(seconds=drop_s),
+            "cpu_seconds": report.cpu_seconds * left_s / length_s,
+        }
+    )
 
 
 def _doubt(row: Slice, report: UsageReport, now: datetime) -> str:
@@ -63,7 +101,8 @@ def _doubt(row: Slice, report: UsageReport, now: datetime) -> str:
         return "it begins before the slice was wanted"
     if row.usage_until is not None and report.start_at < row.usage_until:
         return "it overlaps the interval before it"
-    if report.compute_percent > row.compute_percent or report.memory_mib > row.memory_mib:
+    most_percent, most_mib = max(row.compute_percent, row.peak_percent), max(row.memory_mib, row.peak_mib)
+    if report.compute_percent > most_percent or report.memory_mib > most_mib:
         return "it claims more than the slice holds"
     if report.cpu_seconds > length.total_seconds() * _CPUS_MAX:
         return "it claims more CPU time than there is"

@@ -7,7 +7,8 @@ from django.conf import settings
 from django.db.models import Q
 
 from apps.fleet.models import Node, Slice
-from apps.fleet.states import Desired, NodeState
+from apps.fleet.states import Desired, MoveState, NodeState, SliceKind
+from apps.fleet.vault import unseal
 from node_agent.protocol.fields import (
     LOG_CHUNK_BYTES,
     LOGS_PER_SYNC,
@@ -15,8 +16,8 @@ from node_agent.protocol.fields import (
     SLICES_PER_NODE,
     TERMINAL_STATES,
 )
-from node_agent.protocol.slices import DesiredSlice, SliceReport, WorkSpec
-from node_agent.protocol.sync import SyncReply, SyncRequest
+from node_agent.protocol.slices import DesiredSlice, MoveTarget, SessionWish, SliceReport, WorkSpec
+from node_agent.protocol.sync import AgentConfig, ReleaseWish, SyncReply, SyncRequest
 
 # An agent that sends this much at once may hold back output for the next time.
 _LOG_BYTES_FULL = 1024 * 1024 - LOG_CHUNK_BYTES
@@ -42,12 +43,29 @@ def reply_make(
         protocol=PROTOCOL_VERSION,
         server_time=now,
         next_sync_s=next_sync_s,
-        desired=tuple(_wish(row) for row in rows)[:SLICES_PER_NODE],
+        desired=_wishes(rows),
         usage_acks={str(row.uid): row.usage_seq for row in acked[:SLICES_PER_NODE]},
         log_acks={str(row.uid): row.log_next for row in acked[:SLICES_PER_NODE]},
         forget=tuple(_forgettable(request, taken, now)) if is_fresh else (),
         unknown=tuple(report.slice_uid for report in request.slices if report.slice_uid not in taken),
+        event_ack=node.event_seq if request.boot_id == node.boot_id else 0,
+        config=_config(node, request),
+        release=_release(node, request),
     )
+
+
+def _config(node: Node, request: SyncRequest) -> AgentConfig | None:
+    wanted = node.wanted_config
+    if wanted is None or request.boot_id != node.boot_id or node.config_generation >= wanted["generation"]:
+        return None
+    return AgentConfig.model_validate(wanted)
+
+
+def _release(node: Node, request: SyncRequest) -> ReleaseWish | None:
+    wanted = node.wanted_release
+    if wanted is None or request.boot_id != node.boot_id or wanted["version"] == node.agent_version:
+        return None
+    return ReleaseWish.model_validate(wanted)
 
 
 def _rows(node: Node, taken: Mapping[str, Slice], running: set[str], now: datetime) -> list[Slice]:
@@ -62,8 +80,20 @@ def _rows(node: Node, taken: Mapping[str, Slice], running: set[str], now: dateti
     return list(rows.select_related("device").order_by("pk"))
 
 
-def _wish(row: Slice) -> DesiredSlice:
+def _wishes(rows: list[Slice]) -> tuple[DesiredSlice, ...]:
+    sessions = [row.uid for row in rows if row.kind == SliceKind.SESSION]
+    sending = (
+        Slice.plain.filter(moves_from__in=sessions, move_state=MoveState.SENDING)
+        if sessions
+        else Slice.plain.none()
+    )
+    targets = {target.moves_from: target for target in sending.select_related("node")}
+    return tuple(_wish(row, targets.get(row.uid)) for row in rows[:SLICES_PER_NODE])
+
+
+def _wish(row: Slice, target: Slice | None) -> DesiredSlice:
     is_stopped = row.is_final or row.desired == Desired.STOPPED
+    limits = {"run_timeout_s": row.run_timeout_s, "idle_timeout_s": row.idle_timeout_s}
     return DesiredSlice(
         slice_uid=str(row.uid),
         # A slice that ended here while the node was away must outrank what the node last heard.
@@ -72,7 +102,31 @@ def _wish(row: Slice) -> DesiredSlice:
         compute_percent=row.compute_percent,
         memory_mib=row.memory_mib,
         state=Desired.STOPPED.value if is_stopped else Desired.RUNNING.value,
-        work=WorkSpec.model_validate({**row.work, "run_timeout_s": row.run_timeout_s}),
+        work=WorkSpec.model_validate({**row.work, **limits, "kind": row.kind}),
+        session=_session(row, target),
+        driver=row.driver,
+        device_percent=row.device.room_percent,
+        device_memory_mib=row.device.room_mib,
+    )
+
+
+def _session(row: Slice, target: Slice | None) -> SessionWish | None:
+    token = unseal(row.session_key) if row.kind == SliceKind.SESSION else ""
+    if not token:
+        return None
+    ticket = unseal(row.ticket) if row.is_moving else ""
+    return SessionWish(token=token, ticket=ticket or None, move_to=_move_to(target))
+
+
+def _move_to(target: Slice | None) -> MoveTarget | None:
+    if target is None:
+        return None
+    return MoveTarget(
+        slice_uid=str(target.uid),
+        host=target.session.get("host") or target.node.address,
+        port=target.session["port"],
+        fingerprint=target.session["fingerprint"],
+        ticket=unseal(target.ticket),
     )
 
 

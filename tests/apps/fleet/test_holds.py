@@ -5,9 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from apps.fleet.errors import DeviceUnavailable
+from apps.fleet.errors import DeviceBusy, DeviceUnavailable
 from apps.fleet.models import Device, Slice
-from apps.fleet.services.devices import device_disable, device_enable, device_oversubscribe
+from apps.fleet.services.devices import (
+    device_disable,
+    device_enable,
+    device_oversubscribe,
+    device_slicing_set,
+)
 from apps.fleet.services.holds import device_hold, device_release
 from apps.fleet.services.nodes import node_drain, node_undrain
 from apps.fleet.services.slices import slice_stop
@@ -52,17 +57,34 @@ def test_what_is_not_held_cannot_be_given_back(node):
     assert held() == (10, 100, False)
 
 
-def test_a_whole_device_is_held_by_one_alone(node):
+@pytest.mark.req("POOL-12.15")
+def test_whole_requests_get_physical_cards_and_shares_virtual_ones(node):
     hold(1, 1)
+    with pytest.raises(DeviceUnavailable, match="virtualised"):
+        hold(100, 100, exclusive=True)
+    with pytest.raises(DeviceBusy, match="1 % and 1 MiB"):
+        device_slicing_set(actor=SYSTEM, device_uid="n1-d0", is_sliced=False)
+    release(1, 1)
+    device_slicing_set(actor=SYSTEM, device_uid="n1-d0", is_sliced=False)
+    with pytest.raises(DeviceUnavailable, match="physical card"):
+        hold(1, 1)
+    hold(100, 100, exclusive=True)
+    assert held() == (100, 100, True)
     with pytest.raises(DeviceUnavailable, match="free as a whole"):
         hold(100, 100, exclusive=True)
-    release(1, 1)
-    hold(50, 100, exclusive=True)
-    assert held() == (50, 100, True)
-    with pytest.raises(DeviceUnavailable, match="free as a whole"):
-        hold(1, 1)
-    release(50, 100, exclusive=True)
+    with pytest.raises(DeviceBusy):
+        device_slicing_set(actor=SYSTEM, device_uid="n1-d0", is_sliced=True)
+    release(100, 100, exclusive=True)
+    device_slicing_set(actor=SYSTEM, device_uid="n1-d0", is_sliced=True)
     hold(1, 1)
+
+
+@pytest.mark.req("POOL-12.15")
+def test_the_database_keeps_the_two_classes_apart(node):
+    rows = Device.objects.filter(uid="n1-d0")
+    for wrong in ({"whole_held": True}, {"is_sliced": False, "held_percent": 1}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            rows.update(**wrong)
 
 
 @pytest.mark.parametrize(("percent", "mib"), [(0, 1), (101, 1), (-1, 1), (1, 0), (1, -5), (1, 2**50)])

@@ -6,12 +6,13 @@ import pytest
 from django.utils import timezone
 
 from apps.fleet import events
-from apps.fleet.errors import DeviceUnavailable, NodeBusy
+from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import Node, Slice, Watch
 from apps.fleet.selectors import device_list, node_get, node_list, slice_open_list
 from apps.fleet.services.devices import device_memory_accept
-from apps.fleet.services.nodes import node_drain, node_remove, node_undrain, nodes_check
+from apps.fleet.services.nodes import node_drain, node_remove, node_undrain
 from apps.fleet.services.slices import slice_stop
+from apps.fleet.services.watch import nodes_check
 from apps.fleet.tasks import nodes_check as nodes_check_task
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Forbidden, NotFound
@@ -165,13 +166,18 @@ def test_a_drained_node_that_was_lost_comes_back_drained(node):
     assert Node.objects.get().state == "ready"
 
 
-def test_a_busy_node_is_not_removed(node, acme):
+@pytest.mark.req("POOL-12.25")
+def test_a_busy_node_leaves_when_its_last_slice_has_ended(node, acme, heard):
     row = desire(acme)
     assert list(slice_open_list(node_uid=node.uid)) == list(slice_open_list(device_uid="n1-d0")) == [row]
-    with pytest.raises(NodeBusy):
-        node_remove(actor=SYSTEM, node_uid=node.uid)
+    assert node_remove(actor=SYSTEM, node_uid=node.uid).is_leaving
+    with pytest.raises(DeviceUnavailable, match="not ready"):
+        desire(acme)
+    nodes_check_task()
+    assert node_get(node.uid).state == "ready"
     slice_stop(actor=SYSTEM, slice_uid=row.uid, reason="")
-    node_remove(actor=SYSTEM, node_uid=node.uid)
+    nodes_check_task()
+    assert heard(events.NodeRemoved) == [events.NodeRemoved(node.uid)]
     assert not node_list().exists()
     assert not device_list().exists()
     for act in (node_drain, node_remove):

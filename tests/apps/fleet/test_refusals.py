@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import LogChunk, Node, Slice, Watch
-from apps.fleet.services.nodes import nodes_check
+from apps.fleet.services.watch import nodes_check
 from apps.identity.models import AgentToken
 from apps.identity.services import agent_token_revoke
 from apps.kernel.acts import SYSTEM
