@@ -23,7 +23,15 @@ from node_agent.machine import (
     Start,
     Stop,
 )
-from node_agent.protocol.messages import DesiredSlice, DeviceReport, SliceReport, SyncReply, WorkSpec
+from node_agent.protocol.messages import (
+    DesiredSlice,
+    DeviceReport,
+    MoveTarget,
+    SessionWish,
+    SliceReport,
+    SyncReply,
+    WorkSpec,
+)
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -266,3 +274,58 @@ def test_the_same_reply_twice_changes_nothing_more(reply: Replied) -> None:
     assert world.machine.handle(reply) == ()
     assert world.machine.handle(Observed(tuple(world.slices.values()))) == ()
     assert world.slices == settled
+
+
+TOKEN = SessionWish(token="secret-token")
+
+
+def session_wish(**changes: object) -> DesiredSlice:
+    base = wanted().model_copy(update={"work": WorkSpec(kind="session"), "session": TOKEN})
+    return base.model_copy(update=changes)
+
+
+@pytest.mark.req("POOL-12.23")
+def test_where_a_session_goes_is_passed_on_without_a_restart_or_a_new_generation() -> None:
+    running = Held("dev", 50, 100, held().report, TOKEN)
+    made = machine(Observed((running,)))
+    assert made.handle(replied(session_wish())) == ()
+    target = MoveTarget(slice_uid="b", host="h", port=1, fingerprint="f" * 64, ticket="one-time-ticket")
+    moving = SessionWish(token="secret-token", move_to=target)
+    asked = Resize("a", 1, 50, 100, moving)
+    assert made.handle(replied(session_wish(session=moving))) == (asked,)
+    assert made.handle(replied(session_wish(session=moving))) == ()
+    told = Held("dev", 50, 100, held().report, moving)
+    assert made.handle(Observed((told,))) == ()
+    made.handle(replied(session_wish(session=TOKEN)))
+    assert made.handle(Observed((told,))) == ()
+
+
+@pytest.mark.req("POOL-12.23")
+def test_a_move_is_passed_on_also_where_a_resize_does_not_fit() -> None:
+    made = machine(Observed((Held("dev", 50, 100, held().report, TOKEN), held("b", percent=50))))
+    moving = SessionWish(token="secret-token", ticket="one-time-ticket")
+    wish = session_wish(generation=2, compute_percent=60, session=moving)
+    assert made.handle(replied(wish)) == (Resize("a", 1, 50, 100, moving),)
+    assert "not resized" in report(made).reason  # type: ignore[union-attr]
+
+
+@pytest.mark.req("POOL-12.5")
+def test_more_than_a_device_has_is_given_only_where_that_is_wished() -> None:
+    made = machine(Observed((held("b", percent=70, mib=700),)))
+    plain = wanted(percent=70, mib=700)
+    assert made.handle(replied(plain)) == ()
+    assert "30 % of the device is free" in report(made).reason  # type: ignore[union-attr]
+    over = wanted(generation=2, percent=70, mib=700)
+    half = over.model_copy(update={"device_percent": 140})
+    assert made.handle(replied(half)) == ()
+    assert "300 MiB of the device is free" in report(made).reason  # type: ignore[union-attr]
+    both = over.model_copy(update={"generation": 3, "device_percent": 140, "device_memory_mib": 1400})
+    assert made.handle(replied(both)) == (Start(both),)
+
+
+@pytest.mark.req("POOL-12.5")
+def test_one_slice_never_gets_more_memory_than_the_device_has() -> None:
+    made = machine()
+    wish = wanted(mib=1001).model_copy(update={"device_memory_mib": 5000})
+    assert made.handle(replied(wish)) == ()
+    assert "the device has 1000 MiB" in report(made).reason  # type: ignore[union-attr]

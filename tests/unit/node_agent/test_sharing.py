@@ -1,0 +1,177 @@
+"""What a share rests on: when a device was last used, what works of one device tell each other, and what a
+session's worker may say."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from node_agent.runtime.idle import IdleWatch
+from node_agent.runtime.ledger import Entry, Ledger, compute_rate, memory_room
+from node_agent.runtime.meter import NS
+from node_agent.runtime.records import SliceSpec
+from node_agent.runtime.session import SessionDesk
+from tests.unit.node_agent.test_edges import spec as program_spec
+
+TENTH = NS // 10
+
+
+def busy(percent: int, memory_mib: int = 100, used_mib: int = 0, is_busy: int = 1) -> Entry:
+    return Entry(1, 1, percent, memory_mib, used_mib, is_busy)
+
+
+@pytest.mark.req("POOL-12.11")
+def test_the_rustle_of_a_waiting_process_is_no_use() -> None:
+    watch, used_s = IdleWatch(0), 0.0
+    for tick in range(1, 600):
+        used_s += 0.0001
+        watch.see(tick * TENTH, used_s)
+    assert watch.last_use_ns == 0
+
+
+@pytest.mark.req("POOL-12.11")
+@given(st.integers(1, 100), st.integers(2, 50))
+def test_use_of_any_share_counts_until_its_last_moment(percent: int, ticks: int) -> None:
+    watch, used_s = IdleWatch(0), 0.0
+    for tick in range(1, ticks + 1):
+        used_s += 0.1 * percent / 100
+        watch.see(tick * TENTH, used_s)
+    for tick in range(ticks + 1, ticks + 50):
+        watch.see(tick * TENTH, used_s)
+    needed = 1 + int(0.002 / (0.001 * percent))
+    assert watch.last_use_ns == (ticks * TENTH if ticks > needed else watch.last_use_ns)
+    assert watch.last_use_ns <= ticks * TENTH
+
+
+@pytest.mark.req("POOL-12.5")
+def test_compute_is_less_than_promised_only_where_more_was_promised_to_those_that_compute() -> None:
+    assert compute_rate(70, []) == 70
+    assert compute_rate(70, [busy(30)]) == 70
+    assert compute_rate(70, [busy(70)]) == 50
+    assert compute_rate(70, [busy(70, is_busy=0)]) == 70
+
+
+@pytest.mark.req("POOL-12.5")
+def test_memory_is_what_the_device_still_has_where_more_was_promised() -> None:
+    assert memory_room(50, 10, 100, [busy(1, 50, 40)]) is None
+    assert memory_room(70, 10, 100, [busy(1, 70, 40)]) == 50
+    assert memory_room(70, 10, 100, [busy(1, 70, 20)]) == 60
+    assert memory_room(70, 60, 100, [busy(1, 70, 50)]) == 0
+    assert memory_room(70, 10, 0, [busy(1, 70, 50)]) is None
+
+
+@pytest.mark.req("POOL-12.5")
+def test_works_of_one_device_see_each_other_while_they_live(tmp_path: Path) -> None:
+    one, two = Ledger(tmp_path / "dev", "one"), Ledger(tmp_path / "dev", "two")
+    one.post(compute_percent=70, memory_mib=64, used_mib=5, is_busy=True)
+    assert two.others() == [Entry(os.getpid(), one._ticks, 70, 64, 5, 1)]
+    assert one.others() == []
+    (tmp_path / "dev" / "dead").write_text("1 12345 70 64 5 1")
+    (tmp_path / "dev" / "torn").write_text("70 64")
+    (tmp_path / "dev" / "binary").write_bytes(b"\xff\xfe\0")
+    assert len(two.others()) == 1
+    one.close()
+    one.close()
+    assert two.others() == []
+
+
+def session_spec(**changes: Any) -> SliceSpec:
+    fields = {
+        "kind": "session",
+        "argv": [],
+        "session": {"token": "secret-token"},
+        "host": "10.0.0.5",
+        "bind": "0.0.0.0",
+    }
+    return program_spec(**(fields | changes))
+
+
+def desk_on(folder: Path, **changes: Any) -> SessionDesk:
+    return SessionDesk(folder, session_spec(**changes), now_ns=100 * NS)
+
+
+def say(folder: Path, content: object) -> None:
+    part = folder / "status.part"
+    part.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    part.replace(folder / "status.json")
+
+
+@pytest.mark.req("POOL-12.3")
+def test_the_worker_is_told_privately_and_only_what_changed(tmp_path: Path) -> None:
+    desk = desk_on(tmp_path, idle_timeout_s=30)
+    desk.tell({"token": "secret-token"}, 30, 64)
+    path = tmp_path / "session.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    first = (path.stat().st_ino, json.loads(path.read_text()))
+    assert first[1] == {
+        "slice_uid": "a", "device": "cpu", "compute_percent": 30, "memory_mib": 64, "token": "secret-token",
+        "ticket": None, "move_to": None, "host": "0.0.0.0", "detach_s": 60, "idle_timeout_s": 30,
+    }  # fmt: skip
+    desk.tell({"token": "secret-token"}, 30, 64)
+    assert path.stat().st_ino == first[0]
+    desk.tell({"token": "secret-token", "move_to": {"port": 1}}, 30, 64)
+    assert json.loads(path.read_text())["move_to"] == {"port": 1}
+
+
+@pytest.mark.req("POOL-12.3")
+def test_a_worker_cannot_make_the_shim_write_elsewhere(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / ".session.json.part").symlink_to(victim)
+    (work / "session.json").symlink_to(victim)
+    desk_on(work).tell({"token": "secret-token"}, 30, 64)
+    assert victim.read_text() == "mine"
+    assert not (work / "session.json").is_symlink()
+
+
+@pytest.mark.req("POOL-12.3")
+def test_news_of_the_worker_is_heard_once(tmp_path: Path) -> None:
+    desk = desk_on(tmp_path)
+    assert not desk.look(100 * NS)
+    assert not desk.is_ready
+    say(tmp_path, {"port": 4000, "fingerprint": "f" * 64, "idle_s": 0.0, "memory_mib": 2.1, "mounted": False})
+    assert desk.look(101 * NS)
+    assert not desk.look(101 * NS)
+    assert (desk.is_ready, desk.memory_mib, desk.is_mounted) == (True, 3, False)
+    say(tmp_path, {"port": 4000, "mounted": True, "operators": 7, "idle_s": 2.0})
+    assert desk.look(110 * NS)
+    assert abs(desk.last_use_ns - 108 * NS) < NS // 2
+    assert desk.report(110 * NS)["host"] == "10.0.0.5"
+    assert desk.report(110 * NS)["operators"] == 7
+
+
+@pytest.mark.req("POOL-12.3")
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"[1]", b"\xff\0", b"[" * 60_000, b'{"port": 40', {"port": "x", "memory_mib": -5, "idle_s": -1},
+        {"port": True, "end": 5, "memory_mib": 1e300, "idle_s": 1e300}, {"a": "x" * 100_000},
+    ],
+)  # fmt: skip
+def test_a_worker_that_talks_nonsense_is_not_believed(tmp_path: Path, content: object) -> None:
+    desk = desk_on(tmp_path)
+    say(tmp_path, content)
+    desk.look(200 * NS)
+    assert (desk.is_ready, desk.end, desk.is_mounted) == (False, "", False)
+    assert 0 <= desk.memory_mib <= 10**9
+    assert desk.last_use_ns == 100 * NS
+
+
+@pytest.mark.req("POOL-12.3")
+def test_a_status_that_is_no_file_is_passed_over_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "status.json")
+    began = time.monotonic()
+    assert not desk_on(tmp_path).look(0)
+    (tmp_path / "status.json").unlink()
+    (tmp_path / "status.json").symlink_to("/proc/self/status")
+    assert not desk_on(tmp_path).look(0)
+    assert time.monotonic() - began < 1
