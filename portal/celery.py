@@ -27,5 +27,7 @@ app.conf.beat_schedule = {
     "catalog: expire coupons": _every(600, "apps.catalog.tasks.coupons_expire"),
     "audit: seal": _every(10, "apps.audit.tasks.audit_seal"),
     "telemetry: forget old samples": _every(3600, "apps.telemetry.tasks.samples_prune"),
+    "rollouts: carry on": _every(2, "apps.rollouts.tasks.rollouts_advance"),
+    "rollouts: forget old processes": _every(3600, "apps.rollouts.tasks.processes_prune"),
     "identity: forget old answers": _every(3600, "apps.identity.tasks.idempotent_calls_prune"),
 }

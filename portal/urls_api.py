@@ -12,6 +12,7 @@ urlpatterns = [
     path("api/v1/", include("apps.billing.api.urls")),
     path("api/v1/", include("apps.fleet.api.urls")),
     path("api/v1/", include("apps.scheduling.api.urls")),
+    path("api/v1/", include("apps.rollouts.api.urls")),
     path("api/v1/", include("apps.telemetry.api.urls")),
     path("api/v1/", include("apps.notices.api.urls")),
     path("api/v1/", include("apps.cases.api.urls")),
@@ -22,6 +23,7 @@ urlpatterns = [
     path("api/v1/", include("apps.orders.api.urls")),
     path("api/v1/", include("apps.console.api.urls")),
     path("api/agent/v1/", include("apps.fleet.api.agent_urls")),
+    path("api/agent/v1/", include("apps.rollouts.api.agent_urls")),
     path("healthz", probes.healthz, name="healthz"),
     path("readyz", probes.readyz, name="readyz"),
 ]

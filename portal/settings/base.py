@@ -1,5 +1,6 @@
 """Settings shared by every way of running."""
 
+import tomllib
 from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
@@ -100,8 +101,11 @@ WEIR_UPLOAD_MAX_BYTES = ENV.upload_max_mib * 1024 * 1024
 WEIR_AGENT_SYNC_S = ENV.agent_sync_s
 WEIR_NODE_LOST_AFTER_S = ENV.node_lost_after_s
 WEIR_SLICE_LOST_AFTER_S = ENV.slice_lost_after_s
+WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
 WEIR_PORT = ENV.port
+# An image or a package may say its version; a checkout has it in its project file.
+WEIR_VERSION = ENV.version or tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": str(ENV.redis_url)}

@@ -20,6 +20,7 @@ class Env(BaseSettings):
     redis_url: RedisDsn
     secret_key: SecretStr = Field(min_length=32)
     debug: bool = False
+    version: str = ""
     port: int = Field(default=8000, ge=1, le=65535)
     var_dir: Path = ROOT / "var"
     provider_hosts: tuple[str, ...] = ("localhost", "127.0.0.1")

@@ -26,6 +26,7 @@ SHARED_APPS = [
     "apps.billing",
     "apps.fleet",
     "apps.scheduling",
+    "apps.rollouts",
     "apps.console",
     "portal",
 ]

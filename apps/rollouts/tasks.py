@@ -1,0 +1,18 @@
+"""Clockwork of components and roll-outs."""
+
+from apps.kernel.acts import SYSTEM
+from apps.kernel.tasks import provider_task
+from apps.rollouts.services.processes import processes_prune as prune
+from apps.rollouts.services.rollouts import rollouts_advance as advance
+
+
+@provider_task
+def rollouts_advance() -> None:
+    """Carry open roll-outs on: every two seconds."""
+    advance(actor=SYSTEM)
+
+
+@provider_task
+def processes_prune() -> None:
+    """Forget server processes that nobody has heard of for a day."""
+    prune(actor=SYSTEM)
