@@ -1,0 +1,287 @@
+"""One slice's keeper, run by itself over real processes: time-outs, resizing, sharing, sessions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node_agent.runtime import proc
+from node_agent.runtime.files import SliceFolder, read_json, write_json
+
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("agent")]
+
+ROOT = Path(__file__).resolve().parents[2]
+SPIN = "while True: sum(range(10000))"
+WORKER = """
+import json, os, pathlib, sys, time
+def say(**told):
+    pathlib.Path('part').write_text(json.dumps(told)); os.replace('part', 'status.json')
+wish = json.loads(pathlib.Path('session.json').read_text())
+exec(pathlib.Path('../script.py').read_text())
+"""
+"""A session's worker in what it says and hears; what it does between is a test's script."""
+
+
+class Kept:
+    """A slice folder with its shim."""
+
+    def __init__(self, folder: Path, **changes: Any) -> None:
+        self.files = SliceFolder(folder)
+        self.files.work.mkdir(parents=True)
+        self.spec = {
+            "slice_uid": folder.name, "generation": 1, "device_uid": "d", "vendor": "cpu", "cores": 1,
+            "compute_percent": 50, "memory_mib": 128, "argv": ["true"], "env": {}, "run_timeout_s": None,
+            "grace_s": 1, "meter_s": 1, "log_limit_bytes": 100_000,
+            "ledger_dir": str(folder.parent / "device"), "device_memory_mib": 1000,
+        } | changes  # fmt: skip
+        self.generation = 1
+        write_json(self.files.spec, self.spec)
+
+    def program(self, code: str) -> Kept:
+        write_json(self.files.spec, self.spec | {"argv": ["python", "-c", code]})
+        return self.start()
+
+    def session(self, script: str, **wish: Any) -> Kept:
+        library = self.files.path.parent / "lib" / "node_agent" / "sessions"
+        library.mkdir(parents=True, exist_ok=True)
+        for package in (library, library.parent):
+            (package / "__init__.py").touch()
+        (library / "worker.py").write_text(WORKER)
+        (self.files.path / "script.py").write_text(script)
+        session = {"kind": "session", "argv": [], "session": {"token": "secret-token"} | wish,
+                   "host": "127.0.0.1", "bind": "127.0.0.1", "lib_dir": str(library.parents[1])}  # fmt: skip
+        write_json(self.files.spec, self.spec | session)
+        return self.start()
+
+    def start(self) -> Kept:
+        command = [sys.executable, "-m", "node_agent.runtime.shim", str(self.files.path)]
+        self.shim = subprocess.Popen(command, cwd=ROOT)
+        return self
+
+    def state(self) -> dict[str, Any]:
+        return read_json(self.files.state) or {}
+
+    def told(self) -> dict[str, Any]:
+        return read_json(self.files.work / "session.json") or {}
+
+    def want(self, **changes: Any) -> None:
+        self.generation += 1
+        now = {"compute_percent": self.state()["compute_percent"], "memory_mib": self.state()["memory_mib"]}
+        write_json(self.files.control, {"generation": self.generation, "state": "running"} | now | changes)
+
+    def until(self, is_so: Callable[[], object], wait_s: float = 20) -> None:
+        end = time.monotonic() + wait_s
+        while not is_so():
+            assert time.monotonic() < end, (self.state(), self.log())
+            time.sleep(0.02)
+
+    def log(self) -> str:
+        return self.files.log.read_text() if self.files.log.exists() else ""
+
+    def ended(self, wait_s: float = 20) -> dict[str, Any]:
+        self.shim.wait(wait_s)
+        return self.state()
+
+    def seconds(self) -> float:
+        """From start to the reported end."""
+        instants = [datetime.fromisoformat(self.state()[name]) for name in ("started_at", "ended_at")]
+        return (instants[1] - instants[0]).total_seconds()
+
+    def cpu_s(self) -> float:
+        return proc.cpu_seconds([self.state()["work_pid"]])
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Callable[..., Kept]]:
+    made: list[Kept] = []
+
+    def make(name: str = "s", **changes: Any) -> Kept:
+        made.append(Kept(tmp_path / name, **changes))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.shim.send_signal(signal.SIGTERM)
+    for one in made:
+        one.shim.wait(20)
+
+
+def share_over(one: Kept, seconds: float) -> float:
+    before, began = one.cpu_s(), time.monotonic()
+    time.sleep(seconds)
+    return 100 * (one.cpu_s() - before) / (time.monotonic() - began)
+
+
+@pytest.mark.req("POOL-12.11")
+def test_an_idle_program_is_released_when_its_time_without_use_is_over(kept: Callable[..., Kept]) -> None:
+    code = "import time\nend = time.time() + 1.5\nwhile time.time() < end: sum(range(9999))\n"
+    one = kept(idle_timeout_s=2, compute_percent=90).program(
+        code + "print('used until', time.time(), flush=True)\nwhile True: time.sleep(0.05)"
+    )
+    state = one.ended()
+    used_until = float(one.log().split("used until")[1].split()[0])
+    released = datetime.fromisoformat(state["ended_at"]).timestamp()
+    assert (state["state"], state["reason_code"], state["reason"]) == (
+        "exited",
+        "idle_timeout",
+        "idle for 2 s",
+    )
+    assert abs(released - used_until - 2) < 0.4
+    assert "[weir] idle for 2 s: the resource is released" in one.log()
+    assert state["mounted"] is True
+
+
+@pytest.mark.req("POOL-12.12")
+def test_a_busy_program_is_released_after_exactly_its_run_time(kept: Callable[..., Kept]) -> None:
+    one = kept(run_timeout_s=2).program(SPIN)
+    state = one.ended()
+    assert (state["reason_code"], state["reason"]) == ("run_timeout", "run time of 2 s reached")
+    assert one.seconds() == 2
+    assert "[weir] run time of 2 s reached: the resource is released" in one.log()
+
+
+@pytest.mark.req("POOL-7.6c")
+def test_a_share_is_mounted_when_its_work_really_uses_it(kept: Callable[..., Kept]) -> None:
+    go = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.05)\n"
+    one = kept(compute_percent=90).program(go + SPIN)
+    one.until(lambda: one.state().get("delivered_percent") is not None)
+    assert one.state()["mounted"] is False
+    (one.files.work / "go").touch()
+    one.until(lambda: one.state()["mounted"] is True)
+
+
+@pytest.mark.req("POOL-12.2")
+def test_a_program_is_resized_while_it_runs(kept: Callable[..., Kept]) -> None:
+    grow = (
+        "import os, time\nheld = [bytearray(b'1' * (1 << 20)) for _ in range(40)]\n"
+        "while not os.path.exists('go'): sum(range(9999))\n"
+        "try:\n while True: held.append(bytearray(b'1' * (1 << 20)))\n"
+        "except MemoryError: open('most', 'w').write(str(len(held)))\n"
+        "while True: sum(range(9999))"
+    )
+    one = kept(compute_percent=20).program(grow)
+    one.until(lambda: (one.state().get("memory_used_mib") or 0) >= 40)
+    before = one.state()
+    assert 14 < share_over(one, 2) < 24
+    one.want(compute_percent=60, memory_mib=100)
+    one.until(lambda: one.state()["compute_percent"] == 60)
+    assert 45 < share_over(one, 2) < 66
+    one.want(memory_mib=20)
+    one.until(lambda: one.state()["generation"] == 3)
+    after = one.state()
+    assert after["reason"].startswith("not resized:")
+    assert "20 MiB asked" in after["reason"]
+    assert (after["compute_percent"], after["memory_mib"], after["state"]) == (60, 100, "running")
+    (one.files.work / "go").touch()
+    one.until((one.files.work / "most").exists)
+    assert 80 <= int((one.files.work / "most").read_text()) <= 100
+    names = ("work_pid", "work_start_ticks", "started_at")
+    assert [one.state()[name] for name in names] == [before[name] for name in names]
+    one.want(memory_mib=101, compute_percent=61)
+    one.until(lambda: one.state()["memory_mib"] == 101)
+    assert one.state()["reason"] == ""
+
+
+@pytest.mark.req("POOL-12.5")
+def test_two_works_promised_more_than_the_device_has_share_what_it_has(kept: Callable[..., Kept]) -> None:
+    fill = (
+        "import time\nheld = []\ntry:\n"
+        " for _ in range({}): held.append(bytearray(b'1' * (1 << 20))); time.sleep(0.005)\n"
+        "except MemoryError: pass\n"
+        "open('most', 'w').write(str(len(held)))\nwhile True: sum(range(9999))"
+    )
+    over = {"memory_mib": 140, "compute_percent": 70, "device_memory_mib": 200}
+    one = kept("one", **over).program(fill.format(100))
+    one.until((one.files.work / "most").exists)
+    two = kept("two", **over).program(fill.format(130))
+    two.until((two.files.work / "most").exists)
+    assert int((one.files.work / "most").read_text()) == 100
+    assert 60 <= int((two.files.work / "most").read_text()) <= 100
+    time.sleep(1.5)
+    shares = [share_over(each, 2) for each in (one, two)]
+    assert all(35 < share < 56 for share in shares), shares
+    assert {each.state()["state"] for each in (one, two)} == {"running"}
+
+
+@pytest.mark.req("POOL-12.24")
+def test_a_work_that_asks_for_too_much_dies_alone(kept: Callable[..., Kept]) -> None:
+    good = kept("good").program("import time; time.sleep(2); print(sum(range(1000)), flush=True)")
+    bad = kept("bad").program("x = []\nwhile True: x.append(bytearray(b'1' * (1 << 20)))")
+    assert bad.ended()["reason_code"] == "memory_exceeded"
+    state = good.ended()
+    assert (state["reason_code"], state["memory_mib"]) == ("completed", 128)
+    assert "499500" in good.log()
+    assert not (good.files.path.parent / "device" / "bad").exists()
+
+
+@pytest.mark.req("POOL-12.3")
+def test_a_session_starts_uncharged_is_told_and_heard(kept: Callable[..., Kept]) -> None:
+    script = (
+        "import threading\n"
+        "end = time.process_time() + 0.6\nwhile time.process_time() < end: pass\n"
+        "say(port=4321, fingerprint='f' * 64, attached=True, transport='tcp', memory_mib=5, mounted=False,"
+        " idle_s=0.0, token=wish['token'])\n"
+        "while not os.path.exists('go'): time.sleep(0.05)\n"
+        "say(port=4321, fingerprint='f' * 64, attached=True, mounted=True, operators=9, idle_s=0.0, memory_mib=70)\n"
+        "while not os.path.exists('bye'): time.sleep(0.05)\n"
+        "say(port=4321, end='detached')\ntime.sleep(60)\n"
+    )
+    one = kept(compute_percent=1, memory_mib=64)
+    one.session(script)
+    one.until(lambda: (one.state().get("session") or {}).get("port") == 4321, 6)
+    state = one.state()
+    assert (state["mounted"], state["memory_used_mib"]) == (False, 5)
+    assert (state["memory_enforced_by"], state["session"]["host"]) == ("session-server", "127.0.0.1")
+    (one.files.work / "go").touch()
+    one.until(lambda: one.state()["mounted"] is True)
+    assert one.state()["memory_used_mib"] == 70
+    assert one.state()["state"] == "running"
+    one.want(session={"token": "secret-token", "move_to": {"host": "h", "port": 1}})
+    one.until(lambda: one.told()["move_to"] == {"host": "h", "port": 1})
+    one.want(memory_mib=60)
+    one.until(lambda: one.state()["reason"].startswith("not resized: 70 MiB"))
+    one.want(memory_mib=80, compute_percent=30)
+    one.until(lambda: (one.told()["memory_mib"], one.told()["compute_percent"]) == (80, 30))
+    (one.files.work / "bye").touch()
+    state = one.ended()
+    assert (state["state"], state["reason_code"]) == ("exited", "completed")
+    assert "no client" in state["reason"]
+
+
+@pytest.mark.req("POOL-12.11")
+def test_an_idle_session_is_told_why_before_it_ends(kept: Callable[..., Kept]) -> None:
+    script = (
+        "import signal\n"
+        "def bye(*_): print('heard', pathlib.Path('notice.json').read_text(), flush=True); sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, bye)\n"
+        "for _ in range(10): say(port=1, idle_s=0.0); time.sleep(0.1)\n"
+        "last = time.time(); print('used until', last, flush=True)\n"
+        "while True: say(port=1, idle_s=time.time() - last); time.sleep(0.5)\n"
+    )
+    one = kept(idle_timeout_s=2).session(script)
+    state = one.ended()
+    used_until = float(one.log().split("used until")[1].split()[0])
+    released = datetime.fromisoformat(state["ended_at"]).timestamp()
+    assert state["reason_code"] == "idle_timeout"
+    assert abs(released - used_until - 2) < 0.4
+    heard = json.loads(one.log().split("heard ")[1].splitlines()[0])
+    assert heard == {"reason_code": "idle_timeout", "text": "idle for 2 s"}
+
+
+@pytest.mark.req("POOL-12.3")
+def test_a_session_whose_worker_dies_is_reported_and_leaves_nothing(kept: Callable[..., Kept]) -> None:
+    one = kept().session("say(port=1)\ntime.sleep(0.5)\nos.kill(os.getpid(), 9)\n")
+    state = one.ended()
+    assert (state["state"], state["reason_code"]) == ("failed", "crashed")
+    assert "SIGKILL" in state["reason"]
+    assert not os.path.exists(f"/proc/{state['work_pid']}")
