@@ -5,8 +5,9 @@ the sweep (named in the comment) that finds what a lost hint left behind.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from uuid import UUID
 
 from django.db import OperationalError, transaction
 
@@ -22,6 +23,7 @@ from apps.kernel.acts import Actor
 from apps.kernel.planes import in_tenant
 from apps.kernel.wiring import after, recorder, within
 from apps.notices.push import push
+from apps.notices.services import notice_send
 from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
 from apps.orders.services.decisions import form_approving, form_decided
@@ -29,9 +31,11 @@ from apps.orders.services.deliveries import order_ended, order_started
 from apps.orgs.services import roles_sync, roles_unbind_all
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
+from apps.scheduling.services.moving import move_begun, move_done, move_failed
 from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.workloads import slice_ended, slice_started
-from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
+from apps.telemetry import tasks as telemetry_tasks
+from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved, AlarmTold
 from apps.telemetry.metrics import DEVICE_MISMATCH, NODE_LOST, ORDER_UNTOLD, USAGE_REFUSED
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
 from apps.telemetry.services.samples import samples_put
@@ -117,11 +121,15 @@ def _apart(event: WorkloadStarted | WorkloadEnded, actor: Actor) -> Iterator[Non
 
 
 def _order_started(event: WorkloadStarted, actor: Actor) -> None:
+    if event.order_uid is None:
+        return
     with _apart(event, actor), in_tenant(event.schema):
         order_started(actor=actor, order_uid=event.order_uid, at=event.at)
 
 
 def _order_ended(event: WorkloadEnded, actor: Actor) -> None:
+    if event.order_uid is None:
+        return
     with _apart(event, actor), in_tenant(event.schema):
         order_ended(
             actor=actor,
@@ -139,6 +147,7 @@ within(WorkloadEnded, _order_ended)
 after(WorkloadSubmitted, lambda event: scheduling_tasks.cycle.delay())
 after(WorkloadEnded, lambda event: scheduling_tasks.cycle.delay())
 after(fleet.NodeReturned, lambda event: scheduling_tasks.cycle.delay())
+after(fleet.DeviceFound, lambda event: scheduling_tasks.cycle.delay())
 
 # --- fleet → scheduling, billing -------------------------------------------------------------------------------
 
@@ -156,7 +165,32 @@ def _slice_ended(event: fleet.SliceEnded, actor: Actor) -> None:
         failed=event.failed,
         reason_code=event.reason_code,
         reason=event.reason,
+        goes_on=event.goes_on,
+        requeue=event.requeue,
     )
+
+
+def _move_begun(event: fleet.SliceMoveBegun, actor: Actor) -> None:
+    move_begun(
+        actor=actor,
+        workload_uid=UUID(event.workload_uid),
+        source_uid=event.source_uid,
+        target_uid=event.target_uid,
+        device_uid=event.device_uid,
+    )
+
+
+def _moved(event: fleet.SliceMoved, actor: Actor) -> None:
+    move_done(
+        actor=actor,
+        workload_uid=UUID(event.workload_uid),
+        source_uid=event.source_uid,
+        target_uid=event.target_uid,
+    )
+
+
+def _move_failed(event: fleet.SliceMoveFailed, actor: Actor) -> None:
+    move_failed(actor=actor, workload_uid=UUID(event.workload_uid), source_uid=event.source_uid)
 
 
 def _usage_kept(event: fleet.UsageObserved, actor: Actor) -> None:
@@ -174,6 +208,9 @@ def _usage_kept(event: fleet.UsageObserved, actor: Actor) -> None:
 
 within(fleet.SliceStarted, _slice_started)
 within(fleet.SliceEnded, _slice_ended)
+within(fleet.SliceMoveBegun, _move_begun)
+within(fleet.SliceMoved, _moved)
+within(fleet.SliceMoveFailed, _move_failed)
 within(fleet.UsageObserved, _usage_kept)
 
 # --- alarms ----------------------------------------------------------------------------------------------------
@@ -243,6 +280,60 @@ def _usage_doubted(event: fleet.UsageDoubted, actor: Actor) -> None:
     )
 
 
+def _node_doubled(event: fleet.NodeDoubled, actor: Actor) -> None:
+    key = f"node-doubled:{event.node_uid}"
+    if event.is_over:
+        alarm_resolve(actor=actor, key=key)
+        return
+    _node_alarm(event.node_uid, key, "critical", NODE_DOUBLED, {"name": event.name}, actor)
+
+
+def _node_clock(event: fleet.NodeClockOff, actor: Actor) -> None:
+    key = f"node-clock:{event.node_uid}"
+    if not event.offset_s:
+        alarm_resolve(actor=actor, key=key)
+        return
+    params = {"name": event.name, "seconds": event.offset_s}
+    _node_alarm(event.node_uid, key, "major", NODE_CLOCK_OFF, params, actor)
+
+
+def _node_alarm(
+    uid: str, key: str, level: str, msgid: str, params: Mapping[str, object], actor: Actor
+) -> None:
+    alarm_raise(
+        actor=actor,
+        key=key,
+        level=level,
+        msgid=msgid,
+        params=params,
+        source="agent",
+        subject_kind="node",
+        subject_id=uid,
+    )
+
+
+def _device_missing(event: fleet.DeviceMissing, actor: Actor) -> None:
+    alarm_raise(
+        actor=actor,
+        key=f"device-missing:{event.device_uid}",
+        level="major",
+        msgid=DEVICE_MISSING,
+        params={"device": event.device_uid, "node": event.node},
+        source="agent",
+        subject_kind="device",
+        subject_id=event.device_uid,
+    )
+
+
+def _device_found_again(event: fleet.DeviceReturned | fleet.DeviceLeft, actor: Actor) -> None:
+    alarm_resolve(actor=actor, key=f"device-missing:{event.device_uid}")
+
+
+within(fleet.NodeDoubled, _node_doubled)
+within(fleet.NodeClockOff, _node_clock)
+within(fleet.DeviceMissing, _device_missing)
+within(fleet.DeviceReturned, _device_found_again)
+within(fleet.DeviceLeft, _device_found_again)
 within(fleet.UsageDoubted, _usage_doubted)
 within(fleet.NodeLost, _node_lost)
 within(fleet.NodeReturned, _node_answered_for)
@@ -250,6 +341,15 @@ within(fleet.NodeRemoved, _node_answered_for)
 within(fleet.DeviceMismatch, _device_mismatch)
 within(fleet.DeviceAccepted, _device_accepted)
 within(UsageRefused, _usage_refused)
+
+
+def _alarm_message(event: AlarmTold, actor: Actor) -> None:
+    notice_send(actor=actor, user_ids=event.user_ids, msgid=event.msgid, params=event.params, link=event.link)
+
+
+within(AlarmTold, _alarm_message)
+# Sweep: deliveries_send.
+after(AlarmFired, lambda event: telemetry_tasks.deliveries_send.delay())
 
 # --- open pages ------------------------------------------------------------------------------------------------
 

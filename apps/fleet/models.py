@@ -79,8 +79,8 @@ class Node(models.Model):
         return self.components.get("session_server") or self.agent_version
 
 
-class ResourceGroup(models.Model):
-    """Devices set apart: used only by those who name the group and were granted it (POOL-12.13)."""
+class Named(models.Model):
+    """What is called by a code, and shown by a name in the reader's language."""
 
     code = models.SlugField(_("code"), max_length=48, unique=True)
     name_en = models.CharField(_("name in English"), max_length=80)
@@ -88,12 +88,19 @@ class ResourceGroup(models.Model):
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
-        verbose_name = _("resource group")
-        verbose_name_plural = _("resource groups")
-        ordering = ["code"]
+        abstract = True
 
     def __str__(self) -> str:
         return self.name_zh if (get_language() or "").startswith("zh") else self.name_en
+
+
+class ResourceGroup(Named):
+    """Devices set apart: used only by those who name the group and were granted it (POOL-12.13)."""
+
+    class Meta:
+        verbose_name = _("resource group")
+        verbose_name_plural = _("resource groups")
+        ordering = ["code"]
 
 
 class GroupGrant(TenantOwned):
@@ -101,7 +108,7 @@ class GroupGrant(TenantOwned):
 
     group = models.ForeignKey(ResourceGroup, on_delete=models.CASCADE, related_name="grants")
     is_open = models.BooleanField(_("all members"), default=True)
-    clients = models.ManyToManyField("identity.User", through="GroupClient", related_name="+")
+    clients = models.ManyToManyField("identity.User", related_name="+", blank=True)
     created_at = models.DateTimeField(_("granted at"), auto_now_add=True)
 
     class Meta(TenantOwned.Meta):
@@ -114,31 +121,12 @@ class GroupGrant(TenantOwned):
         return f"{self.group_id} {self.tenant_id}"
 
 
-class GroupClient(models.Model):
-    """A person of the tenant who may use the group."""
-
-    grant = models.ForeignKey(GroupGrant, on_delete=models.CASCADE, related_name="+")
-    user = models.ForeignKey("identity.User", on_delete=models.PROTECT, related_name="+")
-
-    class Meta:
-        verbose_name = _("client")
-        verbose_name_plural = _("clients")
-        constraints = [models.UniqueConstraint(fields=["grant", "user"], name="group_client_once")]
-
-    def __str__(self) -> str:
-        return f"{self.grant_id} {self.user_id}"
-
-
-class Spec(models.Model):
+class Spec(Named):
     """A named share: whoever names it gets exactly this, whatever else is asked (POOL-12.14)."""
 
-    code = models.SlugField(_("code"), max_length=48, unique=True)
-    name_en = models.CharField(_("name in English"), max_length=80)
-    name_zh = models.CharField(_("name in Chinese"), max_length=80)
     compute_percent = models.PositiveSmallIntegerField(_("compute share (%)"))
     memory_mib = models.PositiveBigIntegerField(_("memory (MiB)"))
     is_enabled = models.BooleanField(_("enabled"), default=True)
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
         verbose_name = _("resource specification")
@@ -149,9 +137,6 @@ class Spec(models.Model):
                 name="spec_share", condition=Q(compute_percent__range=(1, 100), memory_mib__gte=1)
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name_zh if (get_language() or "").startswith("zh") else self.name_en
 
 
 class Device(models.Model):

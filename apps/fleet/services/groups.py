@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from apps.fleet.models import Device, GroupClient, GroupGrant, ResourceGroup
+from apps.fleet.models import Device, GroupGrant, ResourceGroup
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.selectors import group_get
 from apps.fleet.services.naming import code_check, name_check
@@ -86,8 +86,7 @@ def group_grant(
     grant, _is_new = GroupGrant.plain.update_or_create(
         group=group, tenant=tenant, defaults={"is_open": members is None}
     )
-    GroupClient.objects.filter(grant=grant).delete()
-    GroupClient.objects.bulk_create([GroupClient(grant=grant, user=user) for user in users])
+    grant.clients.set(users)
     return grant
 
 
