@@ -5,7 +5,7 @@ the sweep (named in the comment) that finds what a lost hint left behind.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
@@ -285,55 +285,19 @@ def _node_doubled(event: fleet.NodeDoubled, actor: Actor) -> None:
     if event.is_over:
         alarm_resolve(actor=actor, key=key)
         return
-    _node_alarm(event.node_uid, key, "critical", NODE_DOUBLED, {"name": event.name}, actor)
-
-
-def _node_clock(event: fleet.NodeClockOff, actor: Actor) -> None:
-    key = f"node-clock:{event.node_uid}"
-    if not event.offset_s:
-        alarm_resolve(actor=actor, key=key)
-        return
-    params = {"name": event.name, "seconds": event.offset_s}
-    _node_alarm(event.node_uid, key, "major", NODE_CLOCK_OFF, params, actor)
-
-
-def _node_alarm(
-    uid: str, key: str, level: str, msgid: str, params: Mapping[str, object], actor: Actor
-) -> None:
     alarm_raise(
         actor=actor,
         key=key,
-        level=level,
-        msgid=msgid,
-        params=params,
+        level="critical",
+        msgid=NODE_DOUBLED,
+        params={"name": event.name},
         source="agent",
         subject_kind="node",
-        subject_id=uid,
+        subject_id=event.node_uid,
     )
-
-
-def _device_missing(event: fleet.DeviceMissing, actor: Actor) -> None:
-    alarm_raise(
-        actor=actor,
-        key=f"device-missing:{event.device_uid}",
-        level="major",
-        msgid=DEVICE_MISSING,
-        params={"device": event.device_uid, "node": event.node},
-        source="agent",
-        subject_kind="device",
-        subject_id=event.device_uid,
-    )
-
-
-def _device_found_again(event: fleet.DeviceReturned | fleet.DeviceLeft, actor: Actor) -> None:
-    alarm_resolve(actor=actor, key=f"device-missing:{event.device_uid}")
 
 
 within(fleet.NodeDoubled, _node_doubled)
-within(fleet.NodeClockOff, _node_clock)
-within(fleet.DeviceMissing, _device_missing)
-within(fleet.DeviceReturned, _device_found_again)
-within(fleet.DeviceLeft, _device_found_again)
 within(fleet.UsageDoubted, _usage_doubted)
 within(fleet.NodeLost, _node_lost)
 within(fleet.NodeReturned, _node_answered_for)
