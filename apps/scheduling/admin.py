@@ -25,7 +25,7 @@ from apps.scheduling.models import (
 )
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors import workload_list_across, workload_reason
-from apps.scheduling.services.queues import policy_set, queue_change, queue_ensure
+from apps.scheduling.services.queues import policy_set, queue_change, queue_make
 from apps.scheduling.services.quota import quota_set
 from apps.scheduling.services.workloads import workload_stop
 from apps.scheduling.states import QuotaItem, WorkloadState
@@ -80,16 +80,16 @@ class StopForm(ActForm):
 
 
 def _queue_add(actor: Actor, row: None, given: Given) -> str:
-    return _("Queue %(code)s is there.") % {"code": queue_ensure(actor=actor, **given)}
+    return _("Queue %(code)s is there.") % {"code": queue_make(actor=actor, **given, changes={})}
 
 
 def _queue_change(actor: Actor, row: Queue, given: Given) -> str:
-    queue_change(actor=actor, queue=row, **given)
+    queue_change(actor=actor, queue=row, changes=given)
     return _("Queue %(code)s is changed; the next cycle follows it.") % {"code": row}
 
 
 def _policy_set(actor: Actor, row: SchedulingPolicy | None, given: Given) -> str:
-    policy_set(actor=actor, **given)
+    policy_set(actor=actor, changes=given)
     return _("The scheduling policy is changed; the next cycle follows it.")
 
 

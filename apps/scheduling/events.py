@@ -15,11 +15,11 @@ class WorkloadSubmitted(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadStarted(Event):
-    """All its shares run."""
+    """All its shares run. `order_uid` is None of work that was submitted directly."""
 
     schema: str
     workload_uid: UUID
-    order_uid: UUID
+    order_uid: UUID | None
     at: datetime
 
 
@@ -29,7 +29,7 @@ class WorkloadEnded(Event):
 
     schema: str
     workload_uid: UUID
-    order_uid: UUID
+    order_uid: UUID | None
     at: datetime
     started: bool
     failed: bool

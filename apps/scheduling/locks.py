@@ -9,7 +9,7 @@ def workload_lock(uid: UUID) -> Workload | None:
     """The workload, locked until the transaction ends; None when there is none."""
     return (
         Workload.plain.select_for_update(no_key=True, of=("self",))
-        .select_related("tenant", "queue")
+        .select_related("tenant", "queue", "environment")
         .filter(uid=uid)
         .first()
     )
@@ -31,7 +31,7 @@ def workload_pending_lock(uid: str) -> Workload | None:
     """The workload if it waits and nobody else holds it; None otherwise."""
     return (
         Workload.plain.select_for_update(no_key=True, skip_locked=True, of=("self",))
-        .select_related("tenant")
+        .select_related("tenant", "queue")
         .filter(uid=uid, state="pending")
         .first()
     )

@@ -90,7 +90,9 @@ class SchedulingPolicy(models.Model):
         _("job scheduling"), max_length=12, choices=ORDERINGS, default=Ordering.FIRST_COME.value
     )
     has_backfill = models.BooleanField(_("smaller work may pass a waiting head"), default=True)
-    patience_s = models.PositiveIntegerField(_("a head waits at most (s)"), null=True, blank=True, default=3600)
+    patience_s = models.PositiveIntegerField(
+        _("a head waits at most (s)"), null=True, blank=True, default=3600
+    )
     aging_s = models.PositiveIntegerField(_("one priority more each (s)"), null=True, blank=True)
     direct_commodity = models.ForeignKey(
         "catalog.Commodity",
@@ -277,16 +279,22 @@ class Workload(TenantOwned):
     def is_final(self) -> bool:
         return self.state in (WorkloadState.FINISHED, WorkloadState.FAILED, WorkloadState.LOST)
 
+    @property
+    def is_direct(self) -> bool:
+        """Submitted by somebody and by no order: it holds quota and is charged in its own name."""
+        return self.order_uid is None
+
 
 class Allocation(models.Model):
     """One share of a workload on one device, held by one slice.
 
-    While a session moves, its share is held twice: the incoming slice counts once the move is done (POOL-12.23).
+    While a session moves, its share is held twice: `is_beside` is the hold of the slice that does not serve it, the
+    target before the move is done and the source after it (POOL-12.23).
     """
 
     workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="allocations")
     share = models.PositiveSmallIntegerField(_("share"), default=0)
-    is_incoming = models.BooleanField(_("a session moves here"), default=False)
+    is_beside = models.BooleanField(_("beside the share, while a session moves"), default=False)
     device = models.ForeignKey("fleet.Device", on_delete=models.PROTECT, related_name="+")
     compute_percent = models.PositiveSmallIntegerField()
     memory_mib = models.PositiveIntegerField()

@@ -3,18 +3,30 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet, Sum
+from django.db.models import Prefetch, Q, QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
-from apps.kernel.errors import NotFound
+from apps.fleet.selectors import device_list, session_connection_get
+from apps.fleet.types import SessionConnection
+from apps.kernel.acts import Actor
+from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 from apps.scheduling.endings import end_sentence
 from apps.scheduling.engine import types as engine
 from apps.scheduling.engine.eta import eta
 from apps.scheduling.engine.explain import DIMENSION_TEXTS, TEXTS
-from apps.scheduling.models import Allocation, Queue, QuotaHold, SchedulingPolicy, TenantQuota, Workload
-from apps.scheduling.states import AllocationState, HoldState, QuotaItem, WorkloadState
+from apps.scheduling.models import (
+    Allocation,
+    Environment,
+    Queue,
+    QueueTenant,
+    QuotaHold,
+    SchedulingPolicy,
+    TenantQuota,
+    Workload,
+)
+from apps.scheduling.states import AllocationState, HoldState, QuotaItem, WorkKind, WorkloadState
 from apps.scheduling.types import ExpectedStart, QuotaFigures
 from apps.tenancy.models import Tenant
 
@@ -43,7 +55,51 @@ def quota_get(tenant: Tenant) -> dict[str, QuotaFigures]:
 
 
 def queue_list() -> QuerySet[Queue]:
-    return Queue.objects.all()
+    """The queues in the order in which they are served, with the tenants that each admits."""
+    admitted = Prefetch("admitted", QueueTenant.objects.across().select_related("tenant"))
+    return Queue.objects.order_by("-priority", "code").prefetch_related(admitted)
+
+
+def queue_get(code: str) -> Queue:
+    row = queue_list().filter(code=code).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def queue_admits(queue: Queue, tenant: Tenant) -> bool:
+    """Whether the tenant may submit to the queue: all may where none is named."""
+    admitted = QueueTenant.objects.across().filter(queue=queue)
+    return not admitted.exists() or admitted.filter(tenant=tenant).exists()
+
+
+# --- environments ----------------------------------------------------------------------------------------------
+
+
+def environment_list(tenant: Tenant | str) -> QuerySet[Environment]:
+    """A tenant's environments that are in use, newest first."""
+    return Environment.objects.of(tenant).filter(is_retired=False).select_related("made_by")
+
+
+def environment_get(tenant: Tenant | str, uid: UUID) -> Environment:
+    row = environment_list(tenant).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def environment_find(tenant: Tenant | str, given: str) -> Environment:
+    """The environment of that name or uid; InvalidInput for none."""
+    try:
+        named = Q(uid=UUID(given))
+    except ValueError:
+        named = Q(name=given)
+    row = environment_list(tenant).filter(named).first()
+    if row is None:
+        raise InvalidInput(
+            _("There is no environment %(name)s.") % {"name": given}, fields={"environment": given}
+        )
+    return row
 
 
 def policy_get() -> SchedulingPolicy:
@@ -66,7 +122,9 @@ def workload_list_across() -> QuerySet[Workload]:
 
 def _with_place(rows: QuerySet[Workload]) -> QuerySet[Workload]:
     allocations = Allocation.objects.select_related("device__node")
-    return rows.select_related("queue", "tenant").prefetch_related(Prefetch("allocations", allocations))
+    return rows.select_related("queue", "tenant", "environment", "submitted_by").prefetch_related(
+        Prefetch("allocations", allocations)
+    )
 
 
 def workload_get(tenant: Tenant | str, uid: UUID | str) -> Workload:
@@ -76,13 +134,45 @@ def workload_get(tenant: Tenant | str, uid: UUID | str) -> Workload:
     return row
 
 
+def workload_get_across(uid: UUID | str) -> Workload:
+    """Anybody's workload: the operators' side only."""
+    row = workload_list_across().filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def session_shares(
+    *, actor: Actor, tenant: Tenant, uid: UUID | str
+) -> tuple[Workload, list[SessionConnection]]:
+    """A session and how to reach each of its shares, for who submitted it and nobody else: it names the keys."""
+    row = workload_get(tenant, uid)
+    if row.kind != WorkKind.SESSION:
+        raise NotFound(_("%(no)s is no session.") % {"no": row.no})
+    if actor.user_id is None or row.submitted_by_id != actor.user_id:
+        raise Forbidden(
+            _("The session %(no)s is somebody else's.") % {"no": row.no},
+            cure=_("Open a session of your own."),
+        )
+    held = row.allocations.all()
+    if row.is_final or not any(part.state == AllocationState.ACTIVE for part in held):
+        return row, []
+    return row, session_connection_get(row.uid)
+
+
 def workload_reason(row: Workload) -> str:
     """Why it waits or how it ended, one sentence in the reader's language (ELA-409)."""
     if not row.reason:
         return ""
     if "text" in row.reason:
         text = str(row.reason["text"])
-        return end_sentence(row.reason_code, text, seconds=row.run_timeout_s, mib=row.memory_mib)
+        return end_sentence(
+            row.reason_code,
+            text,
+            seconds=row.run_timeout_s,
+            idle_s=row.idle_timeout_s,
+            mib=row.memory_mib,
+        )
     return reason_sentence(row.reason_code, row.reason)
 
 
@@ -96,29 +186,28 @@ def reason_sentence(code: str, params: dict[str, object]) -> str:
 # --- the engine's view -----------------------------------------------------------------------------------------
 
 
-def snapshot_get() -> engine.Snapshot:
-    """The pool, the queues, what runs and what waits (oldest MAX_WAITING), as the engine reads it."""
+def snapshot_get(*, with_work: bool = True) -> engine.Snapshot:
+    """The pool, the queues, what runs and what waits (oldest MAX_WAITING), as the engine reads it; without work
+    only what does not depend on it."""
+    devices = device_list().filter(left_at=None).select_related("node", "group")
     return engine.Snapshot(
         nodes=tuple(_node(row) for row in Node.objects.exclude(state="removed")),
-        devices=tuple(
-            _device(row) for row in Device.objects.exclude(node__state="removed").select_related("node")
-        ),
-        queues=tuple(_queue(row) for row in Queue.objects.all()),
-        running=_running(),
-        requests=tuple(
-            _request(row)
-            for row in Workload.objects.across()
-            .filter(state=WorkloadState.PENDING)
-            .select_related("queue", "tenant")
-            .order_by("pk")[:MAX_WAITING]
-        ),
-        tenant_quotas=_tenant_quotas(),
+        devices=tuple(_device(row) for row in devices),
+        queues=tuple(_queue(row) for row in queue_list()),
+        running=_running() if with_work else (),
+        requests=_waiting() if with_work else (),
+        tenant_quotas=_tenant_quotas() if with_work else (),
         policy=_policy(policy_get()),
     )
 
 
+def _waiting() -> tuple[engine.Request, ...]:
+    rows = Workload.objects.across().filter(state=WorkloadState.PENDING).select_related("queue", "tenant")
+    return tuple(request_of(row) for row in rows.order_by("pk")[:MAX_WAITING])
+
+
 def _node(row: Node) -> engine.Node:
-    return engine.Node(id=row.uid, name=row.name, ready=row.state != "lost", schedulable=row.state == "ready")
+    return engine.Node(id=row.uid, name=row.name, ready=row.state != "lost", schedulable=row.is_ready)
 
 
 def _device(row: Device) -> engine.Device:
@@ -128,10 +217,12 @@ def _device(row: Device) -> engine.Device:
         memory_mib=row.memory_mib,
         vendor=row.vendor,
         model=row.model,
-        enabled=row.is_enabled,
+        enabled=row.is_enabled and not row.is_leaving and row.missing_at is None,
         healthy=row.health == "ok",
         oversubscription_permille=row.oversubscribe_permille,
         memory_oversubscription_permille=row.memory_oversubscribe_permille,
+        sliced=row.is_sliced,
+        resource_group=row.group.code if row.group else None,
     )
 
 
@@ -142,6 +233,10 @@ def _queue(row: Queue) -> engine.Queue:
         name=row.code,
         state=engine.QueueState(row.state),
         priority=row.priority,
+        ordering=engine.Ordering(row.ordering) if row.ordering else None,
+        placing=engine.Placing(row.placing) if row.placing else None,
+        resource_group=row.resource_group or None,
+        tenants=frozenset(each.tenant.schema_name for each in row.admitted.all()) or None,
         quota=engine.Quota(nominal=limit),
     )
 
@@ -166,7 +261,13 @@ def _running_one(rows: list[Allocation]) -> engine.Running:
         queue_id=workload.queue.code,
         grants=tuple(
             engine.Grant(
-                row.device.uid, row.device.node.uid, row.compute_percent, row.memory_mib, row.is_exclusive
+                row.device.uid,
+                row.device.node.uid,
+                row.compute_percent,
+                row.memory_mib,
+                row.is_exclusive,
+                _word(workload, workload.affinity),
+                _word(workload, workload.anti_affinity),
             )
             for row in rows
         ),
@@ -174,7 +275,13 @@ def _running_one(rows: list[Allocation]) -> engine.Running:
     )
 
 
-def _request(row: Workload) -> engine.Request:
+def _word(row: Workload, word: str) -> str:
+    """Tenants do not meet in a word: each has its own."""
+    return f"{row.tenant_id}:{word}" if word else ""
+
+
+def request_of(row: Workload) -> engine.Request:
+    """The workload, saved or not, as the engine reads it."""
     return engine.Request(
         id=str(row.uid),
         tenant_id=row.tenant.schema_name,
@@ -190,6 +297,14 @@ def _request(row: Workload) -> engine.Request:
         model=row.pins.get("model"),
         node_id=row.pins.get("node"),
         device_id=row.pins.get("device"),
+        exclusive=row.whole_cards,
+        distinct_devices=row.distinct_devices,
+        single_node=row.single_node,
+        placing=engine.Placing(row.placing) if row.placing else None,
+        local_node_id=row.local_node or None,
+        resource_group=row.resource_group or None,
+        affinity=_word(row, row.affinity),
+        anti_affinity=_word(row, row.anti_affinity),
     )
 
 
@@ -210,7 +325,11 @@ def _limit(totals: dict[str, int]) -> engine.Limit:
 
 def _policy(row: SchedulingPolicy) -> engine.Policy:
     return engine.Policy(
-        ordering=engine.Ordering(row.ordering), placing=engine.Placing(row.placing), backfill=row.has_backfill
+        ordering=engine.Ordering(row.ordering),
+        placing=engine.Placing(row.placing),
+        backfill=row.has_backfill,
+        patience_s=row.patience_s,
+        aging_s=row.aging_s,
     )
 
 
@@ -228,9 +347,20 @@ def expected_start_get(
         memory_mib=memory_mib,
         run_timeout_s=duration_s,
     )
-    found = eta(snapshot_get(), _request(row), now=int(now.timestamp()))
-    start_at = datetime.fromtimestamp(found.start_at_s, UTC) if found.start_at_s is not None else None
+    found = eta(snapshot_get(), request_of(row), now=int(now.timestamp()))
+    start_at = _start_at(found)
     return ExpectedStart(start_at, found.basis.value, _start_sentence(found, start_at))
+
+
+def _start_at(found: engine.Eta) -> datetime | None:
+    return datetime.fromtimestamp(found.start_at_s, UTC) if found.start_at_s is not None else None
+
+
+def workload_expected_start(row: Workload) -> datetime | None:
+    """When waiting work is expected to start; None when it does not wait or nobody can say."""
+    if row.state != WorkloadState.PENDING:
+        return None
+    return _start_at(eta(snapshot_get(), request_of(row), now=int(timezone.now().timestamp())))
 
 
 def _start_sentence(found: engine.Eta, start_at: datetime | None) -> str:

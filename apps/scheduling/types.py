@@ -1,4 +1,5 @@
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -54,3 +55,59 @@ class CycleReport:
     placed: int = 0
     stale: int = 0
     waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody asks for who submits work directly; amounts are per share.
+
+    `environment` and `spec` decide the amounts where they say so. `node` and `local_node` are names or uids.
+    `wait_for_quota` lets it wait until the tenant's quota has room, instead of being refused (POOL-12.6).
+    """
+
+    name: str
+    kind: str = "program"
+    argv: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    spec: str = ""
+    environment: str = ""
+    compute_percent: int | None = None
+    memory_mib: int | None = None
+    shares: int | None = None
+    whole_cards: bool = False
+    distinct_devices: bool = False
+    single_node: bool = False
+    queue: str = "default"
+    priority: int = 0
+    vendor: str = ""
+    model: str = ""
+    node: str = ""
+    device: str = ""
+    resource_group: str = ""
+    affinity: str = ""
+    anti_affinity: str = ""
+    placing: str = ""
+    local_node: str = ""
+    run_timeout_s: int | None = None
+    idle_timeout_s: int | None = None
+    requeue_on_loss: bool = False
+    driver: str = ""
+    wait_for_quota: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """What each of `shares` shares gets, and where that was said."""
+
+    shares: int
+    compute_percent: int
+    memory_mib: int
+    spec: str = ""
+
+    def quota(self) -> dict[str, int]:
+        """What it takes of a tenant's quota."""
+        return {
+            "instances": self.shares,
+            "compute_percent": self.shares * self.compute_percent,
+            "gpu_memory_mib": self.shares * self.memory_mib,
+        }

@@ -1,4 +1,4 @@
-"""My resources and the quota for tenants; queues and workloads for operators."""
+"""My resources and the quota: what a tenant holds and uses."""
 
 from uuid import UUID
 
@@ -11,8 +11,9 @@ from apps.fleet.selectors import log_read, slice_list
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api import serializers as s
-from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
-from apps.scheduling.selectors import queue_list, quota_get, workload_get, workload_list, workload_list_across
+from apps.scheduling.models import Workload
+from apps.scheduling.permissions import ResourcePermission
+from apps.scheduling.selectors import quota_get, workload_expected_start, workload_get, workload_list
 from apps.scheduling.states import WorkloadState
 
 _LOG_MOST = 256 * 1024
@@ -24,6 +25,15 @@ def number_of(request: Request, name: str, default: int, most: int) -> int:
     if not text.isdecimal() or len(text) > len(str(most)) or int(text) > most:
         raise InvalidInput(fields={name: f"0 … {most}"})
     return int(text)
+
+
+def whole(row: Workload, status: int = 200) -> Response:
+    """A resource with its slices and, while it waits, when it is expected to start."""
+    context = {
+        "slices": list(slice_list(workload_uids=[row.uid])),
+        "expected_start": workload_expected_start(row),
+    }
+    return Response(s.ResourceOut(row, context=context).data, status=status)
 
 
 class ResourcesView(ApiView):
@@ -46,9 +56,7 @@ class ResourceView(ApiView):
     @extend_schema(responses=s.ResourceOut)
     def get(self, request: Request, uid: UUID) -> Response:
         """One resource with node, device, share and state of each of its slices."""
-        row = workload_get(self.tenant, uid)
-        slices = slice_list(workload_uids=[row.uid])
-        return Response(s.ResourceOut(row, context={"slices": slices}).data)
+        return whole(workload_get(self.tenant, uid))
 
 
 class ResourceLogsView(ApiView):
@@ -86,27 +94,3 @@ class QuotaView(ApiView):
     def get(self, request: Request) -> Response:
         """Total, allocated, allocatable, used and in process of each item."""
         return Response([figures.as_json() for figures in quota_get(self.tenant).values()])
-
-
-class QueuesView(ApiView):
-    plane = "provider"
-    permission = SchedulingPermission.VIEW
-
-    @extend_schema(responses=s.QueueOut(many=True))
-    def get(self, request: Request) -> Response:
-        return Response(s.QueueOut(queue_list(), many=True).data)
-
-
-class WorkloadsView(ApiView):
-    plane = "provider"
-    permission = SchedulingPermission.VIEW
-
-    @extend_schema(
-        parameters=[OpenApiParameter("state", str, enum=WorkloadState.values)],
-        responses=s.ResourceRowOut(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        """All tenants' workloads, newest first."""
-        rows = workload_list_across()
-        state = request.query_params.get("state", "")
-        return self.page(rows.filter(state=state) if state else rows, s.ResourceRowOut)

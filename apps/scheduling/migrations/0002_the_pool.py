@@ -19,8 +19,8 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name='allocation',
-            name='is_incoming',
-            field=models.BooleanField(default=False, verbose_name='a session moves here'),
+            name='is_beside',
+            field=models.BooleanField(default=False, verbose_name='beside the share, while a session moves'),
         ),
         migrations.AddField(
             model_name='allocation',

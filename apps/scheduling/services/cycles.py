@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from apps.fleet.services.slices import slice_desire
 from apps.kernel.acts import Actor
-from apps.kernel.errors import Conflict, WeirError
+from apps.kernel.errors import Conflict, QuotaExceeded, WeirError
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.engine.cycle import plan
@@ -14,6 +14,7 @@ from apps.scheduling.events import WorkloadChanged
 from apps.scheduling.locks import devices_lock, workload_pending_lock
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors import snapshot_get
+from apps.scheduling.services.quota import quota_keep
 from apps.scheduling.services.workloads import workload_refuse
 from apps.scheduling.states import FLOW, WorkloadState
 from apps.scheduling.types import CycleReport
@@ -59,12 +60,18 @@ def _place(placement: Placement, actor: Actor) -> bool:
                 reason={},
                 position=None,
             )
-            for grant in placement.grants:
-                _grant(row, grant, actor)
+            for share, grant in enumerate(placement.grants):
+                _grant(row, share, grant, actor)
+            if row.is_direct:
+                _quota_use(row, placement, actor)
             schema = row.tenant.schema_name
             emit(WorkloadChanged(schema, row.uid), actor=actor)
             return True
     except Conflict:
+        return False
+    except QuotaExceeded as error:
+        # Held meanwhile by forms in process, of which the engine does not know: it goes on waiting.
+        _quota_wait(row, error, actor)
         return False
     except WeirError as error:
         row.state = WorkloadState.PENDING
@@ -72,7 +79,23 @@ def _place(placement: Placement, actor: Actor) -> bool:
         return False
 
 
-def _grant(row: Workload, grant: Grant, actor: Actor) -> None:
+def _quota_use(row: Workload, placement: Placement, actor: Actor) -> None:
+    """What it was granted is used: of whole cards all their memory, of work that waited for quota all of it."""
+    amounts = {
+        "instances": len(placement.grants),
+        "compute_percent": sum(grant.compute_percent for grant in placement.grants),
+        "gpu_memory_mib": sum(grant.memory_mib for grant in placement.grants),
+    }
+    quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=amounts)
+
+
+def _quota_wait(row: Workload, error: QuotaExceeded, actor: Actor) -> None:
+    rows = Workload.plain.filter(pk=row.pk, state=WorkloadState.PENDING)
+    rows.update(reason_code=error.code, reason={"text": str(error.message)})
+    emit(WorkloadChanged(row.tenant.schema_name, row.uid), actor=actor)
+
+
+def _grant(row: Workload, share: int, grant: Grant, actor: Actor) -> None:
     part = slice_desire(
         actor=actor,
         tenant=row.tenant,
@@ -83,9 +106,16 @@ def _grant(row: Workload, grant: Grant, actor: Actor) -> None:
         work=row.work,
         run_timeout_s=row.run_timeout_s,
         exclusive=grant.exclusive,
+        kind=row.kind,
+        idle_timeout_s=row.idle_timeout_s,
+        driver=row.driver,
+        # Not what the device's group is by now: should it have changed, the placement is stale.
+        resource_group=row.resource_group or row.queue.resource_group,
+        requeue_on_loss=row.requeue_on_loss,
     )
     Allocation.objects.create(
         workload=row,
+        share=share,
         device_id=part.device_id,
         compute_percent=grant.compute_percent,
         memory_mib=grant.memory_mib,

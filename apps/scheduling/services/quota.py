@@ -78,18 +78,14 @@ def quota_hold(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[
 
 def _room_check(quota: TenantQuota, tenant: Tenant, asked: int) -> None:
     held = QuotaHold.plain.filter(tenant=tenant, item=quota.item).exclude(state=HoldState.RELEASED)
-    left = max(0, quota.total - (held.aggregate(sum=Sum("amount"))["sum"] or 0))
+    used = held.aggregate(sum=Sum("amount"))["sum"] or 0
+    left = max(0, quota.total - used)
     if asked > left:
+        figures = {"limit": quota.total, "used": used, "asked": asked}
         raise QuotaExceeded(
-            _("%(tenant)s has %(left)s of %(total)s left of %(item)s, %(asked)s asked.")
-            % {
-                "tenant": tenant,
-                "left": left,
-                "total": quota.total,
-                "item": QuotaItem(quota.item).label,
-                "asked": asked,
-            },
-            fields={quota.item: _("%(left)s left") % {"left": left}},
+            _("%(tenant)s has %(left)s of %(limit)s left of %(item)s (%(used)s used), %(asked)s asked.")
+            % {"tenant": tenant, "left": left, "item": QuotaItem(quota.item).label, **figures},
+            fields={quota.item: _("%(left)s left") % {"left": left}, "quota": quota.item, **figures},
         )
 
 
@@ -97,6 +93,33 @@ def _room_check(quota: TenantQuota, tenant: Tenant, asked: int) -> None:
 def quota_use(*, actor: Actor, tenant: Tenant, holder_uid: UUID) -> None:
     """What was in process is used now: its resource is being delivered."""
     _move(tenant, holder_uid, (HoldState.IN_PROCESS,), HoldState.USED)
+
+
+@service()
+def quota_keep(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[str, int]) -> None:
+    """Let `holder_uid` use exactly `amounts` from now on, all or nothing: only what is more than it holds already
+    is checked. QuotaExceeded names what is left."""
+    act_subject("quota_hold", holder_uid, **amounts)
+    quotas = {
+        row.item: row for row in TenantQuota.plain.select_for_update().filter(tenant=tenant).order_by("item")
+    }
+    holds = QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid)
+    held = dict(holds.exclude(state=HoldState.RELEASED).values_list("item", "amount"))
+    for item, amount in sorted(amounts.items()):
+        more = amount - held.get(item, 0)
+        if more > 0:
+            _room_check(quotas.get(item) or TenantQuota(tenant=tenant, item=item, total=0), tenant, more)
+        holds.update_or_create(
+            item=item,
+            defaults={"amount": amount, "state": HoldState.USED},
+            create_defaults={
+                "tenant": tenant,
+                "holder_uid": holder_uid,
+                "item": item,
+                "amount": amount,
+                "state": HoldState.USED,
+            },
+        )
 
 
 @service()

@@ -14,15 +14,18 @@ from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound, WeirError
 from apps.kernel.events import emit
 from apps.kernel.service import service
-from apps.scheduling.engine.types import QueueState
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
 from apps.scheduling.locks import slices_lock, workload_lock
-from apps.scheduling.models import Queue, Workload
+from apps.scheduling.models import Workload
+from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.services.checks import amounts_check, queue_open
+from apps.scheduling.services.direct import direct_ended
+from apps.scheduling.services.notes import workload_told
 from apps.scheduling.services.queues import DEFAULT_QUEUE
 from apps.scheduling.states import FLOW, AllocationState, WorkloadState
+from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 
-MAX_SHARES = 512
 PINS = frozenset({"vendor", "model", "node", "device"})
 
 
@@ -53,14 +56,16 @@ def workload_submit(
     found = Workload.plain.filter(tenant=tenant, order_uid=order_uid).first()
     if found:
         return found
-    _amounts_check(shares, compute_percent, memory_mib, pins or {})
+    amounts_check(Amounts(shares, compute_percent, memory_mib))
+    if set(pins or {}) - PINS:
+        raise InvalidInput(fields={"pins": _("one of %(pins)s") % {"pins": ", ".join(sorted(PINS))}})
     row = Workload.plain.create(
         tenant=tenant,
         order_uid=order_uid,
         no=f"W-{order_no}",
         name_en=name_en,
         name_zh=name_zh,
-        queue=_open_queue(queue),
+        queue=queue_open(queue, tenant),
         priority=priority,
         shares=shares,
         compute_percent=compute_percent,
@@ -73,32 +78,6 @@ def workload_submit(
     act_subject("workload", row.uid, order=order_no)
     emit(WorkloadSubmitted(schema=tenant.schema_name, workload_uid=row.uid), actor=actor)
     return row
-
-
-def _amounts_check(shares: int, compute_percent: int, memory_mib: int, pins: Mapping[str, str]) -> None:
-    wrong = {}
-    if not 1 <= shares <= MAX_SHARES:
-        wrong["shares"] = _("1 to %(most)s") % {"most": MAX_SHARES}
-    if not 1 <= compute_percent <= 100:
-        wrong["compute_percent"] = _("1 to 100")
-    if not 1 <= memory_mib < 2**31:
-        wrong["memory_mib"] = _("at least 1")
-    if set(pins) - PINS:
-        wrong["pins"] = _("one of %(pins)s") % {"pins": ", ".join(sorted(PINS))}
-    if wrong:
-        raise InvalidInput(fields=wrong)
-
-
-def _open_queue(code: str) -> Queue:
-    queue = Queue.objects.filter(code=code).first()
-    if queue is None:
-        raise InvalidInput(_("There is no queue %(code)s.") % {"code": code}, fields={"queue": code})
-    if queue.state not in (QueueState.UP, QueueState.DOWN):
-        raise Conflict(
-            _("Queue %(code)s is %(state)s and takes no work.") % {"code": code, "state": queue.state},
-            cure=_("Choose another queue or wait until it is UP."),
-        )
-    return queue
 
 
 @service()
@@ -114,10 +93,22 @@ def workload_stop(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: s
     elif row.state in (WorkloadState.PLACED, WorkloadState.RUNNING):
         FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code="stopped", reason={"text": reason})
         _slices_stop(row, actor, reason)
-        _changed(row, actor)
+        workload_changed(row, actor)
         # A slice that no node was told of ends at once, and with the last of them the workload.
         row.refresh_from_db()
     return row
+
+
+@service(P.OPERATE)
+def workload_halt(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str) -> Workload:
+    """Stop work as somebody who operates resources. What an order stands behind ends by its order, unless an
+    operator stops it."""
+    row = Workload.plain.filter(uid=workload_uid, tenant=tenant).first()
+    if row is not None and not row.is_direct and actor.kind != "operator":
+        raise Conflict(
+            _("%(no)s belongs to an order.") % {"no": row.no}, cure=_("Terminate the order instead.")
+        )
+    return workload_stop(actor=actor, tenant=tenant, workload_uid=workload_uid, reason=reason)
 
 
 def _slices_stop(row: Workload, actor: Actor, reason: str) -> None:
@@ -127,21 +118,22 @@ def _slices_stop(row: Workload, actor: Actor, reason: str) -> None:
 
 @service(recorded=False)
 def slice_started(*, actor: Actor, workload_uid: UUID, at: datetime) -> None:
-    """A slice of the workload runs; with the last of them the workload runs."""
+    """A slice of the workload runs; with the last of them the workload runs. It keeps its first start."""
     row = workload_lock(workload_uid)
     if row is None or row.state != WorkloadState.PLACED:
         return
-    starts = list(slice_list(workload_uids=[workload_uid]).values_list("started_at", flat=True))
+    held = row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).values("slice_uid")
+    slices = slice_list(workload_uids=[workload_uid]).filter(uid__in=held)
+    starts = list(slices.values_list("started_at", flat=True))
     if len(starts) < row.shares or None in starts:
         return
     # Its start may be told after that of a slice which began later: the last of them counts.
-    at = max([at, *starts])
+    at = row.started_at or max([at, *starts])
     FLOW.move(
         row, WorkloadState.RUNNING, actor=actor, started_at=at, reason_code="", reason={}, position=None
     )
-    event = WorkloadStarted(row.tenant.schema_name, row.uid, row.order_uid, at)
-    emit(event, actor=actor)
-    _changed(row, actor)
+    emit(WorkloadStarted(row.tenant.schema_name, row.uid, row.order_uid, at), actor=actor)
+    workload_changed(row, actor)
 
 
 @service(recorded=False)
@@ -154,33 +146,60 @@ def slice_ended(
     failed: bool,
     reason_code: str,
     reason: str,
+    goes_on: bool = False,
+    requeue: bool = False,
 ) -> None:
-    """A slice has ended. A workload is a gang: the others are stopped, and with the last one it has ended."""
+    """A slice has ended. A workload is a gang: the others are stopped, and with the last one it has ended.
+
+    `goes_on`: the share lives on in another slice (POOL-12.23). `requeue`: it was lost and is to be tried again.
+    """
     row = workload_lock(workload_uid)
     if row is None or row.is_final:
         return
     row.allocations.filter(slice_uid=slice_uid, state=AllocationState.ACTIVE).update(
         state=AllocationState.RELEASED, released_at=timezone.now()
     )
-    if row.allocations.filter(state=AllocationState.ACTIVE).exists():
+    left = row.allocations.filter(state=AllocationState.ACTIVE)
+    if goes_on and row.state != WorkloadState.STOPPING and left.filter(is_beside=False).exists():
+        return
+    if left.exists():
         if row.state != WorkloadState.STOPPING:
-            text = {"text": reason, "failed": failed}
+            text = {"text": reason, "failed": failed, "requeue": requeue}
             FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code=reason_code, reason=text)
         _slices_stop(row, actor, reason)
         return
+    if requeue if row.state != WorkloadState.STOPPING else row.reason.get("requeue"):
+        _requeue(row, actor)
+        return
+    _end_by(row, actor, at, failed, reason_code, reason)
+
+
+def _end_by(row: Workload, actor: Actor, at: datetime, failed: bool, reason_code: str, reason: str) -> None:
     was_asked = "failed" not in row.reason
     if row.state == WorkloadState.STOPPING and not (was_asked and reason_code == "lost"):
         # The first cause counts, not the stopping of the rest that followed from it.
         failed = bool(row.reason.get("failed"))
         reason_code, reason = row.reason_code or reason_code, row.reason.get("text", reason)
-    final = (
-        WorkloadState.LOST
-        if reason_code == "lost"
-        else WorkloadState.FAILED
-        if failed
-        else WorkloadState.FINISHED
-    )
+    final = WorkloadState.FAILED if failed else WorkloadState.FINISHED
+    if reason_code == "lost":
+        final = WorkloadState.LOST
     _end(row, actor, _last_end(row, at), final, reason_code, reason)
+
+
+def _requeue(row: Workload, actor: Actor) -> None:
+    """Lost with its node: it waits again, with its quota, its charge and its first start."""
+    FLOW.move(
+        row,
+        WorkloadState.PENDING,
+        actor=actor,
+        attempt=row.attempt + 1,
+        placed_at=None,
+        reason_code="",
+        reason={},
+        position=None,
+    )
+    emit(WorkloadSubmitted(schema=row.tenant.schema_name, workload_uid=row.uid), actor=actor)
+    workload_changed(row, actor)
 
 
 def _last_end(row: Workload, at: datetime) -> datetime:
@@ -198,6 +217,9 @@ def _end(row: Workload, actor: Actor, at: datetime, final: str, reason_code: str
     FLOW.move(
         row, final, actor=actor, ended_at=at, reason_code=reason_code, reason={"text": reason}, position=None
     )
+    if row.is_direct:
+        direct_ended(row, actor)
+        workload_told(row, actor)
     event = WorkloadEnded(
         schema=row.tenant.schema_name,
         workload_uid=row.uid,
@@ -209,8 +231,9 @@ def _end(row: Workload, actor: Actor, at: datetime, final: str, reason_code: str
         reason=reason,
     )
     emit(event, actor=actor)
-    _changed(row, actor)
+    workload_changed(row, actor)
 
 
-def _changed(row: Workload, actor: Actor) -> None:
+def workload_changed(row: Workload, actor: Actor) -> None:
+    """Pages that show it look again."""
     emit(WorkloadChanged(schema=row.tenant.schema_name, workload_uid=row.uid), actor=actor)

@@ -186,7 +186,7 @@ def test_work_that_no_node_could_run_fails_and_holds_nothing_up(db, acme):
 def test_by_priority_the_higher_goes_first(db, acme):
     node_make()
     assert policy_get().ordering == "first_come"
-    policy_set(actor=SYSTEM, placing="spread", ordering="priority")
+    policy_set(actor=SYSTEM, changes={"ordering": "priority"})
     low, high = submit(acme, percent=100), submit(acme, percent=100, priority=5)
     cycle_run(actor=SYSTEM)
     assert (state(low), state(high)) == ("pending", "placed")
@@ -195,15 +195,15 @@ def test_by_priority_the_higher_goes_first(db, acme):
 def test_a_queue_that_drains_takes_no_work_and_one_that_is_down_starts_none(db, acme):
     node_make()
     queue = queue_ensure(actor=SYSTEM)
-    queue_change(actor=SYSTEM, queue=queue, state="down")
+    queue_change(actor=SYSTEM, queue=queue, changes={"state": "down"})
     row = submit(acme)
     cycle_run(actor=SYSTEM)
     assert state(row) == "pending"
-    queue_change(actor=SYSTEM, queue=queue, state="drain")
+    queue_change(actor=SYSTEM, queue=queue, changes={"state": "drain"})
     with pytest.raises(Conflict):
         submit(acme)
     with pytest.raises(InvalidInput):
-        queue_change(actor=SYSTEM, queue=queue, state="sideways")
+        queue_change(actor=SYSTEM, queue=queue, changes={"state": "sideways"})
 
 
 def test_the_tenants_quota_holds_in_the_cycle_too(db, acme, globex):

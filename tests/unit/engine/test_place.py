@@ -142,7 +142,11 @@ def test_request_goes_before_queue_and_queue_before_policy() -> None:
     made = run(
         snapshot, ask(1, 1), ask(2, 1, queue_id="own"), ask(3, 1, queue_id="own", placing=Placing.BEST_FIT)
     )
-    assert [p.policy for p in made.placements] == [Placing.DEVICE_BALANCED, Placing.NODE_COMPACT, Placing.BEST_FIT]
+    assert [p.policy for p in made.placements] == [
+        Placing.DEVICE_BALANCED,
+        Placing.NODE_COMPACT,
+        Placing.BEST_FIT,
+    ]
 
 
 def test_a_device_without_its_node_is_left_out() -> None:

@@ -1,0 +1,79 @@
+"""Refusals of the scheduler that carry their own code. What is refused has changed nothing."""
+
+from django.utils.translation import gettext_lazy as _
+
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput
+
+
+class NoSuchModel(InvalidInput):
+    """No device of the pool is of this model or vendor (POOL-12.7)."""
+
+    code = "no_such_model"
+    default_cure = _("Name a model that the pool has, or none.")
+
+
+class NoSuchNode(InvalidInput):
+    code = "no_such_node"
+    default_cure = _("Name a node of the pool, or none.")
+
+
+class NodeUnavailable(Conflict):
+    """The node is there, but takes no work now (POOL-12.8)."""
+
+    code = "node_unavailable"
+    default_cure = _("Name another node, or try again once it is ready.")
+
+
+class NoSuchDevice(InvalidInput):
+    code = "no_such_device"
+    default_cure = _("Name a device of the pool, or none.")
+
+
+class NoSuchQueue(InvalidInput):
+    code = "no_such_queue"
+    default_cure = _("Name a queue that is there, or none.")
+
+
+class QueueClosed(Conflict):
+    code = "queue_closed"
+    default_cure = _("Choose another queue or wait until it is UP.")
+
+
+class QueueNotAdmitting(Forbidden):
+    code = "not_admitted"
+    default_cure = _("Choose another queue, or ask an operator to admit you.")
+
+
+class NotAuthorisedForGroup(Forbidden):
+    """The resource group is not granted to this tenant or client (POOL-12.13)."""
+
+    code = "not_authorised_for_group"
+    default_cure = _("Ask an operator to grant it to you, or use devices of no group.")
+
+
+class ShareTooLarge(InvalidInput):
+    """No device of the pool, were it whole and empty, could give one such share."""
+
+    code = "share_too_large"
+    default_cure = _("Ask for less of one device, or for several shares.")
+
+
+class GangTooLarge(InvalidInput):
+    """Not even the whole empty pool could give all the shares at once: all or none (POOL-12.4)."""
+
+    code = "gang_too_large"
+    default_cure = _("Ask for fewer or smaller shares.")
+
+
+class AmountsFixed(Conflict):
+    """A fixed environment or a specification says how much it is (POOL-12.1, POOL-12.14)."""
+
+    code = "amounts_fixed"
+    default_cure = _("Submit work with amounts of its own.")
+
+
+class NotMovable(Conflict):
+    """It is no running session, or no device could take it now (POOL-12.23)."""
+
+    code = "not_movable"
+    default_cure = _("Choose another node or device, or try again later.")

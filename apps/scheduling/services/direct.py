@@ -1,0 +1,164 @@
+"""Work that somebody submits directly, with no order behind it: amounts, quota and charge in one transaction."""
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.billing.services.charges import charge_close, charge_open
+from apps.catalog.models import Commodity
+from apps.catalog.selectors import price_lines, price_version_get
+from apps.fleet.selectors import spec_get
+from apps.fleet.services.slices import work_check
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, InvalidInput
+from apps.kernel.events import emit
+from apps.kernel.service import service
+from apps.scheduling.events import WorkloadSubmitted
+from apps.scheduling.models import Environment, Workload
+from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.selectors import environment_find, policy_get
+from apps.scheduling.services import checks
+from apps.scheduling.services.quota import quota_hold, quota_release
+from apps.scheduling.types import Amounts, Asked
+from apps.tenancy.models import Tenant
+
+# The components of a commodity that a share of a device has.
+COMPUTE, MEMORY = "compute_share", "gpu_memory"
+
+
+@service(P.OPERATE)
+def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
+    """Put a program or a session in a queue. Whatever could never run is refused at once, by name.
+
+    A fixed environment decides the amounts, else a specification does, else the request (POOL-12.1, POOL-12.14).
+    The tenant's quota is held in the workload's name until it ends (POOL-12.6); it is charged by the policy's
+    direct commodity, or metered only.
+    """
+    checks.asked_check(asked)
+    environment = environment_find(tenant, asked.environment) if asked.environment else None
+    amounts = amounts_of(asked, environment)
+    checks.amounts_check(amounts)
+    checks.group_check(actor, tenant, asked.resource_group)
+    row = _row(actor, tenant, asked, environment, amounts)
+    checks.hopeless_check(row)
+    if not asked.wait_for_quota:
+        quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+    row.save(force_insert=True)
+    _charge(actor, row, amounts)
+    act_subject("workload", row.uid, no=row.no, name=row.name_en, group=row.resource_group)
+    emit(WorkloadSubmitted(schema=tenant.schema_name, workload_uid=row.uid), actor=actor)
+    return row
+
+
+def amounts_of(asked: Asked, environment: Environment | None) -> Amounts:
+    """What the work really gets, whatever else the request says."""
+    if environment is not None and environment.is_fixed:
+        return Amounts(
+            environment.shares, environment.compute_percent, environment.memory_mib, environment.spec
+        )
+    shares = asked.shares or (environment.shares if environment else 1)
+    code = asked.spec or (environment.spec if environment else "")
+    if code:
+        spec = spec_get(code)
+        return Amounts(shares, spec.compute_percent, spec.memory_mib, code)
+    percent, mib = asked.compute_percent, asked.memory_mib
+    if environment is not None:
+        percent = environment.compute_percent if percent is None else percent
+        mib = environment.memory_mib if mib is None else mib
+    if asked.whole_cards:
+        percent, mib = 100, 1 if mib is None else mib
+    if percent is None or mib is None:
+        raise InvalidInput(
+            _("Say how much of a device it needs."),
+            cure=_("Give compute and memory, a specification or an environment."),
+            fields={"compute_percent": _("1 to 100"), "memory_mib": _("at least 1")},
+        )
+    return Amounts(shares, percent, mib)
+
+
+def _row(
+    actor: Actor, tenant: Tenant, asked: Asked, environment: Environment | None, amounts: Amounts
+) -> Workload:
+    work = {"argv": list(asked.argv), "env": dict(asked.env)}
+    work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, asked.run_timeout_s)
+    row = Workload(
+        tenant=tenant,
+        kind=asked.kind,
+        submitted_by_id=actor.user_id,
+        environment=environment,
+        spec=amounts.spec,
+        name_en=asked.name,
+        name_zh=asked.name,
+        queue=checks.queue_open(asked.queue, tenant),
+        priority=asked.priority,
+        shares=amounts.shares,
+        compute_percent=amounts.compute_percent,
+        memory_mib=amounts.memory_mib,
+        whole_cards=asked.whole_cards,
+        distinct_devices=asked.distinct_devices,
+        single_node=asked.single_node,
+        placing=asked.placing,
+        local_node=checks.node_read(asked.local_node, "local_node").uid if asked.local_node else "",
+        resource_group=asked.resource_group,
+        affinity=asked.affinity,
+        anti_affinity=asked.anti_affinity,
+        driver=asked.driver,
+        requeue_on_loss=asked.requeue_on_loss,
+        waits_for_quota=asked.wait_for_quota,
+        pins=checks.pins_read(asked),
+        work=work,
+        run_timeout_s=asked.run_timeout_s,
+        idle_timeout_s=asked.idle_timeout_s,
+        labels={"person": actor.name},
+    )
+    row.no = f"W-{row.uid.hex[:10].upper()}"
+    return row
+
+
+# --- what it costs -----------------------------------------------------------------------------------------------
+
+
+def _charge(actor: Actor, row: Workload, amounts: Amounts) -> None:
+    commodity = policy_get().direct_commodity
+    charge_open(
+        actor=actor,
+        tenant=row.tenant,
+        order_uid=None,
+        order_no=row.no,
+        workload_uid=row.uid,
+        quote=_quote(commodity, amounts) if commodity else None,
+        labels=row.labels,
+    )
+
+
+def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
+    """The prices in force now, for the two components that a share of a device has."""
+    version = price_version_get(commodity=commodity, at=timezone.now())
+    if version is None:
+        raise Conflict(
+            _("%(commodity)s has no price for this yet.") % {"commodity": commodity.name},
+            cure=_("Ask the operator to publish a price."),
+        )
+    held = {COMPUTE: amounts.compute_percent, MEMORY: amounts.memory_mib}
+    return {
+        "price_version": str(version.uid),
+        "amounts": {code: held[code] for code in price_lines(version.pk) if code in held},
+        "count": amounts.shares,
+        "commodity_number": commodity.number,
+        "commodity_name_zh": commodity.name_zh,
+        "commodity_name_en": commodity.name_en,
+        "supplier": commodity.supplier,
+    }
+
+
+def direct_ended(row: Workload, actor: Actor) -> None:
+    """Direct work has ended: its quota is given back, its charge closed to the second."""
+    quota_release(actor=actor, tenant=row.tenant, holder_uid=row.uid)
+    if row.ended_at:
+        charge_close(actor=actor, workload_uid=row.uid, at=row.ended_at)
+
+
+@service()
+def group_refusal_record(*, actor: Actor, tenant: Tenant, group: str, name: str) -> None:
+    """Record that a client asked for a resource group without authority (POOL-12.13): the refusal itself leaves
+    nothing behind."""
+    act_subject("resource_group", group, refused="not_authorised_for_group", workload=name)

@@ -1,0 +1,140 @@
+"""Sessions that move to another device while their client computes (POOL-12.23)."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.fleet.models import Device
+from apps.fleet.services.moves import slice_move_begin
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import NotFound
+from apps.kernel.service import service
+from apps.scheduling.engine import types as engine
+from apps.scheduling.engine.cycle import plan
+from apps.scheduling.errors import NotMovable
+from apps.scheduling.locks import slices_lock, workload_lock
+from apps.scheduling.models import Allocation, Workload
+from apps.scheduling.selectors import reason_sentence, request_of, snapshot_get
+from apps.scheduling.services.checks import device_of, node_read
+from apps.scheduling.services.workloads import workload_changed
+from apps.scheduling.states import AllocationState, WorkKind, WorkloadState
+from apps.tenancy.models import Tenant
+
+
+@service("resources.operate")
+def workload_migrate(
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    workload_uid: UUID,
+    node: str = "",
+    device: str = "",
+    share: int = 0,
+) -> Workload:
+    """Begin to move one share of a running session to `device`, to a device of `node`, or to the best other one.
+
+    Both hold their share until the move is done or has failed; the work goes on meanwhile.
+    """
+    slices_lock(workload_uid)
+    row = workload_lock(workload_uid)
+    if row is None or row.tenant_id != tenant.pk:
+        raise NotFound()
+    part = _movable(row, share)
+    target = device or _device_choose(row, part, node_read(node, "node").uid if node else "")
+    act_subject("workload", row.uid, source=part.device.uid, target=target)
+    slice_move_begin(actor=actor, slice_uid=part.slice_uid, device_uid=device_of(target).uid)
+    return row
+
+
+def _movable(row: Workload, share: int) -> Allocation:
+    if row.kind != WorkKind.SESSION or row.state != WorkloadState.RUNNING:
+        raise NotMovable(_("%(no)s is no running session.") % {"no": row.no})
+    held = row.allocations.filter(state=AllocationState.ACTIVE)
+    part = held.filter(share=share, is_beside=False).select_related("device__node").first()
+    if part is None:
+        raise NotMovable(_("%(no)s has no share %(share)s.") % {"no": row.no, "share": share})
+    if held.filter(share=share, is_beside=True).exists():
+        raise NotMovable(
+            _("%(no)s is on the move already.") % {"no": row.no}, cure=_("Wait until it has moved.")
+        )
+    return part
+
+
+def _device_choose(row: Workload, part: Allocation, node_uid: str) -> str:
+    """Another device of the same model where the share fits, by the work's own placing."""
+    found = snapshot_get()
+    queue = next(each for each in found.queues if each.id == row.queue.code)
+    snapshot = replace(
+        found,
+        devices=tuple(each for each in found.devices if each.id != part.device.uid),
+        # It is admitted and counted already: neither its queue nor its tenant's quota bars it from moving.
+        queues=(replace(queue, state=engine.QueueState.UP, quota=engine.Quota(), tenants=None),),
+        tenant_quotas=(),
+        requests=(
+            replace(
+                request_of(row), shares=1, node_id=node_uid or None, device_id=None, model=part.device.model,
+                vendor=part.device.vendor, affinity="", exclusive=part.is_exclusive,
+            ),
+        ),
+    )  # fmt: skip
+    now = int(timezone.now().timestamp())
+    made = plan(snapshot, now=now, seed=now)
+    for placement in made.placements:
+        return placement.grants[0].device_id
+    reason = made.refusals[0].reason
+    raise NotMovable(reason_sentence(reason.code, dict(reason.params)))
+
+
+# --- what the fleet tells of it ----------------------------------------------------------------------------------
+
+
+@service(recorded=False)
+def move_begun(
+    *, actor: Actor, workload_uid: UUID, source_uid: str, target_uid: str, device_uid: str
+) -> None:
+    """The target holds its share beside the source's. Told twice, nothing more happens."""
+    row, source = _moving(workload_uid, source_uid)
+    if row is None or source is None:
+        return
+    Allocation.objects.get_or_create(
+        slice_uid=target_uid,
+        defaults={
+            "workload": row,
+            "share": source.share,
+            "is_beside": True,
+            "device": Device.objects.get(uid=device_uid),
+            "compute_percent": source.compute_percent,
+            "memory_mib": source.memory_mib,
+            "is_exclusive": source.is_exclusive,
+        },
+    )
+    workload_changed(row, actor)
+
+
+@service(recorded=False)
+def move_done(*, actor: Actor, workload_uid: UUID, source_uid: str, target_uid: str) -> None:
+    """The target serves the share now; the source is only held until it has ended."""
+    row, source = _moving(workload_uid, source_uid)
+    if row is None:
+        return
+    row.allocations.filter(slice_uid=target_uid).update(is_beside=False)
+    if source is not None:
+        row.allocations.filter(pk=source.pk).update(is_beside=True)
+    workload_changed(row, actor)
+
+
+@service(recorded=False)
+def move_failed(*, actor: Actor, workload_uid: UUID, source_uid: str) -> None:
+    """The session stays where it is; the end of the target's slice gives its hold back."""
+    row, _source = _moving(workload_uid, source_uid)
+    if row is not None:
+        workload_changed(row, actor)
+
+
+def _moving(workload_uid: UUID, source_uid: str) -> tuple[Workload | None, Allocation | None]:
+    row = workload_lock(workload_uid)
+    if row is None or row.is_final:
+        return None, None
+    return row, row.allocations.filter(slice_uid=source_uid, state=AllocationState.ACTIVE).first()

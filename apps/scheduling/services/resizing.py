@@ -1,0 +1,86 @@
+"""Another share for work that waits or runs: pool, quota and charge together, or nothing (POOL-12.2)."""
+
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from apps.billing.services.charges import charge_resize
+from apps.fleet.services.slices import slice_resize
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.service import service
+from apps.scheduling.errors import AmountsFixed
+from apps.scheduling.locks import slices_lock, workload_lock
+from apps.scheduling.models import Workload
+from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.services.checks import amounts_check, hopeless_check
+from apps.scheduling.services.quota import quota_keep
+from apps.scheduling.services.workloads import workload_changed
+from apps.scheduling.states import AllocationState, WorkloadState
+from apps.scheduling.types import Amounts
+from apps.tenancy.models import Tenant
+
+
+@service(P.OPERATE)
+def workload_resize(
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    workload_uid: UUID,
+    compute_percent: int | None = None,
+    memory_mib: int | None = None,
+) -> Workload:
+    """Give each share other amounts; what is None stays. The work is not restarted.
+
+    Raises ShareTooLarge, AmountsFixed, QuotaExceeded, DeviceUnavailable when its device has no such room.
+    """
+    slices_lock(workload_uid)
+    row = workload_lock(workload_uid)
+    if row is None or row.tenant_id != tenant.pk:
+        raise NotFound()
+    _resizable_check(row)
+    row.compute_percent = row.compute_percent if compute_percent is None else compute_percent
+    row.memory_mib = row.memory_mib if memory_mib is None else memory_mib
+    amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
+    amounts_check(amounts)
+    hopeless_check(row)
+    act_subject("workload", row.uid, compute_percent=row.compute_percent, memory_mib=row.memory_mib)
+    _shares_resize(row, actor)
+    if row.state != WorkloadState.PENDING or not row.waits_for_quota:
+        quota_keep(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+    charge_resize(
+        actor=actor,
+        workload_uid=row.uid,
+        compute_percent=row.compute_percent,
+        memory_mib=row.memory_mib,
+    )
+    row.save(update_fields=["compute_percent", "memory_mib", "updated_at"])
+    workload_changed(row, actor)
+    return row
+
+
+def _resizable_check(row: Workload) -> None:
+    if row.state not in (WorkloadState.PENDING, WorkloadState.PLACED, WorkloadState.RUNNING):
+        raise Conflict(_("%(no)s has ended.") % {"no": row.no}, cure=_("Submit it again."))
+    if not row.is_direct:
+        raise AmountsFixed(_("%(no)s has what its order says.") % {"no": row.no})
+    if row.environment is not None and row.environment.is_fixed:
+        raise AmountsFixed(
+            _("%(no)s runs in the fixed environment %(name)s.") % {"no": row.no, "name": row.environment.name}
+        )
+    if row.spec:
+        raise AmountsFixed(_("%(no)s has the specification %(spec)s.") % {"no": row.no, "spec": row.spec})
+    if row.whole_cards:
+        raise AmountsFixed(_("%(no)s holds whole cards.") % {"no": row.no})
+
+
+def _shares_resize(row: Workload, actor: Actor) -> None:
+    for part in row.allocations.filter(state=AllocationState.ACTIVE).order_by("device_id"):
+        slice_resize(
+            actor=actor,
+            slice_uid=part.slice_uid,
+            compute_percent=row.compute_percent,
+            memory_mib=row.memory_mib,
+        )
+        part.compute_percent, part.memory_mib = row.compute_percent, row.memory_mib
+        part.save(update_fields=["compute_percent", "memory_mib"])
