@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from django.db import OperationalError, transaction
+from django.utils.translation import gettext_noop
 
 from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.audit.services import act_record
@@ -29,6 +30,8 @@ from apps.orders.events import OrderMade
 from apps.orders.services.decisions import form_approving, form_decided
 from apps.orders.services.deliveries import order_ended, order_started
 from apps.orgs.services import roles_sync, roles_unbind_all
+from apps.rollouts.events import RolloutDone, RolloutFailed, RolloutMoved
+from apps.rollouts.types import ROLLOUT_FAILED
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
 from apps.scheduling.services.moving import move_begun, move_done, move_failed
@@ -37,6 +40,7 @@ from apps.scheduling.services.workloads import slice_ended, slice_started
 from apps.telemetry import tasks as telemetry_tasks
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved, AlarmTold
 from apps.telemetry.metrics import DEVICE_MISMATCH, NODE_LOST, ORDER_UNTOLD, USAGE_REFUSED
+from apps.telemetry.selectors import alarm_list
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
 from apps.telemetry.services.samples import samples_put
 from apps.telemetry.types import Measured
@@ -46,6 +50,9 @@ from portal.celery import app as celery
 from portal.roles import TENANT_ROLES
 
 log = logging.getLogger(__name__)
+NODE_DOUBLED = gettext_noop(
+    "A second agent speaks with the credential of node %(name)s and is refused: stop one of the two."
+)
 
 # Whoever emits, a command or a request, sends its hints to the configured broker.
 celery.finalize()
@@ -314,6 +321,31 @@ def _alarm_message(event: AlarmTold, actor: Actor) -> None:
 within(AlarmTold, _alarm_message)
 # Sweep: deliveries_send.
 after(AlarmFired, lambda event: telemetry_tasks.deliveries_send.delay())
+
+# --- roll-outs → alarms ------------------------------------------------------------------------------------------
+
+
+def _rollout_failed(event: RolloutFailed, actor: Actor) -> None:
+    alarm_raise(
+        actor=actor,
+        key=f"rollout-failed:{event.rollout_uid}",
+        level="major",
+        msgid=ROLLOUT_FAILED,
+        params={"target": event.target, "what": event.what, "reason": event.reason},
+        source="platform",
+        subject_kind="rollout",
+        subject_id=event.rollout_uid,
+    )
+
+
+def _rollout_done(event: RolloutDone, actor: Actor) -> None:
+    for alarm in alarm_list(state="open").filter(key__startswith="rollout-failed:"):
+        alarm_resolve(actor=actor, key=alarm.key)
+
+
+within(RolloutFailed, _rollout_failed)
+within(RolloutDone, _rollout_done)
+within(RolloutMoved, lambda event, actor: push("components"))
 
 # --- open pages ------------------------------------------------------------------------------------------------
 
