@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
+ROLLOUT_FAILED = gettext_noop("Roll-out %(what)s failed on %(target)s and goes back: %(reason)s")
+
 
 @dataclass(frozen=True, slots=True)
 class Component:
