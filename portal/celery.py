@@ -26,6 +26,7 @@ app.conf.beat_schedule = {
     "orders: compare the mirror": _every(24 * 3600, "apps.orders.tasks.cases_reconcile"),
     "catalog: expire coupons": _every(600, "apps.catalog.tasks.coupons_expire"),
     "audit: seal": _every(10, "apps.audit.tasks.audit_seal"),
+    "telemetry: tell of alarms": _every(5, "apps.telemetry.tasks.deliveries_send"),
     "telemetry: forget old samples": _every(3600, "apps.telemetry.tasks.samples_prune"),
     "rollouts: carry on": _every(2, "apps.rollouts.tasks.rollouts_advance"),
     "rollouts: forget old processes": _every(3600, "apps.rollouts.tasks.processes_prune"),

@@ -16,6 +16,8 @@ _OPERATOR_READS = (
     "scheduling.view",
     "resources.view",
     "alarms.view",
+    "logs.view",
+    "reports.view",
     "cases.view",
     "orders.view",
     "orders.view_all",

@@ -45,6 +45,8 @@ _FIGURES = (
      gettext_noop("Device %(name)s draws %(value)s W, %(power_source)s (limit %(threshold)s W).")),
     ("device_failed", gettext_lazy("Device failed"), "", "device",
      gettext_noop("Device %(name)s has failed: %(reason)s")),
+    ("device_missing", gettext_lazy("Device missing"), "s", "device",
+     gettext_noop("Nothing is heard of device %(name)s since %(value)s s (limit %(threshold)s s).")),
     ("device_degraded", gettext_lazy("Device degraded"), "", "device",
      gettext_noop("Device %(name)s is degraded: %(reason)s")),
     ("node_utilisation", gettext_lazy("Node utilisation"), "%", "node",

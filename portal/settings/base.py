@@ -6,6 +6,7 @@ from pathlib import Path
 from django.utils.translation import gettext_lazy as _
 
 from portal.settings.env import ROOT, env
+from portal.settings.mail import email_settings
 from portal.settings.planes import SHARED_APPS, TENANT_APPS
 from portal.settings.unfold import UNFOLD  # noqa: F401
 
@@ -129,6 +130,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "weir"
 CELERY_TIMEZONE = "UTC"
+# Workers and beat log as LOGGING says, the pool's log with it.
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
 REST_FRAMEWORK = {
     # Who may call is said by apps.identity.api.base.ApiView, on which every view of ours stands.
@@ -143,6 +146,8 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "COERCE_DECIMAL_TO_STRING": True,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    # `?format=` belongs to exports: answers are JSON.
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Weir API",
@@ -188,11 +193,15 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": ENV.log_level},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line"},
+        "pool": {"class": "apps.telemetry.recording.PoolLogHandler", "level": "WARNING"},
+    },
+    "root": {"handlers": ["console", "pool"], "level": ENV.log_level},
     "loggers": {"django.request": {"level": "ERROR"}, "spiff": {"level": "WARNING"}},
 }
 # Tenants' migrations run one after another on the caller's connection: the same transaction as the tenant row.
 TENANT_CREATION_FAKES_MIGRATIONS = False
 SHOW_PUBLIC_IF_NO_TENANT_FOUND = False
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+globals().update(email_settings(ENV.email_url, ENV.var_dir))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = ENV.email_from

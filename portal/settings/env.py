@@ -5,8 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, PostgresDsn, RedisDsn, SecretStr, ValidationError
+from pydantic import Field, PostgresDsn, RedisDsn, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from portal.settings.mail import email_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,8 +31,16 @@ class Env(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     upload_max_mib: int = Field(default=10, ge=1, le=1024)
     agent_sync_s: float = Field(default=1.0, gt=0, le=60)
-    node_lost_after_s: int = Field(default=15, ge=3, le=600)
+    node_lost_after_s: int = Field(default=10, ge=3, le=600)
     slice_lost_after_s: int = Field(default=900, ge=10, le=7 * 86400)
+    email_url: str = ""
+    email_from: str = "weir@localhost"
+
+    @field_validator("email_url")
+    @classmethod
+    def _known_way(cls, url: str) -> str:
+        email_settings(url, ROOT)
+        return url
 
 
 @cache

@@ -15,3 +15,5 @@ CELERY_BROKER_URL = "memory://"
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 ALLOWED_HOSTS = ["*"]
+# A thread of its own would write beside the test's transaction: tests make the handler themselves.
+LOGGING["root"]["handlers"] = ["console"]

@@ -9,6 +9,7 @@ RULES = (
     ("device-hot", "device_temperature", "ge", 85, 30, "major", True, None),
     ("device-power", "device_power", "ge", 700, 60, "minor", True, None),
     ("device-failed", "device_failed", "ge", 1, 0, "critical", True, None),
+    ("device-missing", "device_missing", "ge", 5, 0, "critical", True, None),
     ("device-degraded", "device_degraded", "ge", 1, 10, "minor", True, None),
     ("device-mismatch", "device_mismatch", "ge", 1, 0, "major", True, None),
     ("node-busy", "node_utilisation", "ge", 98, 600, "notice", False, None),

@@ -1,6 +1,6 @@
 """Who is told of alarms: routes made, edited and removed by operators (POOL-12.19)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,9 +13,9 @@ from apps.identity.models import OperatorRole
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.service import service
-from apps.telemetry.models import AlarmRoute
+from apps.telemetry.models import AlarmDelivery, AlarmRoute
 from apps.telemetry.permissions import AlarmPermission as P
-from apps.telemetry.states import AlarmLevel, Channel
+from apps.telemetry.states import AlarmLevel, Channel, DeliveryState
 
 ADDRESSES_MAX = 50
 EDITABLE = ("name", "severities", "addresses", "roles", "is_enabled")
@@ -53,7 +53,7 @@ def route_make(
 
 
 @service(P.MANAGE)
-def route_edit(*, actor: Actor, route_uid: UUID | str, **changes: Any) -> AlarmRoute:
+def route_edit(*, actor: Actor, route_uid: UUID | str, changes: Mapping[str, Any]) -> AlarmRoute:
     """Change what is named: name, severities, addresses, roles, is_enabled. Its channel stays."""
     row = _locked(route_uid)
     for name, value in changes.items():
@@ -62,6 +62,8 @@ def route_edit(*, actor: Actor, route_uid: UUID | str, **changes: Any) -> AlarmR
         setattr(row, name, _unique(value) if isinstance(value, (list, tuple)) else value)
     _check(row)
     row.save()
+    if not row.is_enabled:
+        _pending_end(row)
     act_subject("alarm_route", row.uid, **changes)
     return row
 
@@ -72,6 +74,7 @@ def route_remove(*, actor: Actor, route_uid: UUID | str) -> None:
     row = _locked(route_uid)
     row.is_enabled, row.removed_at = False, timezone.now()
     row.save(update_fields=["is_enabled", "removed_at", "updated_at"])
+    _pending_end(row)
     act_subject("alarm_route", row.uid)
 
 
@@ -80,6 +83,12 @@ def _locked(uid: UUID | str) -> AlarmRoute:
     if row is None:
         raise NotFound(_("There is no such alarm route."))
     return row
+
+
+def _pending_end(row: AlarmRoute) -> None:
+    """What is still to be told over a route that is off is told no more."""
+    rows = AlarmDelivery.objects.filter(route=row, state=DeliveryState.PENDING)
+    rows.update(state=DeliveryState.FAILED, error=_("The route was switched off."), updated_at=timezone.now())
 
 
 def _unique(values: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -63,7 +64,7 @@ def rule_make(
 
 
 @service(P.MANAGE)
-def rule_edit(*, actor: Actor, code: str, **changes: Any) -> AlarmRule:
+def rule_edit(*, actor: Actor, code: str, changes: Mapping[str, Any]) -> AlarmRule:
     """Change what is named of a rule; it holds at once.
 
     A disabled rule is silent: its open alarms end. What lasted under the old figures counts anew under new ones.
