@@ -297,3 +297,33 @@ class Client:
     def join_token(self, note: str) -> str:
         """A one-time token with which a node may join (operators)."""
         return self.post("agent-tokens", {"note": note})["secret"]
+
+    # --- components (operators) ---------------------------------------------------------------------------
+
+    def components(self) -> list[Json]:
+        """Every part of the pool: component, host, name, node_uid, version, state, config_generation …"""
+        return list(self.all("components"))
+
+    def releases(self) -> list[Json]:
+        return list(self.all("releases"))
+
+    def release_add(self, file: Path, signature: str = "", notes: str = "") -> Json:
+        """Add a signed release; the signature is read from `<file>.sig` where none is given."""
+        signed = signature or file.with_name(f"{file.name}.sig").read_text()
+        options = {"files": {"file": (file.name, file.read_bytes())}}
+        body = {"signature": signed.strip(), "notes": notes}
+        return self._answer(self._try("POST", "releases", data=body, **options))
+
+    def rollouts(self) -> list[Json]:
+        return list(self.all("rollouts"))
+
+    def rollout(self, uid: str) -> Json:
+        return self.get(f"rollouts/{uid}")
+
+    def rollout_start(self, **body: Any) -> Json:
+        """`release` or `config`, `nodes` (uids), `server`, `batch`, `gate_s`."""
+        return self.post("rollouts", body)
+
+    def rollout_act(self, uid: str, act: str) -> Json:
+        """`pause`, `resume`, `cancel` or `roll_back`."""
+        return self.post(f"rollouts/{uid}/{act}")

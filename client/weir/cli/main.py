@@ -7,7 +7,7 @@ import typer
 
 from weir import __version__
 from weir.api import Client
-from weir.cli import fleet, money, ordering, working
+from weir.cli import components, fleet, money, ordering, working
 from weir.cli.show import err, one, said
 from weir.config import Config
 from weir.errors import WeirClientError
@@ -31,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for module in (ordering, working, money, fleet):
+for module in (ordering, working, money, fleet, components):
     for command in module.COMMANDS:
         app.command(name=command.__name__.rstrip("_").replace("_", "-"))(command)
 
