@@ -13,7 +13,9 @@ from typing import IO
 from pydantic import ValidationError
 
 from node_agent.config import AgentSettings
+from node_agent.configured import Configured
 from node_agent.daemon import Daemon
+from node_agent.events import EventLog
 from node_agent.launcher import Launcher, is_launched, restart
 from node_agent.node import Node
 from node_agent.release import ReleaseStore
@@ -69,8 +71,10 @@ def _run(settings: AgentSettings) -> int:
             file=sys.stderr,
         )
         return 1
-    node, runtime = Node(settings), ProcessRuntime(settings)
-    daemon = Daemon(settings, node, runtime)
+    events = EventLog()
+    log.addHandler(events)
+    configured = Configured(settings)
+    daemon = Daemon(configured, Node(configured), ProcessRuntime(configured), events)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop.set())
     log.info(
@@ -98,12 +102,12 @@ def _stop_work(settings: AgentSettings) -> int:
     if not settings.home.is_dir():
         print("0 works ended")
         return 0
-    print(f"{ProcessRuntime(settings).stop_all()} works ended")
+    print(f"{ProcessRuntime(Configured(settings)).stop_all()} works ended")
     return 0
 
 
 def _devices(settings: AgentSettings) -> int:
-    for report in Node(settings).reports():
+    for report in Node(Configured(settings)).reports():
         print(report.model_dump_json())
     return 0
 

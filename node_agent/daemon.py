@@ -14,9 +14,10 @@ import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from node_agent.config import AgentSettings
+from node_agent.configured import Configured
 from node_agent.credential import Credential, credential_load, credential_save, token_digest
 from node_agent.drivers.base import DriverError, RuntimeDriver
+from node_agent.events import EventLog
 from node_agent.machine import (
     DevicesFound,
     Distrusted,
@@ -55,8 +56,9 @@ log = logging.getLogger("weir.agent")
 class Daemon:
     """One node's agent. `run` returns once `stop` is set."""
 
-    def __init__(self, settings: AgentSettings, node: Node, runtime: RuntimeDriver) -> None:
-        self._settings, self._node, self._runtime = settings, node, runtime
+    def __init__(self, configured: Configured, node: Node, runtime: RuntimeDriver, events: EventLog) -> None:
+        settings = self._settings = configured.settings
+        self._configured, self._node, self._runtime, self._events = configured, node, runtime, events
         self._transport = Transport(settings.server, settings.ca)
         self.upgrade = Upgrade(settings, self._transport)
         self._machine = Machine()
@@ -136,9 +138,10 @@ class Daemon:
                 raise
             log.info("the stored credential is refused; joining again with the new join token")
             return self._join()
-        has_more = self._has_more(reply)
+        has_more = self._events.ack(reply.event_ack) or self._has_more(reply)
         self._recover(0.0 if has_more else reply.next_sync_s)
         self._handle(Replied(reply))
+        self._configured.follow(reply.config)
         self.upgrade.synced(reply.release)
 
     def _has_fresh_token(self, credential: Credential) -> bool:
@@ -160,6 +163,7 @@ class Daemon:
             slices=self._slice_reports(),
             usage=tuple(self._usage(uids)),
             logs=tuple(self._logs(uids)),
+            events=self._events.pending(),
         )
 
     def _slice_reports(self) -> tuple[SliceReport, ...]:
@@ -253,9 +257,10 @@ class Daemon:
             if before is None or before[:3] != key[:3]:
                 state, generation, reason = key[:3]
                 sentence = f", {reason}" if reason else ""
-                log.info("slice %s: %s%s (generation %d)", uid, state, sentence, generation)
+                told = {"slice_uid": uid}
+                log.info("slice %s: %s%s (generation %d)", uid, state, sentence, generation, extra=told)
         for uid in self._told.keys() - now.keys():
-            log.info("slice %s: forgotten", uid)
+            log.info("slice %s: forgotten", uid, extra={"slice_uid": uid})
         is_changed = now != self._told
         self._told = now
         return is_changed

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 import psutil
 
 from node_agent.address import data_address
-from node_agent.config import AgentSettings
+from node_agent.configured import Configured
 from node_agent.devices import Devices, report_of
 from node_agent.drivers.base import Device
 from node_agent.drivers.table import device_drivers_load, slice_drivers_load
@@ -25,8 +25,9 @@ _MIB = 1024 * 1024
 class Node:
     """The facts of this node. Its devices may come and go while it runs (POOL-12.25)."""
 
-    def __init__(self, settings: AgentSettings) -> None:
-        self._settings = settings
+    def __init__(self, configured: Configured) -> None:
+        self._configured = configured
+        settings = configured.settings
         self._devices = Devices(device_drivers_load(settings), slice_drivers_load(settings))
 
     def device(self, uid: str) -> Device | None:
@@ -35,16 +36,19 @@ class Node:
 
     def info(self) -> NodeInfo:
         """The machine itself."""
+        settings = self._configured.settings
         return NodeInfo(
-            name=self._settings.name,
+            name=settings.name,
             hostname=socket.gethostname() or "unknown",
             agent_version=agent_version(),
             os=platform.platform()[:200],
             cpu_count=os.cpu_count() or 1,
             memory_mib=psutil.virtual_memory().total // _MIB,
-            labels=self._settings.labels,
+            labels=settings.labels,
             components=self._components(),
-            address=data_address(self._settings.address, self._settings.server),
+            address=data_address(settings.address, settings.server),
+            config_generation=self._configured.generation,
+            config_problem=self._configured.problem,
         )
 
     def _components(self) -> dict[str, str]:

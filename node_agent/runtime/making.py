@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from node_agent.address import bind_address, data_address
-from node_agent.config import AgentSettings
+from node_agent.configured import Configured
 from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
 from node_agent.drivers.table import slice_drivers_load
 from node_agent.protocol.slices import DesiredSlice
@@ -29,8 +29,9 @@ log = logging.getLogger("weir.agent")
 class Maker:
     """Makes slices in `slices`, a folder of the agent's own."""
 
-    def __init__(self, settings: AgentSettings, slices: Path) -> None:
-        self._settings, self._slices = settings, slices
+    def __init__(self, configured: Configured, slices: Path) -> None:
+        self._configured, self._slices = configured, slices
+        settings = configured.settings
         self._program_lib = library_make(settings.home / "lib", PROGRAM_PACKAGES)
         self._session_lib = library_make(settings.home / "session-lib", SESSION_PACKAGES)
         self.drivers: Mapping[str, SliceDriver] = slice_drivers_load(settings)
@@ -84,7 +85,8 @@ class Maker:
         is_session = work.kind == "session"
         if is_session and wanted.session is None:
             raise DriverError("a session needs a token, and none came with the wish")
-        address = data_address(self._settings.address, self._settings.server)
+        settings = self._configured.settings
+        address = data_address(settings.address, settings.server)
         return SliceSpec(
             slice_uid=wanted.slice_uid,
             generation=wanted.generation,
@@ -97,8 +99,8 @@ class Maker:
             env=dict(work.env),
             run_timeout_s=work.run_timeout_s,
             grace_s=work.grace_s,
-            meter_s=self._settings.meter_s,
-            log_limit_bytes=self._settings.log_limit_mib * _MIB,
+            meter_s=settings.meter_s,
+            log_limit_bytes=settings.log_limit_mib * _MIB,
             work_uid=self._work_uid(wanted.slice_uid) if self._has_users else None,
             lib_dir=str(self._session_lib if is_session else self._program_lib),
             kind=work.kind,
@@ -106,7 +108,7 @@ class Maker:
             session=wanted.session.model_dump(mode="json") if wanted.session else None,
             host=address,
             bind=bind_address(address),
-            detach_s=self._settings.detach_s,
+            detach_s=settings.detach_s,
             torch_device=device.torch_device,
             driver=driver,
             driver_env=dict(setting.env),
@@ -115,7 +117,7 @@ class Maker:
             compute_enforced_by=setting.compute_enforced_by,
             gauge_uid=setting.gauge_uid,
             device_memory_mib=device.memory_mib,
-            ledger_dir=str(self._settings.home / "devices" / device.uid),
+            ledger_dir=str(settings.home / "devices" / device.uid),
         )
 
     # ---- users ----
@@ -124,11 +126,13 @@ class Maker:
         specs = (read_json(folder / "spec.json") or {} for folder in self._slices.iterdir())
         taken = {spec.get("work_uid") for spec in specs}
         first = zlib.crc32(slice_uid.encode())
-        candidates = (self._settings.work_uid_base + (first + step) % _UIDS for step in range(_UIDS))
+        candidates = (
+            self._configured.settings.work_uid_base + (first + step) % _UIDS for step in range(_UIDS)
+        )
         return next(uid for uid in candidates if uid not in taken)
 
     def _can_change_user(self) -> bool:
-        base = self._settings.work_uid_base
+        base = self._configured.settings.work_uid_base
         if os.geteuid() != 0 or not base:
             return False
         paths = [Path(sys.executable), self._slices, self._program_lib / "node_agent"]

@@ -15,7 +15,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
-from node_agent.config import AgentSettings
+from node_agent.configured import Configured
 from node_agent.drivers.base import Device, DriverError, SliceDriver
 from node_agent.held import Held
 from node_agent.protocol.fields import LOG_CHUNK_BYTES
@@ -53,12 +53,13 @@ class _Known:
 class ProcessRuntime:
     """Slice driver and runtime driver in one. `home` is the agent's folder."""
 
-    def __init__(self, settings: AgentSettings) -> None:
+    def __init__(self, configured: Configured) -> None:
+        settings = configured.settings
         self._slices = settings.home / "slices"
         self._slices.mkdir(parents=True, exist_ok=True)
         for folder in (settings.home, self._slices):
             folder.chmod(0o711)
-        self._maker = Maker(settings, self._slices)
+        self._maker = Maker(configured, self._slices)
         self._known: dict[str, _Known] = {}
         self._shims: dict[str, subprocess.Popen[bytes]] = {}
         self._boot_id = proc.boot_id()

@@ -12,6 +12,7 @@ import pytest
 from node_agent import devices as watching
 from node_agent.address import bind_address, data_address
 from node_agent.config import AgentSettings, CpuPlan, SimulatedPlan
+from node_agent.configured import Configured
 from node_agent.devices import Devices, DriverWatch, report_of
 from node_agent.drivers.base import Device, DriverError, Measurement
 from node_agent.drivers.cpu import CpuDriver
@@ -43,13 +44,13 @@ def test_pretended_cards_say_so_and_keep_their_uid(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("WEIR_AGENT_SIMULATE", "ascend:2:Ascend 910B:65536, cambricon:1:MLU370:49152")
     settings = AgentSettings(name="a", devices=CpuPlan(0))
     assert settings.simulate[0] == SimulatedPlan("ascend", 2, "Ascend 910B", 65536)
-    reports = Node(settings).reports()
+    reports = Node(Configured(settings)).reports()
     seen = [(item.vendor, item.model, item.memory_mib, item.simulated, item.is_verified) for item in reports]
     assert seen == [("ascend", "Ascend 910B", 65536, True, False)] * 2 + [
         ("cambricon", "MLU370", 49152, True, False)
     ]
     assert len({item.uid for item in reports}) == 3
-    assert [item.uid for item in Node(settings).reports()] == [item.uid for item in reports]
+    assert [item.uid for item in Node(Configured(settings)).reports()] == [item.uid for item in reports]
     assert all("cpu" in item.slice_drivers and "time-slice" not in item.slice_drivers for item in reports)
 
 
@@ -152,5 +153,5 @@ def test_a_way_of_cutting_that_a_device_does_not_have_is_refused_with_its_cause(
     settings = AgentSettings(name="a", state_dir=tmp_path, devices=CpuPlan(1, 1, 512))
     (device,) = CpuDriver(settings).discover()
     with pytest.raises(DriverError, match=cause):
-        ProcessRuntime(settings).make(wish(**changes), device)
+        ProcessRuntime(Configured(settings)).make(wish(**changes), device)
     assert not (tmp_path / "slices" / "a").exists()

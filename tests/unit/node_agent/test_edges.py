@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from node_agent import transport
 from node_agent.__main__ import main
 from node_agent.config import AgentSettings, CpuPlan
+from node_agent.configured import Configured
 from node_agent.credential import Credential, credential_load, credential_save
 from node_agent.drivers.table import device_drivers_load
 from node_agent.node import Node
@@ -112,8 +113,8 @@ def test_a_wrong_setting_is_refused_with_its_name(
 
 def test_devices_keep_their_uid_and_are_not_simulated() -> None:
     two = AgentSettings(name="a", devices=CpuPlan(2, 1, 512))
-    first, again = Node(two).reports(), Node(two).reports()
-    other = Node(AgentSettings(name="b", devices=CpuPlan(1, 1, 512))).reports()
+    first, again = Node(Configured(two)).reports(), Node(Configured(two)).reports()
+    other = Node(Configured(AgentSettings(name="b", devices=CpuPlan(1, 1, 512)))).reports()
     cpus = [device for device in first if device.vendor == "cpu"]
     assert [device.uid for device in first] == [device.uid for device in again]
     assert len({device.uid for device in (*first, *other)}) >= 3
@@ -122,7 +123,7 @@ def test_devices_keep_their_uid_and_are_not_simulated() -> None:
 
 
 def request() -> SyncRequest:
-    node = Node(AgentSettings(name="a"))
+    node = Node(Configured(AgentSettings(name="a")))
     return SyncRequest(protocol=1, boot_id="b", seq=1, sent_at=NOW, node=node.info(), devices=node.reports())
 
 
@@ -222,7 +223,7 @@ def test_the_work_sees_its_slice_and_nothing_of_the_agent(monkeypatch: pytest.Mo
 
 def test_records_of_another_boot_are_lost_and_nothing_is_killed_for_them(tmp_path: Path) -> None:
     settings = AgentSettings(name="a", state_dir=tmp_path)
-    runtime = ProcessRuntime(settings)
+    runtime = ProcessRuntime(Configured(settings))
     folder = SliceFolder(tmp_path / "slices" / "a")
     folder.path.mkdir()
     own = os.getpid()
@@ -240,7 +241,7 @@ def test_records_of_another_boot_are_lost_and_nothing_is_killed_for_them(tmp_pat
 
 def test_making_a_slice_twice_leaves_the_first_as_it_is(tmp_path: Path) -> None:
     settings = AgentSettings(name="a", state_dir=tmp_path, devices=CpuPlan(1, 1, 512))
-    runtime, node = ProcessRuntime(settings), Node(settings)
+    runtime, node = ProcessRuntime(Configured(settings)), Node(Configured(settings))
     device = node.device(node.reports()[0].uid)
     assert device is not None
     wish = DesiredSlice(slice_uid="a", generation=1, device_uid=device.uid, compute_percent=5, memory_mib=64,
