@@ -57,6 +57,18 @@ def slice_open_list(*, node_uid: str = "", device_uid: str = "") -> QuerySet[Sli
     return rows
 
 
+def slice_get(uid: UUID | str) -> Slice:
+    """A slice of whatever tenant: for operators. Raises NotFound."""
+    rows = Slice.objects.across().select_related("device__group", "node", "tenant")
+    try:
+        found = rows.filter(uid=UUID(str(uid))).first()
+    except ValueError:
+        found = None
+    if found is None:
+        raise NotFound(_("There is no such slice."))
+    return found
+
+
 def session_list() -> QuerySet[Slice]:
     """The sessions that run or are about to, across tenants: for operators (targets of moves among them)."""
     return slice_open_list().filter(kind=SliceKind.SESSION).order_by("-created_at", "-pk")

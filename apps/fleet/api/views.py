@@ -6,12 +6,21 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.fleet.api.serializers import DeviceOut, NodeDetailOut, NodeOut
+from apps.fleet.api.serializers import DeviceOut, NodeDetailOut, NodeOut, OversubscribeIn
+from apps.fleet.models import Device
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.selectors import device_list, node_get, node_list
-from apps.fleet.services.devices import device_disable, device_enable, device_memory_accept
+from apps.fleet.services.devices import (
+    device_disable,
+    device_enable,
+    device_memory_accept,
+    device_oversubscribe,
+    device_remove,
+    device_slicing_set,
+)
 from apps.fleet.services.nodes import node_drain, node_remove, node_undrain
 from apps.identity.api.base import ApiView
+from apps.kernel.acts import Actor
 
 
 class NodesView(ApiView):
@@ -20,7 +29,7 @@ class NodesView(ApiView):
 
     @extend_schema(responses=NodeOut(many=True))
     def get(self, request: Request) -> Response:
-        """The nodes that were not removed, newest first."""
+        """The nodes of the pool, newest first."""
         return self.page(node_list(), NodeOut)
 
 
@@ -30,7 +39,7 @@ class NodeView(ApiView):
 
     @extend_schema(responses=NodeDetailOut)
     def get(self, request: Request, uid: str) -> Response:
-        """A node with its devices."""
+        """A node: address, state, versions of its components, devices, and the tasks on it (POOL-12.17)."""
         return Response(NodeDetailOut(node_get(uid)).data)
 
 
@@ -92,3 +101,32 @@ class DeviceDisableView(DeviceActView):
 
 class DeviceMemoryAcceptView(DeviceActView):
     act = staticmethod(device_memory_accept)
+
+
+class DeviceSliceView(DeviceActView):
+    @staticmethod
+    def act(*, actor: Actor, device_uid: str) -> Device:
+        return device_slicing_set(actor=actor, device_uid=device_uid, is_sliced=True)
+
+
+class DeviceUnsliceView(DeviceActView):
+    @staticmethod
+    def act(*, actor: Actor, device_uid: str) -> Device:
+        return device_slicing_set(actor=actor, device_uid=device_uid, is_sliced=False)
+
+
+class DeviceRemoveView(DeviceActView):
+    act = staticmethod(device_remove)
+
+
+class DeviceOversubscribeView(ApiView):
+    plane = "provider"
+    permission = P.MANAGE
+
+    @extend_schema(request=OversubscribeIn, responses=DeviceOut)
+    def post(self, request: Request, uid: str) -> Response:
+        """How often each percent and MiB of it may be held, in permille: 1000 is once (POOL-12.5)."""
+        given = OversubscribeIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        row = device_oversubscribe(actor=self.actor, device_uid=uid, **given.validated_data)
+        return Response(DeviceOut(row).data)
