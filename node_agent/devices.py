@@ -104,14 +104,14 @@ class Devices:
 
     def device(self, uid: str) -> Device | None:
         """A device by its uid, as last found."""
-        return next((item.device for item in self._last if item.device.uid == uid), None)
+        return next((item.device for item in self.last if item.device.uid == uid), None)
 
     def _look(self, wait_s: float) -> tuple[Found, ...]:
         for watch in self._watches:
             watch.begin()
         until_s = time.monotonic() + wait_s
-        self._last = tuple(item for watch in self._watches for item in watch.found(until_s))
-        return self._last
+        self.last = tuple(item for watch in self._watches for item in watch.found(until_s))
+        return self.last
 
 
 def report_of(found: Found) -> DeviceReport | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import socket
+import time
 from importlib.metadata import PackageNotFoundError, version
 
 import psutil
@@ -12,13 +13,15 @@ import psutil
 from node_agent.address import data_address
 from node_agent.configured import Configured
 from node_agent.devices import Devices, report_of
-from node_agent.drivers.base import Device
+from node_agent.drivers.base import Device, Measurement
+from node_agent.drivers.machine_meter import CpuMeter
 from node_agent.drivers.table import device_drivers_load, slice_drivers_load
 from node_agent.protocol.fields import DEVICES_PER_NODE
 from node_agent.protocol.join import DeviceReport, NodeInfo
 from node_agent.release import running_release
 from node_agent.sessions.available import torch_version
 
+ADDRESS_S = 60.0
 _MIB = 1024 * 1024
 
 
@@ -28,6 +31,8 @@ class Node:
     def __init__(self, configured: Configured) -> None:
         self._configured = configured
         settings = configured.settings
+        self._meter = CpuMeter()
+        self._addressed_s, self._last_address = float("-inf"), ""
         self._devices = Devices(device_drivers_load(settings), slice_drivers_load(settings))
 
     def device(self, uid: str) -> Device | None:
@@ -37,6 +42,7 @@ class Node:
     def info(self) -> NodeInfo:
         """The machine itself."""
         settings = self._configured.settings
+        power = self._power()
         return NodeInfo(
             name=settings.name,
             hostname=socket.gethostname() or "unknown",
@@ -46,9 +52,33 @@ class Node:
             memory_mib=psutil.virtual_memory().total // _MIB,
             labels=settings.labels,
             components=self._components(),
-            address=data_address(settings.address, settings.server),
+            address=self._address(),
+            power_w=power.power_w,
+            power_source=power.power_source,
             config_generation=self._configured.generation,
             config_problem=self._configured.problem,
+        )
+
+    def _address(self) -> str:
+        """Looked up once a minute: asking for it may ask a name server."""
+        settings, now_s = self._configured.settings, time.monotonic()
+        if now_s - self._addressed_s > ADDRESS_S:
+            self._last_address = data_address(settings.address, settings.server)
+            self._addressed_s = now_s
+        return self._last_address
+
+    def _power(self) -> Measurement:
+        """The CPU and every real card together; measured only if all of it is."""
+        cards = [
+            found.measured
+            for found in self._devices.last
+            if not found.device.simulated and found.device.vendor != "cpu"
+        ]
+        parts = [self._meter.measure_all(), *(card for card in cards if card.power_w is not None)]
+        is_measured = all(part.power_source == "measured" for part in parts)
+        return Measurement(
+            power_w=round(sum(part.power_w or 0.0 for part in parts), 2),
+            power_source="measured" if is_measured else "modelled",
         )
 
     def _components(self) -> dict[str, str]:

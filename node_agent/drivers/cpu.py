@@ -12,10 +12,10 @@ import psutil
 
 from node_agent.config import AgentSettings, CpuPlan
 from node_agent.drivers.base import Device, Measurement
+from node_agent.drivers.machine_meter import CpuMeter
 
 _MIB = 1024 * 1024
 _MEMORY_SHARE_PERCENT = 50
-_HOT_C = 100.0
 _DEVICES = 64
 
 
@@ -30,7 +30,7 @@ class CpuDriver:
         self._plan, self._file = settings.devices, settings.devices_file
         self._name = settings.name
         self._memory_mib = psutil.virtual_memory().total // _MIB
-        psutil.cpu_percent()
+        self._meter = CpuMeter()
 
     def discover(self) -> tuple[Device, ...]:
         self._plan = (_plan_read(self._file) if self._file else None) or self._plan
@@ -51,20 +51,7 @@ class CpuDriver:
         )
 
     def measure(self, device: Device) -> Measurement:
-        return cpu_measure()
-
-
-def cpu_measure() -> Measurement:
-    """What the machine does now."""
-    temperature_c = _temperature_c()
-    is_hot = temperature_c is not None and temperature_c >= _HOT_C
-    return Measurement(
-        utilisation_percent=psutil.cpu_percent(),
-        memory_used_mib=psutil.virtual_memory().used // _MIB,
-        temperature_c=temperature_c,
-        health="degraded" if is_hot else "ok",
-        health_reason=f"the CPU is at {temperature_c} °C; look at its cooling" if is_hot else "",
-    )
+        return self._meter.measure(device.cores)
 
 
 def device_uid(vendor: str, name: str, index: int) -> str:
@@ -99,9 +86,3 @@ def _model() -> str:
         lines = []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "") or platform.machine() or "CPU"
-
-
-def _temperature_c() -> float | None:
-    readings = [reading.current for group in psutil.sensors_temperatures().values() for reading in group]
-    sane = [reading for reading in readings if 0 < reading < 200]
-    return max(sane) if sane else None

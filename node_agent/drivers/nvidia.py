@@ -65,6 +65,7 @@ class NvidiaDriver:
             memory_used_mib=memory.used // _MIB,
             temperature_c=_ask(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
             power_w=power_mw / 1000 if power_mw is not None else None,
+            power_source="measured" if power_mw is not None else "",
             health="degraded" if bad_pages else "ok",
             health_reason=f"{bad_pages} uncorrected memory errors since the driver started"
             if bad_pages

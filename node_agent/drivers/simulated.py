@@ -8,7 +8,8 @@ import psutil
 
 from node_agent.config import AgentSettings, SimulatedPlan
 from node_agent.drivers.base import Device, Measurement
-from node_agent.drivers.cpu import cpu_measure, device_uid
+from node_agent.drivers.cpu import device_uid
+from node_agent.drivers.machine_meter import CpuMeter
 
 
 class SimulatedDriver:
@@ -17,6 +18,7 @@ class SimulatedDriver:
     def __init__(self, settings: AgentSettings) -> None:
         self._plans, self._name = settings.simulate, settings.name
         self._first = settings.devices.count
+        self._meter = CpuMeter()
 
     def discover(self) -> tuple[Device, ...]:
         places = [(plan, index) for plan in self._plans for index in range(plan.count)]
@@ -40,4 +42,4 @@ class SimulatedDriver:
         )
 
     def measure(self, device: Device) -> Measurement:
-        return cpu_measure()
+        return self._meter.measure(device.cores)

@@ -16,6 +16,7 @@ from node_agent.configured import Configured
 from node_agent.devices import Devices, DriverWatch, report_of
 from node_agent.drivers.base import Device, DriverError, Measurement
 from node_agent.drivers.cpu import CpuDriver
+from node_agent.drivers.machine_meter import CpuMeter, Rapl, modelled_w
 from node_agent.node import Node
 from node_agent.protocol.messages import DesiredSlice, WorkSpec
 from node_agent.runtime.process import ProcessRuntime
@@ -155,3 +156,28 @@ def test_a_way_of_cutting_that_a_device_does_not_have_is_refused_with_its_cause(
     with pytest.raises(DriverError, match=cause):
         ProcessRuntime(Configured(settings)).make(wish(**changes), device)
     assert not (tmp_path / "slices" / "a").exists()
+
+
+@pytest.mark.req("POOL-6f")
+def test_power_is_measured_where_the_processor_counts_it_else_modelled_and_named_so(tmp_path: Path) -> None:
+    for index, start in enumerate((1_000_000, 2**32 - 1_000_000)):
+        zone = tmp_path / f"intel-rapl:{index}"
+        zone.mkdir()
+        (zone / "energy_uj").write_text(str(start))
+        (zone / "max_energy_range_uj").write_text(str(2**32))
+    (tmp_path / "intel-rapl:0:0").mkdir()
+    rapl = Rapl(tmp_path)
+    assert rapl.watts(10.0) is None
+    (tmp_path / "intel-rapl:0" / "energy_uj").write_text("41000000")
+    (tmp_path / "intel-rapl:1" / "energy_uj").write_text("9000000")
+    assert rapl.watts(12.0) == pytest.approx((40 + 10) / 2)
+    assert Rapl(tmp_path / "none").watts(1.0) is None
+    assert modelled_w(0, 4) == 6
+    assert modelled_w(100, 4) == 32
+    meter = CpuMeter(tmp_path / "none")
+    whole = meter.measure_all()
+    assert whole.power_source == "modelled"
+    assert 0 < (meter.measure(1).power_w or 0) <= (whole.power_w or 0)
+    info = Node(Configured(AgentSettings(name="a"))).info()
+    assert (info.power_w or 0) > 0
+    assert info.power_source in ("measured", "modelled")
