@@ -19,7 +19,8 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs import services as orgs
 from apps.orgs.models import BusinessSystem, BusinessSystemUser, Member, Organization, TenantRole
-from apps.scheduling.services.queues import queue_ensure
+from apps.scheduling.selectors import policy_get
+from apps.scheduling.services.queues import direct_commodity_set, queue_ensure
 from apps.scheduling.services.quota import quota_set
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision
@@ -229,6 +230,8 @@ def _commodity(category: Category, apply: ProcessApp, end: ProcessApp) -> None:
         prices.price_publish(actor=SYSTEM, commodity_uid=row.uid, lines=PRICES)
     if not row.is_listed:
         commodities.commodity_list_(actor=SYSTEM, commodity_uid=row.uid)
+    if policy_get().direct_commodity is None:
+        direct_commodity_set(actor=SYSTEM, commodity=row)
 
 
 def _coupons() -> None:

@@ -55,7 +55,7 @@ def amounts_of(asked: Asked, environment: Environment | None) -> Amounts:
         return Amounts(
             environment.shares, environment.compute_percent, environment.memory_mib, environment.spec
         )
-    shares = asked.shares or (environment.shares if environment else 1)
+    shares = asked.shares if asked.shares is not None else environment.shares if environment else 1
     code = asked.spec or (environment.spec if environment else "")
     if code:
         spec = spec_get(code)

@@ -26,7 +26,7 @@ def state(row):
 def started(row):
     """Say of each slice that it runs, as a node's sync would."""
     now = timezone.now()
-    for part in Slice.objects.across().filter(workload_uid=row.uid):
+    for part in Slice.objects.across().filter(workload_uid=row.uid, final_at=None):
         Slice.plain.filter(pk=part.pk).update(state="running", started_at=now, told_at=now)
         slice_started(actor=SYSTEM, workload_uid=row.uid, at=now)
 
