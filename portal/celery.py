@@ -1,8 +1,12 @@
 """The Celery app. Beat fires provider tasks only; a sweep enqueues one task per tenant that has work."""
 
 import os
+import signal
 
 from celery import Celery
+from celery.signals import beat_init, worker_ready, worker_shutdown
+
+from portal.pulse import Pulse
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings.prod")
 app = Celery("weir")
@@ -10,6 +14,14 @@ app = Celery("weir")
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+# --- the processes tell of themselves --------------------------------------------------------------------------
+# A warm shutdown ends worker and beat in good order; their supervisor starts them again.
+_pulses = {kind: Pulse(kind, lambda: os.kill(os.getpid(), signal.SIGTERM)) for kind in ("worker", "beat")}
+worker_ready.connect(lambda **_: _pulses["worker"].start(), weak=False)
+worker_shutdown.connect(lambda **_: _pulses["worker"].end(), weak=False)
+beat_init.connect(lambda **_: _pulses["beat"].start(), weak=False)
 
 
 def _every(seconds: float, task: str) -> dict[str, object]:
@@ -26,6 +38,7 @@ app.conf.beat_schedule = {
     "orders: compare the mirror": _every(24 * 3600, "apps.orders.tasks.cases_reconcile"),
     "catalog: expire coupons": _every(600, "apps.catalog.tasks.coupons_expire"),
     "audit: seal": _every(10, "apps.audit.tasks.audit_seal"),
+    "console: look at the pool": _every(5, "apps.console.tasks.watch"),
     "telemetry: tell of alarms": _every(5, "apps.telemetry.tasks.deliveries_send"),
     "telemetry: forget old samples": _every(3600, "apps.telemetry.tasks.samples_prune"),
     "rollouts: carry on": _every(2, "apps.rollouts.tasks.rollouts_advance"),

@@ -18,6 +18,7 @@ from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPai
 from apps.billing.services.usage import usage_record
 from apps.billing.types import Usage
 from apps.cases.events import CaseChanged
+from apps.console import tasks as console_tasks
 from apps.fleet import events as fleet
 from apps.identity.events import MembershipEnded
 from apps.kernel.acts import Actor
@@ -38,7 +39,7 @@ from apps.scheduling.services.moving import move_begun, move_done, move_failed
 from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.workloads import slice_ended, slice_started
 from apps.telemetry import tasks as telemetry_tasks
-from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved, AlarmTold
+from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved, AlarmTold, RulesChanged
 from apps.telemetry.metrics import DEVICE_MISMATCH, NODE_LOST, ORDER_UNTOLD, USAGE_REFUSED
 from apps.telemetry.selectors import alarm_list
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
@@ -46,6 +47,7 @@ from apps.telemetry.services.samples import samples_put
 from apps.telemetry.types import Measured
 from apps.tenancy.events import TenantProvisioned
 from apps.tenancy.selectors import tenant_get
+from portal import journal
 from portal.celery import app as celery
 from portal.roles import TENANT_ROLES
 
@@ -381,3 +383,14 @@ within(CaseChanged, lambda event, actor: push("cases", "changed", kind=event.kin
 within(AlarmFired, lambda event, actor: push("alarms"))
 within(AlarmAcknowledged, lambda event, actor: push("alarms"))
 within(AlarmResolved, lambda event, actor: push("alarms"))
+
+# --- the pool's log --------------------------------------------------------------------------------------------
+
+recorder(journal.act_keep)
+for kind in journal.LINES:
+    within(kind, journal.keep)
+
+# --- rules → the clockwork of the desk --------------------------------------------------------------------------
+
+# Sweep: watch, every few seconds.
+after(RulesChanged, lambda event: console_tasks.watch.delay())
