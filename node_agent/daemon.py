@@ -48,6 +48,7 @@ from node_agent.upgrade import Upgrade
 
 LOOK_S = 0.25
 BACKOFF_MIN_S, BACKOFF_MAX_S = 1.0, 60.0
+SKEW_S = 30.0
 LOG_BYTES_PER_SYNC = 1024 * 1024
 
 log = logging.getLogger("weir.agent")
@@ -68,6 +69,7 @@ class Daemon:
         self._failures = 0
         self._told: dict[str, _Key] = {}
         self._trouble = ""
+        self._is_clock_wrong = False
         self.stop = threading.Event()
 
     def run(self) -> None:
@@ -141,8 +143,20 @@ class Daemon:
         has_more = self._events.ack(reply.event_ack) or self._has_more(reply)
         self._recover(0.0 if has_more else reply.next_sync_s)
         self._handle(Replied(reply))
+        self._note_clock(reply.server_time)
         self._configured.follow(reply.config)
         self.upgrade.synced(reply.release)
+
+    def _note_clock(self, server_time: datetime) -> None:
+        """A wrong clock is told once, and once more when it is right again; metering does not follow it."""
+        skew_s = (datetime.now(UTC) - server_time).total_seconds()
+        is_wrong = abs(skew_s) > SKEW_S
+        if is_wrong and not self._is_clock_wrong:
+            side = "ahead of" if skew_s > 0 else "behind"
+            log.warning("this node's clock is %d s %s the server's: set it by NTP", abs(skew_s), side)
+        elif self._is_clock_wrong and not is_wrong:
+            log.info("this node's clock agrees with the server's again")
+        self._is_clock_wrong = is_wrong
 
     def _has_fresh_token(self, credential: Credential) -> bool:
         token = self._settings.join_token

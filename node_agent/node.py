@@ -69,11 +69,7 @@ class Node:
 
     def _power(self) -> Measurement:
         """The CPU and every real card together; measured only if all of it is."""
-        cards = [
-            found.measured
-            for found in self._devices.last
-            if not found.device.simulated and found.device.vendor != "cpu"
-        ]
+        cards = [found.measured for found in self._devices.last if found.device.is_card]
         parts = [self._meter.measure_all(), *(card for card in cards if card.power_w is not None)]
         is_measured = all(part.power_source == "measured" for part in parts)
         return Measurement(

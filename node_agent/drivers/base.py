@@ -33,6 +33,11 @@ class Device:
     torch_device: str = "cpu"
     visible_env: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_card(self) -> bool:
+        """Whether it is a real accelerator of its own, not the CPU or what pretends on it."""
+        return self.vendor != "cpu" and not self.simulated
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:

@@ -17,7 +17,7 @@ class CpuSlices:
         pass
 
     def refusal(self, device: Device) -> str:
-        return "" if device.vendor == "cpu" or device.simulated else "it is no CPU"
+        return "it is no CPU" if device.is_card else ""
 
     def make(self, wanted: DesiredSlice, device: Device) -> Setting:
         return Setting()

@@ -20,7 +20,7 @@ class TimeSlices:
         pass
 
     def refusal(self, device: Device) -> str:
-        return "it is no card" if device.vendor == "cpu" or device.simulated else ""
+        return "" if device.is_card else "it is no card"
 
     def make(self, wanted: DesiredSlice, device: Device) -> Setting:
         return Setting(env=dict(device.visible_env))
