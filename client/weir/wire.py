@@ -97,7 +97,9 @@ class Kind(IntEnum):
     VALUE: JSON node of the result; a tensor is ["t", id, shape, stride, storage offset, dtype]; ids are taken
     from base upwards in order of appearance. A result that shares storage with an input is a real view."""
     RNG = 21
-    """`u8 what`: 0 seed (`u64 seed`, no reply); 1 get (request; VALUE is the state); 2 set (state, no reply)."""
+    """`u8 what`: 0 seed (`u64 seed`, no reply); 1 get (request; VALUE is the state); 2 set (state, no reply);
+    3 keep (`i64 id`, no reply): the state becomes a uint8 tensor under this new handle; 4 restore (`i64 id`, no
+    reply) from such a tensor: so that checkpointing and fork_rng wait for nothing."""
     STAT = 22
     """Request, empty. VALUE: JSON {"used_bytes", "peak_bytes", "quota_mib", "handles", "templates",
     "operators", "busy_s", "device", "torch", "compute_percent"}. Also the way to synchronise: all before it

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
-from node_agent.sessions.core import Session
 from weir import wire
 from weir.link import Link
 from weir.wire import Kind
 
+from node_agent.sessions.core import Session
+
 
 class InProcessLink(Link):
-    """Runs every frame at once. The session has a random state of its own, as in a process of its own."""
+    """Runs every frame before it returns, in a thread of its own: what PyTorch keeps per thread (grad mode, autocast,
+    dispatch) is not the caller's. The session has a random state of its own. `frames` counts frames by kind."""
 
     transport = "in-process"
 
@@ -21,9 +25,10 @@ class InProcessLink(Link):
         self.session = session
         self.quota_mib = session.quota_mib
         self.device = session.device
+        self.frames: Counter[int] = Counter()
         self._lock = threading.RLock()
         self._random = torch.random.get_rng_state()
-        self._is_closed = False
+        self._worker: ThreadPoolExecutor | None = ThreadPoolExecutor(max_workers=1)
 
     def send(self, kind: int, *parts: Any) -> None:
         self._handle(kind, parts)
@@ -44,22 +49,38 @@ class InProcessLink(Link):
         return into
 
     def wake(self) -> None:
-        self.on_flush()
+        """Nothing is sent late here: what waits goes with the next flush."""
 
     def close(self) -> None:
-        self._is_closed = True
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.shutdown(wait=False)
 
     def _handle(self, kind: int, parts: tuple[Any, ...]) -> Any:
         payload = memoryview(b"".join(bytes(memoryview(part)) for part in parts))
         if len(payload) > wire.MAX_PAYLOAD:
             raise AssertionError("a frame longer than the protocol allows")
         with self._lock:
-            if self._is_closed:
+            if self._worker is None:
                 raise wire.SessionLost("the session was closed")
+            self.frames[kind] += 1
             outer = torch.random.get_rng_state()
-            torch.random.set_rng_state(self._random)
             try:
-                return self.session.handle(kind, payload)
+                return self._submitted(kind, payload)
             finally:
-                self._random = torch.random.get_rng_state()
                 torch.random.set_rng_state(outer)
+
+    def _submitted(self, kind: int, payload: memoryview) -> Any:
+        assert self._worker is not None
+        try:
+            answer = self._worker.submit(self._run, kind, payload)
+        except RuntimeError as error:  # the interpreter is shutting down
+            raise wire.SessionLost("the process ends") from error
+        return answer.result()
+
+    def _run(self, kind: int, payload: memoryview) -> Any:
+        torch.random.set_rng_state(self._random)
+        try:
+            return self.session.handle(kind, payload)
+        finally:
+            self._random = torch.random.get_rng_state()

@@ -1,0 +1,103 @@
+"""What an operator's schema says that the device must know: which arguments vary, what aliases what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# These read the value of a scalar to size their result: it is part of the template, not a slot.
+SIZED_BY_SCALARS = frozenset({"arange", "linspace", "logspace", "range", "histc", "bincount", "full_like"})
+# Views that their schema does not call views.
+UNDECLARED_VIEWS = frozenset({"_unsafe_view"})
+# What they return beside the result differs from device to device: the first run of a template shows it.
+LAID_OUT_BY_DEVICE = frozenset(
+    {
+        "native_batch_norm",
+        "_native_batch_norm_legit",
+        "_native_batch_norm_legit_no_training",
+        "_batch_norm_with_update",
+        "_embedding_bag",
+        "_embedding_bag_forward_only",
+    }
+)
+SCALAR_TYPES = frozenset({"number", "float", "Optional[number]", "Optional[float]"})
+VALUE_TYPES = frozenset({"bool", "number", "int", "float"})
+
+
+class Operator:
+    """One aten overload, read once.
+
+    `written`: where the returned arguments stand, for operators that write in place or to `out`.
+    `slots`: positions (names, in `slot_names`) of scalars that may differ from call to call.
+    `is_shown`: whether the layout of its results is learned from a first run; `is_foreign`: not of aten.
+    `lists`: positions and names of lists of tensors; `slot_lists`: of lists of scalars.
+    """
+
+    __slots__ = (
+        "func",
+        "has_several_results",
+        "is_foreign",
+        "is_shown",
+        "is_view",
+        "is_void",
+        "lists",
+        "mutates",
+        "name",
+        "returns_values",
+        "slot_lists",
+        "slots",
+        "written",
+    )
+
+    def __init__(self, func: Any) -> None:
+        schema = func._schema
+        base = schema.name.split("::")[1]
+        self.func = func
+        self.name = f"{schema.name}.{schema.overload_name or 'default'}"
+        places = [_written_argument(schema, result) for result in schema.returns]
+        self.written = [place for place in places if place is not None]
+        self.mutates = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+        self.has_several_results = len(schema.returns) > 1
+        self.is_void = not schema.returns
+        self.is_view = base in UNDECLARED_VIEWS or _declares_view(schema)
+        self.is_shown = base in LAID_OUT_BY_DEVICE
+        self.is_foreign = not schema.name.startswith("aten::")
+        self.returns_values = any(str(result.type) in VALUE_TYPES for result in schema.returns)
+        varying = base not in SIZED_BY_SCALARS
+        self.slots = _places(schema, lambda kind: varying and kind in SCALAR_TYPES)
+        self.lists = _places(schema, lambda kind: kind.startswith(("List[Tensor", "List[Optional[Tensor")))
+        self.slot_lists = _places(schema, lambda kind: kind == "List[number]")
+
+
+def _places(schema: Any, fits: Any) -> frozenset[int | str]:
+    """Positions of the positional arguments whose type fits, and names of all."""
+    found: set[int | str] = set()
+    for position, argument in enumerate(schema.arguments):
+        if fits(str(argument.type)):
+            found |= {position, argument.name}
+    return frozenset(found)
+
+
+def _written_argument(schema: Any, result: Any) -> tuple[int, str] | None:
+    """Position and name of the argument that this return is, where the operator writes to it."""
+    if result.alias_info is None or not result.alias_info.is_write:
+        return None
+    for position, argument in enumerate(schema.arguments):
+        alias = argument.alias_info
+        if alias is not None and alias.before_set & result.alias_info.before_set:
+            return position, argument.name
+    return None
+
+
+def _declares_view(schema: Any) -> bool:
+    return any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+
+
+_operators: dict[Any, Operator] = {}
+
+
+def operator_of(func: Any) -> Operator:
+    """The description of an overload, made once."""
+    found = _operators.get(func)
+    if found is None:
+        found = _operators[func] = Operator(func)
+    return found

@@ -1,0 +1,101 @@
+"""Makes "weir" a device of this process's PyTorch. Once, at `import weir.torch`; nothing is connected by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils import _foreach_utils, backend_registration
+
+from weir.torch import (
+    attention,
+    autocast,
+    autograd,
+    dispatch,
+    factories,
+    recurrent,
+    serialization,
+    special,
+    tensor,
+)
+from weir.torch.backend import backend_module
+
+NAME = "weir"
+TORCH_MINOR = "2.13"
+# Libraries unregister their kernels when they are collected.
+_libraries: list[torch.library.Library] = []
+
+
+class _Hook(torch._C._acc.PrivateUse1Hooks):
+    """What PyTorch asks of an accelerator from C++."""
+
+    def is_available(self) -> bool:
+        return True
+
+    def has_primary_context(self, device_index: int) -> bool:
+        return True
+
+    def is_built(self) -> bool:
+        return True
+
+
+def check_version() -> None:
+    """The hooks are experimental: one minor version of PyTorch, the same at both ends. Raises ImportError."""
+    minor = ".".join(torch.__version__.split(".")[:2])
+    if minor != TORCH_MINOR:
+        raise ImportError(
+            f"the device weir needs torch {TORCH_MINOR}, found {torch.__version__}: pip install weir[torch]"
+        )
+
+
+def register() -> None:
+    """Name the device, put its kernels in place. Raises ImportError where another device has taken the place."""
+    check_version()
+    taken = torch._C._get_privateuse1_backend_name()
+    if taken not in ("privateuseone", NAME):
+        raise ImportError(
+            f"this process's PyTorch already has the device {taken}: it has room for one such device"
+        )
+    backend_registration._setup_privateuseone_for_python_backend(NAME, backend_module(), _Hook())
+    tensor.run_with(dispatch.run)
+    special.register_in_place_views()
+    recurrent.register()
+    autograd.register()
+    serialization.register()
+    _register_kernels()
+    _register_types()
+
+
+def _register_kernels() -> None:
+    aten, everything = torch.library.Library("aten", "IMPL"), torch.library.Library("_", "IMPL")
+    _libraries.extend((aten, everything))
+    factories.register(aten)
+    attention.register(aten)
+    autocast.register(aten, everything)
+    aten.impl("_copy_from", _copy_from, "PrivateUse1")
+    aten.impl("_pin_memory", _pin_memory, "CPU")
+    everything.fallback(_fallback, "PrivateUse1")
+
+
+def _fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """Operators that come without the Python key, as in torch.tensor(…, device="weir")."""
+    return tensor.RemoteTensor.__torch_dispatch__(func, (), args, kwargs)
+
+
+def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    return special.copy_(None, (target, source), {})  # type: ignore[no-any-return]
+
+
+def _pin_memory(source: torch.Tensor, device: Any = None) -> torch.Tensor:
+    from weir.torch.devices import pinning_refused
+
+    raise pinning_refused()
+
+
+def _register_types() -> None:
+    """Optimizers fuse their loops over these tensors; modules moved to the device keep their parameters' identity."""
+    from torch.optim import optimizer
+
+    for types in (optimizer._foreach_supported_types, _foreach_utils._foreach_supported_types):
+        types.append(tensor.RemoteTensor)
+    torch.__future__.set_swap_module_params_on_conversion(True)

@@ -1,0 +1,72 @@
+"""Random numbers are drawn at the worker: seeding and saving its state, without waiting for it."""
+
+from __future__ import annotations
+
+import struct
+
+import torch
+
+from weir import wire
+from weir.torch import devices, transfer
+from weir.torch.device import Device, handle_of
+from weir.torch.metas import contiguous_meta
+from weir.torch.tensor import RemoteTensor, wrap
+from weir.wire import Kind
+
+SEED, GET, SET, KEEP, RESTORE = (bytes([what]) for what in range(5))
+HANDLE = struct.Struct("<q")
+_seed: int | None = None
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed every device, also those attached later: torch.manual_seed calls this."""
+    global _seed
+    _seed = seed
+    if not devices.is_forked():
+        for device in devices.attached():
+            seed_device(device, seed)
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the current device."""
+    seed_device(devices.get(), seed)
+
+
+def seed_device(device: Device, seed: int) -> None:
+    device.send(Kind.RNG, SEED, wire.NUMBER.pack(seed % (1 << 64)))
+
+
+def seed_late(device: Device) -> None:
+    """Give a device just attached the seed that the script set before."""
+    if _seed is not None:
+        seed_device(device, _seed)
+
+
+def get_rng_state(device: devices.Place = None) -> torch.Tensor:
+    """The state as a uint8 tensor of the device: it stays there, so nothing waits; `.cpu()` reads it."""
+    place = devices.get(device)
+    if place.rng_nbytes is None:
+        place.rng_nbytes = len(place.request(Kind.RNG, GET))
+    meta = contiguous_meta((place.rng_nbytes,), torch.uint8, place.index)
+    handle = place.allocate(meta)
+    place.send(Kind.RNG, KEEP, HANDLE.pack(handle.id))
+    return wrap(handle)
+
+
+def set_rng_state(state: torch.Tensor, device: devices.Place = None) -> None:
+    """Put a state back that `get_rng_state` gave, of this device or read from one of the same kind."""
+    place = devices.get(device)
+    if not isinstance(state, RemoteTensor) or handle_of(state).device is not place:
+        state = transfer.upload(state.cpu(), place)
+    place.send(Kind.RNG, RESTORE, HANDLE.pack(handle_of(state).id))
+
+
+def get_rng_state_all() -> list[torch.Tensor]:
+    """The state of each device."""
+    return [get_rng_state(index) for index in range(devices.count())]
+
+
+def set_rng_state_all(states: list[torch.Tensor]) -> None:
+    """Put the state of each device back."""
+    for index, state in enumerate(states):
+        set_rng_state(state, index)

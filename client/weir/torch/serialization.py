@@ -1,0 +1,65 @@
+"""torch.save and torch.load: a tensor of the device is saved as its CPU copy and the device's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from weir.torch import devices, transfer
+
+# Before PyTorch's own restorers, whose lowest number is 10.
+PRIORITY = 5
+
+
+def reduced(tensor: Any) -> tuple:
+    """What pickle, torch.save and copy.copy write: loads without this package where map_location says "cpu"."""
+    with torch.no_grad():
+        copied = tensor.detach().cpu()
+    place = str(tensor.device)
+    if not getattr(tensor, "_is_param", False):
+        return (
+            torch._utils._rebuild_device_tensor_from_cpu_tensor,
+            (copied, tensor.dtype, place, tensor.requires_grad),
+        )
+    return torch._utils._rebuild_parameter, (tensor.detach(), tensor.requires_grad, {})
+
+
+class StorageFor(torch.UntypedStorage):
+    """A CPU storage being loaded whose tensors shall be on another device; sent once for all of them."""
+
+    target: torch.device
+    sent: torch.Tensor | None
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        return self.target
+
+    def uploaded(self) -> torch.Tensor:
+        """All its bytes on the device."""
+        if self.sent is None:
+            flat = torch.empty(0, dtype=torch.uint8).set_(self, 0, (self.nbytes(),), (1,))
+            self.sent = transfer.upload(flat, devices.get(self.target))
+        return self.sent
+
+
+def _restore(storage: Any, location: str) -> Any:
+    """torch.load's word that a storage goes to `location`; None where that is no device of ours."""
+    if not location.startswith("weir"):
+        return None
+    storage.__class__ = StorageFor
+    storage.target, storage.sent = devices.get(location).torch_device, None
+    return storage
+
+
+def set_storage(target: Any, storage: Any, offset: int, size: Any, stride: Any = ()) -> Any:
+    """Make an empty tensor of the device show a part of a storage that torch.load restores."""
+    if not isinstance(storage, StorageFor):
+        raise RuntimeError("tensors on the device weir cannot be given another storage: make a new one")
+    shown = storage.uploaded().view(target.dtype).as_strided(size, stride, offset)
+    target.data = shown
+    return target
+
+
+def register() -> None:
+    torch.serialization.register_package(PRIORITY, lambda storage: None, _restore)

@@ -1,0 +1,90 @@
+"""The tensor of the device "weir": a wrapper that knows its layout and holds a handle of the worker's tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from weir.torch import autograd
+from weir.torch.device import Handle
+
+# Runs one operator: dispatch.run, put here when the device registers (it needs this module itself).
+Runner = Callable[[Any, tuple, dict[str, Any]], Any]
+_run: Runner
+
+_make = torch.Tensor._make_wrapper_subclass
+_data: Any = torch.Tensor.data
+
+
+class RemoteTensor(torch.Tensor):
+    """A tensor whose elements are elsewhere. Reading it (`item`, `cpu`, printing) waits for the worker."""
+
+    _remote: Handle
+
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        try:
+            return _run(func, args, kwargs or {})
+        except BaseException as error:
+            return autograd.raise_or_defer(error)
+
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
+        with torch.no_grad():
+            text = repr(self.detach().cpu())
+        suffix = ", requires_grad=True" if self.requires_grad else ""
+        return f"{text[:-1]}, device='{self.device}'{suffix})"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from weir.torch import serialization
+
+        return serialization.reduced(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
+        return autograd.deep_copy(self, memo)
+
+    def tolist(self) -> Any:
+        return self.detach().cpu().tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        if force:
+            return self.detach().cpu().numpy(force=True)
+        raise TypeError(f"can't convert a tensor on {self.device} to numpy: use .cpu() first")
+
+    def __array__(self, dtype: Any = None) -> Any:
+        return self.numpy()
+
+    def register_hook(self, hook: Any) -> Any:
+        return super().register_hook(autograd.guarded(hook))
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
+        return super().register_post_accumulate_grad_hook(autograd.guarded(hook))
+
+    @property
+    def data(self) -> torch.Tensor:  # type: ignore[override]
+        return _data.__get__(self)
+
+    @data.setter
+    def data(self, value: torch.Tensor) -> None:
+        _data.__set__(self, value)
+        if isinstance(value, RemoteTensor):
+            self._remote = value._remote
+
+
+def wrap(handle: Handle) -> RemoteTensor:
+    """A new tensor that shows this handle."""
+    m = handle.meta
+    made = _make(RemoteTensor, m.size, m.stride, m.offset, None, m.dtype, torch.strided, m.device)
+    made._remote = handle
+    return made
+
+
+def run_with(runner: Runner) -> None:
+    """Say what runs operators."""
+    global _run
+    _run = runner
