@@ -43,5 +43,6 @@ app.conf.beat_schedule = {
     "telemetry: forget old samples": _every(3600, "apps.telemetry.tasks.samples_prune"),
     "rollouts: carry on": _every(2, "apps.rollouts.tasks.rollouts_advance"),
     "rollouts: forget old processes": _every(3600, "apps.rollouts.tasks.processes_prune"),
+    "conformance: runs nobody began": _every(30, "apps.conformance.tasks.runs_sweep"),
     "identity: forget old answers": _every(3600, "apps.identity.tasks.idempotent_calls_prune"),
 }

@@ -22,6 +22,7 @@ _OPERATOR_READS = (
     "orders.view",
     "orders.view_all",
     "orgs.view",
+    "conformance.view",
 )
 
 OPERATOR_ROLES = (
@@ -60,6 +61,7 @@ OPERATOR_ROLES = (
         "alarms.manage",
         "audit.view",
         "resources.operate",
+        "conformance.run",
     ),
     _role(
         "cluster_administrator",
@@ -70,6 +72,7 @@ OPERATOR_ROLES = (
         "scheduling.manage",
         "alarms.manage",
         "resources.operate",
+        "conformance.run",
     ),
 )
 

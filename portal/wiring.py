@@ -18,6 +18,8 @@ from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPai
 from apps.billing.services.usage import usage_record
 from apps.billing.types import Usage
 from apps.cases.events import CaseChanged
+from apps.conformance import tasks as conformance_tasks
+from apps.conformance.events import RunAsked
 from apps.console import tasks as console_tasks
 from apps.fleet import events as fleet
 from apps.identity.events import MembershipEnded
@@ -394,3 +396,8 @@ for kind in journal.LINES:
 
 # Sweep: watch, every few seconds.
 after(RulesChanged, lambda event: console_tasks.watch.delay())
+
+# --- acceptance test asked for → a worker ------------------------------------------------------------------------
+
+# Sweep: runs_sweep.
+after(RunAsked, lambda event: conformance_tasks.run_carry_out.delay(event.run_uid))

@@ -28,6 +28,7 @@ SHARED_APPS = [
     "apps.scheduling",
     "apps.rollouts",
     "apps.console",
+    "apps.conformance",
     "portal",
 ]
 

@@ -1,0 +1,146 @@
+"""Client processes: PyTorch scripts on the control node whose device is a share of the pool, as `weir run` starts them."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from apps.conformance.running.ground import Ground
+from apps.conformance.running.processes import outside_environment
+from apps.conformance.running.record import CaseFailed, NotRun
+
+Json = dict[str, Any]
+SESSION_S = 60
+BEGIN = "import json, os, sys, time\nimport torch\nimport weir.torch\n"
+# A running checksum in device memory: each line tells the step and the sum so far.
+CHECKSUM = (
+    BEGIN
+    + """
+torch.manual_seed(7)
+here = 'cpu' if len(sys.argv) > 1 else 'weir:0'
+state = torch.randn(64, 64).to(here)
+weight = (torch.randn(64, 64) / 8).to(here)
+ballast = torch.ones(32 * 2**18).to(here)
+for step in range(int(os.environ.get('STEPS', '100000'))):
+    state = torch.tanh(state @ weight + 0.1 * ballast[:64])
+    if step % 5 == 4:
+        print('SUM', step + 1, repr(float(state.double().sum())), round(time.time(), 3), os.getpid(), flush=True)
+    time.sleep(float(os.environ.get('REST', '0.01')))
+print('DONE', flush=True)
+"""
+)
+
+
+def torch_needed() -> None:
+    """Raises NotRun where this node cannot run a client script."""
+    if importlib.util.find_spec("torch") is None:
+        raise NotRun("PyTorch is not installed on the control node, and a client of a remote card needs it")
+
+
+def session(pool: Ground, **body: Any) -> tuple[Json, list[Json]]:
+    """A session of one or more shares that runs and can be reached: the work, and how to reach each share."""
+    torch_needed()
+    work = pool.in_state(pool.submit(kind="session", **body), "running", patience_s=SESSION_S)
+
+    def look() -> list[Json] | None:
+        shares = pool.client.get(f"workloads/{work['uid']}/session")["shares"]
+        return shares if shares and all(share.get("port") for share in shares) else None
+
+    return work, pool.until("the session to be reachable", look, SESSION_S)
+
+
+class Script:
+    """A Python process with the shares as its devices weir:0, weir:1, …"""
+
+    def __init__(self, pool: Ground, code: str, shares: list[Json], **variables: str) -> None:
+        name = pool.name("script")
+        pool.note("process", name)
+        pool.folder.mkdir(parents=True, exist_ok=True)
+        self.lines: list[tuple[float, str]] = []
+        self._pool = pool
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code, *(["cpu"] if not shares else [])],
+            env={
+                **outside_environment(),
+                **_file(pool.folder / f"{name}.json", shares),
+                **variables,
+                "WEIR_CONFORMANCE": name,
+            },
+            cwd=settings.BASE_DIR,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.lines.append((time.time(), line.rstrip("\n")))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def text(self) -> str:
+        """All it has printed so far."""
+        return "\n".join(line for _at, line in self.lines)
+
+    def says(self, text: str, *, patience_s: float = 60) -> tuple[float, str]:
+        """Wait for a line with the text: when it came and what it says. Raises CaseFailed."""
+
+        def look() -> tuple[float, str] | None:
+            found = next(((at, line) for at, line in self.lines if text in line), None)
+            if found is None and self._process.poll() is not None:
+                self._pool.sleep(0.3)
+                if text not in self.text:
+                    raise CaseFailed(f"the script ended without {text!r}: {self.text[-400:]}")
+            return found
+
+        return self._pool.until(f"the script to say {text!r}", look, patience_s)
+
+    def result(self, *, patience_s: float = 90) -> Json:
+        """What it printed behind RESULT, as JSON."""
+        _at, line = self.says("RESULT", patience_s=patience_s)
+        return json.loads(line.partition("RESULT ")[2])
+
+    def sums(self) -> list[list[str]]:
+        """The lines of `CHECKSUM`: step, sum, time, process."""
+        rows = [line.split() for _at, line in self.lines]
+        return [row[1:] for row in rows if len(row) == 5 and row[0] == "SUM"]
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def wait(self, patience_s: float = 60) -> int:
+        """Its exit status."""
+        return self._pool.until(
+            "the script to end", lambda: None if self.is_alive else (self._process.returncode, 0), patience_s
+        )[0]
+
+    def end(self) -> None:
+        """End it, if it still runs."""
+        if self.is_alive:
+            self._process.kill()
+        self._process.wait()
+
+
+def _file(path: Path, shares: list[Json]) -> dict[str, str]:
+    """The session file of a script, readable by its user alone, as the client asks."""
+    if not shares:
+        return {}
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump({"shares": shares}, file)
+    return {"WEIR_SESSION_FILE": str(path)}

@@ -1,0 +1,55 @@
+from datetime import datetime
+
+from apps.conformance.cases.base import Case
+from apps.conformance.running.ground import Ground
+from apps.conformance.running.record import Record
+
+
+class Queue(Case):
+    """Short of resources, tasks wait; the one of higher priority is served first (POOL-12.10)."""
+
+    number = "12.10"
+    seconds = 20
+
+    def run(self, pool: Ground, say: Record) -> None:
+        (device,) = pool.take()
+        body = {"device": device["uid"], "compute_percent": 100, "memory_mib": 256}
+        first = pool.started(priority=5, **body)
+        say.step("S1", "task 1: the whole card", first["state"])
+        second = pool.submit(priority=1, **body)
+        say.step("S2", "task 2, priority 1", second["state"])
+        third = pool.submit(priority=9, **body)
+        say.step("S3", "task 3, priority 9", third["state"])
+        pool.sleep(3)
+        for work in (second, third):
+            waiting = pool.work(work)
+            text = f"place {waiting['position']}, priority {waiting['priority']}: {waiting['reason']}"
+            say.step("S4", f"{waiting['name']} in the queue", text)
+            is_queued = waiting["state"] == "pending" and bool(waiting["reason"]) and waiting["position"]
+            say.expect("E2", is_queued, f"it is {waiting['state']}, {text}")
+        ahead = (pool.work(third)["position"] or 0) < (pool.work(second)["position"] or 0)
+        say.expect("E2", ahead, "task 3 stands before task 2")
+        pool.halt(first)
+        third = pool.in_state(third, "running")
+        still = pool.work(second)
+        say.expect("E3", still["state"] == "pending", f"task 3 runs, task 2 is {still['state']}")
+        pool.halt(third)
+        second = pool.in_state(second, "running")
+        say.expect("E4", second["state"] == "running", "task 2 runs after task 3 has ended")
+        self._order(pool, say, [first, third, second])
+
+    @staticmethod
+    def _order(pool: Ground, say: Record, works: list[dict]) -> None:
+        """Start and end of each, from the portal's own instants."""
+        one, three, two = (pool.work(work) for work in works)
+        instants = [
+            one["started_at"],
+            one["ended_at"],
+            three["started_at"],
+            three["ended_at"],
+            two["started_at"],
+        ]
+        order = [datetime.fromisoformat(instant) for instant in instants]
+        text = " ≤ ".join(instant.strftime("%H:%M:%S.%f")[:-3] for instant in order)
+        say.step("S4", "run 1, end 1, run 3, end 3, run 2", text)
+        say.expect("E4", order == sorted(order), f"in order: {text}")

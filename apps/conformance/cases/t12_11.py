@@ -1,0 +1,53 @@
+from apps.conformance.cases.base import Case
+from apps.conformance.cases.scripts import BEGIN, Script, session
+from apps.conformance.running.ground import Ground
+from apps.conformance.running.record import Record
+
+IDLE_S = 30
+TOLERANCE_S = 5.0
+# Computes, rests 5 seconds, computes once more (which begins the time anew), and only waits from then on.
+TWICE = (
+    BEGIN
+    + """
+a = torch.randn(128, 128).to('weir:0')
+print('FIRST', float((a @ a)[0, 0].cpu() * 0), flush=True)
+time.sleep(5)
+float((a @ a)[0, 0])
+print('LAST', flush=True)
+time.sleep(90)
+"""
+)
+
+
+class IdleTimeout(Case):
+    """30 seconds after its last use of the card, a task loses it and its terminal says so (POOL-12.11)."""
+
+    number = "12.11"
+    is_waiting = True
+    seconds = 50
+
+    def run(self, pool: Ground, say: Record) -> None:
+        (device,) = pool.take()
+        body = {"device": device["uid"], "compute_percent": 20, "memory_mib": 256}
+        work, shares = session(pool, idle_timeout_s=IDLE_S, **body)
+        say.step("S1", f"a task with an idle timeout of {IDLE_S} s", work["state"], idle_timeout_s=IDLE_S)
+        script = Script(pool, TWICE, shares)
+        script.says("FIRST")
+        last_at, _line = script.says("LAST")
+        say.step("S2", "a computation, and another 5 s later", "both done")
+        told_at, told = script.says("released", patience_s=IDLE_S + 25)
+        waited_s = told_at - last_at
+        ended = pool.ended(work)
+        say.step("S3", "the terminal after the last use", told, seconds=round(waited_s, 2))
+        text = f"{waited_s:.1f} s after the last use the terminal says: {told}"
+        say.expect("E2", abs(waited_s - IDLE_S) <= TOLERANCE_S, f"{text} (tolerance {TOLERANCE_S:.0f} s)")
+        say.expect(
+            "E2", ended["reason_code"] == "idle_timeout", f"the task is {ended['state']}: {ended['reason']}"
+        )
+        held = pool.until("the card to be free", lambda: _free(pool, device), 20)
+        say.expect("E2", held == "free", "the allocation is given back")
+
+
+def _free(pool: Ground, device: dict) -> str | None:
+    found = pool.device(device["uid"])
+    return "free" if not found["held_percent"] and not found["held_mib"] else None
