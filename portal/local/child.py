@@ -22,6 +22,8 @@ class Child:
     Attributes:
         name: also the name of its log and pid file.
         stop_timeout_s: how long it may take to leave after SIGTERM.
+        fds: open files that it inherits.
+        status: how it ended last: an exit status, or a signal's number below zero.
     """
 
     name: str
@@ -29,6 +31,8 @@ class Child:
     environment: Mapping[str, str]
     var_dir: Path
     stop_timeout_s: float = 15.0
+    fds: tuple[int, ...] = ()
+    status: int | None = None
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -57,6 +61,7 @@ class Child:
                 cwd=ROOT,
                 env=dict(self.environment),
                 start_new_session=True,
+                pass_fds=self.fds,
                 preexec_fn=child_setup(),
             )
         identity_write(self.pid_path, self._process.pid)
@@ -104,7 +109,7 @@ class Child:
         assert self._process is not None
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self.status = self._process.wait()
         self._process = None
         self.pid_path.unlink(missing_ok=True)
 

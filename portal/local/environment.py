@@ -26,6 +26,7 @@ def server_environment(options: Options, servers: Servers) -> dict[str, str]:
     return {
         **urls.environment(),
         "WEIR_PORT": str(options.port),
+        **tls_environment(options),
         "WEIR_VAR_DIR": str(options.var_dir.resolve()),
         "WEIR_SECRET_KEY": options.secret_key.get_secret_value()
         if options.secret_key
@@ -34,6 +35,21 @@ def server_environment(options: Options, servers: Servers) -> dict[str, str]:
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'client'}",
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def tls_environment(options: Options) -> dict[str, str]:
+    """What makes the portal serve by TLS, where a certificate is given."""
+    if options.tls_cert is None or options.tls_key is None:
+        return {}
+    given = {"WEIR_TLS_CERT": options.tls_cert, "WEIR_TLS_KEY": options.tls_key}
+    return {"WEIR_HTTPS": "true", **{name: str(path.resolve()) for name, path in given.items()}}
+
+
+def tls_authority(options: Options) -> Path | None:
+    """Whose signature on the portal's certificate is believed; a certificate alone vouches for itself."""
+    if options.tls_cert is None or options.tls_key is None:
+        return None
+    return (options.tls_ca or options.tls_cert).resolve()
 
 
 def agent_environment(options: Options, name: str, state_dir: Path, join_token: str = "") -> dict[str, str]:
@@ -48,6 +64,7 @@ def agent_environment(options: Options, name: str, state_dir: Path, join_token: 
         "WEIR_AGENT_STATE_DIR": str(state_dir),
         "WEIR_AGENT_JOIN_TOKEN": join_token,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "WEIR_AGENT_CA": str(tls_authority(options) or ""),
         "PYTHONPATH": str(ROOT),
         "PYTHONUNBUFFERED": "1",
     }
@@ -55,7 +72,7 @@ def agent_environment(options: Options, name: str, state_dir: Path, join_token: 
 
 def agent_server(options: Options) -> str:
     """The address under which local agents know this portal."""
-    return f"http://127.0.0.1:{options.port}"
+    return f"http{'s' if tls_authority(options) else ''}://127.0.0.1:{options.port}"
 
 
 def has_joined(options: Options, state_dir: Path) -> bool:

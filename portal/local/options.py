@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pydantic import Field, PostgresDsn, RedisDsn, SecretStr, ValidationError
+from pydantic import Field, FilePath, PostgresDsn, RedisDsn, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from portal.local.bootstrap import ROOT
@@ -22,7 +22,13 @@ class Options(BaseSettings):
     secret_key: SecretStr | None = None
     journey: bool = True
     nodes: int = Field(default=2, ge=0, le=16)
-    workers: int = Field(default=2, ge=1, le=64)
+    webs: int = Field(default=2, ge=1, le=16)
+    workers: int = Field(default=1, ge=1, le=16)
+    beats: int = Field(default=1, ge=1, le=16)
+    worker_processes: int = Field(default=2, ge=1, le=64)
+    tls_cert: FilePath | None = None
+    tls_key: FilePath | None = None
+    tls_ca: FilePath | None = None
 
 
 def options_read() -> Options:

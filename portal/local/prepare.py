@@ -29,6 +29,7 @@ def main(result: Path, nodes: list[str]) -> None:
 
     call_command("migrate_schemas", interactive=False, verbosity=1)
     call_command("seed")
+    call_command("release_key_make", stdout=io.StringIO())
     tokens = {node: join_token_make(actor=SYSTEM, note=f"local node {node}")[1] for node in nodes}
     text_write(result, json.dumps({"tokens": tokens, "logins": _told("seed", "--show")}))
 

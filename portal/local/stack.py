@@ -7,6 +7,8 @@ import fcntl
 import json
 import os
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -20,7 +22,7 @@ from typing import IO
 from portal.local import assets, ports, preflight
 from portal.local.bootstrap import ROOT
 from portal.local.child import Child
-from portal.local.environment import agent_environment, has_joined, server_environment
+from portal.local.environment import agent_environment, has_joined, server_environment, tls_authority
 from portal.local.errors import LocalError
 from portal.local.options import Options
 from portal.local.processes import identity_read, identity_write, last_lines, text_write
@@ -31,6 +33,11 @@ PREPARE_TIMEOUT_S = 300
 READY_TIMEOUT_S = 90
 _RESTARTS_MAX = 5
 _CALM_S = 60.0
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    """The first has the plain name."""
+    return [name, *(f"{name}-{number}" for number in range(2, count + 1))]
 
 
 @dataclass
@@ -73,17 +80,20 @@ class Stack:
         self._say = say
         self._troubles: dict[str, _Trouble] = {}
         self._lock: IO[str] | None = None
+        # Ours, not a web server's: while one restarts, callers wait in its queue.
+        self._listener: socket.socket | None = None
 
     @classmethod
     def in_folder(cls, var_dir: Path, *, port: int | None = None, nodes: int = 2, **more: object) -> "Stack":
         """A stack for tests: its own folder, a free port unless one is given, quick and forgetful servers."""
-        options = Options(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes)
+        counts = {name: more.pop(name) for name in ("webs", "workers", "beats") if name in more}
+        options = Options(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes, **{"webs": 1} | counts)
         return cls(options, durable=False, **more)  # type: ignore[arg-type]
 
     @property
     def base_url(self) -> str:
         """The provider host's address."""
-        return f"http://localhost:{self.options.port}"
+        return f"http{'s' if tls_authority(self.options) else ''}://localhost:{self.options.port}"
 
     def start(self) -> None:
         """Start everything and return when the portal answers."""
@@ -95,6 +105,7 @@ class Stack:
             self.environment = {**os.environ, **server_environment(self.options, self.servers), **self._extra}
             self._say("PostgreSQL and Redis are up")
             tokens = self._prepare()
+            self._listener = ports.listener(self.options.port, self.options.host)
             self._children_make(tokens)
             for child in self.children.values():
                 child.start()
@@ -110,13 +121,16 @@ class Stack:
             if name in self._nodes():
                 work_stop(self._state_dir(name), self.children[name].environment)
         self.servers.stop()
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
         if self._lock is not None:
             (self.var_dir / "run" / "stack.pid").unlink(missing_ok=True)
             self._lock.close()
             self._lock = None
 
     def kill(self, name: str) -> None:
-        """SIGKILL one child with its group: web, worker, beat, node-1, node-2; or postgres, redis.
+        """SIGKILL one child with its group: web, web-2, worker, beat, node-1, node-2; or postgres, redis.
 
         What an agent runs in slices of its own lives on. The servers come back by themselves.
         """
@@ -152,11 +166,11 @@ class Stack:
 
     def is_ready(self) -> bool:
         """Whether the portal answers and can reach what it needs."""
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.options.port}/readyz", headers={"Host": f"localhost:{self.options.port}"}
-        )
+        request = urllib.request.Request(f"{self.base_url}/readyz")
+        authority = tls_authority(self.options)
+        trusted = ssl.create_default_context(cafile=str(authority)) if authority else None
         try:
-            with urllib.request.urlopen(request, timeout=5) as answer:
+            with urllib.request.urlopen(request, timeout=5, context=trusted) as answer:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False
@@ -176,7 +190,12 @@ class Stack:
     def _tend_child(self, name: str, child: Child) -> None:
         trouble = self._troubles.setdefault(name, _Trouble())
         now_s = time.monotonic()
-        if child.has_died():
+        has_died = child.has_died()
+        if has_died and child.status == 0:
+            # It left in good order: it was asked to restart, for example by a roll-out.
+            child.start()
+            self._say(f"{name} restarted")
+        elif has_died:
             trouble.deaths = 1 if now_s - trouble.died_at_s > _CALM_S else trouble.deaths + 1
             trouble.died_at_s = now_s
             trouble.start_at_s = now_s + 2 ** (trouble.deaths - 1)
@@ -243,22 +262,20 @@ class Stack:
         return self.var_dir / "agents" / node
 
     def _children_make(self, tokens: Mapping[str, str]) -> None:
-        python, port = sys.executable, str(self.options.port)
+        python, listener = sys.executable, self._listener
+        assert listener is not None
         web = [
             python,
             "-m",
-            "uvicorn",
-            "portal.asgi:application",
-            "--host",
-            self.options.host,
-            "--port",
-            port,
+            "portal.web",
+            "--fd",
+            str(listener.fileno()),
         ]
         celery = [python, "-m", "celery", "--app", "portal.celery", "--quiet"]
         worker = [
             "worker",
             "--concurrency",
-            str(self.options.workers),
+            str(self.options.worker_processes),
             "--loglevel",
             "INFO",
             "--without-gossip",
@@ -267,22 +284,26 @@ class Stack:
             "beat",
             "--loglevel",
             "WARNING",
-            "--schedule",
-            str(self.var_dir / "run" / "beat-schedule"),
             "--pidfile=",
         ]
-        self._child_add(
-            "web", [*web, "--no-access-log", "--timeout-graceful-shutdown", "5"], self.environment
-        )
-        self._child_add("worker", [*celery, *worker, "--without-mingle"], self.environment)
-        self._child_add("beat", [*celery, *beat], self.environment)
+        for name in _numbered("web", self.options.webs):
+            self._child_add(name, web, self.environment, fds=(listener.fileno(),))
+        for name in _numbered("worker", self.options.workers):
+            own = ["--hostname", f"{name}@%h"]
+            self._child_add(name, [*celery, *worker, "--without-mingle", *own], self.environment)
+        for name in _numbered("beat", self.options.beats):
+            kept = ["--schedule", str(self.var_dir / "run" / f"{name}-schedule")]
+            self._child_add(name, [*celery, *beat, *kept], self.environment)
         for node in self._nodes():
             self._state_dir(node).mkdir(parents=True, exist_ok=True, mode=0o755)
             environment = agent_environment(self.options, node, self._state_dir(node), tokens.get(node, ""))
             self._child_add(node, [python, "-m", "node_agent"], environment)
 
-    def _child_add(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
-        self.children[name] = Child(name, command, environment, self.var_dir)
+    def _child_add(
+        self, name: str, command: list[str], environment: Mapping[str, str], fds: tuple[int, ...] = ()
+    ) -> None:
+        named = {**environment, "WEIR_PROCESS_NAME": name}
+        self.children[name] = Child(name, command, named, self.var_dir, fds=fds)
 
     def _wait_ready(self) -> None:
         deadline_s = time.monotonic() + READY_TIMEOUT_S

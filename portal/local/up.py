@@ -20,7 +20,7 @@ from portal.local.servers import Servers
 from portal.local.shims import work_stop
 from portal.local.stack import Stack
 
-_CHILDREN = ("web", "worker", "beat")
+_CHILDREN = ("web*", "worker*", "beat*")
 _STOP_TIMEOUT_S = 90
 
 
@@ -66,7 +66,8 @@ def down(options: Options) -> None:
             raise LocalError(f"process {running.pid} did not stop within {_STOP_TIMEOUT_S} s")
         say("stopped")
     states = sorted((var_dir / "agents").glob("*/"))
-    for name in (*(state.name for state in states), *_CHILDREN):
+    servers = [path.stem for pattern in _CHILDREN for path in (var_dir / "run").glob(f"{pattern}.pid")]
+    for name in (*(state.name for state in states), *servers):
         leftover = identity_read(var_dir / "run" / f"{name}.pid")
         if leftover is not None:
             end(leftover, STOP_SIGNALS)
