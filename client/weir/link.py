@@ -70,3 +70,10 @@ class Link(ABC):
         """What the worker says of the session (Kind.STAT), and `transport`; all sent before it has run."""
         found = wire.load_json(self.request(Kind.STAT))
         return {**found, "transport": self.transport}
+
+
+def connect(host: str, port: int, fingerprint: str, token: str, *, timeout_s: float = 10.0) -> Link:
+    """Open the session a worker holds for this token. Raises OSError where it cannot be reached or says no."""
+    from weir.link_remote import RemoteLink
+
+    return RemoteLink(host, port, fingerprint, token, timeout_s=timeout_s)

@@ -40,8 +40,10 @@ class Session:
         self.operators = 0
         self.compute_percent = 100
         self.clock: Clock = clock or Stopwatch()
+        self._has_ticks = clock is not None
         self.used_at = time.monotonic()
-        self._uploads: dict[int, int] = {}
+        self.is_running = False
+        self.uploads: dict[int, int] = {}
         self._handlers: dict[int, Callable[[memoryview], Reply | None]] = {
             Kind.TEMPLATE: self._template,
             Kind.BATCH: self._batch,
@@ -58,7 +60,7 @@ class Session:
 
     def share_set(self, *, quota_mib: int, compute_percent: int) -> None:
         """A new share while running; what is held stays, what is asked from now on must fit."""
-        self.ledger.quota_mib = quota_mib
+        self.ledger.quota_set(quota_mib)
         self.compute_percent = compute_percent
         self.clock.share_set(compute_percent)
 
@@ -66,6 +68,8 @@ class Session:
         """Run one counted frame; None where it asks for no reply."""
         handler = self._handlers.get(kind)
         reply = None
+        # A STAT is bookkeeping, everything else is use of the device (POOL-12.11).
+        self.is_running = kind != Kind.STAT
         with torch.inference_mode():
             try:
                 if handler is None:
@@ -73,9 +77,9 @@ class Session:
                 reply = handler(payload)
             except Exception as error:
                 self.table.blame(_fault("", error))
-        # A STAT is bookkeeping, everything else is use of the device (POOL-12.11).
-        if kind != Kind.STAT:
+        if self.is_running:
             self.used_at = time.monotonic()
+            self.is_running = False
         if reply is None and not self._is_request(kind, payload):
             return None
         faults = self.table.faults_take()
@@ -148,7 +152,7 @@ class Session:
     def _free(self, handle: int) -> None:
         try:
             self.table.free(handle)
-            self._uploads.pop(handle, None)
+            self.uploads.pop(handle, None)
         except WireError as error:
             self.table.blame(_fault("", error))
 
@@ -160,7 +164,8 @@ class Session:
         try:
             table.check_free(outs)
             inputs = table.tensors(ids)
-            self.ledger.need(template.need_bytes)
+            if template.need_bytes:
+                self.ledger.need(template.need_bytes)
             result = template.run(inputs, *values)
             if outs:
                 self._keep(template, result, inputs, outs)
@@ -170,10 +175,14 @@ class Session:
         except Exception as error:
             self._failed(template, error, ids, outs)
         self.operators += 1
-        self.clock.tick()
+        if self._has_ticks:
+            self.clock.tick()
 
     def _keep(self, template: Template, result: Any, inputs: list[torch.Tensor], outs: list[int]) -> None:
-        found = (result,) if isinstance(result, torch.Tensor) else results.flatten(result)
+        if template.is_simple and result.__class__ is torch.Tensor:
+            self.table.put(outs[0], result)
+            return
+        found = results.flatten(result)
         if not template.is_checked:
             results.check(template, found, inputs)
         if template.restrides:
@@ -187,7 +196,7 @@ class Session:
             if out is not None:
                 self.table.put(outs[at], tensor)
                 at += 1
-        template.need_bytes = self.ledger.used_bytes - before
+        template.ran(self.ledger.used_bytes - before)
 
     def _failed(self, template: Template, error: Exception, ids: list[int], outs: list[int]) -> None:
         fault = error.fault if isinstance(error, Poisoned) else _fault(template.op, error)
@@ -203,7 +212,7 @@ class Session:
     def _upload(self, payload: memoryview) -> None:
         upload = wire.unpack_upload(payload)
         handle = upload.handle
-        if self._uploads.get(handle, 0) != upload.offset:
+        if self.uploads.get(handle, 0) != upload.offset:
             raise WireError("an upload with a hole", "bad_frame")
         try:
             if upload.offset == 0:
@@ -217,9 +226,9 @@ class Session:
             self.table.blame(fault)
             self.table.poison([handle], fault)
         done = upload.offset + len(upload.data)
-        self._uploads[handle] = done
+        self.uploads[handle] = done
         if done == upload.total:
-            del self._uploads[handle]
+            del self.uploads[handle]
 
     def _upload_begin(self, upload: wire.Upload) -> None:
         self.table.check_free([upload.handle])
@@ -230,7 +239,7 @@ class Session:
         if len(payload) != wire.READ_REQUEST.size:
             raise WireError("a malformed read")
         handle, nbytes = wire.READ_REQUEST.unpack(payload)
-        if handle in self._uploads:
+        if handle in self.uploads:
             raise WireError(f"handle {handle} is not uploaded yet", "bad_handle")
         tensor = self._tensor(handle)
         if tensor is None:
@@ -305,9 +314,22 @@ class Session:
             return Reply([rng_get(self.torch_device)], [])
         elif what == b"\2":
             rng_set(self.torch_device, bytes(rest))
+        elif what == b"\3" and len(rest) == wire.NUMBER.size:
+            self._rng_keep(wire.NUMBER.unpack(rest)[0])
+        elif what == b"\4" and len(rest) == wire.NUMBER.size:
+            kept = self._tensor(wire.NUMBER.unpack(rest)[0])
+            if kept is not None:
+                rng_set(self.torch_device, bytes(tensors.bytes_of(kept)))
         else:
             raise WireError("a malformed random-state frame")
         return None
+
+    def _rng_keep(self, handle: int) -> None:
+        """The random state as a tensor of the session, which the client restores or reads later."""
+        self.table.check_free([handle])
+        state = torch.frombuffer(bytearray(rng_get(self.torch_device)), dtype=torch.uint8)
+        self.ledger.need(len(state))
+        self.table.put(handle, state.clone().to(self.torch_device))
 
     def _stat(self, payload: memoryview) -> Reply:
         return Reply([wire.dump_json(self.stat())], [])

@@ -15,14 +15,14 @@ class Ledger:
     """Counts storages by the handles that hold them. Bytes; the quota is in whole MiB."""
 
     def __init__(self, quota_mib: int) -> None:
-        self.quota_mib = quota_mib
+        self.quota_set(quota_mib)
         self.used_bytes = 0
         self.peak_bytes = 0
         self._held: dict[int, list[int]] = {}
 
-    @property
-    def quota_bytes(self) -> int:
-        return self.quota_mib * _MIB
+    def quota_set(self, quota_mib: int) -> None:
+        """Another quota from now on; what is held stays."""
+        self.quota_mib, self.quota_bytes = quota_mib, quota_mib * _MIB
 
     def need(self, nbytes: int) -> None:
         """Raises OutOfMemory where so many more bytes would pass the quota."""
@@ -35,17 +35,19 @@ class Ledger:
     def hold(self, tensor: torch.Tensor) -> None:
         """One more handle holds the tensor's storage. Raises OutOfMemory, then nothing was counted."""
         storage = tensor.untyped_storage()
-        row = self._held.get(storage._cdata)
+        key = storage._cdata
+        row = self._held.get(key)
         if row is not None:
             row[0] += 1
             return
         nbytes = storage.nbytes()
-        if self.used_bytes + nbytes > self.quota_mib << 20:
+        used_bytes = self.used_bytes + nbytes
+        if used_bytes > self.quota_bytes:
             self.need(nbytes)
-        self._held[storage._cdata] = [1, nbytes]
-        self.used_bytes += nbytes
-        if self.used_bytes > self.peak_bytes:
-            self.peak_bytes = self.used_bytes
+        self._held[key] = [1, nbytes]
+        self.used_bytes = used_bytes
+        if used_bytes > self.peak_bytes:
+            self.peak_bytes = used_bytes
 
     def drop(self, tensor: torch.Tensor) -> None:
         """One handle fewer."""

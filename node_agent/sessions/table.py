@@ -74,10 +74,10 @@ class Table:
         row = self.rows.pop(handle, None)
         if row is None:
             raise WireError(f"handle {handle} cannot be freed: it is not known", "bad_handle")
-        if isinstance(row, Poison):
+        if row.__class__ is Poison:
             self._poisons -= 1
         else:
-            self.ledger.drop(row)
+            self.ledger.drop(row)  # type: ignore[arg-type]
 
     def poison(self, handles: Iterable[int], fault: Fault) -> None:
         """These handles, and whatever shares storage with them, stand for the fault from now on."""

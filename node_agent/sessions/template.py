@@ -42,6 +42,7 @@ class Template:
         "call",
         "device",
         "is_checked",
+        "is_simple",
         "is_zeroed",
         "may_grow",
         "n_floats",
@@ -70,6 +71,7 @@ class Template:
         self.is_zeroed = allow.shows_old_memory(self.op)
         self.is_checked = False
         self.restrides = False
+        self.is_simple = False
         schema = overload._schema
         args, kwargs = _arguments(source, schema)
         self.writes, self.may_grow = _writes(args, kwargs, schema)
@@ -87,6 +89,11 @@ class Template:
             args[at] = build(values)
         kwargs = {name: value(values) for name, value in self._kwargs.items()}
         return self.call(*args, **kwargs)
+
+    def ran(self, nbytes: int) -> None:
+        """What the run allocated; the next one is expected to be like it."""
+        self.need_bytes = nbytes
+        self.is_simple = self.n_outs == len(self.outs) == 1 and not (self.restrides or self.is_zeroed)
 
     def _compile(self, args: list[Any], kwargs: dict[str, Any]) -> None:
         """Plain: the inputs in order, then constants. Else constants with slots to fill."""

@@ -1,0 +1,174 @@
+"""The door of a worker: lets in who proves to know the token, one client at a time, and nobody else.
+
+Runs in threads of its own. What it lets in waits in `arrivals` until the worker is between two frames.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import secrets
+import socket
+import ssl
+import threading
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from weir import wire
+from weir.link_handshake import Claim
+from weir.transport import Transport
+from weir.transport_local import Door as LocalDoor
+from weir.transport_tcp import TcpTransport, socket_tune
+from weir.wire import Kind, WireError
+
+from node_agent.sessions.available import public_version
+
+_PATIENCE_S = 8.0
+_AT_ONCE = 16
+
+
+class Refusal(Exception):
+    """Why somebody is not let in."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+
+
+class Rules(Protocol):
+    """Who may come in now; asked by the door's threads."""
+
+    def key_for(self, purpose: str) -> str:
+        """The secret that who comes for this must know. Raises Refusal."""
+        ...
+
+    def check(self, claim: Claim) -> None:
+        """Asked after the proof was right. Raises Refusal."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Somebody let in. With a claim: expects WELCOME signed with `signature`. Without: the client attached
+    already, now over shared memory."""
+
+    transport: Transport
+    claim: Claim | None
+    signature: str = ""
+
+
+class Door:
+    """Listens on a port of its own choice (0: any); `fingerprint` is what clients pin."""
+
+    def __init__(self, host: str, rules: Rules, tls: tuple[ssl.SSLContext, str]) -> None:
+        self._context, self.fingerprint = tls
+        self._rules = rules
+        self._listener = socket.create_server((host, 0), backlog=64)
+        self.port: int = self._listener.getsockname()[1]
+        self.arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
+        self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self._local: LocalDoor | None = None
+        with contextlib.suppress(OSError):
+            self._local = LocalDoor()
+
+    def open(self) -> None:
+        """Begin to let clients in."""
+        threading.Thread(target=self._accept_tcp, name="door", daemon=True).start()
+        if self._local is not None:
+            threading.Thread(target=self._accept_local, name="door-local", daemon=True).start()
+
+    def invite(self) -> dict[str, str] | None:
+        """How the client that is being welcomed reaches the shared memory."""
+        return None if self._local is None else self._local.invite()
+
+    def _accept_tcp(self) -> None:
+        while True:
+            try:
+                sock, _address = self._listener.accept()
+            except OSError:
+                continue
+            self._room.acquire()
+            threading.Thread(target=self._greet, args=(sock,), daemon=True).start()
+
+    def _accept_local(self) -> None:
+        local = self._local
+        while local is not None:
+            try:
+                sock, _address = local.listener.accept()
+            except OSError:
+                continue
+            transport = local.answer(sock)
+            if transport is not None:
+                self.arrivals.put(Arrival(transport, None))
+
+    def _greet(self, sock: socket.socket) -> None:
+        transport: TcpTransport | None = None
+        try:
+            sock.settimeout(_PATIENCE_S)
+            socket_tune(sock)
+            transport = TcpTransport(self._context.wrap_socket(sock, server_side=True))
+            self.arrivals.put(self._prove(transport))
+        except Refusal as refusal:
+            _refuse(transport, refusal)
+        except WireError as error:
+            _refuse(transport, Refusal("bad_frame", str(error)))
+        except (OSError, ValueError):
+            sock.close()
+        finally:
+            self._room.release()
+
+    def _prove(self, transport: TcpTransport) -> Arrival:
+        """The handshake up to the proof. Raises Refusal, WireError, OSError."""
+        hello = _expect(transport, Kind.HELLO)
+        self._check_version(hello)
+        purpose, nonce = str(hello.get("purpose")), str(hello.get("nonce"))[:64]
+        key = self._rules.key_for(purpose)
+        mine = secrets.token_hex(16)
+        version = public_version(torch.__version__)
+        challenge = {"protocol": wire.PROTOCOL, "torch": version, "nonce": mine}
+        transport.send((Kind.CHALLENGE, [wire.dump_json(challenge)]))
+        proof = _expect(transport, Kind.PROOF)
+        claim = Claim(
+            str(proof.get("resume"))[:64],
+            _number(proof.get("received")),
+            proof.get("back") is True,
+            purpose,
+        )
+        heard = [nonce, mine, self.fingerprint]
+        said = [purpose, claim.session, str(claim.received), str(claim.is_back)]
+        if not wire.mac_equal(proof.get("mac"), wire.mac(key, "client", *heard, *said)):
+            raise Refusal("token", "the token is not this session's")
+        self._rules.check(claim)
+        return Arrival(transport, claim, wire.mac(key, "worker", *heard))
+
+    @staticmethod
+    def _check_version(hello: dict[str, Any]) -> None:
+        version = public_version(torch.__version__)
+        if hello.get("protocol") != wire.PROTOCOL:
+            raise Refusal("version", f"this worker speaks protocol {wire.PROTOCOL}")
+        if hello.get("torch") != version:
+            theirs = str(hello.get("torch"))[:40]
+            raise Refusal("version", f"the worker has torch {version}, the client {theirs}: install the same")
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise WireError("a number was expected")
+    return value
+
+
+def _expect(transport: Transport, kind: Kind) -> dict[str, Any]:
+    frame = transport.receive(_PATIENCE_S)
+    if frame is None or frame.kind != kind or len(frame.payload) > 4096:
+        raise WireError(f"{kind.name} was expected")
+    found: dict[str, Any] = wire.load_json(frame.payload)
+    return found
+
+
+def _refuse(transport: Transport | None, refusal: Refusal) -> None:
+    if transport is None:
+        return
+    with contextlib.suppress(OSError):
+        transport.send((Kind.REFUSED, [wire.dump_json({"code": refusal.code, "message": refusal.message})]))
+    transport.close()

@@ -1,0 +1,349 @@
+"""The loop of a worker: takes frames of the one client, runs them, answers; moves the session when asked.
+
+One thread runs it. `status` is read and wishes (`tell`, `target`, `stop`) are made by others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import secrets
+import threading
+import time
+from collections import deque
+from typing import Any
+
+from weir import wire
+from weir.link_handshake import Claim
+from weir.transport import Frame, Transport
+from weir.wire import Fault, Kind, WireError
+
+from node_agent.sessions.core import Session
+from node_agent.sessions.door import Arrival, Door, Refusal
+from node_agent.sessions.move import Target, moved_payload, state_send, state_take
+from node_agent.sessions.reply import Reply
+from node_agent.sessions.state import Course
+
+_ACK_FRAMES = 64
+_ACK_BYTES = 8 << 20
+_KEPT_FRAMES = 256
+_TICK_S = 0.05
+_ACK_AFTER_S = 0.004
+
+
+class Service:
+    """`ticket`: wait for the state of another worker instead of beginning empty."""
+
+    def __init__(self, session: Session, *, token: str, ticket: str = "", detach_s: float = 60.0) -> None:
+        self.session = session
+        self.detach_s = detach_s
+        self.attached = False
+        self.transport_name = ""
+        self.latency_us: float | None = None
+        self.bandwidth_mib_s: float | None = None
+        self.pause_ms: float | None = None
+        self.move, self.move_reason = "", ""
+        self.end = ""
+        self.target: Target | None = None
+        self._token, self._ticket = token, ticket
+        self._course = Course("" if ticket else secrets.token_hex(16), 0, [])
+        self._kept: deque[tuple[int, Reply]] = deque()
+        self._kept_bytes = 0
+        self._frozen_s: float | None = None
+        self._tried: Target | None = None
+        self._wire: Transport | None = None
+        self._parting: Transport | None = None
+        self._is_fresh = True
+        self._acked = 0
+        self._unacked_bytes = 0
+        self._left_at = time.monotonic()
+        self._stop = threading.Event()
+        self._door: Door
+
+    # --- the door's rules
+
+    def key_for(self, purpose: str) -> str:
+        """The token, or the ticket of a state that is waited for."""
+        if purpose == "state":
+            if not self._ticket:
+                raise Refusal("ended", "no state is waited for here")
+            return self._ticket
+        return self._token
+
+    def check(self, claim: Claim) -> None:
+        """One client, from its first to its last word."""
+        if self.end:
+            raise Refusal("ended", "the session has ended")
+        if claim.purpose == "state":
+            return
+        if not self._course.session:
+            raise Refusal("waiting", "the session's state has not arrived yet")
+        if not claim.session and not self._is_fresh:
+            raise Refusal("busy", "the session has a client already")
+        if claim.session and not wire.mac_equal(claim.session, self._course.session):
+            raise Refusal("unknown_session", "this worker holds another session")
+        if claim.session and self._wire is not None:
+            # The client has given that connection up; cutting it ends the wait for its next frame.
+            self._wire.close()
+
+    # --- for other threads
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody has asked for the end."""
+        return self._stop.is_set()
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since the last use of the device; 0 while it computes."""
+        return 0.0 if self.session.is_running else time.monotonic() - self.session.used_at
+
+    def stop_soon(self) -> None:
+        """End between two frames; may be called from a signal's handler."""
+        self._stop.set()
+
+    def tell(self, kind: Kind, **fields: Any) -> None:
+        """A word to the client, if it is there."""
+        transport = self._wire
+        if transport is not None:
+            with contextlib.suppress(OSError):
+                transport.send((kind, [wire.dump_json(fields)]))
+
+    # --- the loop
+
+    def run(self, door: Door) -> None:
+        """Serve until the client has finished, or stayed away too long, or `stop`."""
+        self._door = door
+        while not (self.end or self._stop.is_set()):
+            try:
+                self._arrivals_take()
+                self._move_when_wished()
+                self._serve_some()
+            except (OSError, WireError) as error:
+                self._drop(error)
+
+    def _serve_some(self) -> None:
+        """Frames until something else wants attention. Raises OSError when the connection drops."""
+        transport = self._wire
+        if transport is None or self._frozen_s is not None:
+            if time.monotonic() - self._left_at > self.detach_s:
+                self.end = "detached"
+            time.sleep(0 if not self._door.arrivals.empty() else 0.005)
+            return
+        while self._door.arrivals.empty() and self.target is self._tried and not self.end:
+            owes = self._course.processed > self._acked
+            frame = transport.receive(_ACK_AFTER_S if owes else _TICK_S)
+            if frame is not None:
+                self._take(transport, frame)
+            elif owes:
+                self._acknowledge(transport)
+            if self._stop.is_set():
+                return
+
+    def _take(self, transport: Transport, frame: Frame) -> None:
+        kind, payload = frame
+        if not wire.is_counted(kind):
+            self._control(transport, kind, payload)
+            return
+        self._is_fresh = False
+        if self._kept:
+            self._freeze_kept()
+        reply = self.session.handle(kind, payload)
+        course = self._course
+        course.processed += 1
+        if reply is not None:
+            self._keep(course.processed, reply)
+            self._answer(transport, course.processed, reply)
+            self._acked, self._unacked_bytes = course.processed, 0
+            return
+        self._unacked_bytes += len(payload)
+        if course.processed - self._acked >= _ACK_FRAMES or self._unacked_bytes >= _ACK_BYTES:
+            self._acknowledge(transport)
+
+    def _acknowledge(self, transport: Transport) -> None:
+        self._acked, self._unacked_bytes = self._course.processed, 0
+        transport.send((Kind.ACK, [wire.NUMBER.pack(self._acked)]))
+
+    def _control(self, transport: Transport, kind: int, payload: memoryview) -> None:
+        if kind == Kind.PING:
+            transport.send((Kind.PONG, [bytes(payload[:8])]))
+        elif kind == Kind.GOT and len(payload) == wire.NUMBER.size:
+            self._forget_kept(wire.NUMBER.unpack(payload)[0])
+        elif kind == Kind.REPORT:
+            self._report(wire.load_json(payload))
+        elif kind == Kind.BYE:
+            self.end = "closed"
+        else:
+            self.session.table.blame(Fault("bad_kind", "", f"no frame of kind {kind} is known"))
+
+    def _report(self, report: dict[str, Any]) -> None:
+        self.latency_us = _measure(report.get("latency_us"), self.latency_us)
+        self.bandwidth_mib_s = _measure(report.get("bandwidth_mib_s"), self.bandwidth_mib_s)
+        if self._ticket == "" and report.get("pause_ms") is not None:
+            self.pause_ms = _measure(report.get("pause_ms"), None)
+            self.move = "done"
+        self.attached = True
+
+    # --- replies
+
+    def _keep(self, number: int, reply: Reply) -> None:
+        self._kept.append((number, reply))
+        self._kept_bytes += _size(reply)
+        limit = max(256 << 20, self.session.ledger.quota_bytes)
+        while len(self._kept) > 1 and (len(self._kept) > _KEPT_FRAMES or self._kept_bytes > limit):
+            self._kept_bytes -= _size(self._kept.popleft()[1])
+
+    def _freeze_kept(self) -> None:
+        """What a kept reply shows of tensors must not change with them."""
+        for _number, reply in self._kept:
+            if reply.bulk and not isinstance(reply.body[0], bytes):
+                reply.body = [bytes(reply.body[0])]
+
+    def _forget_kept(self, number: int) -> None:
+        while self._kept and self._kept[0][0] <= number:
+            self._kept_bytes -= _size(self._kept.popleft()[1])
+
+    @staticmethod
+    def _answer(transport: Transport, number: int, reply: Reply) -> None:
+        faults = wire.pack_faults(reply.faults)
+        head = wire.VALUE_HEADER.pack(number, len(faults)) + faults
+        if not reply.bulk or reply.faults:
+            transport.send((Kind.VALUE, [head, *reply.body]))
+            return
+        data = memoryview(reply.body[0])
+        frames = [
+            (Kind.PART, [wire.PART_HEADER.pack(number, at), data[at : at + wire.CHUNK_BYTES]])
+            for at in range(0, len(data), wire.CHUNK_BYTES)
+        ]
+        transport.send(*frames, (Kind.VALUE, [head]))
+
+    # --- coming and going
+
+    def _arrivals_take(self) -> None:
+        while True:
+            try:
+                arrival = self._door.arrivals.get_nowait()
+            except queue.Empty:
+                return
+            if arrival.claim is not None and arrival.claim.purpose == "state":
+                self._take_over(arrival)
+            else:
+                self._attach(arrival)
+
+    def _attach(self, arrival: Arrival) -> None:
+        old, self._wire = self._wire, arrival.transport
+        if old is not None:
+            old.close()
+        self._parting = None
+        self.transport_name = arrival.transport.name
+        if arrival.claim is None:
+            return
+        if arrival.claim.is_back:
+            self._thaw("the client could not reach the target")
+        self._welcome(arrival)
+        self._forget_kept(arrival.claim.received)
+        for number, reply in self._kept:
+            self._answer(arrival.transport, number, reply)
+        self._acked = self._course.processed
+        if self._frozen_s is not None and self._tried is not None:
+            self._send_away(self._tried)
+
+    def _welcome(self, arrival: Arrival) -> None:
+        session = self.session
+        welcome = {
+            "mac": arrival.signature,
+            "session": self._course.session,
+            "processed": self._course.processed,
+            "quota_mib": session.quota_mib,
+            "compute_percent": session.compute_percent,
+            "device": session.device,
+            "local": self._door.invite(),
+        }
+        arrival.transport.send((Kind.WELCOME, [wire.dump_json(welcome)]))
+
+    def _drop(self, error: Exception) -> None:
+        if isinstance(error, WireError):
+            self.session.table.blame(Fault(error.code, "", str(error)))
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
+            self._left_at = time.monotonic()
+        self.attached = False
+
+    # --- moving
+
+    def _move_when_wished(self) -> None:
+        target = self.target
+        if target is None or target == self._tried or self._ticket or self._frozen_s is not None:
+            self._tried = target if self._frozen_s is None else self._tried
+            return
+        self._tried = target
+        self.move, self.move_reason = "sending", ""
+        began = time.monotonic()
+        self._freeze_kept()
+        self._course.kept = list(self._kept)
+        try:
+            state_send(self.session, self._course, target)
+        except (OSError, WireError) as error:
+            self.move, self.move_reason = "failed", f"the target did not take the session over: {error}"
+            return
+        self._frozen_s, self.move = began, "sent"
+        self._send_away(target)
+
+    def _send_away(self, target: Target) -> None:
+        """The client goes there; if it cannot, it comes back and finds everything as it was."""
+        transport, self._wire, self.attached = self._wire, None, False
+        self._left_at = time.monotonic()
+        # Kept open: closing it with unread frames would reset it, and the client might miss the word.
+        self._parting = transport
+        if transport is None:
+            return
+        frozen_s = time.monotonic() - (self._frozen_s or 0)
+        with contextlib.suppress(OSError):
+            transport.send((Kind.MOVED, [moved_payload(target, frozen_s)]))
+
+    def _thaw(self, reason: str) -> None:
+        if self._frozen_s is not None:
+            self._frozen_s = None
+            self.move, self.move_reason = "failed", reason
+
+    def _take_over(self, arrival: Arrival) -> None:
+        """The state of another worker; a broken stream leaves this one empty and waiting."""
+        if not self._ticket:
+            arrival.transport.close()
+            return
+        arrivals = self._door.arrivals
+        fresh = Session(self.session.device, self.session.quota_mib, clock=self.session.clock)
+        fresh.share_set(quota_mib=self.session.quota_mib, compute_percent=self.session.compute_percent)
+        used: list[Transport] = [arrival.transport]
+
+        def other() -> Transport:
+            try:
+                used.append(arrivals.get(timeout=2.0).transport)
+            except queue.Empty as error:
+                raise ConnectionResetError("the source went away") from error
+            return used[-1]
+
+        try:
+            self._welcome(arrival)
+            course = state_take(fresh, arrival.transport, other)
+            self._ticket = ""
+            self.session, self._course = fresh, course
+            self._kept = deque(course.kept)
+            self._kept_bytes = sum(_size(reply) for _number, reply in course.kept)
+            self._is_fresh = False
+            self._left_at = time.monotonic()
+            used[-1].send((Kind.TAKEN, []))
+        except (OSError, WireError) as error:
+            self.move_reason = f"a state did not arrive whole: {error}"
+        finally:
+            used[-1].close()
+
+
+def _size(reply: Reply) -> int:
+    return sum(map(wire.size_of, reply.body))
+
+
+def _measure(value: Any, default: float | None) -> float | None:
+    is_sane = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
+    return float(value) if is_sane else default

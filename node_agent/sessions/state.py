@@ -1,0 +1,165 @@
+"""The whole state of a session as bytes: for a move to another worker, bit for bit (POOL-12.23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from weir import wire
+from weir.wire import Fault, WireError
+
+from node_agent.sessions import tensors
+from node_agent.sessions.core import Session
+from node_agent.sessions.memory import OutOfMemory
+from node_agent.sessions.reply import Reply
+from node_agent.sessions.rng import rng_get, rng_set
+from node_agent.sessions.table import Poison
+from node_agent.sessions.template import dtype_of, name_of
+
+_LARGEST_HEADER = 256 << 20
+Kept = tuple[int, Reply]
+
+
+@dataclass(slots=True)
+class Course:
+    """How far the conversation has come: the session's id, frames run, replies that may be asked for again."""
+
+    session: str
+    processed: int
+    kept: list[Kept]
+
+
+def state_stream(session: Session, course: Course) -> Iterator[memoryview]:
+    """The state, in pieces of at most wire.CHUNK_BYTES. The session must not run meanwhile."""
+    storages: dict[int, tuple[int, torch.UntypedStorage]] = {}
+    rows = [_row(handle, row, storages) for handle, row in session.table.rows.items()]
+    held = [storage for _index, storage in storages.values()]
+    replies = [memoryview(b"".join(map(bytes, reply.body))) for _number, reply in course.kept]
+    header = wire.dump_json(
+        {
+            "rows": rows,
+            "sizes": [storage.nbytes() for storage in held],
+            "templates": [template.source for template in session.templates.values()],
+            "random": rng_get(session.torch_device).hex(),
+            "faults": _faults_pack(session.table.faults),
+            "uploads": list(session.uploads.items()),
+            "operators": session.operators,
+            "session": course.session,
+            "processed": course.processed,
+            "kept": [
+                [number, len(body), _faults_pack(reply.faults), reply.bulk]
+                for (number, reply), body in zip(course.kept, replies, strict=True)
+            ],
+        }
+    )
+    yield memoryview(wire.NUMBER.pack(len(header)))
+    yield from _pieces(memoryview(header))
+    for storage in held:
+        yield from _pieces(tensors.storage_bytes(storage))
+    for body in replies:
+        yield from _pieces(body)
+
+
+def _pieces(data: memoryview) -> Iterator[memoryview]:
+    for at in range(0, len(data), wire.CHUNK_BYTES):
+        yield data[at : at + wire.CHUNK_BYTES]
+
+
+def _row(handle: int, row: torch.Tensor | Poison, storages: dict[int, Any]) -> list[Any]:
+    if isinstance(row, Poison):
+        return [handle, _faults_pack([row.fault])[0]]
+    storage = row.untyped_storage()
+    index, _storage = storages.setdefault(storage._cdata, (len(storages), storage))
+    flags = [row.is_conj(), row.is_neg()]
+    return [
+        handle,
+        index,
+        name_of(row.dtype),
+        list(row.shape),
+        list(row.stride()),
+        row.storage_offset(),
+        *flags,
+    ]
+
+
+def _faults_pack(faults: list[Fault]) -> list[list[str]]:
+    return [[fault.code, fault.op, fault.message] for fault in faults]
+
+
+class Pieces:
+    """Reads a state from the pieces of a stream."""
+
+    def __init__(self, pieces: Iterator[memoryview]) -> None:
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def some(self, limit: int) -> memoryview:
+        """At most so many bytes, at least one; valid until the next call. Raises what the stream raises."""
+        while not len(self._rest):
+            self._rest = next(self._pieces)
+        taken, self._rest = self._rest[:limit], self._rest[limit:]
+        return taken
+
+    def exactly(self, size: int) -> bytes:
+        """So many bytes."""
+        data = bytearray()
+        while len(data) < size:
+            data += self.some(size - len(data))
+        return bytes(data)
+
+
+def state_load(session: Session, pieces: Iterator[memoryview]) -> Course:
+    """Fill an empty session. Raises WireError for what is no state or needs more memory than the quota."""
+    stream = Pieces(pieces)
+    (length,) = wire.NUMBER.unpack(stream.exactly(wire.NUMBER.size))
+    if length > _LARGEST_HEADER:
+        raise WireError("a state of impossible size")
+    header = wire.load_json(stream.exactly(length))
+    try:
+        with torch.inference_mode():
+            return _load(session, header, stream)
+    except (KeyError, TypeError, IndexError, RuntimeError, OutOfMemory) as error:
+        raise WireError(f"the state cannot be taken over: {error}") from error
+
+
+def _load(session: Session, header: dict[str, Any], stream: Pieces) -> Course:
+    session.ledger.need(sum(header["sizes"]))
+    flats = [_storage_load(size, session.torch_device, stream) for size in header["sizes"]]
+    for source in header["templates"]:
+        session.template_add(source)
+    for handle, *row in header["rows"]:
+        if len(row) == 1:
+            session.table.poison([handle], Fault(*row[0]))
+        else:
+            session.table.put(handle, _tensor(flats[row[0]], *row[1:]))
+    session.table.faults = [Fault(*row) for row in header["faults"]]
+    session.uploads.update(dict(header["uploads"]))
+    session.operators = header["operators"]
+    kept = [
+        (number, Reply([stream.exactly(size)] if size else [], [Fault(*row) for row in faults], bulk))
+        for number, size, faults, bulk in header["kept"]
+    ]
+    rng_set(session.torch_device, bytes.fromhex(header["random"]))
+    return Course(str(header["session"]), int(header["processed"]), kept)
+
+
+def _storage_load(size: int, device: torch.device, stream: Pieces) -> torch.Tensor:
+    flat = torch.empty(size, dtype=torch.uint8, device=device)
+    done = 0
+    while done < size:
+        piece = stream.some(size - done)
+        tensors.write_at(flat, done, piece)
+        done += len(piece)
+    return flat
+
+
+def _tensor(
+    flat: torch.Tensor, dtype: str, shape: list[int], stride: list[int], offset: int, conj: bool, neg: bool
+) -> torch.Tensor:
+    made = torch.empty(0, dtype=dtype_of(dtype), device=flat.device)
+    made.set_(flat.untyped_storage(), offset, shape, stride)
+    if conj:
+        made = torch._conj(made)
+    return torch._neg_view(made) if neg else made

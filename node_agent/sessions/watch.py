@@ -1,0 +1,128 @@
+"""The files between a worker and its shim: session.json and notice.json come, status.json goes."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from weir.wire import Kind
+
+from node_agent.runtime.files import read_json, write_json
+from node_agent.sessions.door import Door
+from node_agent.sessions.move import Target
+from node_agent.sessions.service import Service
+
+_LOOK_S = 0.05
+_STATUS_S = 0.5
+_MIB = 1 << 20
+
+
+class Watch:
+    """Looks at the files many times a second, in a thread of its own, while the session computes."""
+
+    def __init__(self, folder: Path, service: Service, door: Door) -> None:
+        self._folder, self._service, self._door = folder, service, door
+        self._seen: dict[str, tuple[int, int]] = {}
+        self._written: dict[str, Any] = {}
+        self._written_at = 0.0
+        self._idle_timeout_s: float | None = None
+        self._told: set[str] = set()
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begin; the first look and status are done on return."""
+        self.look()
+        threading.Thread(target=self._run, name="watch", daemon=True).start()
+
+    def look(self) -> None:
+        """One look at everything."""
+        with self._lock:
+            self._session_read()
+            self._notice_read()
+            self._idle_tell()
+            self._status_write()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(_LOOK_S)
+            self.look()
+
+    def _changed(self, name: str) -> dict[str, Any] | None:
+        """The file's object when it is new since the last look."""
+        try:
+            facts = (self._folder / name).stat()
+        except OSError:
+            return None
+        mark = (facts.st_mtime_ns, facts.st_ino)
+        if self._seen.get(name) == mark:
+            return None
+        found = read_json(self._folder / name)
+        if found is not None:
+            self._seen[name] = mark
+        return found
+
+    def _session_read(self) -> None:
+        wish = self._changed("session.json")
+        if wish is None:
+            return
+        service = self._service
+        with contextlib.suppress(TypeError, ValueError):
+            service.detach_s = float(wish.get("detach_s") or service.detach_s)
+            idle_s = wish.get("idle_timeout_s")
+            self._idle_timeout_s = None if idle_s is None else float(idle_s)
+            self._share_set(int(wish["memory_mib"]), int(wish["compute_percent"]))
+        service.target = Target.of(wish.get("move_to"))
+
+    def _share_set(self, quota_mib: int, compute_percent: int) -> None:
+        session = self._service.session
+        if (quota_mib, compute_percent) != (session.quota_mib, session.compute_percent):
+            session.share_set(quota_mib=quota_mib, compute_percent=compute_percent)
+            self._service.tell(Kind.SHARE, quota_mib=quota_mib, compute_percent=compute_percent)
+
+    def _notice_read(self) -> None:
+        notice = self._changed("notice.json")
+        if notice is not None:
+            self._tell(str(notice.get("reason_code", "")), str(notice.get("text", "")))
+
+    def _idle_tell(self) -> None:
+        limit_s = self._idle_timeout_s
+        if limit_s is not None and self._service.idle_s >= limit_s:
+            self._tell("idle_timeout", f"the session used no device for {limit_s:g} s and is released")
+
+    def _tell(self, code: str, text: str) -> None:
+        if code not in self._told:
+            self._told.add(code)
+            self._service.tell(Kind.NOTICE, code=code, text=text)
+
+    def _status_write(self) -> None:
+        status, now = self._status(), time.monotonic()
+        steady = {key: value for key, value in status.items() if key not in ("idle_s", "operators")}
+        if steady == self._written and now - self._written_at < _STATUS_S:
+            return
+        # A full disk must not end the session.
+        with contextlib.suppress(OSError):
+            write_json(self._folder / "status.json", status, durable=False)
+            self._written, self._written_at = steady, now
+
+    def _status(self) -> dict[str, Any]:
+        service = self._service
+        session = service.session
+        return {
+            "port": self._door.port,
+            "fingerprint": self._door.fingerprint,
+            "attached": service.attached,
+            "transport": service.transport_name,
+            "bandwidth_mib_s": service.bandwidth_mib_s,
+            "latency_us": service.latency_us,
+            "operators": session.operators,
+            "memory_mib": -(-session.ledger.used_bytes // _MIB),
+            "mounted": session.operators > 0 or bool(session.table.rows),
+            "idle_s": round(service.idle_s, 3),
+            "move": service.move,
+            "move_reason": service.move_reason[:500],
+            "pause_ms": service.pause_ms,
+            "end": service.end,
+        }

@@ -1,0 +1,103 @@
+"""The process of one session: `python -m node_agent.sessions.worker` in the slice's work folder.
+
+What it shall be stands in session.json there; what it is, it writes to status.json.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import math
+import os
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from node_agent.runtime.files import read_json
+from node_agent.sessions.certificate import context_make
+from node_agent.sessions.core import Session
+from node_agent.sessions.door import Door
+from node_agent.sessions.pace import Clock
+from node_agent.sessions.service import Service
+from node_agent.sessions.watch import Watch
+
+_MIB = 1 << 20
+_HEADROOM = 2 << 30
+_END_S = 10.0
+
+
+def main() -> int:
+    """Serve the session; 0 when it ended in order, 2 where session.json says nothing usable."""
+    folder = Path.cwd()
+    wish = read_json(folder / "session.json")
+    try:
+        service = _service_make(wish or {})
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        print(f"the session cannot be served: {error}", file=sys.stderr)
+        return 2
+    _threads_set(service.session)
+    door = Door(str((wish or {}).get("host") or "127.0.0.1"), service, context_make())
+    watch = Watch(folder, service, door)
+
+    def ended(_signal: int, _frame: FrameType | None) -> None:
+        service.stop_soon()
+
+    signal.signal(signal.SIGTERM, ended)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()
+    watch.start()
+    door.open()
+    service.run(door)
+    watch.look()
+    _wait_for_end(service)
+    return 0
+
+
+def _service_make(wish: dict[str, Any]) -> Service:
+    device, quota_mib, percent = str(wish["device"]), int(wish["memory_mib"]), int(wish["compute_percent"])
+    clock = _device_prepare(torch.device(device), quota_mib, percent)
+    session = Session(device, quota_mib, clock=clock)
+    session.share_set(quota_mib=quota_mib, compute_percent=percent)
+    ticket, token = str(wish.get("ticket") or ""), str(wish["token"])
+    if len(token) < 8:
+        raise ValueError("the token is too short")
+    return Service(session, token=token, ticket=ticket, detach_s=float(wish.get("detach_s") or 60))
+
+
+def _device_prepare(device: torch.device, quota_mib: int, percent: int) -> Clock | None:
+    """Limits beyond the session's own accounting: what a lying client allocates anyway."""
+    if device.type == "cuda":
+        from node_agent.sessions.pace_cuda import CudaClock
+
+        total = torch.cuda.get_device_properties(device).total_memory
+        torch.cuda.set_per_process_memory_fraction(min(1.0, quota_mib * _MIB / total), device)
+        return CudaClock(device, percent)
+    _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = 3 * quota_mib * _MIB + _HEADROOM
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
+    return None
+
+
+def _threads_set(session: Session) -> None:
+    """As many threads as the share is worth, unless the environment says."""
+    if not os.environ.get("OMP_NUM_THREADS"):
+        cores = len(os.sched_getaffinity(0))
+        torch.set_num_threads(max(1, math.ceil(cores * session.compute_percent / 100)))
+
+
+def _wait_for_end(service: Service) -> None:
+    """Whoever asked for the end reads it in status.json and stops this process; it does not wait for ever."""
+    deadline = time.monotonic() + _END_S
+    while not service.is_stopped and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
