@@ -1,7 +1,17 @@
-"""Weir from Python: `with weir.Client.from_config() as centre: centre.commodities()`."""
+"""Weir from Python: `with weir.Client.from_config() as centre: centre.commodities()`, and a remote accelerator for
+PyTorch: `with weir.session(compute_percent=30, memory_mib=4096) as session: model.to(session.device)`."""
 
 from weir.api import Client
 from weir.errors import ApiError, NotSignedIn, Unreachable, WeirClientError
+from weir.session import SessionEnded, session
 
-__all__ = ["ApiError", "Client", "NotSignedIn", "Unreachable", "WeirClientError"]
+__all__ = [
+    "ApiError",
+    "Client",
+    "NotSignedIn",
+    "SessionEnded",
+    "Unreachable",
+    "WeirClientError",
+    "session",
+]
 __version__ = "0.1.0"

@@ -127,7 +127,7 @@ def applications(
         rows(ctx, client.applications(tab), FORM)
 
 
-def submit(ctx: typer.Context, application: str) -> None:
+def submit_form(ctx: typer.Context, application: str) -> None:
     """Submit a draft."""
     with caller(ctx) as client:
         one(ctx, client.application_submit(uid_of(application, client.applications, "no")), FORM)
@@ -187,7 +187,7 @@ COMMANDS = (
     quote,
     apply,
     applications,
-    submit,
+    submit_form,
     withdraw,
     inbox,
     decide,

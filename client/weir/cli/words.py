@@ -35,3 +35,18 @@ def amounts(pairs: list[str]) -> dict[str, int]:
             )
         found[name.strip()] = int(number)
     return found
+
+
+def pairs(given: list[str]) -> dict[str, str]:
+    """`["A=1", "B=x=y"]` as a dictionary of texts.
+
+    Raises:
+        WeirClientError: one has no `=`.
+    """
+    found = {}
+    for pair in given:
+        name, sign, value = pair.partition("=")
+        if not (sign and name):
+            raise WeirClientError(f"{pair!r} is no variable.", "Write NAME=value.")
+        found[name] = value
+    return found

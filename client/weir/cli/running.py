@@ -1,0 +1,231 @@
+"""`weir run`: a script of your own on a share of a remote accelerator."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import weir
+from weir.api import Client
+from weir.cli.calling import caller
+from weir.cli.show import err
+from weir.cli.words import duration_s
+from weir.errors import WeirClientError
+from weir.session import Lease
+
+Json = dict[str, Any]
+_LOOK_S = 2.0
+_NOT_FOUND = 127
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
+_FINAL = frozenset({"finished", "failed", "lost"})
+
+
+def run(
+    ctx: typer.Context,
+    command: list[str] = typer.Argument(..., help="The script and its arguments.", metavar="COMMAND..."),
+    share: int = typer.Option(None, envvar="WEIR_SHARE", help="Compute, in percent of one device."),
+    memory: int = typer.Option(None, envvar="WEIR_MEMORY", help="Accelerator memory in MiB."),
+    gpus: int = typer.Option(1, help="How many such shares, each on a device of its own."),
+    spec: str = typer.Option("", help="A specification, instead of share and memory."),
+    environment: str = typer.Option("", help="An environment; a fixed one decides the amounts."),
+    queue: str = typer.Option("default", help="The queue to wait in."),
+    priority: int = typer.Option(0, help="Higher goes first where the queue is ordered by priority."),
+    model: str = typer.Option("", help="The card model wanted."),
+    vendor: str = typer.Option("", help="The vendor wanted."),
+    node: str = typer.Option("", help="The node wanted."),
+    device: str = typer.Option("", help="The very device wanted."),
+    group: str = typer.Option("", help="The resource group to use."),
+    placing: str = typer.Option("", help="How it is placed, instead of the queue's way."),
+    affinity: str = typer.Option("", help="Share one device with work of the same word."),
+    whole: bool = typer.Option(False, "--whole", help="Whole physical cards."),
+    idle_timeout: str = typer.Option("", help="Released after so long without use: 30s, 10m."),
+    run_timeout: str = typer.Option("", help="Released after so long in all: 30s, 2h."),
+) -> None:
+    """Run a script with device "weir" on a share of a remote accelerator: ask, wait, run, release.
+
+    `weir run --share 30 --memory 4096 python train.py`, and in the script `device="weir:0"`.
+    """
+    wish = {
+        "name": Path(_script(command)).name[:120] or "run",
+        "compute_percent": share,
+        "memory_mib": memory,
+        "shares": gpus if gpus != 1 else None,
+        "distinct_devices": gpus > 1,
+        "whole_cards": whole,
+        "spec": spec,
+        "environment": environment,
+        "queue": queue,
+        "priority": priority,
+        "model": model,
+        "vendor": vendor,
+        "node": node,
+        "device": device,
+        "resource_group": group,
+        "placing": placing,
+        "affinity": affinity,
+        "idle_timeout_s": duration_s(idle_timeout) if idle_timeout else None,
+        "run_timeout_s": duration_s(run_timeout) if run_timeout else None,
+    }
+    with caller(ctx) as client:
+        sys.exit(_run(client, wish, command))
+
+
+def _script(command: list[str]) -> str:
+    """What the work is called: the first Python file, else the program."""
+    return next((part for part in command if part.endswith(".py")), command[0])
+
+
+def _tell(line: str) -> None:
+    err.print(f"weir: {line}")
+
+
+def _run(client: Client, wish: Json, command: list[str]) -> int:
+    with _stopped_by_signal():
+        lease = Lease(client, wish, tell=_tell)
+    try:
+        with _stopped_by_signal():
+            shares = lease.wait()
+        _tell(_where(lease, shares))
+        with _session_file(shares) as path:
+            return _script_run(client, lease, command, path)
+    finally:
+        _release(lease)
+
+
+def _where(lease: Lease, shares: list[Json]) -> str:
+    held = [f"{each['compute_percent']} % and {each['memory_mib']} MiB on {each['node']}" for each in shares]
+    return f"{lease.no} runs: {', '.join(held)}"
+
+
+@contextmanager
+def _stopped_by_signal() -> Iterator[None]:
+    """Before the script runs a signal ends the waiting; what was asked for is given back on the way out."""
+
+    def stop(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise SystemExit(128 + signal.SIGINT) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _release(lease: Lease) -> None:
+    try:
+        lease.release("its script has ended")
+    except WeirClientError as error:
+        # Its worker sees that nobody is connected any more and ends it.
+        _tell(f"{lease.no} could not be released: {error}")
+
+
+# --- the file that the script's devices are found by -------------------------------------------------------------
+
+
+@contextmanager
+def _session_file(shares: list[Json]) -> Iterator[Path]:
+    """Where the sessions are and their keys, readable by this user alone; gone with the script."""
+    handle, name = tempfile.mkstemp(prefix="weir-", suffix=".json")
+    os.close(handle)
+    path = Path(name)
+    try:
+        _session_write(path, shares)
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _session_write(path: Path, shares: list[Json]) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as stream:
+        json.dump({"shares": shares}, stream)
+    fresh.replace(path)
+
+
+# --- the script ----------------------------------------------------------------------------------------------------
+
+
+def _script_run(client: Client, lease: Lease, command: list[str], path: Path) -> int:
+    """Run it, watch its session beside it; its exit status, 128 and more when a signal ended it."""
+    program = _program(command[0])
+    if program is None:
+        _tell(f"there is no program {command[0]}")
+        return _NOT_FOUND
+    ended = threading.Event()
+    watch = threading.Thread(target=_watch, args=(lease, path, ended), name="weir-watch", daemon=True)
+    with _forwarding() as children:
+        process = subprocess.Popen([program, *command[1:]], env=_environment(path))
+        children.append(process)
+        watch.start()
+        code = process.wait()
+    ended.set()
+    watch.join(_LOOK_S)
+    return 128 - code if code < 0 else code
+
+
+def _program(name: str) -> str | None:
+    """The program as the shell would find it; `python` is this interpreter where there is no other."""
+    return shutil.which(name) or (sys.executable if name in ("python", "python3") else None)
+
+
+def _environment(path: Path) -> Mapping[str, str]:
+    boot = str(Path(weir.__file__).parent / "boot")
+    paths = [boot, os.environ.get("PYTHONPATH", "")]
+    return {
+        **os.environ,
+        "WEIR_SESSION_FILE": str(path),
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+    }
+
+
+@contextmanager
+def _forwarding() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Signals go on to the script. What a terminal's interrupt key sends, the script gets by itself."""
+    children: list[subprocess.Popen[bytes]] = []
+
+    def forward(number: int, _frame: object) -> None:
+        if number == signal.SIGINT and sys.stdin is not None and sys.stdin.isatty():
+            return
+        for child in children:
+            with suppress(ProcessLookupError):
+                child.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in _FORWARDED}
+    try:
+        yield children
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _watch(lease: Lease, path: Path, ended: threading.Event) -> None:
+    """Say when the session ends while its script runs, and keep its address true when it moves."""
+    while not ended.wait(_LOOK_S):
+        known = lease.shares
+        try:
+            found = lease.look()
+        except WeirClientError:
+            continue
+        if found["state"] in _FINAL:
+            _tell(f"{lease.no} is released. {found['reason']}".rstrip())
+            return
+        if lease.shares and lease.shares != known:
+            _session_write(path, lease.shares)
+
+
+CONTEXT = {"allow_interspersed_args": False}
