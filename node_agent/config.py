@@ -81,6 +81,7 @@ class AgentSettings(BaseSettings):
     devices_file: Path | None = None
     simulate: Annotated[tuple[SimulatedPlan, ...], NoDecode] = ()
     address: Annotated[str, Field(pattern=r"^[A-Za-z0-9:._-]{0,200}$")] = ""
+    hami_library: Path = Path("/usr/local/vgpu/libvgpu.so")
     detach_s: Annotated[int, Field(ge=1, le=86_400)] = 60
     labels: Annotated[dict[LabelKey, LabelValue], NoDecode] = {}
     work_uid_base: Annotated[int, Field(ge=0, le=2**31)] = 60_000

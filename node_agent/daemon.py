@@ -69,6 +69,7 @@ class Daemon:
         self._failures = 0
         self._told: dict[str, _Key] = {}
         self._trouble = ""
+        self._failed = ""
         self._is_clock_wrong = False
         self.stop = threading.Event()
 
@@ -245,7 +246,9 @@ class Daemon:
             try:
                 self._carry_out(instruction)
             except (DriverError, OSError) as error:
-                log.error("%s", error)
+                if str(error) != self._failed:
+                    self._failed = str(error)
+                    log.error("%s", error)
                 self._machine.handle(Failed(instruction, str(error)))
 
     def _carry_out(self, instruction: Instruction) -> None:

@@ -200,7 +200,10 @@ class Machine:
                 self._answers[wanted.slice_uid] = _answer(wanted, "refused", "refused", reason)
             case Forget(slice_uid):
                 self._forgotten.pop(slice_uid, None)
-            case Resize(slice_uid=uid) | Stop(slice_uid=uid):
+            case Resize(slice_uid=uid):
+                self._asked.pop(uid, None)
+                self._notes[uid] = f"not resized: {reason}"[:500]
+            case Stop(slice_uid=uid):
                 self._asked.pop(uid, None)
 
     # ---- deciding ----

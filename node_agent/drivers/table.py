@@ -21,6 +21,9 @@ SLICE_DRIVERS = {
     "cpu": "node_agent.drivers.slices.cpu:CpuSlices",
     "time-slice": "node_agent.drivers.slices.time_slice:TimeSlices",
     "session": "node_agent.drivers.slices.session:SessionSlices",
+    "mps": "node_agent.drivers.slices.mps:MpsSlices",
+    "mig": "node_agent.drivers.slices.mig:MigSlices",
+    "hami": "node_agent.drivers.slices.hami:HamiSlices",
 }
 """In order of preference: a slice that asks for none gets the first that serves its kind of work."""
 

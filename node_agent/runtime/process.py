@@ -83,8 +83,9 @@ class ProcessRuntime:
         session: SessionWish | None,
     ) -> None:
         """Write down what is wanted now; the shim takes it up within a tenth of a second."""
-        driver = self._driver_of(slice_uid)
-        if driver is not None:
+        held, driver = self._held(slice_uid), self._driver_of(slice_uid)
+        before = (held.compute_percent, held.memory_mib) if held is not None else None
+        if driver is not None and before != (compute_percent, memory_mib):
             driver.resize(slice_uid, compute_percent, memory_mib)
         wish = session.model_dump(mode="json") if session else None
         self._control(slice_uid, Control(generation, compute_percent, memory_mib, "running", wish))
@@ -176,8 +177,18 @@ class ProcessRuntime:
         known.journal.poll()
         held = held_from(state, known.journal.last_seq, wish_read(folder))
         if held.is_terminal:
+            self._release(slice_uid)
             known.ended = held
         return held
+
+    def _release(self, slice_uid: str) -> None:
+        """Give back at once what the slice driver set up; the records stay until the server says forget."""
+        driver = self._driver_of(slice_uid)
+        try:
+            if driver is not None:
+                driver.remove(slice_uid)
+        except DriverError as error:
+            log.error("slice %s: %s", slice_uid, error, extra={"slice_uid": slice_uid})
 
     def _unstarted(self, slice_uid: str) -> Held | None:
         """A slice without a state: about to start, never started (None), or beyond reading."""
