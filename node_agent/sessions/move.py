@@ -12,7 +12,7 @@ from weir.transport import Transport
 from weir.wire import Kind, WireError
 
 from node_agent.sessions.core import Session
-from node_agent.sessions.state import Course, state_load, state_stream
+from node_agent.sessions.state import Arena, Course, state_load, state_stream
 
 _CONNECT_S = 5.0
 _TAKEN_S = 30.0
@@ -35,38 +35,78 @@ class Target:
             return None
 
 
-def state_send(session: Session, course: Course, target: Target) -> None:
-    """Stream everything; returns when the target has it. Raises OSError and WireError."""
-    claim = Claim(purpose="state")
-    transport, _welcome = attach(target.endpoint, target.ticket, claim, timeout_s=_CONNECT_S)
-    try:
+class Mover:
+    """A move at its source. `prepare` runs beside the session, which computes on; only `send` holds it up."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._transport: Transport | None = None
+
+    def prepare(self, nbytes: int) -> None:
+        """Connect, and have the target lay out so much memory. Raises OSError and WireError."""
+        claim = Claim(purpose="state")
+        self._transport, _ = attach(self.target.endpoint, self.target.ticket, claim, timeout_s=_CONNECT_S)
+        self._send(wire.NUMBER.pack(nbytes))
+        self._taken()
+
+    def send(self, session: Session, course: Course) -> None:
+        """Stream everything; returns when the target has it. Raises OSError and WireError."""
         for piece in state_stream(session, course):
-            transport.send((Kind.STATE, [piece]))
-        frame = transport.receive(_TAKEN_S)
+            self._send(piece)
+        self._taken()
+        self.close()
+
+    def close(self) -> None:
+        """Let the target go."""
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+
+    def _send(self, piece: bytes | memoryview) -> None:
+        if self._transport is None:
+            raise ConnectionResetError("the target is not connected")
+        self._transport.send((Kind.STATE, [piece]))
+
+    def _taken(self) -> None:
+        frame = None if self._transport is None else self._transport.receive(_TAKEN_S)
         if frame is None or frame.kind != Kind.TAKEN:
             raise WireError("the target did not take the state over")
-    finally:
-        transport.close()
 
 
-def state_take(session: Session, transport: Transport, other: Callable[[], Transport]) -> Course:
-    """Fill an empty session from a source's stream. Raises OSError and WireError.
+class Taker:
+    """A move at its target. A source on this machine goes over to shared memory before it sends anything:
+    then `other` gives that connection."""
 
-    A source on this machine goes over to shared memory before it sends: then `other` gives that connection.
-    """
-    return state_load(session, _received(transport, other))
+    def __init__(self, transport: Transport, other: Callable[[], Transport]) -> None:
+        self._transport, self._other = transport, other
 
+    def take(self, session: Session) -> Course:
+        """Fill an empty session from the source's stream. Raises OSError and WireError."""
+        try:
+            first = self._receive()
+        except OSError:
+            self._transport = self._other()
+            first = self._receive()
+        (nbytes,) = wire.NUMBER.unpack(first) if len(first) == wire.NUMBER.size else (0,)
+        arena = Arena(session.torch_device, min(nbytes, session.ledger.quota_bytes))
+        self._transport.send((Kind.TAKEN, []))
+        course = state_load(session, self._pieces(), arena)
+        self._transport.send((Kind.TAKEN, []))
+        return course
 
-def _received(transport: Transport, other: Callable[[], Transport]) -> Iterator[memoryview]:
-    try:
-        frame = transport.receive(_TAKEN_S)
-    except OSError:
-        transport = other()
-        frame = transport.receive(_TAKEN_S)
-    while frame is not None and frame.kind == Kind.STATE:
-        yield frame.payload
-        frame = transport.receive(_TAKEN_S)
-    raise WireError("the source's state broke off")
+    def close(self) -> None:
+        """Nothing more is expected."""
+        self._transport.close()
+
+    def _pieces(self) -> Iterator[memoryview]:
+        while True:
+            yield self._receive()
+
+    def _receive(self) -> memoryview:
+        frame = self._transport.receive(_TAKEN_S)
+        if frame is None or frame.kind != Kind.STATE:
+            raise WireError("the source's state broke off")
+        return frame.payload
 
 
 def moved_payload(target: Target, frozen_s: float) -> bytes:

@@ -1,6 +1,6 @@
 """The loop of a worker: takes frames of the one client, runs them, answers; moves the session when asked.
 
-One thread runs it. `status` is read and wishes (`tell`, `target`, `stop`) are made by others.
+One thread runs it. Its facts are read, and wishes (`tell`, `move_to`, `stop_soon`) are made, by others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weir.wire import Fault, Kind, WireError
 
 from node_agent.sessions.core import Session
 from node_agent.sessions.door import Arrival, Door, Refusal
-from node_agent.sessions.move import Target, moved_payload, state_send, state_take
+from node_agent.sessions.move import Mover, Taker, Target, moved_payload
 from node_agent.sessions.reply import Reply
 from node_agent.sessions.state import Course
 
@@ -44,13 +44,14 @@ class Service:
         self.pause_ms: float | None = None
         self.move, self.move_reason = "", ""
         self.end = ""
-        self.target: Target | None = None
         self._token, self._ticket = token, ticket
         self._course = Course("" if ticket else secrets.token_hex(16), 0, [])
         self._kept: deque[tuple[int, Reply]] = deque()
         self._kept_bytes = 0
         self._frozen_s: float | None = None
-        self._tried: Target | None = None
+        self._gone_to: Target | None = None
+        self._wished: Target | None = None
+        self._mover: Mover | None = None
         self._wire: Transport | None = None
         self._parting: Transport | None = None
         self._is_fresh = True
@@ -117,7 +118,7 @@ class Service:
         while not (self.end or self._stop.is_set()):
             try:
                 self._arrivals_take()
-                self._move_when_wished()
+                self._move_when_ready()
                 self._serve_some()
             except (OSError, WireError) as error:
                 self._drop(error)
@@ -130,7 +131,7 @@ class Service:
                 self.end = "detached"
             time.sleep(0 if not self._door.arrivals.empty() else 0.005)
             return
-        while self._door.arrivals.empty() and self.target is self._tried and not self.end:
+        while self._door.arrivals.empty() and self._mover is None and not self.end:
             owes = self._course.processed > self._acked
             frame = transport.receive(_ACK_AFTER_S if owes else _TICK_S)
             if frame is not None:
@@ -245,8 +246,8 @@ class Service:
         for number, reply in self._kept:
             self._answer(arrival.transport, number, reply)
         self._acked = self._course.processed
-        if self._frozen_s is not None and self._tried is not None:
-            self._send_away(self._tried)
+        if self._gone_to is not None:
+            self._send_away(self._gone_to)
 
     def _welcome(self, arrival: Arrival) -> None:
         session = self.session
@@ -272,23 +273,47 @@ class Service:
 
     # --- moving
 
-    def _move_when_wished(self) -> None:
-        target = self.target
-        if target is None or target == self._tried or self._ticket or self._frozen_s is not None:
-            self._tried = target if self._frozen_s is None else self._tried
+    def move_to(self, target: Target | None) -> None:
+        """A wish of session.json: go there. Called again with the same target, does nothing."""
+        if target == self._wished:
             return
-        self._tried = target
-        self.move, self.move_reason = "sending", ""
+        self._wished = target
+        if target is not None and not self._ticket and self._frozen_s is None:
+            self.move, self.move_reason = "sending", ""
+            threading.Thread(target=self._prepare, args=(Mover(target),), daemon=True).start()
+
+    def _prepare(self, mover: Mover) -> None:
+        """Beside the session, which computes on."""
+        try:
+            mover.prepare(self.session.ledger.peak_bytes)
+        except (OSError, WireError) as error:
+            mover.close()
+            self._move_failed(f"the target cannot take the session over: {error}")
+        else:
+            self._mover = mover
+
+    def _move_failed(self, reason: str) -> None:
+        self.move, self.move_reason = "failed", reason
+
+    def _move_when_ready(self) -> None:
+        mover, self._mover = self._mover, None
+        if mover is None:
+            return
+        if mover.target != self._wished:
+            mover.close()
+            self._move_failed("the move was called off")
+            return
         began = time.monotonic()
         self._freeze_kept()
         self._course.kept = list(self._kept)
         try:
-            state_send(self.session, self._course, target)
+            mover.send(self.session, self._course)
         except (OSError, WireError) as error:
-            self.move, self.move_reason = "failed", f"the target did not take the session over: {error}"
+            mover.close()
+            self._move_failed(f"the target did not take the session over: {error}")
             return
-        self._frozen_s, self.move = began, "sent"
-        self._send_away(target)
+        self._frozen_s, self._gone_to, self.move = began, mover.target, "sent"
+        self._send_away(mover.target)
 
     def _send_away(self, target: Target) -> None:
         """The client goes there; if it cannot, it comes back and finds everything as it was."""
@@ -304,40 +329,37 @@ class Service:
 
     def _thaw(self, reason: str) -> None:
         if self._frozen_s is not None:
-            self._frozen_s = None
-            self.move, self.move_reason = "failed", reason
+            self._frozen_s = self._gone_to = None
+            self._move_failed(reason)
 
     def _take_over(self, arrival: Arrival) -> None:
         """The state of another worker; a broken stream leaves this one empty and waiting."""
         if not self._ticket:
             arrival.transport.close()
             return
-        arrivals = self._door.arrivals
         fresh = Session(self.session.device, self.session.quota_mib, clock=self.session.clock)
         fresh.share_set(quota_mib=self.session.quota_mib, compute_percent=self.session.compute_percent)
-        used: list[Transport] = [arrival.transport]
-
-        def other() -> Transport:
-            try:
-                used.append(arrivals.get(timeout=2.0).transport)
-            except queue.Empty as error:
-                raise ConnectionResetError("the source went away") from error
-            return used[-1]
-
+        taker = Taker(arrival.transport, self._next_transport)
         try:
             self._welcome(arrival)
-            course = state_take(fresh, arrival.transport, other)
-            self._ticket = ""
-            self.session, self._course = fresh, course
-            self._kept = deque(course.kept)
-            self._kept_bytes = sum(_size(reply) for _number, reply in course.kept)
-            self._is_fresh = False
-            self._left_at = time.monotonic()
-            used[-1].send((Kind.TAKEN, []))
+            course = taker.take(fresh)
         except (OSError, WireError) as error:
             self.move_reason = f"a state did not arrive whole: {error}"
+            return
         finally:
-            used[-1].close()
+            taker.close()
+        self._ticket = ""
+        self.session, self._course = fresh, course
+        self._kept = deque(course.kept)
+        self._kept_bytes = sum(_size(reply) for _number, reply in course.kept)
+        self._is_fresh = False
+        self._left_at = time.monotonic()
+
+    def _next_transport(self) -> Transport:
+        try:
+            return self._door.arrivals.get(timeout=2.0).transport
+        except queue.Empty as error:
+            raise ConnectionResetError("the source went away") from error
 
 
 def _size(reply: Reply) -> int:

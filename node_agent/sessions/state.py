@@ -88,6 +88,28 @@ def _faults_pack(faults: list[Fault]) -> list[list[str]]:
     return [[fault.code, fault.op, fault.message] for fault in faults]
 
 
+class Arena:
+    """Memory laid out, and touched, before a state arrives: taking it over then does not wait for the kernel.
+
+    Storages cut from it are storages of their own; it goes when the last of them does.
+    """
+
+    def __init__(self, device: torch.device, nbytes: int) -> None:
+        self._device = device
+        self._memory = bytearray(nbytes) if device.type == "cpu" else bytearray()
+        for at in range(0, len(self._memory), 4096):
+            self._memory[at] = 0
+        self._at = 0
+
+    def cut(self, size: int) -> torch.Tensor:
+        """A flat tensor of so many bytes."""
+        begin = -(-self._at // 64) * 64
+        if not size or begin + size > len(self._memory):
+            return torch.empty(size, dtype=torch.uint8, device=self._device)
+        self._at = begin + size
+        return torch.frombuffer(self._memory, dtype=torch.uint8, count=size, offset=begin)
+
+
 class Pieces:
     """Reads a state from the pieces of a stream."""
 
@@ -110,7 +132,7 @@ class Pieces:
         return bytes(data)
 
 
-def state_load(session: Session, pieces: Iterator[memoryview]) -> Course:
+def state_load(session: Session, pieces: Iterator[memoryview], arena: Arena) -> Course:
     """Fill an empty session. Raises WireError for what is no state or needs more memory than the quota."""
     stream = Pieces(pieces)
     (length,) = wire.NUMBER.unpack(stream.exactly(wire.NUMBER.size))
@@ -119,14 +141,14 @@ def state_load(session: Session, pieces: Iterator[memoryview]) -> Course:
     header = wire.load_json(stream.exactly(length))
     try:
         with torch.inference_mode():
-            return _load(session, header, stream)
+            return _load(session, header, stream, arena)
     except (KeyError, TypeError, IndexError, RuntimeError, OutOfMemory) as error:
         raise WireError(f"the state cannot be taken over: {error}") from error
 
 
-def _load(session: Session, header: dict[str, Any], stream: Pieces) -> Course:
+def _load(session: Session, header: dict[str, Any], stream: Pieces, arena: Arena) -> Course:
     session.ledger.need(sum(header["sizes"]))
-    flats = [_storage_load(size, session.torch_device, stream) for size in header["sizes"]]
+    flats = [_storage_load(arena.cut(size), stream) for size in header["sizes"]]
     for source in header["templates"]:
         session.template_add(source)
     for handle, *row in header["rows"]:
@@ -145,11 +167,10 @@ def _load(session: Session, header: dict[str, Any], stream: Pieces) -> Course:
     return Course(str(header["session"]), int(header["processed"]), kept)
 
 
-def _storage_load(size: int, device: torch.device, stream: Pieces) -> torch.Tensor:
-    flat = torch.empty(size, dtype=torch.uint8, device=device)
+def _storage_load(flat: torch.Tensor, stream: Pieces) -> torch.Tensor:
     done = 0
-    while done < size:
-        piece = stream.some(size - done)
+    while done < len(flat):
+        piece = stream.some(len(flat) - done)
         tensors.write_at(flat, done, piece)
         done += len(piece)
     return flat

@@ -74,7 +74,7 @@ class Watch:
             idle_s = wish.get("idle_timeout_s")
             self._idle_timeout_s = None if idle_s is None else float(idle_s)
             self._share_set(int(wish["memory_mib"]), int(wish["compute_percent"]))
-        service.target = Target.of(wish.get("move_to"))
+        service.move_to(Target.of(wish.get("move_to")))
 
     def _share_set(self, quota_mib: int, compute_percent: int) -> None:
         session = self._service.session
