@@ -10,7 +10,7 @@ from apps.fleet.services.slices import slice_desire
 from apps.identity.services import join_token_make
 from apps.kernel.acts import SYSTEM
 from node_agent.protocol.join import DeviceReport, JoinRequest, NodeInfo
-from node_agent.protocol.slices import LogChunk, SliceReport, UsageReport
+from node_agent.protocol.slices import LogChunk, SessionReport, SliceReport, UsageReport
 from node_agent.protocol.sync import SyncReply, SyncRequest
 
 WORK = {"argv": ["python", "-c", "print(1)"], "env": {"A": "1"}}
@@ -66,19 +66,22 @@ class Agent:
             f"/api/agent/v1/{path}", data=body, content_type="application/json", headers=headers
         )
 
-    def message(self, *, slices=(), usage=(), logs=(), devices=None, seq=None, boot_id=None):
+    def message(
+        self, *, slices=(), usage=(), logs=(), events=(), devices=None, seq=None, boot_id=None, sent_at=None
+    ):
         if seq is None:
             self.seq += 1
         return SyncRequest(
             protocol=1,
             boot_id=boot_id or self.boot_id,
             seq=seq or self.seq,
-            sent_at=datetime.now(UTC),
+            sent_at=sent_at or datetime.now(UTC),
             node=self.info,
             devices=self.devices if devices is None else devices,
             slices=tuple(slices),
             usage=tuple(usage),
             logs=tuple(logs),
+            events=tuple(events),
         )
 
     def send(self, message):
@@ -127,6 +130,18 @@ def usage(row, seq, *, start=None, seconds=1, **more):
         "memory_peak_mib": 10,
     }
     return UsageReport(**given | more)
+
+
+def session_desire(tenant, device_uid="n1-d0", percent=20, mib=1024, **more):
+    """A wanted session of a new workload."""
+    return desire(tenant, device_uid, percent, mib, work={}, kind="session", **more)
+
+
+def session_report(row, *, generation=None, state="running", reason_code="", **seen):
+    """A session's worker listens; `seen` is what else it reports of the connection."""
+    worker = {"host": "10.0.0.1", "port": 4000, "fingerprint": "ab" * 32} | seen
+    told = {"generation": generation or row.generation, "reason_code": reason_code}
+    return report(row, state, session=SessionReport(**worker), **told)
 
 
 def log(row, offset, text):
