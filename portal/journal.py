@@ -27,7 +27,7 @@ _KINDS = {
     "release", "release_key", "alarm_rule", "alarm_route",
 }  # fmt: skip
 # Told by an event of their own, or by each share of many in every cycle.
-_TOLD = {"workload_submit", "device_hold", "device_release", "slice_started", "slice_ended"}
+_TOLD = {"workload_submit", "queue_ensure", "device_hold", "device_release", "slice_started", "slice_ended"}
 _ALARM_LEVELS = {"critical": "critical", "major": "error", "minor": "warning", "notice": "info"}
 
 

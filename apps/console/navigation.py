@@ -47,6 +47,7 @@ TENANT = (
             _entry(_("My applications"), "file-text", "orders:forms", "orders.view"),
             _entry(_("My orders"), "package", "orders:orders", "orders.view"),
             _entry(_("My resources"), "cpu", "scheduling:resources", "resources.view"),
+            _entry(_("Environments"), "box", "scheduling:environments", "resources.view"),
         ),
     ),
     Group(

@@ -11,12 +11,13 @@ import httpx
 
 from weir.config import Config
 from weir.errors import ApiError, Unreachable
+from weir.watching import Watching
 
 Json = dict[str, Any]
 _RETRIES = 4
 
 
-class Client:
+class Client(Watching):
     """A signed-in caller of one centre.
 
     Args:
@@ -102,6 +103,12 @@ class Client:
 
     def post(self, path: str, body: Any = None) -> Any:
         return self.call("POST", path, {} if body is None else body)
+
+    def text(self, path: str, **query: Any) -> str:
+        """A file of the API, as text."""
+        wanted = {name: value for name, value in query.items() if value not in (None, "")}
+        response = self._try("GET", path, params=wanted)
+        return response.text if response.is_success else self._answer(response)
 
     def all(self, path: str, **query: Any) -> Iterator[Json]:
         """Every row of a list, page after page."""
@@ -363,9 +370,6 @@ class Client:
 
     def devices(self) -> list[Json]:
         return list(self.all("devices"))
-
-    def alarms(self, state: str = "") -> list[Json]:
-        return list(self.all("alarms", state=state))
 
     def join_token(self, note: str) -> str:
         """A one-time token with which a node may join (operators)."""

@@ -1,11 +1,13 @@
 from django.urls import path
 
 from apps.console.api import views
+from apps.console.api.reports import ReportView
 
 urlpatterns = [
     path("tenants", views.TenantsView.as_view(), name="tenants"),
     path("tenants/<slug:schema>/suspend", views.TenantSuspendView.as_view(), name="tenant_suspend"),
     path("tenants/<slug:schema>/resume", views.TenantResumeView.as_view(), name="tenant_resume"),
     path("tenants/<slug:schema>/quota", views.TenantQuotaView.as_view(), name="tenant_quota"),
+    path("reports/<slug:name>", ReportView.as_view(), name="report"),
     path("overview", views.OverviewView.as_view(), name="overview"),
 ]

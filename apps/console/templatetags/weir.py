@@ -48,7 +48,13 @@ def named(thing: Any, prefix: str = "name") -> str:
 @register.filter
 def slice_reason(part: Slice) -> str:
     """Why a slice is as it is, in the reader's language."""
-    return end_sentence(part.reason_code, part.reason, seconds=part.run_timeout_s, mib=part.memory_mib)
+    return end_sentence(
+        part.reason_code,
+        part.reason,
+        seconds=part.run_timeout_s,
+        idle_s=part.idle_timeout_s,
+        mib=part.memory_mib,
+    )
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""For operators: nodes, devices, alarms, letting a node join."""
+"""For operators: nodes, devices, letting a node join."""
 
 import typer
 
@@ -42,24 +42,6 @@ def devices(ctx: typer.Context) -> None:
         )
 
 
-def alarms(
-    ctx: typer.Context, state: str = typer.Option("", help="firing, acknowledged or resolved.")
-) -> None:
-    """The alarms."""
-    with caller(ctx) as client:
-        rows(
-            ctx,
-            client.alarms(state),
-            [
-                ("level", "level"),
-                ("state", "state"),
-                ("what", "title"),
-                ("since", "fired_at"),
-                ("uid", "uid"),
-            ],
-        )
-
-
 def join_token(ctx: typer.Context, note: str = typer.Argument(..., help="Which node it is for.")) -> None:
     """A one-time token with which a node may join; shown once."""
     with caller(ctx) as client:
@@ -67,4 +49,4 @@ def join_token(ctx: typer.Context, note: str = typer.Argument(..., help="Which n
     said(ctx, {"secret": secret}, secret)
 
 
-COMMANDS = (nodes, devices, alarms, join_token)
+COMMANDS = (nodes, devices, join_token)

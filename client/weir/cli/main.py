@@ -7,7 +7,7 @@ import typer
 
 from weir import __version__
 from weir.api import Client
-from weir.cli import components, fleet, money, ordering, pooling, running, working
+from weir.cli import components, fleet, money, ordering, pooling, running, watching, working
 from weir.cli.show import err, one, said
 from weir.config import Config
 from weir.errors import WeirClientError
@@ -31,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for module in (ordering, working, pooling, money, fleet, components):
+for module in (ordering, working, pooling, money, fleet, watching, components):
     for command in module.COMMANDS:
         app.command(name=command.__name__.rstrip("_").replace("_", "-"))(command)
 

@@ -1,0 +1,116 @@
+"""What the pool had, what was held of it and what was delivered.
+
+What is held comes from the allocations and is exact; what was delivered from the hourly sums, by whole hours.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from django.db.models import Count, DurationField, ExpressionWrapper, F, FloatField, Q, Sum, Value
+from django.db.models.functions import Coalesce, Extract, Greatest, Least
+
+from apps.console.reports.form import HOUR_S, Period, Row, report_form
+from apps.fleet.models import Device
+from apps.scheduling.models import Allocation
+from apps.telemetry.selectors import rollup_list
+
+
+def resources(over: Period) -> Row:
+    """What the pool had, what was held of it and what was delivered: percent of a device and MiB, times hours."""
+    rows: dict[str, dict[str, Row]] = defaultdict(lambda: defaultdict(lambda: defaultdict(float)))
+    for device in Device.objects.select_related("node"):
+        _capacity_add(rows, device, over)
+    for part in _held(over):
+        for section, name in _places(part["device__node__name"], part["device__vendor"], part["device__uid"]):
+            _held_add(rows[section][name], part)
+        _held_add(rows["tenants"][part["workload__tenant__schema_name"]], part)
+    _delivered_add(rows, over)
+    totals = _summed(rows["nodes"].values())
+    sections = {name: _named(rows[name], _utilised) for name in ("nodes", "vendors", "devices", "tenants")}
+    return report_form("resources", over, _utilised(totals), sections)
+
+
+def _places(node: str, vendor: str, uid: str) -> tuple[tuple[str, str], ...]:
+    return ("nodes", node), ("vendors", vendor), ("devices", uid)
+
+
+def _capacity_add(rows: Any, device: Device, over: Period) -> None:
+    """A device counts from when it was found until it left."""
+    begin = max(device.created_at, over.from_at)
+    end = min(device.left_at or over.end_at, over.end_at)
+    hours = max((end - begin).total_seconds(), 0.0) / HOUR_S
+    if not hours:
+        return
+    for section, name in _places(device.node.name, device.vendor, device.uid):
+        rows[section][name]["capacity_percent_hours"] += 100 * hours
+        rows[section][name]["capacity_mib_hours"] += device.memory_mib * hours
+
+
+def _held(over: Period) -> Iterable[Row]:
+    """What allocations hold within the period, by device and tenant: percent-seconds and MiB-seconds."""
+    end = Value(over.end_at)
+    begin_at = Greatest("created_at", Value(over.from_at))
+    end_at = Least(Coalesce("released_at", end), end)
+    held_s = Extract(ExpressionWrapper(end_at - begin_at, output_field=DurationField()), "epoch")
+    rows = Allocation.objects.filter(created_at__lt=over.end_at)
+    rows = rows.filter(Q(released_at=None) | Q(released_at__gt=over.from_at)).order_by()
+    groups = rows.values(
+        "device__uid", "device__node__name", "device__vendor", "workload__tenant__schema_name"
+    )
+    return groups.annotate(
+        percent_s=Sum(held_s * F("compute_percent"), output_field=FloatField()),
+        mib_s=Sum(held_s * F("memory_mib"), output_field=FloatField()),
+        shares=Count("pk"),
+    )
+
+
+def _held_add(row: Row, part: Row) -> None:
+    row["held_percent_hours"] += part["percent_s"] / HOUR_S
+    row["held_mib_hours"] += part["mib_s"] / HOUR_S
+    row["shares"] += part["shares"]
+
+
+def _delivered_add(rows: Any, over: Period) -> None:
+    places = {
+        device.uid: _places(device.node.name, device.vendor, device.uid)
+        for device in Device.objects.select_related("node")
+    }
+    for uid, weighted in _weighted("delivered_percent", "device", over):
+        for section, name in places.get(uid, ()):
+            rows[section][name]["delivered_percent_hours"] += weighted / HOUR_S
+    for schema, weighted in _weighted("delivered_percent", "tenant", over):
+        rows["tenants"][schema]["delivered_percent_hours"] += weighted / HOUR_S
+
+
+def _weighted(series: str, kind: str, over: Period) -> Iterable[tuple[str, float]]:
+    rows = rollup_list(series=series, kind=kind, from_at=over.from_at, to_at=over.to_at).order_by()
+    return rows.values("subject").annotate(sum=Sum("weighted")).values_list("subject", "sum")
+
+
+_RESOURCES = (
+    "capacity_percent_hours", "held_percent_hours", "delivered_percent_hours", "capacity_mib_hours",
+    "held_mib_hours", "shares",
+)  # fmt: skip
+
+
+def _utilised(row: Row) -> Row:
+    """All figures of a row, with the part of the capacity that was held."""
+    found = {name: round(row.get(name, 0), 6) for name in _RESOURCES}
+    capacity = found["capacity_percent_hours"]
+    found["held_of_capacity_percent"] = (
+        round(100 * found["held_percent_hours"] / capacity, 3) if capacity else None
+    )
+    return found
+
+
+def _summed(rows: Iterable[Row]) -> Row:
+    total: Row = defaultdict(float)
+    for row in rows:
+        for name, value in row.items():
+            total[name] += value
+    return total
+
+
+def _named(rows: Mapping[str, Row], figures: Callable[[Row], Row]) -> list[Row]:
+    return [{"name": name} | figures(rows[name]) for name in sorted(rows)]

@@ -1,0 +1,87 @@
+"""What operators watch: the pool's log, alarms with their rules and routes, reports."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+Json = dict[str, Any]
+
+
+class Watching(ABC):
+    """The part of a client that watches. Times are ISO 8601 with a zone; a period is from an instant up to another."""
+
+    @abstractmethod
+    def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """One call of the API."""
+
+    @abstractmethod
+    def all(self, path: str, **query: Any) -> Iterator[Json]:
+        """Every row of a list."""
+
+    @abstractmethod
+    def text(self, path: str, **query: Any) -> str:
+        """A file of the API, as text."""
+
+    def logs(self, *, from_at: str = "", to_at: str = "", **filters: Any) -> Iterator[Json]:
+        """The log's lines, newest first. `filters`: level, component, node, task, tenant, priority, search."""
+        return self.all("logs", **_during(from_at, to_at), **filters)
+
+    def log_entry(self, number: int) -> Json:
+        return self.call("GET", f"logs/{number}")
+
+    def logs_export(self, form: str = "jsonl", *, from_at: str = "", to_at: str = "", **filters: Any) -> str:
+        """Exactly the lines that `logs` finds, as one text: `csv` or `jsonl`."""
+        return self.text("logs/export", format=form, **_during(from_at, to_at), **filters)
+
+    def alarms(self, state: str = "", *, from_at: str = "", to_at: str = "", **filters: Any) -> list[Json]:
+        """The alarms, newest first. `filters`: level, rule, source, subject, search."""
+        return list(self.all("alarms", state=state, **_during(from_at, to_at), **filters))
+
+    def alarm(self, uid: str) -> Json:
+        """One alarm, with whom it was told."""
+        return self.call("GET", f"alarms/{uid}")
+
+    def alarm_acknowledge(self, uid: str) -> Json:
+        return self.call("POST", f"alarms/{uid}/acknowledge", {})
+
+    def alarm_rules(self) -> list[Json]:
+        return list(self.all("alarm-rules"))
+
+    def alarm_rule(self, code: str) -> Json:
+        return self.call("GET", f"alarm-rules/{code}")
+
+    def alarm_rule_make(self, **body: Any) -> Json:
+        """`code`, `metric`, `threshold`; may hold comparison (gt, ge, lt, le), for_s, severity, subject."""
+        return self.call("POST", "alarm-rules", body)
+
+    def alarm_rule_edit(self, code: str, **changes: Any) -> Json:
+        """Change comparison, threshold, for_s, severity, subject, ends_after_s or is_enabled; it holds at once."""
+        return self.call("PATCH", f"alarm-rules/{code}", changes)
+
+    def alarm_routes(self) -> list[Json]:
+        return list(self.all("alarm-routes"))
+
+    def alarm_route_make(self, channel: str, **body: Any) -> Json:
+        """`email` with `addresses`, or `in_site` with `roles`; may hold severities, name, is_enabled."""
+        return self.call("POST", "alarm-routes", {"channel": channel, **body})
+
+    def alarm_route_edit(self, uid: str, **changes: Any) -> Json:
+        return self.call("PATCH", f"alarm-routes/{uid}", changes)
+
+    def alarm_route_remove(self, uid: str) -> None:
+        self.call("DELETE", f"alarm-routes/{uid}")
+
+    def alarm_deliveries(self, alarm: str = "", state: str = "") -> list[Json]:
+        return list(self.all("alarm-deliveries", alarm=alarm, state=state))
+
+    def report(self, name: str, *, from_at: str = "", to_at: str = "") -> Json:
+        """`resources`, `tasks`, `operations` or `energy`: totals and sections of named rows."""
+        return self.call("GET", f"reports/{name}", **_during(from_at, to_at))
+
+    def report_csv(self, name: str, *, from_at: str = "", to_at: str = "") -> str:
+        """A report as CSV, a line for each figure."""
+        return self.text(f"reports/{name}", format="csv", **_during(from_at, to_at))
+
+
+def _during(from_at: str, to_at: str) -> dict[str, str]:
+    return {"from": from_at, "to": to_at}
