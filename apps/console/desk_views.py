@@ -2,8 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from apps.cases.types import CaseKind
 from apps.console import desk_selectors as read
 from apps.console.desk_charts import alarm_option
 from apps.console.desk_forms import AlarmsForm, CasesForm, InboxForm
-from apps.identity.pages import LOGIN, View, cleaned, go, next_url, page, paged, show
+from apps.identity.pages import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
 from apps.identity.services import tenants_of
 from apps.kernel.errors import Forbidden
 from apps.scheduling.selectors import workload_reason
@@ -29,23 +28,6 @@ from apps.telemetry.states import AlarmLevel
 from apps.tenancy.selectors import tenant_list
 
 SHOWN = 6
-
-
-def desk(permission: str) -> Callable[[View], View]:
-    """A page for operators whose active role holds `permission`: a tenant's people are refused (PLAT-GEN-11)."""
-
-    def decorate(view: View) -> View:
-        @page(plane="provider")
-        @wraps(view)
-        def run(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            if request.actor.kind != "operator":
-                raise Forbidden(_("This is for operators."))
-            request.actor.require(permission)
-            return view(request, *args, **kwargs)
-
-        return run
-
-    return decorate
 
 
 # --- ways in ---------------------------------------------------------------------------------------------------
@@ -93,7 +75,7 @@ def desk_figures(request: HttpRequest) -> dict[str, Any]:
     return found
 
 
-@desk("billing.view")
+@operator_page("billing.view")
 def revenue(request: HttpRequest) -> HttpResponse:
     """Rated use of this month by day, over all tenants."""
     days, total = read.revenue_days()
@@ -109,7 +91,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 # --- cases -----------------------------------------------------------------------------------------------------
 
 
-@desk("cases.view")
+@operator_page("cases.view")
 def inbox(request: HttpRequest) -> HttpResponse:
     """The operators' approval tasks of all tenants (PLAT-TODO-1); each opens in its tenant."""
     chosen = cleaned(InboxForm(request.GET))
@@ -122,14 +104,14 @@ def inbox(request: HttpRequest) -> HttpResponse:
     return show(request, "desk/inbox", context)
 
 
-@desk("cases.view")
+@operator_page("cases.view")
 def cases(request: HttpRequest) -> HttpResponse:
     """Forms, orders, tickets and tasks of every tenant (PLAT-OPS-17, -18, -23)."""
     chosen = cleaned(CasesForm(request.GET))
     return show(request, "desk/cases", _cases(request, chosen))
 
 
-@desk("cases.view")
+@operator_page("cases.view")
 def tickets(request: HttpRequest) -> HttpResponse:
     """Open work tickets of every tenant."""
     chosen = cleaned(CasesForm(request.GET)) | {"kind": CaseKind.TICKET}
@@ -158,7 +140,7 @@ class _Line(io.TextIOBase):
         return text
 
 
-@desk("cases.view")
+@operator_page("cases.view")
 def export(request: HttpRequest) -> StreamingHttpResponse:
     """Exactly the cases that meet the present conditions, as CSV (PLAT-OPS-19)."""
     chosen = cleaned(CasesForm(request.GET))
@@ -189,13 +171,13 @@ def _cell(text: str) -> str:
 # --- the pool and its alarms -----------------------------------------------------------------------------------
 
 
-@desk("fleet.view")
+@operator_page("fleet.view")
 def pool(request: HttpRequest) -> HttpResponse:
     """Nodes, devices and slices with what is held and what is delivered."""
     return show(request, "desk/pool", {"nodes": read.pool_named(), "live": ["pool", "alarms"]})
 
 
-@desk("alarms.view")
+@operator_page("alarms.view")
 def alarms(request: HttpRequest) -> HttpResponse:
     """Alarms as they come, with their trend (PLAT-OBS-11 to -13, PLAT-OBS-18)."""
     chosen = cleaned(AlarmsForm(request.GET))
@@ -213,7 +195,7 @@ def alarms(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@desk("alarms.manage")
+@operator_page("alarms.manage")
 def acknowledge(request: HttpRequest, uid: UUID) -> HttpResponse:
     """Say that one looks after it; it stays open until its cause is gone."""
     row = alarm_acknowledge(actor=request.actor, alarm_uid=uid)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 
-from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 
 View = Callable[..., HttpResponse]
 LOGIN = "/login/"
@@ -38,6 +38,23 @@ def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], Vie
                 request.actor.require(permission)
             with timezone.override(request.entered_tenant.timezone if request.entered_tenant else None):
                 return view(request, *args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+def operator_page(permission: str) -> Callable[[View], View]:
+    """A page for operators whose active role holds `permission`: a tenant's people are refused (PLAT-GEN-11)."""
+
+    def decorate(view: View) -> View:
+        @page(plane="provider")
+        @wraps(view)
+        def run(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.actor.kind != "operator":
+                raise Forbidden(_("This is for operators."))
+            request.actor.require(permission)
+            return view(request, *args, **kwargs)
 
         return run
 
