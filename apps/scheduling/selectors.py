@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
-from apps.fleet.selectors import device_list, session_connection_get
+from apps.fleet.selectors import device_list, node_list, session_connection_get
 from apps.fleet.types import SessionConnection
 from apps.kernel.acts import Actor
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
@@ -181,6 +181,16 @@ def reason_sentence(code: str, params: dict[str, object]) -> str:
     if "dimension" in shown:
         shown["dimension"] = _(DIMENSION_TEXTS[str(shown["dimension"])])
     return _(TEXTS[engine.ReasonCode(code)]) % shown
+
+
+def node_name(uid: str) -> str:
+    """What a node is called; "" for none."""
+    return Node.objects.filter(uid=uid).values_list("name", flat=True).first() or "" if uid else ""
+
+
+def node_ready_names() -> list[str]:
+    """The nodes that take work, by name."""
+    return [node.name for node in node_list() if node.is_ready]
 
 
 # --- the engine's view -----------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ class WorkKind(models.TextChoices):
 
 W = WorkloadState
 FINAL_STATES = frozenset({W.FINISHED, W.FAILED, W.LOST})
+OPEN_STATES = frozenset({W.PENDING, W.PLACED, W.RUNNING})
 HOLDING_STATES = frozenset({W.PLACED, W.RUNNING, W.STOPPING})
 
 # Who may ask is decided by the services: the moves themselves follow what the nodes report.

@@ -1,11 +1,17 @@
 from django.urls import path
 
-from apps.scheduling import views
+from apps.scheduling import acts, views
 
 app_name = "scheduling"
 urlpatterns = [
     path("", views.resources, name="resources"),
     path("<uuid:uid>/", views.resource, name="resource"),
+    path("<uuid:uid>/stop/", acts.stop, name="stop"),
+    path("<uuid:uid>/resize/", acts.resize, name="resize"),
+    path("<uuid:uid>/migrate/", acts.migrate, name="migrate"),
+    path("environments/", acts.environments, name="environments"),
+    path("environments/add/", acts.environment_add, name="environment_add"),
+    path("environments/<uuid:uid>/remove/", acts.environment_remove, name="environment_remove"),
     path("<uuid:uid>/brief/", views.brief, name="brief"),
     path("<uuid:uid>/log/", views.log, name="log"),
 ]

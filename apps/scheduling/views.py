@@ -11,8 +11,15 @@ from apps.identity.pages import cleaned, page, paged, show
 from apps.scheduling.charts import use_option
 from apps.scheduling.forms import LogForm, ResourcesForm
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors import quota_get, workload_get, workload_list, workload_reason
-from apps.scheduling.states import WorkloadState
+from apps.scheduling.selectors import (
+    node_name,
+    node_ready_names,
+    quota_get,
+    workload_get,
+    workload_list,
+    workload_reason,
+)
+from apps.scheduling.states import OPEN_STATES, WorkKind, WorkloadState
 
 LOG_PIECE_BYTES = 64 * 1024
 USAGE_SHOWN = 120
@@ -32,6 +39,7 @@ def resources(request: HttpRequest) -> HttpResponse:
         "chosen": chosen,
         "states": WorkloadState.choices,
         "quotas": quota_get(tenant).values(),
+        "portal": request.build_absolute_uri("/").rstrip("/"),
         "topic": topic,
         "live": [topic],
     }
@@ -40,12 +48,30 @@ def resources(request: HttpRequest) -> HttpResponse:
 
 def _resource(request: HttpRequest, uid: UUID) -> tuple[Workload, dict[str, object]]:
     row = workload_get(request.entered_tenant, uid)
+    slices = list(slice_list(workload_uids=[row.uid]))
     context = {
         "resource": row,
         "reason": workload_reason(row),
-        "slices": slice_list(workload_uids=[row.uid]),
+        # Those that hold their share first: of a session that moved, or work that was lost, there are older ones.
+        "slices": sorted(slices, key=lambda each: each.is_final),
+        "local_node": node_name(row.local_node),
+        **_acts(request, row),
     }
     return row, context
+
+
+def _acts(request: HttpRequest, row: Workload) -> dict[str, object]:
+    """What the reader may do with it."""
+    may = request.actor.may("resources.operate") and row.state in OPEN_STATES
+    is_free = row.is_direct and not row.spec and not row.whole_cards
+    if row.environment is not None and row.environment.is_fixed:
+        is_free = False
+    return {
+        "may_stop": may and (row.is_direct or request.actor.kind == "operator"),
+        "may_resize": may and is_free,
+        "may_migrate": may and row.kind == WorkKind.SESSION,
+        "nodes": node_ready_names() if may and row.kind == WorkKind.SESSION else [],
+    }
 
 
 @page("resources.view")

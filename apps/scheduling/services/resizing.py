@@ -16,7 +16,7 @@ from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.checks import amounts_check, hopeless_check
 from apps.scheduling.services.quota import quota_keep
 from apps.scheduling.services.workloads import workload_changed
-from apps.scheduling.states import AllocationState, WorkloadState
+from apps.scheduling.states import OPEN_STATES, AllocationState, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 
@@ -60,7 +60,7 @@ def workload_resize(
 
 
 def _resizable_check(row: Workload) -> None:
-    if row.state not in (WorkloadState.PENDING, WorkloadState.PLACED, WorkloadState.RUNNING):
+    if row.state not in OPEN_STATES:
         raise Conflict(_("%(no)s has ended.") % {"no": row.no}, cure=_("Submit it again."))
     if not row.is_direct:
         raise AmountsFixed(_("%(no)s has what its order says.") % {"no": row.no})
