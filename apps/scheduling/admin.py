@@ -5,12 +5,14 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.decorators import display
 
+from apps.catalog.selectors import commodity_all
+from apps.fleet.models import ResourceGroup
 from apps.identity.admin_base import Act, ActForm, DeskAdmin, DeskInline
 from apps.kernel.acts import Actor
 from apps.scheduling.models import (
@@ -24,14 +26,16 @@ from apps.scheduling.models import (
     Workload,
 )
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.selectors import workload_list_across, workload_reason
-from apps.scheduling.services.queues import policy_set, queue_change, queue_make
+from apps.scheduling.selectors import node_ready_names, workload_list_across, workload_reason
+from apps.scheduling.services.moving import workload_migrate
+from apps.scheduling.services.queues import direct_commodity_set, policy_set, queue_change, queue_make
 from apps.scheduling.services.quota import quota_set
 from apps.scheduling.services.workloads import workload_stop
-from apps.scheduling.states import QuotaItem, WorkloadState
+from apps.scheduling.states import OPEN_STATES, AllocationState, QuotaItem, WorkKind, WorkloadState
 from apps.tenancy.selectors import tenant_list
 
 Given = Mapping[str, Any]
+_BY_POLICY = ("", gettext_lazy("as the policy says"))
 
 
 class QueueAddForm(ActForm):
@@ -48,7 +52,22 @@ class QueueForm(ActForm):
             "UP: takes and starts work. DOWN: takes, starts none. DRAIN: takes and starts none. INACTIVE: off."
         ),
     )
-    priority = forms.IntegerField(label=gettext_lazy("Priority"), initial=0)
+    priority = forms.IntegerField(
+        label=gettext_lazy("Priority"), initial=0, help_text=gettext_lazy("Higher queues are served first.")
+    )
+    ordering = forms.ChoiceField(
+        label=gettext_lazy("Job scheduling"), choices=[_BY_POLICY, *ORDERINGS], required=False
+    )
+    placing = forms.ChoiceField(
+        label=gettext_lazy("Resource scheduling"), choices=[_BY_POLICY, *PLACINGS], required=False
+    )
+    resource_group = forms.ChoiceField(label=gettext_lazy("Resource group"), required=False)
+    tenants = forms.ModelMultipleChoiceField(
+        tenant_list(),
+        label=gettext_lazy("Admitted tenants"),
+        required=False,
+        help_text=gettext_lazy("None chosen: all tenants are admitted."),
+    )
     max_compute_percent = forms.IntegerField(
         label=gettext_lazy("Most compute (%)"), min_value=0, required=False
     )
@@ -56,12 +75,29 @@ class QueueForm(ActForm):
         label=gettext_lazy("Most accelerator memory (MiB)"), min_value=0, required=False
     )
 
+    def prepare(self) -> None:
+        groups = [(group.code, str(group)) for group in ResourceGroup.objects.all()]
+        self.fields["resource_group"].choices = [("", gettext_lazy("any device of no group")), *groups]
+
 
 class PolicyForm(ActForm):
     placing = forms.ChoiceField(label=gettext_lazy("Resource scheduling"), choices=PLACINGS)
     ordering = forms.ChoiceField(label=gettext_lazy("Job scheduling"), choices=ORDERINGS)
     has_backfill = forms.BooleanField(
         label=gettext_lazy("Smaller work may pass a waiting head"), required=False, initial=True
+    )
+    patience_s = forms.IntegerField(
+        label=gettext_lazy("A waiting head is passed for at most (s)"),
+        min_value=0,
+        required=False,
+        initial=3600,
+        help_text=gettext_lazy("Then its queue waits behind it. Empty: it is passed for ever."),
+    )
+    aging_s = forms.IntegerField(
+        label=gettext_lazy("One priority more for each (s) of waiting"),
+        min_value=1,
+        required=False,
+        help_text=gettext_lazy("Empty: waiting changes no priority."),
     )
 
 
@@ -79,12 +115,27 @@ class StopForm(ActForm):
     reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
 
 
+class MigrateForm(ActForm):
+    node = forms.ChoiceField(label=gettext_lazy("Node"), required=False)
+
+    def prepare(self) -> None:
+        names = [(name, name) for name in node_ready_names()]
+        self.fields["node"].choices = [("", gettext_lazy("the best one")), *names]
+
+
+class CommodityForm(ActForm):
+    commodity = forms.ModelChoiceField(
+        commodity_all(), label=gettext_lazy("Commodity"), required=False, empty_label=gettext_lazy("none")
+    )
+
+
 def _queue_add(actor: Actor, row: None, given: Given) -> str:
     return _("Queue %(code)s is there.") % {"code": queue_make(actor=actor, **given, changes={})}
 
 
 def _queue_change(actor: Actor, row: Queue, given: Given) -> str:
-    queue_change(actor=actor, queue=row, changes=given)
+    changes = {name: value for name, value in given.items() if name != "tenants"}
+    queue_change(actor=actor, queue=row, changes=changes, tenants=list(given["tenants"]))
     return _("Queue %(code)s is changed; the next cycle follows it.") % {"code": row}
 
 
@@ -103,6 +154,18 @@ def _quota_change(actor: Actor, row: TenantQuota, given: Given) -> str:
     return _("The quota of %(tenant)s is set.") % {"tenant": row.tenant}
 
 
+def _direct_commodity(actor: Actor, row: SchedulingPolicy, given: Given) -> str:
+    direct_commodity_set(actor=actor, commodity=given["commodity"])
+    if given["commodity"] is None:
+        return _("Direct work is metered and not charged from now on.")
+    return _("Direct work is charged as %(commodity)s from now on.") % {"commodity": given["commodity"].name}
+
+
+def _workload_migrate(actor: Actor, row: Workload, given: Given) -> str:
+    workload_migrate(actor=actor, tenant=row.tenant, workload_uid=row.uid, node=given["node"])
+    return _("%(no)s is moving; its work goes on.") % {"no": row.no}
+
+
 def _workload_stop(actor: Actor, row: Workload, given: Given) -> str:
     workload_stop(actor=actor, tenant=row.tenant, workload_uid=row.uid, reason=given["reason"])
     return _("%(no)s is being stopped.") % {"no": row.no}
@@ -117,10 +180,14 @@ class QueueAdmin(DeskAdmin):
         "name_en",
         "shown_state",
         "priority",
+        "ordering",
+        "placing",
+        "waiting",
         "max_compute_percent",
         "max_memory_mib",
     ]
     list_filter = ["state"]
+    ordering = ["-priority", "code"]
     search_fields = ["code", "name_zh", "name_en"]
     add_act = Act("add", gettext_lazy("Make a queue"), P.MANAGE, _queue_add, QueueAddForm)
     row_acts = [
@@ -131,9 +198,20 @@ class QueueAdmin(DeskAdmin):
             _queue_change,
             QueueForm,
             icon="edit",
-            initial=lambda row: {name: getattr(row, name) for name in QueueForm.base_fields},
+            initial=lambda row: {
+                **{name: getattr(row, name, None) for name in QueueForm.base_fields},
+                "tenants": row.admitted.values_list("tenant", flat=True),
+            },
         )
     ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Queue]:
+        pending = Count("workloads", filter=Q(workloads__state=WorkloadState.PENDING))
+        return super().get_queryset(request).annotate(waiting_count=pending)
+
+    @display(description=gettext_lazy("waiting"))
+    def waiting(self, row: Queue) -> int:
+        return row.waiting_count
 
     @display(
         description=gettext_lazy("state"),
@@ -146,7 +224,16 @@ class QueueAdmin(DeskAdmin):
 @admin.register(SchedulingPolicy)
 class SchedulingPolicyAdmin(DeskAdmin):
     view_permission = P.VIEW
-    list_display = ["placing", "ordering", "has_backfill", "updated_at"]
+    list_display = [
+        "placing",
+        "ordering",
+        "has_backfill",
+        "patience_s",
+        "aging_s",
+        "direct_commodity",
+        "updated_at",
+    ]
+    list_select_related = ["direct_commodity"]
     list_display_links = ["placing"]
     add_act = Act(
         "add",
@@ -165,7 +252,20 @@ class SchedulingPolicyAdmin(DeskAdmin):
             PolicyForm,
             icon="edit",
             initial=lambda row: {name: getattr(row, name) for name in PolicyForm.base_fields},
-        )
+        ),
+        Act(
+            "direct",
+            gettext_lazy("Charge direct work"),
+            P.MANAGE,
+            _direct_commodity,
+            CommodityForm,
+            hint=gettext_lazy(
+                "Work that no order stands behind is charged at this commodity's prices for compute and memory;"
+                " without one it is metered only."
+            ),
+            icon="sell",
+            initial=lambda row: {"commodity": row.direct_commodity_id},
+        ),
     ]
 
     def has_add_permission(self, request: HttpRequest, obj: SchedulingPolicy | None = None) -> bool:
@@ -213,10 +313,10 @@ class AllocationInline(DeskInline):
 class WorkloadAdmin(DeskAdmin):
     view_permission = P.VIEW
     list_display = [
-        "no", "tenant", "named", "shown_state", "why", "shares", "compute_percent", "memory_mib", "queue",
-        "created_at",
+        "no", "tenant", "named", "kind", "shown_state", "place", "why", "where", "shares", "compute_percent",
+        "memory_mib", "queue", "priority", "created_at",
     ]  # fmt: skip
-    list_filter = ["state", "queue", "tenant"]
+    list_filter = ["state", "kind", "queue", "tenant"]
     search_fields = ["no", "name_zh", "name_en", "uid", "order_uid"]
     inlines = [AllocationInline]
     row_acts = [
@@ -229,10 +329,20 @@ class WorkloadAdmin(DeskAdmin):
             hint=gettext_lazy("At once while it waits, else its slices stop and the end follows."),
             icon="stop_circle",
             is_danger=True,
-            applies=lambda row: (
-                row.state in (WorkloadState.PENDING, WorkloadState.PLACED, WorkloadState.RUNNING)
+            applies=lambda row: row.state in OPEN_STATES,
+        ),
+        Act(
+            "migrate",
+            gettext_lazy("Move to another device"),
+            "resources.operate",
+            _workload_migrate,
+            MigrateForm,
+            hint=gettext_lazy(
+                "Its script goes on computing; both devices hold the share until it has moved."
             ),
-        )
+            icon="move_down",
+            applies=lambda row: row.kind == WorkKind.SESSION and row.state == WorkloadState.RUNNING,
+        ),
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Workload]:
@@ -251,6 +361,15 @@ class WorkloadAdmin(DeskAdmin):
     @display(description=gettext_lazy("name"))
     def named(self, row: Workload) -> str:
         return row.name
+
+    @display(description=gettext_lazy("place"))
+    def place(self, row: Workload) -> str:
+        return str(row.position or "–")
+
+    @display(description=gettext_lazy("where"))
+    def where(self, row: Workload) -> str:
+        held = [part.device for part in row.allocations.all() if part.state == AllocationState.ACTIVE]
+        return ", ".join(f"{device.node.name} #{device.index}" for device in held) or "–"
 
     @display(description=gettext_lazy("reason"))
     def why(self, row: Workload) -> str:
