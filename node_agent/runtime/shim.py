@@ -208,9 +208,10 @@ class Shim:
         self._end = end
         self._state.state, self._state.reason = "stopping", end.reason
         self._kill_at_ns = clock_ns() + grace_s * NS
+        told = f"{end.reason}: the resource is released"
         if self._desk is not None:
-            self._desk.notify(end.code, end.reason)
-        self._output.note(f"{end.reason}: the resource is released")
+            self._desk.notify(end.code, told)
+        self._output.note(told)
         self._save()
         if grace_s:
             self._work.ask_to_end()
