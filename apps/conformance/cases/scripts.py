@@ -1,4 +1,4 @@
-"""Client processes: PyTorch scripts on the control node whose device is a share of the pool, as `weir run` starts them."""
+"""Client processes: PyTorch scripts on the control node whose devices are shares of the pool, as by `weir run`."""
 
 import importlib.util
 import json
@@ -107,7 +107,10 @@ class Script:
                     raise CaseFailed(f"the script ended without {text!r}: {self.text[-400:]}")
             return found
 
-        return self._pool.until(f"the script to say {text!r}", look, patience_s)
+        try:
+            return self._pool.until(f"the script to say {text!r}", look, patience_s)
+        except CaseFailed as error:
+            raise CaseFailed(f"{error}; it said: {self.text[-300:] or 'nothing'}") from error
 
     def result(self, *, patience_s: float = 90) -> Json:
         """What it printed behind RESULT, as JSON."""

@@ -84,7 +84,10 @@ class RemoteCall(Case):
 
 def _use(pool: Ground, work: dict) -> tuple[float, int]:
     """Compute delivered (percent of the card) and memory held (MiB) of the work's first share."""
-    grant = pool.work(work)["grants"][0]
+    grants = pool.work(work)["grants"]
+    if not grants:
+        return 0.0, 0
+    grant = grants[0]
     return float(grant["delivered_percent"] or 0), int(grant["memory_used_mib"] or 0)
 
 

@@ -1,5 +1,6 @@
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.seen import nodes_of
+from apps.conformance.cases.waiting import node_ready
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
@@ -24,7 +25,7 @@ class Node(Case):
     def _disabled(pool: Ground, say: Record) -> None:
         """A node of the test's own is disabled: work that names it is refused, not left waiting."""
         agent = pool.agent(devices="1x1:512")
-        node = pool.until("the node to join", lambda: _ready(pool, agent.name))
+        node = node_ready(pool, agent.name)
         pool.operator.post(f"nodes/{node['uid']}/drain")
         body = {"compute_percent": 10, "memory_mib": 128, "node": node["uid"]}
         refusal = pool.refused(lambda: pool.submit(**body), "node_unavailable")
@@ -32,9 +33,3 @@ class Node(Case):
             "S1", f"a task on node {agent.name}, which is disabled", f"{refusal.code}: {refusal.message}"
         )
         say.expect("E2", agent.name in refusal.message, f"a disabled node is refused: {refusal.message}")
-
-
-def _ready(pool: Ground, name: str) -> dict | None:
-    return next(
-        (row for row in pool.operator.all("nodes") if row["name"] == name and row["state"] == "ready"), None
-    )

@@ -1,5 +1,6 @@
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.upgrading import Releases, component, rolled, versions
+from apps.conformance.cases.waiting import node_ready
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
@@ -15,7 +16,7 @@ class Components(Case):
     def run(self, pool: Ground, say: Record) -> None:
         releases = Releases(pool)
         agents = [pool.agent(devices="1x1:512", release_gate_s="12") for _node in range(2)]
-        nodes = [pool.until("a node to join", lambda name=a.name: _named(pool, name)) for a in agents]
+        nodes = [node_ready(pool, a.name) for a in agents]
         self._state(pool, say)
         names, uids = [row["name"] for row in nodes], [row["uid"] for row in nodes]
         self._upgrade(pool, say, releases, names, uids)
@@ -38,7 +39,8 @@ class Components(Case):
         one, both = releases.add(f"{pool.label}-1"), releases.add(f"{pool.label}-2")
         found = rolled(pool, release=one, nodes=uids[:1])
         after = versions(pool, *names)
-        text = f"{found['state']}: {names[0]} from {before[names[0]]} to {after[names[0]]}, {names[1]} {after[names[1]]}"
+        old, new = before[names[0]], after[names[0]]
+        text = f"{found['state']}: {names[0]} from {old} to {new}, {names[1]} stays {after[names[1]]}"
         say.step("S3", f"release {one} on one node", text)
         say.expect("E3", after == {names[0]: one, names[1]: before[names[1]]}, f"on one node: {text}")
         found = rolled(pool, release=both, nodes=uids, batch=2)
@@ -70,9 +72,3 @@ class Components(Case):
         say.step("S3", "a release that cannot start", f"{found['state']}: {reason}")
         met = found["state"] == "rolled_back" and after == before and bool(reason)
         say.expect("E3", met, f"it is rolled back to {after} and reported: {reason}")
-
-
-def _named(pool: Ground, name: str) -> dict | None:
-    return next(
-        (row for row in pool.operator.all("nodes") if row["name"] == name and row["state"] == "ready"), None
-    )

@@ -1,11 +1,13 @@
 import threading
 import time
+from itertools import pairwise
 
 import httpx
 
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.seen import PROGRESS, rounds_of, whole_log
 from apps.conformance.cases.upgrading import Releases, rolled, versions
+from apps.conformance.cases.waiting import node_ready
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
@@ -20,7 +22,7 @@ class GreyUpgrade(Case):
     def run(self, pool: Ground, say: Record) -> None:
         releases = Releases(pool)
         agents = [pool.agent(devices="1x1:512") for _node in range(2)]
-        nodes = [pool.until("a node to join", lambda name=a.name: _named(pool, name)) for a in agents]
+        nodes = [node_ready(pool, a.name) for a in agents]
         uids, names = [row["uid"] for row in nodes], [row["name"] for row in nodes]
         works = [
             pool.started(node=uid, compute_percent=30, memory_mib=128, argv=list(PROGRESS)) for uid in uids
@@ -62,7 +64,7 @@ class GreyUpgrade(Case):
         say.expect(expectation, load.failed == 0 and load.count > 0, evidence)
         for work in works:
             rows = rounds_of(whole_log(pool, work))
-            gaps = [float(b[4]) - float(a[4]) for a, b in zip(rows, rows[1:], strict=False)]
+            gaps = [float(b[4]) - float(a[4]) for a, b in pairwise(rows)]
             one = len({(row[0], row[1]) for row in rows}) == 1 and pool.work(work)["state"] == "running"
             seen = f"task {work['name']} is one process throughout, its longest pause {max(gaps, default=0):.1f} s"
             say.expect(expectation, one, seen)
@@ -111,9 +113,3 @@ def _control(pool: Ground) -> dict[str, int]:
         for row in pool.operator.all("components")
         if row["component"] in ("web", "worker", "beat") and row["state"] == "running"
     }
-
-
-def _named(pool: Ground, name: str) -> dict | None:
-    return next(
-        (row for row in pool.operator.all("nodes") if row["name"] == name and row["state"] == "ready"), None
-    )

@@ -1,8 +1,11 @@
+from itertools import pairwise
+
 from weir import ApiError
 
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.scripts import CHECKSUM, Script, session
 from apps.conformance.cases.seen import devices_of, nodes_of
+from apps.conformance.cases.waiting import node_ready
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import CaseFailed, NotRun, Record
 
@@ -65,7 +68,7 @@ class Migration(Case):
         pool: Ground, say: Record, script: Script, work: dict, moved: dict, steps: tuple[int, int]
     ) -> None:
         rows = script.sums()
-        gaps = [float(b[2]) - float(a[2]) for a, b in zip(rows, rows[1:], strict=False)]
+        gaps = [float(b[2]) - float(a[2]) for a, b in pairwise(rows)]
         usual = sorted(gaps)[len(gaps) // 2]
         processes = {row[3] for row in rows}
         found = next(
@@ -119,7 +122,7 @@ def _bad_targets(pool: Ground, source: dict) -> list[tuple[str, dict]]:
     """A card of another model, a disabled node and a disabled card, as far as there are such."""
     found = []
     agent = pool.agent(devices="1x1:512")
-    node = pool.until("the node to join", lambda: _ready(pool, agent.name))
+    node = node_ready(pool, agent.name)
     card = next(row for row in pool.operator.all("devices") if row["node_uid"] == node["uid"])
     pool.operator.post(f"devices/{card['uid']}/disable")
     found.append(("a disabled card", {"device": card["uid"]}))
@@ -127,16 +130,10 @@ def _bad_targets(pool: Ground, source: dict) -> list[tuple[str, dict]]:
     if other is not None:
         found.append((f"another model, {other['model']}", {"device": other["uid"]}))
     drained = pool.agent(devices="1x1:512")
-    node = pool.until("the node to join", lambda: _ready(pool, drained.name))
+    node = node_ready(pool, drained.name)
     pool.operator.post(f"nodes/{node['uid']}/drain")
     found.append(("a disabled node", {"node": node["uid"]}))
     return found
-
-
-def _ready(pool: Ground, name: str) -> dict | None:
-    return next(
-        (row for row in pool.operator.all("nodes") if row["name"] == name and row["state"] == "ready"), None
-    )
 
 
 def _place(work: dict) -> dict:

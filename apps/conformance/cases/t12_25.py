@@ -2,6 +2,7 @@ from weir import ApiError
 
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.seen import PROGRESS, rounds_of, whole_log
+from apps.conformance.cases.waiting import node_ready
 from apps.conformance.running.agents import Agent
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
@@ -19,7 +20,7 @@ class Expansion(Case):
         steady = pool.started(device=device["uid"], argv=list(PROGRESS), **body)
         say.step("S1", f"an AI task on {device['node']}", steady["state"])
         agent = pool.agent()
-        node = pool.until("the new node", lambda: _ready(pool, agent.name))
+        node = node_ready(pool, agent.name)
         cards = _cards(pool, node)
         say.step(
             "S2",
@@ -108,9 +109,3 @@ def _no_new(pool: Ground, **pin: str) -> str:
 
 def _cards(pool: Ground, node: dict) -> list[dict]:
     return [row for row in pool.operator.all("devices") if row["node_uid"] == node["uid"]]
-
-
-def _ready(pool: Ground, name: str) -> dict | None:
-    return next(
-        (row for row in pool.operator.all("nodes") if row["name"] == name and row["state"] == "ready"), None
-    )

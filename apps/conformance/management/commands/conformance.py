@@ -1,4 +1,5 @@
 import json
+import logging
 import signal
 import sys
 from argparse import ArgumentParser
@@ -43,6 +44,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # A line for each request would hide the tests.
+        logging.getLogger("httpx").setLevel(logging.WARNING)
         try:
             if options["action"] == "verify":
                 self._verify(options["file"])
@@ -76,7 +79,7 @@ class Command(BaseCommand):
 
     def _say(self, line: str) -> None:
         with suppress(OSError):
-            print(line, file=sys.stderr, flush=True)
+            self.stderr.write(line, self.style.NOTICE)
 
     def _tell(self, document: dict[str, Any], options: dict[str, Any]) -> None:
         body = render(document, options["format"])

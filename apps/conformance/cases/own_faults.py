@@ -1,0 +1,70 @@
+import time
+
+from apps.conformance.cases.base import Case
+from apps.conformance.cases.seen import PROGRESS, rounds_of, whole_log
+from apps.conformance.cases.waiting import node_ready
+from apps.conformance.running.ground import Ground
+from apps.conformance.running.record import Record
+
+WITHIN_S = 30
+
+
+class Resync(Case):
+    """An agent is killed, wishes change, it is started: it follows by itself (POOL-8.1c)."""
+
+    number = "8.1c"
+    seconds = 25
+
+    def run(self, pool: Ground, say: Record) -> None:
+        agent = pool.agent(devices="1x1:1024")
+        node = node_ready(pool, agent.name)
+        body = {"node": node["uid"], "compute_percent": 20, "memory_mib": 128}
+        stays = pool.started(**body, argv=list(PROGRESS))
+        goes = pool.started(**body)
+        before = pool.until("a round", lambda: rounds_of(whole_log(pool, stays)) or None)[0]
+        agent.kill()
+        say.step("S1", "the agent killed while two tasks run", "it is gone, its tasks run on")
+        pool.client.post(f"workloads/{goes['uid']}/stop", {"reason": "changed while the node was away"})
+        comes = pool.submit(**body)
+        pool.sleep(2)
+        agent.start()
+        say.step(
+            "S2", "one task stopped, one submitted meanwhile; the agent started", "it joins again by itself"
+        )
+        pool.ended(goes)
+        pool.in_state(comes, "running")
+        rows = pool.until("more rounds", lambda: _more(pool, stays, before))
+        one = {(row[0], row[1]) for row in rows} == {(before[0], before[1])}
+        text = f"the stopped task ended, the new one runs, the third is process {before[0]} throughout"
+        say.expect("E2", one and pool.work(stays)["state"] == "running", text)
+
+
+class NodeFault(Case):
+    """A node falls silent: an alarm in time; it comes back: the alarm ends (POOL-11d)."""
+
+    number = "11d"
+    is_waiting = True
+    seconds = 45
+
+    def run(self, pool: Ground, say: Record) -> None:
+        agent = pool.agent(devices="1x1:512")
+        node_ready(pool, agent.name)
+        agent.kill()
+        began_s = time.monotonic()
+        alarm = pool.until("the alarm", lambda: _about(pool, agent.name), WITHIN_S + 20)
+        took_s = time.monotonic() - began_s
+        say.step("S1", "the agent killed", f"{alarm['level']}: {alarm['title']}", seconds=round(took_s, 1))
+        say.expect("E2", took_s <= WITHIN_S, f"after {took_s:.1f} s (at most {WITHIN_S} s): {alarm['title']}")
+        agent.start()
+        pool.until("the alarm to end", lambda: _about(pool, agent.name) is None)
+        say.expect("E2", True, "the node is back and the alarm has ended")
+
+
+def _about(pool: Ground, node: str) -> dict | None:
+    rows = pool.operator.all("alarms", state="open")
+    return next((row for row in rows if node in row["title"]), None)
+
+
+def _more(pool: Ground, work: dict, before: list) -> list | None:
+    rows = rounds_of(whole_log(pool, work))
+    return rows if rows and int(rows[-1][2]) > int(before[2]) and len(rows) > 5 else None

@@ -1,0 +1,27 @@
+import importlib.util
+
+from apps.conformance.cases.base import Case
+from apps.conformance.cases.scripts import Script, session
+from apps.conformance.cases.t12_03 import TRAIN
+from apps.conformance.running.ground import Ground
+from apps.conformance.running.record import Record
+
+OTHERS = ("tensorflow", "paddle", "mxnet")
+
+
+class Frameworks(Case):
+    """The frameworks that this node has, on a virtual resource (POOL-10.6)."""
+
+    number = "10.6"
+    seconds = 20
+
+    def run(self, pool: Ground, say: Record) -> None:
+        (device,) = pool.take()
+        _work, shares = session(pool, device=device["uid"], compute_percent=60, memory_mib=512)
+        found = Script(pool, TRAIN, shares).result()
+        absent = [name for name in OTHERS if importlib.util.find_spec(name) is None]
+        say.step(
+            "S1", "PyTorch: 20 training steps", f"last loss {found['remote'][-1]!r}", not_installed=absent
+        )
+        same = found["remote"] == found["local"]
+        say.expect("E2", same, "PyTorch gives the same losses on a virtual resource as on the node's own CPU")
