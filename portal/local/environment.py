@@ -57,7 +57,7 @@ def agent_environment(options: Options, name: str, state_dir: Path, join_token: 
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("WEIR_", "DJANGO_"))}
     return {
         **kept,
-        "WEIR_AGENT_DEVICES": _fair_share(options.nodes),
+        **_devices(options, name),
         **{key: value for key, value in os.environ.items() if key.startswith("WEIR_AGENT_")},
         "WEIR_AGENT_SERVER": agent_server(options),
         "WEIR_AGENT_NAME": name,
@@ -84,11 +84,23 @@ def has_joined(options: Options, state_dir: Path) -> bool:
     return isinstance(kept, dict) and kept.get("server") == agent_server(options)
 
 
-def _fair_share(nodes: int) -> str:
-    """One CPU accelerator for each node, so that all nodes together offer no more than this machine has."""
-    cores = max(1, len(os.sched_getaffinity(0)) // max(1, nodes))
-    memory_mib = psutil.virtual_memory().total // 2**20 // 2 // max(1, nodes)
-    return f"1x{cores}:{memory_mib}"
+def simulated_node(options: Options) -> str:
+    """The node whose cards are simulated: the one after the last, "" for none."""
+    return f"node-{options.nodes + 1}" if options.simulate else ""
+
+
+def _devices(options: Options, name: str) -> dict[str, str]:
+    if name == simulated_node(options):
+        return {"WEIR_AGENT_DEVICES": "none", "WEIR_AGENT_SIMULATE": options.simulate}
+    return {"WEIR_AGENT_DEVICES": _fair_share(options.nodes, options.node_devices)}
+
+
+def _fair_share(nodes: int, devices: int) -> str:
+    """CPU accelerators for each node, so that all nodes together offer about what this machine has."""
+    count = max(1, nodes) * devices
+    cores = max(1, len(os.sched_getaffinity(0)) // count)
+    memory_mib = psutil.virtual_memory().total // 2**20 // 2 // count
+    return f"{devices}x{cores}:{memory_mib}"
 
 
 def _secret_key(var_dir: Path) -> str:

@@ -22,6 +22,9 @@ class Options(BaseSettings):
     secret_key: SecretStr | None = None
     journey: bool = True
     nodes: int = Field(default=2, ge=0, le=16)
+    node_devices: int = Field(default=2, ge=1, le=16)
+    # One node more, whose cards of other vendors are simulated and say so; empty: none.
+    simulate: str = "ascend:2:Ascend 910B:65536,cambricon:1:MLU370:49152"
     webs: int = Field(default=2, ge=1, le=16)
     workers: int = Field(default=1, ge=1, le=16)
     beats: int = Field(default=1, ge=1, le=16)

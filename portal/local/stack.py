@@ -22,8 +22,15 @@ from typing import IO
 from portal.local import assets, ports, preflight
 from portal.local.bootstrap import ROOT
 from portal.local.child import Child
-from portal.local.environment import agent_environment, has_joined, server_environment, tls_authority
+from portal.local.environment import (
+    agent_environment,
+    has_joined,
+    server_environment,
+    simulated_node,
+    tls_authority,
+)
 from portal.local.errors import LocalError
+from portal.local.lending import lend_end, lend_write
 from portal.local.options import Options
 from portal.local.processes import identity_read, identity_write, last_lines, text_write
 from portal.local.servers import Servers
@@ -86,8 +93,10 @@ class Stack:
     @classmethod
     def in_folder(cls, var_dir: Path, *, port: int | None = None, nodes: int = 2, **more: object) -> "Stack":
         """A stack for tests: its own folder, a free port unless one is given, quick and forgetful servers."""
-        counts = {name: more.pop(name) for name in ("webs", "workers", "beats") if name in more}
-        options = Options(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes, **{"webs": 1} | counts)
+        names = ("webs", "workers", "beats", "node_devices", "simulate")
+        given = {"webs": 1, "node_devices": 1, "simulate": ""}
+        given |= {name: more.pop(name) for name in names if name in more}
+        options = Options(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes, **given)
         return cls(options, durable=False, **more)  # type: ignore[arg-type]
 
     @property
@@ -103,6 +112,7 @@ class Stack:
             if assets.build():
                 self._say("front-end assets built")
             self.environment = {**os.environ, **server_environment(self.options, self.servers), **self._extra}
+            lend_write(self.var_dir, server_environment(self.options, self.servers))
             self._say("PostgreSQL and Redis are up")
             tokens = self._prepare()
             self._listener = ports.listener(self.options.port, self.options.host)
@@ -125,6 +135,7 @@ class Stack:
             self._listener.close()
             self._listener = None
         if self._lock is not None:
+            lend_end(self.var_dir)
             (self.var_dir / "run" / "stack.pid").unlink(missing_ok=True)
             self._lock.close()
             self._lock = None
@@ -256,7 +267,8 @@ class Stack:
         return dict(told["tokens"])
 
     def _nodes(self) -> list[str]:
-        return [f"node-{number}" for number in range(1, self.options.nodes + 1)]
+        names = [f"node-{number}" for number in range(1, self.options.nodes + 1)]
+        return [*names, *filter(None, [simulated_node(self.options)])]
 
     def _state_dir(self, node: str) -> Path:
         return self.var_dir / "agents" / node

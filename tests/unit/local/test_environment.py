@@ -16,6 +16,7 @@ def test_an_agent_gets_no_secret_of_the_server(tmp_path: Path, monkeypatch: pyte
     found = agent_environment(Options(port=8123), "node-1", tmp_path, "weirjoin_x")
     weir = {name for name in found if name.startswith(("WEIR_", "DJANGO_"))}
     assert weir == {
+        "WEIR_AGENT_CA",
         "WEIR_AGENT_DEVICES",
         "WEIR_AGENT_JOIN_TOKEN",
         "WEIR_AGENT_LABELS",
@@ -34,3 +35,11 @@ def test_a_node_joins_again_unless_it_knows_this_portal(tmp_path: Path, kept: st
     assert not has_joined(options, tmp_path)
     (tmp_path / "credential.json").write_text(json.dumps({"server": agent_server(options)}))
     assert has_joined(options, tmp_path)
+
+
+def test_the_demo_has_two_cards_a_node_and_simulated_ones_on_a_node_of_their_own(tmp_path: Path) -> None:
+    options = Options(nodes=2)
+    assert agent_environment(options, "node-2", tmp_path)["WEIR_AGENT_DEVICES"].startswith("2x")
+    simulated = agent_environment(options, "node-3", tmp_path)
+    assert simulated["WEIR_AGENT_DEVICES"] == "none"
+    assert "ascend" in simulated["WEIR_AGENT_SIMULATE"]
