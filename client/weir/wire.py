@@ -256,6 +256,7 @@ def unpack_batch(payload: memoryview) -> tuple[list[int], list[float]]:
 # --- UPLOAD and READ
 
 _UPLOAD = struct.Struct("<qQI")
+HANDLE = struct.Struct("<q")
 READ_REQUEST = struct.Struct("<qQ")
 PART_HEADER = struct.Struct("<QQ")
 VALUE_HEADER = struct.Struct("<QI")

@@ -12,15 +12,16 @@ from typing import Any
 
 import torch
 from weir import wire
-from weir.wire import Fault, Kind, WireError
+from weir.wire import Kind, WireError
 
 from node_agent.sessions import results, tensors
 from node_agent.sessions.allow import NotAllowed
 from node_agent.sessions.available import public_version
+from node_agent.sessions.faults import fault_of
 from node_agent.sessions.memory import Ledger, OutOfMemory
 from node_agent.sessions.pace import Clock, Stopwatch
 from node_agent.sessions.reply import Reply
-from node_agent.sessions.rng import rng_get, rng_seed, rng_set
+from node_agent.sessions.rng import rng_get, rng_seed, rng_set, rng_tensor
 from node_agent.sessions.table import Poisoned, Table
 from node_agent.sessions.template import Template
 
@@ -76,7 +77,7 @@ class Session:
                     raise WireError(f"no frame of kind {kind} is known", "bad_kind")
                 reply = handler(payload)
             except Exception as error:
-                self.table.blame(_fault("", error))
+                self.table.blame(fault_of("", error))
         if self.is_running:
             self.used_at = time.monotonic()
             self.is_running = False
@@ -101,7 +102,7 @@ class Session:
             try:
                 self.template_add(source)
             except (WireError, NotAllowed) as error:
-                self.table.blame(_fault(str(source.get("op")) if isinstance(source, dict) else "", error))
+                self.table.blame(fault_of(str(source.get("op")) if isinstance(source, dict) else "", error))
 
     def template_add(self, source: Any) -> None:
         """Compile and keep a template. Raises WireError and NotAllowed."""
@@ -154,7 +155,7 @@ class Session:
             self.table.free(handle)
             self.uploads.pop(handle, None)
         except WireError as error:
-            self.table.blame(_fault("", error))
+            self.table.blame(fault_of("", error))
 
     def _run(
         self, template: Template, ids: list[int], values: tuple[list[int], list[float]], outs: list[int]
@@ -199,7 +200,7 @@ class Session:
         template.ran(self.ledger.used_bytes - before)
 
     def _failed(self, template: Template, error: Exception, ids: list[int], outs: list[int]) -> None:
-        fault = error.fault if isinstance(error, Poisoned) else _fault(template.op, error)
+        fault = error.fault if isinstance(error, Poisoned) else fault_of(template.op, error)
         if not isinstance(error, Poisoned):
             self.table.blame(fault)
         if isinstance(error, WireError):
@@ -222,7 +223,7 @@ class Session:
         except Poisoned:
             pass
         except (OutOfMemory, RuntimeError) as error:
-            fault = _fault("upload", error)
+            fault = fault_of("upload", error)
             self.table.blame(fault)
             self.table.poison([handle], fault)
         done = upload.offset + len(upload.data)
@@ -272,7 +273,7 @@ class Session:
             if error.fault not in self.table.faults:
                 self.table.blame(error.fault)
         except Exception as error:
-            self.table.blame(_fault(str(source.get("op")), error))
+            self.table.blame(fault_of(str(source.get("op")), error))
         finally:
             self.operators += 1
             self.clock.stop()
@@ -314,6 +315,11 @@ class Session:
             return Reply([rng_get(self.torch_device)], [])
         elif what == b"\2":
             rng_set(self.torch_device, bytes(rest))
+        elif what == b"\3" and len(rest) == wire.HANDLE.size:
+            self._rng_keep(wire.HANDLE.unpack(rest)[0])
+        elif what == b"\4" and len(rest) == wire.HANDLE.size:
+            (state,) = self.table.tensors(wire.HANDLE.unpack(rest))
+            rng_set(self.torch_device, bytes(tensors.bytes_of(state)))
         elif what == b"\3" and len(rest) == wire.NUMBER.size:
             self._rng_keep(wire.NUMBER.unpack(rest)[0])
         elif what == b"\4" and len(rest) == wire.NUMBER.size:
@@ -330,6 +336,15 @@ class Session:
         state = torch.frombuffer(bytearray(rng_get(self.torch_device)), dtype=torch.uint8)
         self.ledger.need(len(state))
         self.table.put(handle, state.clone().to(self.torch_device))
+
+    def _rng_keep(self, handle: int) -> None:
+        self.table.check_free([handle])
+        try:
+            self.table.put(handle, rng_tensor(self.torch_device))
+        except OutOfMemory as error:
+            fault = fault_of("random state", error)
+            self.table.blame(fault)
+            self.table.poison([handle], fault)
 
     def _stat(self, payload: memoryview) -> Reply:
         return Reply([wire.dump_json(self.stat())], [])
@@ -366,22 +381,3 @@ def _float(node: Any) -> float:
     if not isinstance(node, list) or len(node) != 2 or node[0] != "x":
         raise WireError("a float should be an x node")
     return wire.float_of(node[1])
-
-
-def _fault(op: str, error: Exception) -> Fault:
-    """What the client is told: a code, and the first line of why (ELA-1407)."""
-    lines = str(error).splitlines()
-    text = lines[0] if lines else type(error).__name__
-    if isinstance(error, WireError):
-        return Fault(error.code, op, text)
-    if isinstance(error, NotAllowed):
-        return Fault("not_allowed", op, text)
-    if isinstance(error, results.Mismatch):
-        return Fault("mismatch", op, text)
-    is_memory = isinstance(error, OutOfMemory | MemoryError | torch.OutOfMemoryError)
-    if is_memory or "can't allocate memory" in str(error):
-        return Fault("out_of_memory", op, text)
-    code = (
-        "index" if isinstance(error, IndexError) else "value" if isinstance(error, ValueError) else "operator"
-    )
-    return Fault(code, op, text)

@@ -20,7 +20,17 @@ def rng_seed(device: torch.device, seed: int) -> None:
 
 def rng_get(device: torch.device) -> bytes:
     """The generator's whole state."""
-    return bytes(bytes_of(_module(device).get_rng_state(*_where(device))))
+    return bytes(bytes_of(_state(device)))
+
+
+def rng_tensor(device: torch.device) -> torch.Tensor:
+    """The same as a uint8 tensor of the device."""
+    return _state(device).to(device)
+
+
+def _state(device: torch.device) -> torch.Tensor:
+    state: torch.Tensor = _module(device).get_rng_state(*_where(device))
+    return state
 
 
 def rng_set(device: torch.device, state: bytes) -> None:
