@@ -2,6 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.seen import devices_of
+from apps.conformance.cases.waiting import oversubscribe
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import CaseFailed, Record
 
@@ -28,10 +29,9 @@ class OverSubscription(Case):
         memory_mib = device["memory_mib"] * SHARE // 100
         pool.device_kept(device)
         self._plain(pool, say, device, memory_mib)
-        ratios = {"oversubscribe_permille": 2000, "memory_oversubscribe_permille": 2000}
-        pool.operator.post(f"devices/{device['uid']}/oversubscribe", ratios)
+        oversubscribe(pool, device, 2000)
         asked = f"{2 * SHARE} % and {2 * memory_mib} MiB on {device['memory_mib']} MiB"
-        say.step("S1", "two tasks of 70 % compute and 70 % memory", asked, **ratios)
+        say.step("S1", "two tasks of 70 % compute and 70 % memory", asked, permille=2000)
         say.step("S2", "both directed to the same card", device["uid"])
         works = self._both(pool, device, memory_mib)
         say.step("S3", "both started at once", ", ".join(work["state"] for work in works))
@@ -48,8 +48,7 @@ class OverSubscription(Case):
 
     def _plain(self, pool: Ground, say: Record, device: dict, memory_mib: int) -> None:
         """With over-subscription off the second waits, whatever the card was set to before."""
-        plain = {"oversubscribe_permille": 1000, "memory_oversubscribe_permille": 1000}
-        pool.operator.post(f"devices/{device['uid']}/oversubscribe", plain)
+        oversubscribe(pool, device, 1000)
         first, second = self._both(pool, device, memory_mib, is_first_only=True)
         pool.sleep(2.5)
         waiting = pool.work(second)

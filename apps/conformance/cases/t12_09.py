@@ -1,5 +1,6 @@
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.seen import devices_of
+from apps.conformance.cases.waiting import oversubscribe
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
@@ -14,8 +15,7 @@ class Affinity(Case):
         devices = pool.take(2)
         for device in devices:
             pool.device_kept(device)
-            ratios = {"oversubscribe_permille": 2000, "memory_oversubscribe_permille": 2000}
-            pool.operator.post(f"devices/{device['uid']}/oversubscribe", ratios)
+            oversubscribe(pool, device, 2000)
         group = pool.group(devices)
         body = {
             "resource_group": group,

@@ -2,7 +2,10 @@ from datetime import datetime
 
 from apps.conformance.cases.base import Case
 from apps.conformance.running.ground import Ground
+from apps.conformance.running.people import SCHEMA
 from apps.conformance.running.record import Record
+
+QUEUE = "conformance"
 
 
 class Queue(Case):
@@ -13,7 +16,8 @@ class Queue(Case):
 
     def run(self, pool: Ground, say: Record) -> None:
         (device,) = pool.take()
-        body = {"device": device["uid"], "compute_percent": 100, "memory_mib": 256}
+        self._queue(pool)
+        body = {"queue": QUEUE, "device": device["uid"], "compute_percent": 100, "memory_mib": 256}
         first = pool.started(priority=5, **body)
         say.step("S1", "task 1: the whole card", first["state"])
         second = pool.submit(priority=1, **body)
@@ -37,6 +41,17 @@ class Queue(Case):
         second = pool.in_state(second, "running")
         say.expect("E4", second["state"] == "running", "task 2 runs after task 3 has ended")
         self._order(pool, say, [first, third, second])
+
+    @staticmethod
+    def _queue(pool: Ground) -> None:
+        """A queue that serves by priority, for the test's tenant alone; made once, shut between runs."""
+        pool.note("queue", QUEUE)
+        settings = {"state": "up", "ordering": "priority", "tenants": [SCHEMA]}
+        if any(row["code"] == QUEUE for row in pool.operator.all("queues")):
+            pool.operator.call("PATCH", f"queues/{QUEUE}", settings)
+        else:
+            names = {"code": QUEUE, "name_en": "Conformance test", "name_zh": "合规测试"}
+            pool.operator.post("queues", {**names, **settings})
 
     @staticmethod
     def _order(pool: Ground, say: Record, works: list[dict]) -> None:

@@ -1,6 +1,5 @@
-from weir import ApiError
-
 from apps.conformance.cases.base import Case
+from apps.conformance.cases.waiting import why_not
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
@@ -24,7 +23,8 @@ class Devices(Case):
         pool.operator.post(f"devices/{uid}/disable")
         is_off = not pool.device(uid)["is_enabled"]
         say.step("S3", "the card disabled", "disabled" if is_off else "still enabled")
-        self._no_new(pool, say, body)
+        reason = why_not(pool, **body)
+        say.expect("E2", bool(reason), f"disabled, the card takes no new task: {reason}")
         pool.operator.post(f"devices/{uid}/enable")
         work = pool.started(**body)
         say.step("S3", "the card enabled, a task on it", work["state"])
@@ -38,20 +38,6 @@ class Devices(Case):
             now = pool.device(uid)["is_sliced"]
             say.step("S2", f"virtualisation {'on' if is_sliced else 'off'}", "on" if now else "off")
             say.expect("E2", now == is_sliced, f"virtualisation is {'on' if now else 'off'}")
-
-    @staticmethod
-    def _no_new(pool: Ground, say: Record, body: dict) -> None:
-        """A task on a disabled card is refused, or waits and never gets it."""
-        try:
-            work = pool.submit(**body)
-        except ApiError as refusal:
-            say.expect("E2", True, f"a task on the disabled card is refused: {refusal}")
-            return
-        pool.sleep(3)
-        waiting = pool.work(work)
-        met = waiting["state"] == "pending" and not waiting["grants"]
-        say.expect("E2", met, f"a task on the disabled card is {waiting['state']}: {waiting['reason']}")
-        pool.halt(work)
 
     @staticmethod
     def _audited(pool: Ground, say: Record, uid: str) -> None:

@@ -1,6 +1,5 @@
-from weir import ApiError
-
 from apps.conformance.cases.base import Case
+from apps.conformance.cases.waiting import why_not
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
@@ -25,7 +24,8 @@ class Nodes(Case):
         pool.operator.post(f"nodes/{uid}/drain")
         state = pool.operator.get(f"nodes/{uid}")["state"]
         say.step("S2", f"{device['node']} disabled", state)
-        self._no_new(pool, say, body)
+        reason = why_not(pool, **body)
+        say.expect("E2", bool(reason), f"disabled, the node takes no new task: {reason}")
         still = pool.work(work)["state"]
         say.expect("E2", still == "running", f"the task that runs there is {still}")
         pool.operator.post(f"nodes/{uid}/undrain")
@@ -40,17 +40,3 @@ class Nodes(Case):
         say.expect(
             "E2", not missing, f"details tell {', '.join(DETAILS)}" + (f", not {missing}" if missing else "")
         )
-
-    @staticmethod
-    def _no_new(pool: Ground, say: Record, body: dict) -> None:
-        """A task that needs the node is refused, or waits and never gets it."""
-        try:
-            work = pool.submit(**body)
-        except ApiError as refusal:
-            say.expect("E2", True, f"a new task on the disabled node is refused: {refusal.message}")
-            return
-        pool.sleep(3)
-        waiting = pool.work(work)
-        met = waiting["state"] == "pending" and not waiting["grants"]
-        say.expect("E2", met, f"a new task on the disabled node is {waiting['state']}: {waiting['reason']}")
-        pool.halt(work)

@@ -1,11 +1,11 @@
-from weir import ApiError
-
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.seen import PROGRESS, rounds_of, whole_log
-from apps.conformance.cases.waiting import node_ready
+from apps.conformance.cases.waiting import node_ready, why_not
 from apps.conformance.running.agents import Agent
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
+
+SMALL = {"compute_percent": 10, "memory_mib": 64}
 
 
 class Expansion(Case):
@@ -61,7 +61,7 @@ class Expansion(Case):
         )
         waits = leaving is not None and leaving["is_leaving"] and still == "running"
         say.expect("E4", waits, f"removal waits: the card is leaving, its task is {still}")
-        refusal = _no_new(pool, device=card["uid"])
+        refusal = why_not(pool, device=card["uid"], **SMALL)
         say.expect("E4", bool(refusal), f"it takes no new work: {refusal}")
         agent.devices_set(1)
         pool.halt(work)
@@ -77,7 +77,7 @@ class Expansion(Case):
         say.step("S5", "removal of the node while a task runs there", f"the task is {still}")
         there = any(row["uid"] == node["uid"] for row in pool.operator.all("nodes"))
         say.expect("E5", there and still == "running", f"removal waits: the task is {still}")
-        refusal = _no_new(pool, node=node["uid"])
+        refusal = why_not(pool, node=node["uid"], **SMALL)
         say.expect("E5", bool(refusal), f"it takes no new work: {refusal}")
         pool.halt(work)
         pool.until(
@@ -93,18 +93,6 @@ class Expansion(Case):
         one = len({(row[0], row[1]) for row in rows}) == 1
         text = f"the task on the other node is {state}, one process with {len(rows)} rounds"
         say.expect(name, one and state == "running", text)
-
-
-def _no_new(pool: Ground, **pin: str) -> str:
-    """Why work pinned there is refused or waits; "" when it gets the place."""
-    try:
-        work = pool.submit(compute_percent=10, memory_mib=64, **pin)
-    except ApiError as refusal:
-        return refusal.message
-    pool.sleep(2.5)
-    found = pool.work(work)
-    pool.halt(work)
-    return found["reason"] if found["state"] == "pending" else ""
 
 
 def _cards(pool: Ground, node: dict) -> list[dict]:

@@ -1,6 +1,13 @@
 """What several tests wait for."""
 
+from typing import Any
+
+from weir import ApiError, Client
+
 from apps.conformance.running.ground import Ground, Json
+
+# Longer than the scheduler takes to look again.
+_CYCLE_S = 3.0
 
 
 def node_ready(pool: Ground, name: str) -> Json:
@@ -11,3 +18,22 @@ def node_ready(pool: Ground, name: str) -> Json:
 def _ready(pool: Ground, name: str) -> Json | None:
     rows = pool.operator.all("nodes")
     return next((row for row in rows if row["name"] == name and row["state"] == "ready"), None)
+
+
+def oversubscribe(pool: Ground, device: Json, permille: int) -> None:
+    """Let each percent and MiB of a card be held so often, in permille."""
+    body = {"compute_permille": permille, "memory_permille": permille}
+    pool.operator.post(f"devices/{device['uid']}/oversubscribe", body)
+
+
+def why_not(pool: Ground, *, by: Client | None = None, **body: Any) -> str:
+    """Why work is refused, or waits for good; "" when it gets a place, which it must not."""
+    try:
+        work = pool.submit(by=by, **body)
+    except ApiError as refusal:
+        return f"refused: {refusal.message}"
+    pool.sleep(_CYCLE_S)
+    found = pool.work(work, by=by)
+    pool.halt(work, by=by)
+    has_place = found["state"] != "pending" or found["grants"]
+    return "" if has_place else f"it waits: {found['reason']}"

@@ -99,7 +99,7 @@ def _spec(people: People, key: str, detail: dict[str, Any]) -> None:
 
 
 def _queue(people: People, key: str, detail: dict[str, Any]) -> None:
-    people.operator.call("PATCH", f"queues/{key}", {"state": "closed"})
+    people.operator.call("PATCH", f"queues/{key}", {"state": "inactive"})
 
 
 def _policy(people: People, key: str, detail: dict[str, Any]) -> None:
@@ -112,14 +112,17 @@ def _quota(people: People, key: str, detail: dict[str, Any]) -> None:
 
 def _device(people: People, key: str, detail: dict[str, Any]) -> None:
     """Back to enabled or not, sliced or not, and its over-subscription, as it was."""
-    found = people.operator.get(f"devices/{key}")
+    found = next((row for row in people.operator.all("devices") if row["uid"] == key), None)
+    if found is None:
+        return
     if found["is_enabled"] != detail["is_enabled"]:
         people.operator.post(f"devices/{key}/{'enable' if detail['is_enabled'] else 'disable'}")
     if found["is_sliced"] != detail["is_sliced"]:
         people.operator.post(f"devices/{key}/{'slice' if detail['is_sliced'] else 'unslice'}")
-    ratios = {name: detail[name] for name in ("oversubscribe_permille", "memory_oversubscribe_permille")}
-    if any(found[name] != value for name, value in ratios.items()):
-        people.operator.post(f"devices/{key}/oversubscribe", ratios)
+    ratios = (detail["oversubscribe_permille"], detail["memory_oversubscribe_permille"])
+    if (found["oversubscribe_permille"], found["memory_oversubscribe_permille"]) != ratios:
+        body = {"compute_permille": ratios[0], "memory_permille": ratios[1]}
+        people.operator.post(f"devices/{key}/oversubscribe", body)
 
 
 def _node(people: People, key: str, detail: dict[str, Any]) -> None:
