@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("apps.console.desk_urls")),
     path("admin/", admin.site.urls),
     path("", include("apps.identity.urls")),
+    path("", include("apps.rollouts.urls")),
     path("messages/", include("apps.notices.urls")),
     # The pool's figures name nodes and devices: they are not told on tenants' hosts.
     path("metrics", probes.metrics, name="metrics"),

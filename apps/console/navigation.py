@@ -92,6 +92,9 @@ PROVIDER = (
         (
             _entry(_("Pool now"), "server-2", "desk:pool", "fleet.view"),
             _entry(_("Workloads"), "stack-2", "admin:scheduling_workload_changelist", "scheduling.view"),
+            _entry(_("Pool components"), "components", "rollouts:components", "fleet.view"),
+            _entry(_("Releases"), "package", "rollouts:releases", "fleet.view"),
+            _entry(_("Roll-outs"), "rocket", "rollouts:rollouts", "fleet.view"),
             _entry(_("Alarms now"), "bell-ringing", "desk:alarms", "alarms.view"),
         ),
     ),

@@ -48,7 +48,7 @@ class Self:
 
 @service(recorded=False)
 def process_beat(*, actor: Actor, process: Self) -> bool:
-    """Tell that the process lives. True: it is its turn to restart, and nobody else restarts meanwhile."""
+    """Tell that the process lives. True: it is its turn to restart; of its kind nobody else restarts meanwhile."""
     _turn_take()
     wish, _is_new = ServerWish.objects.get_or_create(is_only=True)
     now = timezone.now()
@@ -75,7 +75,9 @@ def _turn_take() -> None:
 
 def _may_restart(row: ServerProcess, now: datetime) -> bool:
     restarting = ServerProcess.objects.filter(
-        state=ProcessState.RESTARTING, restart_at__gt=now - timedelta(seconds=RESTART_MAX_S)
+        kind=row.kind,
+        state=ProcessState.RESTARTING,
+        restart_at__gt=now - timedelta(seconds=RESTART_MAX_S),
     ).exclude(pk=row.pk)
     if row.state == ProcessState.RUNNING and restarting.exists():
         return False

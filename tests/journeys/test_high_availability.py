@@ -1,0 +1,217 @@
+"""Two of each process on one database: any of them may die or restart at any time (POOL-8.1, 11a, 12.22)."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from weir.api import Client
+
+from portal.local import ports
+from portal.local.options import Options
+from portal.local.stack import Stack
+from tests.harness.portal import own_environment, password_of
+
+pytestmark = [
+    pytest.mark.journey,
+    pytest.mark.req("POOL-8.1a"),
+    pytest.mark.req("POOL-11a"),
+    pytest.mark.xdist_group("high availability"),
+    pytest.mark.timeout(240),
+]
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    folder = tmp_path_factory.mktemp("ha")
+    for path in (folder, *folder.parents[:2]):
+        path.chmod(0o755)
+    counts = {"nodes": 1, "webs": 2, "workers": 2, "beats": 2, "worker_processes": 1, "simulate": ""}
+    with own_environment():
+        made = Stack(Options(var_dir=folder / "var", port=ports.any_free(), **counts), durable=False)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+
+
+@pytest.fixture(scope="module")
+def tender(stack: Stack) -> Iterator["Tender"]:
+    found = Tender(stack)
+    found.start()
+    yield found
+    found.end()
+
+
+class Tender(threading.Thread):
+    """What `make run` does all the time: starts again what ended."""
+
+    def __init__(self, stack: Stack) -> None:
+        super().__init__(daemon=True)
+        self.stack, self.ended = stack, threading.Event()
+        self.lock = threading.Lock()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.3):
+            with self.lock:
+                self.stack.tend()
+
+    def end(self) -> None:
+        self.ended.set()
+        if self.is_alive():
+            self.join()
+
+    @contextmanager
+    def looking_away(self) -> Iterator[None]:
+        """Inside, a test stops and starts processes itself."""
+        with self.lock:
+            yield
+
+
+class Load(threading.Thread):
+    """Asks all the time, each time on a connection of its own as strangers do; keeps what failed."""
+
+    def __init__(self, url: str, token: str) -> None:
+        super().__init__(daemon=True)
+        self.url, self.headers = url, {"Authorization": f"Bearer {token}"}
+        self.count, self.failed, self.slowest_s = 0, [], 0.0
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        kept = httpx.Client(headers=self.headers, timeout=30)
+        while not self.ended.is_set():
+            for ask in (httpx.get, kept.get):
+                self._ask(ask)
+            time.sleep(0.03)
+
+    def _ask(self, ask) -> None:
+        began_s = time.monotonic()
+        given = {"headers": self.headers, "timeout": 30} if ask is httpx.get else {}
+        try:
+            answer = ask(f"{self.url}/api/v1/auth/me", **given)
+            if answer.status_code != 200:
+                self.failed.append(answer.status_code)
+        except httpx.HTTPError as error:
+            self.failed.append(repr(error))
+        self.count += 1
+        self.slowest_s = max(self.slowest_s, time.monotonic() - began_s)
+
+    def __enter__(self) -> "Load":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.join()
+
+
+@pytest.fixture
+def admin(stack: Stack) -> Iterator[Client]:
+    client, _answer = Client.sign_in(stack.base_url, "admin", password_of(stack))
+    with client:
+        yield client
+
+
+def until(what: str, look, timeout_s: float = 40):
+    end_s = time.monotonic() + timeout_s
+    while not (found := look()):
+        assert time.monotonic() < end_s, f"{what} did not come true"
+        time.sleep(0.2)
+    return found
+
+
+def processes(admin: Client) -> dict[str, dict]:
+    return {row["name"]: row for row in admin.components() if row["component"] in ("web", "worker", "beat")}
+
+
+NAMES = {"web", "web-2", "worker", "worker-2", "beat", "beat-2"}
+
+
+def test_every_component_is_seen(stack, tender, admin):
+    until("six processes", lambda: set(processes(admin)) == NAMES)
+    parts = {row["component"]: row for row in admin.components()}
+    assert {"database", "queue", "agent", "session_server"} <= set(parts)
+    assert all(row["version"] for row in parts.values())
+    assert parts["agent"]["node_uid"] == admin.nodes()[0]["uid"]
+
+
+@pytest.mark.req("POOL-12.22")
+@pytest.mark.req("POOL-12.20")
+def test_the_server_and_a_node_are_renewed_in_one_batch_and_no_request_fails(stack, tender, admin):
+    until("six processes", lambda: set(processes(admin)) == NAMES)
+    before = {name: row["started_at"] for name, row in processes(admin).items()}
+    stack.manage("release_build", "--release", "7.0.1", "--out", str(stack.var_dir / "r.zip"))
+    admin.release_add(stack.var_dir / "r.zip")
+    node = admin.nodes()[0]
+    with Load(stack.base_url, admin._http.headers["Authorization"].removeprefix("Bearer ")) as load:
+        made = admin.rollout_start(release="7.0.1", nodes=[node["uid"]], server=True, batch=2, gate_s=40)
+        assert [step["batch_no"] for step in made["steps"]] == [1, 1]
+        found = until(
+            "the roll-out's end",
+            lambda: (row := admin.rollout(made["uid"]))["state"] not in ("running", "paused") and row,
+            90,
+        )
+    assert (found["state"], found["reason"]) == ("done", "")
+    assert load.count > 50
+    assert load.failed == []
+    after = processes(admin)
+    assert all(row["started_at"] > before[name] for name, row in after.items())
+    assert {row["config_generation"] for row in after.values()} == {1}
+    assert admin.nodes()[0]["agent_version"] == "7.0.1"
+
+
+def all_started_again(admin: Client, before: dict[str, int]) -> bool:
+    found = processes(admin)
+    changed = {name for name, row in found.items() if row["started_at"] != before[name]}
+    return changed == {"beat", "worker", "web"} and {row["state"] for row in found.values()} == {"running"}
+
+
+def test_whichever_dies_the_others_go_on_and_it_comes_back(stack, tender, admin):
+    before = {name: row["started_at"] for name, row in processes(admin).items()}
+    with Load(stack.base_url, admin._http.headers["Authorization"].removeprefix("Bearer ")) as load:
+        for name in ("beat", "worker", "web"):
+            os.kill(stack.children[name].pid, signal.SIGKILL)
+            time.sleep(1)
+        until("all of them", lambda: all_started_again(admin, before))
+    # What the dying web was answering at that moment is lost to its caller, who asks again; nothing more.
+    assert len(load.failed) <= 2
+    assert load.count > 50
+
+
+@pytest.mark.req("POOL-8.1c")
+def test_with_one_beat_dead_the_other_ticks_and_work_is_placed(stack, tender, admin):
+    with tender.looking_away():
+        stack.children["beat"].stop()
+        a_workload_runs(stack)
+        stack.children["beat"].start()
+
+
+def a_workload_runs(stack: Stack) -> None:
+    alice, _answer = Client.sign_in(stack.base_url, "alice", password_of(stack), tenant="acme")
+    with alice:
+        body = {"name": "after the beat", "kind": "program", "argv": ["python", "-c", "print('done')"]}
+        made = alice.post("workloads", {**body, "compute_percent": 10, "memory_mib": 256})
+        ended = until(
+            "the work's end",
+            lambda: (row := alice.get(f"workloads/{made['uid']}"))["state"] in ("finished", "failed") and row,
+        )
+        assert ended["state"] == "finished"
+
+
+@pytest.mark.req("POOL-8.1b")
+def test_the_parts_start_in_any_order_and_the_database_last(stack, tender, admin):
+    with tender.looking_away():
+        for child in reversed(stack.children.values()):
+            child.stop()
+        stack.kill("postgres")
+        # The node first, then the servers, while the database is on its way up.
+        for name in ("node-1", "beat", "worker", "web", "beat-2", "worker-2", "web-2"):
+            stack.children[name].start()
+    until("the portal", stack.is_ready, 60)
+    until("all of them", lambda: {row["state"] for row in processes(admin).values()} == {"running"})
+    until("the node", lambda: admin.nodes()[0]["state"] == "ready")
