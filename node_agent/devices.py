@@ -51,7 +51,7 @@ class DriverWatch:
         """Start a look, unless one is under way or has just been taken."""
         now_s = time.monotonic()
         is_busy = self._thread is not None and self._thread.is_alive()
-        if is_busy or now_s - self._began_s < MEASURE_S:
+        if is_busy or now_s - self._began_s < (MEASURE_S if self._devices else DISCOVER_S):
             return
         self._began_s = now_s
         self._thread = threading.Thread(target=self._look, name=f"devices-{self._vendor}", daemon=True)

@@ -9,6 +9,7 @@ import pynvml
 
 from node_agent.config import AgentSettings
 from node_agent.drivers.base import Device, Measurement
+from node_agent.sessions.available import torch_version
 
 _MIB = 1024 * 1024
 
@@ -18,16 +19,19 @@ class NvidiaDriver:
 
     def __init__(self, settings: AgentSettings) -> None:
         self._handles: dict[str, Any] = {}
+        self._known: tuple[Device, ...] = ()
 
     def discover(self) -> tuple[Device, ...]:
+        """Where NVML stops answering, the cards once seen stay known, to be measured as failed."""
         try:
             pynvml.nvmlInit()
             count = pynvml.nvmlDeviceGetCount()
             version = str(pynvml.nvmlSystemGetDriverVersion())
         except pynvml.NVMLError:
-            return ()
+            return self._known
         found = (self._device(index, version) for index in range(count))
-        return tuple(device for device in found if device is not None)
+        self._known = tuple(device for device in found if device is not None)
+        return self._known
 
     def _device(self, index: int, version: str) -> Device | None:
         try:
@@ -46,7 +50,9 @@ class NvidiaDriver:
             memory_mib=memory_mib,
             cores=_multiprocessors(handle),
             driver_version=version[:64],
-            torch_device="cuda:0",
+            torch_device="" if torch_version().endswith("+cpu") else "cuda:0",
+            apis={"CUDA": _cuda_version()},
+            numa_node=_ask(pynvml.nvmlDeviceGetNumaNodeId, handle),
             visible_env={"CUDA_VISIBLE_DEVICES": uid},
         )
 
@@ -79,6 +85,12 @@ def _ask(question: Callable[..., Any], *arguments: Any) -> Any:
         return question(*arguments)
     except pynvml.NVMLError:
         return None
+
+
+def _cuda_version() -> str:
+    """The newest CUDA this driver serves, as 12.4."""
+    number = _ask(pynvml.nvmlSystemGetCudaDriverVersion_v2)
+    return f"{number // 1000}.{number % 1000 // 10}" if number else ""
 
 
 def _uncorrected_errors(handle: Any) -> int:

@@ -15,6 +15,16 @@ ENTRY_POINT_GROUP = "weir.node_agent.drivers"
 DEVICE_DRIVERS = {
     "cpu": "node_agent.drivers.cpu:CpuDriver",
     "nvidia": "node_agent.drivers.nvidia:NvidiaDriver",
+    "ascend": "node_agent.drivers.ascend:AscendDriver",
+    "cambricon": "node_agent.drivers.cambricon:CambriconDriver",
+    "hygon": "node_agent.drivers.hygon:HygonDriver",
+    "amd": "node_agent.drivers.amd:AmdDriver",
+    "kunlunxin": "node_agent.drivers.kunlunxin:KunlunxinDriver",
+    "enflame": "node_agent.drivers.enflame:EnflameDriver",
+    "iluvatar": "node_agent.drivers.iluvatar:IluvatarDriver",
+    "biren": "node_agent.drivers.biren:BirenDriver",
+    "mthreads": "node_agent.drivers.mthreads:MthreadsDriver",
+    "metax": "node_agent.drivers.metax:MetaxDriver",
     "simulated": "node_agent.drivers.simulated:SimulatedDriver",
 }
 SLICE_DRIVERS = {

@@ -1,0 +1,19 @@
+"""Hygon DCU, by `hy-smi --json`."""
+
+from __future__ import annotations
+
+from node_agent.drivers.rocm_json import rocm_cards
+from node_agent.drivers.tool_driver import Card, ToolDriver
+
+
+class HygonDriver(ToolDriver):
+    """DTK presents itself to PyTorch as CUDA."""
+
+    vendor, tool = "hygon", "hy-smi"
+    arguments = ("--showproductname", "--showserial", "--showuse", "--showmeminfo", "vram", "--showtemp",
+                 "--showpower", "--showdriverversion", "--json")  # fmt: skip
+    visible, torch_name = "HIP_VISIBLE_DEVICES", "cuda:0"
+    api, api_file = "DTK", "/opt/dtk/.info/version"
+
+    def parse(self, text: str) -> list[Card]:
+        return rocm_cards(text, default_model="Hygon DCU")
