@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -85,9 +86,13 @@ class Lease:
         now = self._client.workload(self.uid)
         if now["state"] != "pending":
             return f"{self.no} is starting on {now['node']}"
-        place = f", place {now['position']} in queue {now['queue']}" if now["position"] else ""
-        start = f" Expected start: {now['expected_start']}." if now["expected_start"] else ""
-        return f"{self.no} waits{place}. {now['reason']}{start}".rstrip()
+        if not now["position"]:
+            return f"{self.no} is asked for"
+        line = f"{self.no} waits, place {now['position']} in queue {now['queue']}. {now['reason']}"
+        if now["expected_start"]:
+            start = datetime.fromisoformat(now["expected_start"]).astimezone()
+            line += f" It should start about {start:%Y-%m-%d %H:%M:%S}."
+        return line
 
     def release(self, reason: str = "its client has finished") -> None:
         """Give it back; does nothing the second time."""

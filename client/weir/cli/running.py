@@ -86,7 +86,7 @@ def _script(command: list[str]) -> str:
 
 
 def _tell(line: str) -> None:
-    err.print(f"weir: {line}")
+    err.print(f"weir: {line}", soft_wrap=True)
 
 
 def _run(client: Client, wish: Json, command: list[str]) -> int:
@@ -222,7 +222,8 @@ def _watch(lease: Lease, path: Path, ended: threading.Event) -> None:
         except WeirClientError:
             continue
         if found["state"] in _FINAL:
-            _tell(f"{lease.no} is released. {found['reason']}".rstrip())
+            if found["reason_code"] != "completed":
+                _tell(f"{lease.no} is released. {found['reason']}".rstrip())
             return
         if lease.shares and lease.shares != known:
             _session_write(path, lease.shares)
