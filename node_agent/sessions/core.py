@@ -318,24 +318,12 @@ class Session:
         elif what == b"\3" and len(rest) == wire.HANDLE.size:
             self._rng_keep(wire.HANDLE.unpack(rest)[0])
         elif what == b"\4" and len(rest) == wire.HANDLE.size:
-            (state,) = self.table.tensors(wire.HANDLE.unpack(rest))
-            rng_set(self.torch_device, bytes(tensors.bytes_of(state)))
-        elif what == b"\3" and len(rest) == wire.NUMBER.size:
-            self._rng_keep(wire.NUMBER.unpack(rest)[0])
-        elif what == b"\4" and len(rest) == wire.NUMBER.size:
-            kept = self._tensor(wire.NUMBER.unpack(rest)[0])
+            kept = self._tensor(wire.HANDLE.unpack(rest)[0])
             if kept is not None:
                 rng_set(self.torch_device, bytes(tensors.bytes_of(kept)))
         else:
             raise WireError("a malformed random-state frame")
         return None
-
-    def _rng_keep(self, handle: int) -> None:
-        """The random state as a tensor of the session, which the client restores or reads later."""
-        self.table.check_free([handle])
-        state = torch.frombuffer(bytearray(rng_get(self.torch_device)), dtype=torch.uint8)
-        self.ledger.need(len(state))
-        self.table.put(handle, state.clone().to(self.torch_device))
 
     def _rng_keep(self, handle: int) -> None:
         self.table.check_free([handle])

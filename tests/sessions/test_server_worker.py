@@ -1,0 +1,130 @@
+"""The worker as its shim starts it: a process, its files, its end."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="sessions need PyTorch")
+
+from weir.wire import SessionFault, SessionLost  # noqa: E402
+
+from node_agent.runtime.files import write_json  # noqa: E402
+from tests.sessions.client import Hand  # noqa: E402
+from tests.sessions.workers import ROOT, workers  # noqa: E402
+
+
+@pytest.fixture
+def make(tmp_path):
+    with workers(tmp_path) as made:
+        yield made
+
+
+@pytest.mark.req("POOL-12.2", "POOL-12.3", "POOL-7.6c")
+def test_a_session_from_start_to_end(make):
+    worker = make("one", memory_mib=4)
+    assert worker.wait(lambda status: status["port"])["mounted"] is False
+    link = worker.link()
+    told = []
+    link.on_notice = lambda code, text: told.append((code, text))
+    hand = Hand(link)
+    a = hand.up(torch.ones(1 << 19))
+    status = worker.wait(lambda status: status["attached"] and status["memory_mib"] == 2)
+    assert status["mounted"] is True
+    assert status["transport"] == "shared-memory"
+    assert status["latency_us"] > 0
+    assert status["bandwidth_mib_s"] > 0
+
+    with pytest.raises(SessionFault, match="4 MiB"):
+        hand.down(hand.up(torch.ones(1 << 20)))
+    worker.change(memory_mib=6, compute_percent=50)
+    deadline = time.monotonic() + 5
+    while link.quota_mib != 6 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert (link.quota_mib, link.compute_percent) == (6, 50)
+    assert hand.down(hand.up(torch.ones(1 << 20))).sum() == 1 << 20
+    assert hand.down(a).sum() == 1 << 19
+
+    write_json(
+        worker.folder / "notice.json", {"reason_code": "run_timeout", "text": "released after 5 s of run"}
+    )
+    deadline = time.monotonic() + 5
+    while not told and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert told == [("run_timeout", "released after 5 s of run")]
+    worker.process.send_signal(signal.SIGTERM)
+    assert worker.process.wait(10) == 0
+    with pytest.raises(SessionLost, match="released after 5 s of run"):
+        link.stat()
+    link.close()
+
+
+@pytest.mark.req("POOL-12.11")
+def test_idleness_is_told_to_the_terminal_and_a_stat_is_no_use(make, capsys):
+    worker = make("idle", idle_timeout_s=1, detach_s=30)
+    link = worker.link()
+    Hand(link).up(torch.ones(1))
+    began = time.monotonic()
+    while time.monotonic() - began < 0.6:
+        link.stat()
+    worker.wait(lambda status: status["idle_s"] >= 1)
+    time.sleep(0.1)
+    assert "weir: the session used no device for 1 s and is released" in capsys.readouterr().err
+    assert 0.9 < time.monotonic() - began < 3
+    link.close()
+    assert worker.wait(lambda status: status["end"])["end"] == "closed"
+
+
+@pytest.mark.req("POOL-12.24", "ELA-1405")
+def test_a_worker_killed_is_seen_by_its_own_client_only(make):
+    one, two = make("a"), make("b")
+    first, second = one.link(resume_s=0.3), two.link()
+    a, b = Hand(first).up(torch.ones(3)), Hand(second)
+    held = b.up(torch.ones(3))
+    one.kill()
+    with pytest.raises(SessionLost):
+        first.read(a, 12)
+    assert b.down(held).tolist() == [1, 1, 1]
+    first.close()
+    second.close()
+
+
+def test_a_lying_client_cannot_take_the_machine_s_memory(make):
+    """A template that says its output is small while the operator allocates without end."""
+    worker = make("liar", memory_mib=16)
+    link = worker.link()
+    hand = Hand(link)
+    for size in (1 << 40, 1 << 33):
+        lied = hand.run("aten::zeros.default", [], ["l", [["c", size]]], like=torch.zeros(1))
+        with pytest.raises(SessionFault) as caught:
+            hand.down(lied)
+        assert caught.value.faults[0].code in ("out_of_memory", "operator", "mismatch")
+        with pytest.raises(SessionFault):
+            hand.call("aten::zeros.default", [], ["l", [["c", size]]])
+    assert hand.down(hand.up(torch.ones(2))).tolist() == [1, 1]
+    assert hand.link.stat()["used_bytes"] == 8
+    link.close()
+
+
+def test_a_wish_that_says_nothing_is_answered_by_the_exit_code(make):
+    worker = make("void", device="no-such-device")
+    assert worker.process.wait(30) == 2
+    assert "cannot be served" in (worker.folder / "worker.err").read_text()
+
+
+def test_torch_is_not_imported_to_ask_for_it():
+    code = (
+        "import sys; from node_agent.sessions import available;"
+        " print(available.torch_version(), 'torch' in sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert found == [torch.__version__, "False"]
