@@ -50,6 +50,7 @@ class NvidiaDriver:
             memory_mib=memory_mib,
             cores=_multiprocessors(handle),
             driver_version=version[:64],
+            is_verified=False,
             torch_device="" if torch_version().endswith("+cpu") else "cuda:0",
             apis={"CUDA": _cuda_version()},
             numa_node=_ask(pynvml.nvmlDeviceGetNumaNodeId, handle),

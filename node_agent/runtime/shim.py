@@ -162,7 +162,10 @@ class Shim:
         return min(dues, default=None)
 
     def _last_use_ns(self) -> int:
-        return self._desk.last_use_ns if self._desk is not None else self._share.idle.last_use_ns
+        if self._desk is None:
+            return self._share.idle.last_use_ns
+        # A session that is still starting is not idle.
+        return self._desk.last_use_ns if self._desk.is_ready else clock_ns()
 
     def _check_ends(self, now_ns: int) -> None:
         if self.stop_wanted:
