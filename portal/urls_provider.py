@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("apps.identity.urls")),
     path("", include("apps.rollouts.urls")),
     path("messages/", include("apps.notices.urls")),
+    path("pool/", include("apps.fleet.urls")),
     # The pool's figures name nodes and devices: they are not told on tenants' hosts.
     path("metrics", probes.metrics, name="metrics"),
     *api,

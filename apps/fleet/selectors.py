@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.errors import NoSuchGroup, NoSuchSpec
 from apps.fleet.models import LOG_MAX_BYTES, Device, GroupGrant, LogChunk, Node, ResourceGroup, Slice, Spec
+from apps.fleet.rules import move_why_not
 from apps.fleet.states import MOVING, Desired, NodeState, SliceKind
 from apps.fleet.types import LogPart, SessionConnection
 from apps.fleet.vault import unseal
@@ -39,6 +40,27 @@ def device_list() -> QuerySet[Device]:
     """The devices in the pool, with their node and group."""
     rows = Device.objects.exclude(node__state=NodeState.REMOVED).filter(left_at=None)
     return rows.select_related("node", "group")
+
+
+def device_get(uid: str) -> Device:
+    """A device that is or was in the pool. Raises NotFound."""
+    found = Device.objects.select_related("node", "group").filter(uid=uid).first()
+    if found is None:
+        raise NotFound(_("There is no device %(device)s.") % {"device": uid})
+    return found
+
+
+def devices_used(rows: Iterable[Device]) -> list[Device]:
+    """Devices with the slices that hold them now (`uses`), what these get and what they use of it together."""
+    devices = list(rows)
+    slices: dict[int, list[Slice]] = {}
+    for row in slice_open_list().filter(device__in=[device.pk for device in devices]).order_by("pk"):
+        slices.setdefault(row.device_id, []).append(row)
+    for device in devices:
+        device.uses = slices.get(device.pk, [])
+        device.delivered_percent = sum(row.delivered_percent or 0 for row in device.uses)
+        device.used_mib = sum(row.memory_used_mib or 0 for row in device.uses)
+    return devices
 
 
 def slice_list(*, workload_uids: Iterable[UUID | str]) -> QuerySet[Slice]:
@@ -72,6 +94,22 @@ def slice_get(uid: UUID | str) -> Slice:
 def session_list() -> QuerySet[Slice]:
     """The sessions that run or are about to, across tenants: for operators (targets of moves among them)."""
     return slice_open_list().filter(kind=SliceKind.SESSION).order_by("-created_at", "-pk")
+
+
+def move_target_list(source: Slice) -> list[tuple[Device, str]]:
+    """Every other device with why the session cannot move there; those where it can come first (POOL-12.23)."""
+    rows = device_list().exclude(pk=source.device_id).order_by("node__name", "index")
+    found = [(device, _why_not(source, device)) for device in rows]
+    return sorted(found, key=lambda pair: bool(pair[1]))
+
+
+def _why_not(source: Slice, device: Device) -> str:
+    why = move_why_not(source, device)
+    if why is not None:
+        return why.text
+    if device.free_percent < source.compute_percent or device.free_mib < source.memory_mib:
+        return _("It has no room for the share.")
+    return ""
 
 
 def session_connection_get(workload_uid: UUID | str) -> list[SessionConnection]:

@@ -1,0 +1,59 @@
+"""The shape of what the fleet's pages are sent."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from apps.fleet.models import OVERSUBSCRIBE_MAX_PERMILLE
+from apps.fleet.states import SliceKind
+
+_MOST = OVERSUBSCRIBE_MAX_PERMILLE // 10
+# What is chosen of devices: each word stands for one condition.
+DEVICE_STATES = [
+    ("virtual", _("Virtualised")),
+    ("physical", _("Physical cards")),
+    ("disabled", _("Disabled")),
+    ("ill", _("Not healthy")),
+    ("leaving", _("Leaving")),
+]
+
+
+class DevicesForm(forms.Form):
+    search = forms.CharField(required=False, max_length=100)
+    state = forms.ChoiceField(choices=[("", ""), *DEVICE_STATES], required=False)
+
+
+class SlicesForm(forms.Form):
+    search = forms.CharField(required=False, max_length=100)
+    kind = forms.ChoiceField(choices=[("", ""), *SliceKind.choices], required=False)
+
+
+class OversubscribeForm(forms.Form):
+    """In percent of the device, as people say it: 200 is everything twice."""
+
+    compute_percent = forms.IntegerField(label=_("Compute"), min_value=100, max_value=_MOST)
+    memory_percent = forms.IntegerField(label=_("Memory"), min_value=100, max_value=_MOST)
+
+
+class MoveForm(forms.Form):
+    device = forms.CharField(label=_("Device"), max_length=100)
+
+
+class NameForm(forms.Form):
+    code = forms.CharField(label=_("Code"), max_length=48)
+    name_en = forms.CharField(label=_("Name in English"), max_length=80)
+    name_zh = forms.CharField(label=_("Name in Chinese"), max_length=80, required=False)
+
+
+class SpecForm(NameForm):
+    compute_percent = forms.IntegerField(label=_("Compute share (%)"))
+    memory_mib = forms.IntegerField(label=_("Memory (MiB)"))
+
+
+class GrantForm(forms.Form):
+    """`members`: login accounts apart by blanks or commas; none: all members."""
+
+    tenant = forms.CharField(label=_("Tenant"), max_length=63)
+    members = forms.CharField(label=_("Clients"), max_length=4000, required=False)
+
+    def clean_members(self) -> list[str] | None:
+        return self.cleaned_data["members"].replace(",", " ").split() or None

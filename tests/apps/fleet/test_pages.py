@@ -1,0 +1,161 @@
+"""The operators' pages of the pool, whole and in part, in both languages; each button does what it says."""
+
+import pytest
+
+from apps.fleet.models import Device, Node, ResourceGroup, Slice, Spec
+from apps.fleet.services.groups import group_devices_set, group_grant, group_make
+from apps.fleet.services.specs import spec_make
+from apps.kernel.acts import SYSTEM
+from tests.apps.fleet.agent import Agent, desire, fresh, report, session_desire, session_report
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def pool(node, acme):
+    """Two nodes, a program and a session on n1, a group with n2's second card, a spec."""
+    other = Agent("n2", devices=2)
+    program, session = desire(acme, percent=30), session_desire(acme, percent=20)
+    measured = {"delivered_percent": 29.4, "memory_used_mib": 700, "mounted": True}
+    seen = {"attached": True, "transport": "tcp", "bandwidth_mib_s": 800.0, "latency_us": 95.0}
+    node.sync(slices=[report(program, **measured), session_report(session, **seen)])
+    group_make(actor=SYSTEM, code="train", name_en="Training", name_zh="训练")
+    group_devices_set(actor=SYSTEM, code="train", devices=["n2-d1"])
+    group_grant(actor=SYSTEM, code="train", tenant=acme)
+    spec_make(actor=SYSTEM, code="quarter", name_en="Quarter", compute_percent=25, memory_mib=2048)
+    return {"node": node.uid, "other": other.uid, "program": program.uid, "session": session.uid}
+
+
+@pytest.fixture
+def admin(operator):
+    return operator("cluster_administrator").page()
+
+
+PATHS = (
+    "nodes/", "nodes/{node}/", "devices/", "devices/?state=physical", "devices/?search=n2", "devices/n1-d0/",
+    "slices/", "slices/?kind=session", "slices/{session}/", "slices/{program}/", "groups/", "groups/train/", "specs/",
+)  # fmt: skip
+
+
+def test_each_page_opens_whole_and_in_part_for_operators_alone(pool, admin, operator, member):
+    reader = operator("executive").page()
+    stranger = member("acme", "tenant_system_administrator").page()
+    for path in PATHS:
+        path = "/pool/" + path.format(**pool)
+        for page, language, headers in ((admin, "en", {}), (reader, "zh-hans", {}), (admin, "zh-hans", HTMX)):
+            page.cookies["django_language"] = language
+            answer = page.get(path, headers=headers)
+            assert answer.status_code == 200, path
+            assert "{%" not in answer.content.decode(), path
+        assert stranger.get(path).status_code == 404
+
+
+@pytest.mark.req("POOL-12.17")
+def test_a_node_s_page_shows_address_components_cards_and_tasks(pool, node, admin):
+    node.info = node.info.model_copy(
+        update={"address": "10.0.0.7", "components": {"agent": "1", "session_server": "2"}}
+    )
+    node.sync(slices=[report(Slice.plain.get(uid=pool["program"]))])
+    text = admin.get(f"/pool/nodes/{pool['node']}/").content.decode()
+    for part in ("10.0.0.7", "session_server", 'data-uid="n1-d0"', f'data-uid="{pool["program"]}"'):
+        assert part in text
+
+
+@pytest.mark.req("POOL-12.16", "POOL-12.17")
+def test_nodes_and_cards_are_switched_by_their_buttons(pool, admin):
+    def press(path):
+        answer = admin.post(f"/pool/{path}", headers=HTMX)
+        assert "HX-Redirect" in answer.headers, path
+
+    press(f"nodes/{pool['other']}/drain/")
+    assert Node.objects.get(uid=pool["other"]).state == "drained"
+    press(f"nodes/{pool['other']}/undrain/")
+    assert Node.objects.get(uid=pool["other"]).state == "ready"
+    press("devices/n2-d0/disable/")
+    assert not Device.objects.get(uid="n2-d0").is_enabled
+    press("devices/n2-d0/enable/")
+    assert Device.objects.get(uid="n2-d0").is_enabled
+    press("devices/n2-d0/slicing/unslice/")
+    assert not Device.objects.get(uid="n2-d0").is_sliced
+    press("devices/n2-d0/slicing/slice/")
+    assert Device.objects.get(uid="n2-d0").is_sliced
+    press("devices/n2-d0/remove/")
+    assert admin.get("/pool/devices/n2-d0/").status_code == 200
+    press(f"nodes/{pool['other']}/remove/")
+    assert Node.objects.get(uid=pool["other"]).state == "removed"
+    press(f"nodes/{pool['node']}/remove/")
+    assert Node.objects.get(uid=pool["node"]).is_leaving
+    for unknown in (f"nodes/{pool['node']}/burn/", "devices/n1-d0/burn/", "devices/n1-d0/slicing/burn/"):
+        assert admin.post(f"/pool/{unknown}").status_code == 404
+
+
+@pytest.mark.req("POOL-12.15")
+def test_a_card_in_use_is_not_switched_and_the_page_says_why(pool, admin):
+    answer = admin.post("/pool/devices/n1-d0/slicing/unslice/", headers=HTMX)
+    assert answer.status_code == 409
+    assert "50 % and 2048 MiB of device n1-d0 are held" in answer.content.decode()
+    assert Device.objects.get(uid="n1-d0").is_sliced
+
+
+@pytest.mark.req("POOL-12.5")
+def test_oversubscription_is_set_in_percent(pool, admin):
+    admin.post("/pool/devices/n1-d0/oversubscribe/", {"compute_percent": 200, "memory_percent": 150})
+    device = Device.objects.get(uid="n1-d0")
+    assert (device.room_percent, device.room_mib) == (200, 12288)
+    wrong = admin.post("/pool/devices/n1-d0/oversubscribe/", {"compute_percent": 99, "memory_percent": 100})
+    assert wrong.status_code == 400
+    assert "oversubscribed" in admin.get("/pool/devices/").content.decode()
+
+
+@pytest.mark.req("POOL-12.23")
+def test_a_session_is_moved_and_called_back_from_its_page(pool, admin):
+    page = f"/pool/slices/{pool['session']}/"
+    text = admin.get(page).content.decode()
+    assert text.count('data-test="move"') == 1
+    assert "another resource group" in text
+    admin.post(f"{page}move/", {"device": "n2-d0"})
+    target = Slice.plain.get(moves_from=pool["session"])
+    assert 'data-test="moving"' in admin.get(page).content.decode()
+    assert admin.post(f"{page}move/", {"device": "n2-d0"}, headers=HTMX).status_code == 409
+    admin.post(f"{page}stay/")
+    assert fresh(target).move_state == "failed"
+    assert 'data-test="move-failed"' in admin.get(page).content.decode()
+    assert (
+        admin.post(f"/pool/slices/{pool['program']}/move/", {"device": "n2-d0"}, headers=HTMX).status_code
+        == 409
+    )
+
+
+@pytest.mark.req("POOL-12.13", "POOL-12.14")
+def test_groups_and_specs_are_kept_on_their_pages(pool, admin, member):
+    alice = member("acme", "tenant_front_line", "alice.of.the.pool").user
+    admin.post("/pool/groups/add/", {"code": "infer", "name_en": "Inference"})
+    admin.post("/pool/groups/infer/devices/", {"device": ["n2-d0"]})
+    admin.post("/pool/groups/infer/grants/", {"tenant": "acme", "members": f" {alice.username}, "})
+    group = ResourceGroup.objects.get(code="infer")
+    assert [device.uid for device in group.devices.all()] == ["n2-d0"]
+    grant = group.grants.get()
+    assert (grant.is_open, list(grant.clients.all())) == (False, [alice])
+    assert admin.post("/pool/groups/infer/devices/", {"device": ["n2-d1"]}, headers=HTMX).status_code == 409
+    admin.post("/pool/groups/infer/grants/acme/revoke/")
+    assert not group.grants.exists()
+    admin.post("/pool/groups/infer/end/")
+    assert not ResourceGroup.objects.filter(code="infer").exists()
+    half = {"code": "half", "name_en": "Half", "compute_percent": 50, "memory_mib": 4096}
+    admin.post("/pool/specs/add/", half)
+    admin.post("/pool/specs/half/disable/")
+    assert not Spec.objects.get(code="half").is_enabled
+    admin.post("/pool/specs/half/enable/")
+    assert Spec.objects.get(code="half").is_enabled
+    assert admin.post("/pool/specs/half/burn/").status_code == 404
+
+
+def test_who_only_reads_changes_nothing(pool, operator):
+    reader = operator("executive").page()
+    for path in (
+        f"nodes/{pool['node']}/drain/", "devices/n1-d0/disable/", "devices/n1-d0/slicing/unslice/",
+        "devices/n1-d0/oversubscribe/", f"slices/{pool['session']}/move/", "groups/add/", "groups/train/end/",
+        "specs/quarter/disable/",
+    ):  # fmt: skip
+        assert reader.post(f"/pool/{path}", {}).status_code == 403, path
+    assert "What you can do" not in reader.get("/pool/devices/n1-d0/").content.decode()
