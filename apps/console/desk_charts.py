@@ -1,7 +1,9 @@
 """What ECharts draws on the operators' desk: plain options, their words in the reader's language."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from apps.telemetry.states import AlarmLevel
 
@@ -28,4 +30,94 @@ def alarm_option(days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
             }
             for code, label in AlarmLevel.choices
         ],
+    }
+
+
+_NAMES_MAX = 12
+_DEVICE_HOURS = 100.0
+
+
+def line_option(points: Sequence[tuple[str, float]], unit: str) -> dict[str, Any] | None:
+    """A line over time; None where there is nothing to draw."""
+    if not points:
+        return None
+    option = _option([label for label, _value in points], [])
+    option["yAxis"]["name"] = unit
+    values = [round(value, 2) for _label, value in points]
+    line = {"type": "line", "showSymbol": False, "areaStyle": {"opacity": 0.15}, "data": values}
+    return option | {"series": [line], "legend": {"show": False}}
+
+
+def report_option(report: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What shows a report at a glance; None where it holds no row."""
+    return _DRAWN[report["report"]](report["sections"])
+
+
+def _resources(sections: Mapping[str, Any]) -> dict[str, Any] | None:
+    wanted = (
+        ("capacity_percent_hours", _("Capacity")),
+        ("held_percent_hours", _("Held")),
+        ("delivered_percent_hours", _("Delivered")),
+    )
+    return _bars(sections["nodes"], wanted, unit=_("device hours"), scale=_DEVICE_HOURS)
+
+
+def _tasks(sections: Mapping[str, Any]) -> dict[str, Any] | None:
+    wanted = (("submitted", _("Submitted")), ("started", _("Started")), ("ended", _("Ended")))
+    return _bars(sections["days"], wanted)
+
+
+def _operations(sections: Mapping[str, Any]) -> dict[str, Any] | None:
+    return _bars(sections["days"], (("alarms", _("Alarms")),))
+
+
+def _energy(sections: Mapping[str, Any]) -> dict[str, Any] | None:
+    wanted = (("measured_kwh", _("Measured")), ("modelled_kwh", _("Modelled")))
+    return _bars(sections["days"], wanted, unit="kWh", is_stacked=True)
+
+
+_DRAWN: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]] = {
+    "resources": _resources,
+    "tasks": _tasks,
+    "operations": _operations,
+    "energy": _energy,
+}
+
+
+def _bars(
+    rows: Sequence[Mapping[str, Any]],
+    figures: Sequence[tuple[str, str]],
+    *,
+    unit: str = "",
+    scale: float = 1.0,
+    is_stacked: bool = False,
+) -> dict[str, Any] | None:
+    """Bars of some figures beside each other, or on top of each other, for each row."""
+    if not rows:
+        return None
+    shown = rows[-_NAMES_MAX:] if len(rows) > _NAMES_MAX else rows
+    series = [
+        {
+            "name": label,
+            "type": "bar",
+            "barMaxWidth": 32,
+            **({"stack": "all"} if is_stacked else {}),
+            "data": [round((row[code] or 0) / scale, 6) for row in shown],
+        }
+        for code, label in figures
+    ]
+    option = _option([row["name"] for row in shown], series)
+    option["yAxis"]["name"] = unit
+    return option
+
+
+def _option(names: Sequence[str], series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "aria": {"enabled": True},
+        "tooltip": {"trigger": "axis"},
+        "legend": {"bottom": 0},
+        "grid": {"left": 8, "right": 16, "top": 32, "bottom": 36, "containLabel": True},
+        "xAxis": {"type": "category", "data": list(names)},
+        "yAxis": {"type": "value"},
+        "series": list(series),
     }

@@ -2,6 +2,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from apps.console import desk_views as views
+from apps.console import desk_watching as watching
 from apps.identity.views import logout_page
 
 app_name = "desk"
@@ -14,7 +15,19 @@ urlpatterns = [
     path("tickets/", views.tickets, name="tickets"),
     path("pool/", views.pool, name="pool"),
     path("alarms/", views.alarms, name="alarms"),
+    path("alarms/<uuid:uid>/", watching.alarm, name="alarm"),
     path("alarms/<uuid:uid>/acknowledge/", views.acknowledge, name="acknowledge"),
+    path("alarm-rules/", watching.rules, name="rules"),
+    path("alarm-rules/new/", watching.rule_new, name="rule_new"),
+    path("alarm-rules/<slug:code>/", watching.rule, name="rule"),
+    path("alarm-rules/<slug:code>/switch/", watching.rule_switch, name="rule_switch"),
+    path("alarm-routes/", watching.routes, name="routes"),
+    path("alarm-routes/<uuid:uid>/switch/", watching.route_switch, name="route_switch"),
+    path("logs/", watching.logs, name="logs"),
+    path("logs/export/", watching.logs_export, name="logs_export"),
+    path("logs/<int:pk>/", watching.log_entry, name="log_entry"),
+    path("statistics/", watching.statistics, name="statistics"),
+    path("statistics/export/", watching.statistics_export, name="statistics_export"),
     # The admin's own ways in and out lead to the portal's.
     path("admin/login/", views.admin_login, name="admin_login"),
     path("admin/logout/", logout_page, name="admin_logout"),

@@ -19,13 +19,15 @@ HELD_BY_LABELS = {
     "rlimit-data+watch": _("the memory limit of its process"),
     "nvml-watch": _("watching the device's memory"),
 }
-SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform")}
+SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
-    "green": "completed approved approve running paid done active ready up resolved enabled published ok",
-    "orange": "major degraded",
+    "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured",
+    "orange": "major degraded rolled_back",
     "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made"
-    " confirmed issued",
-    "yellow": "minor desired pending waiting terminating stopping send_back sent_back acknowledged drained urged",
-    "red": "failed refused rejected refuse lost firing critical suspended revoked",
+    " confirmed issued info",
+    "yellow": "minor desired pending waiting terminating stopping send_back sent_back acknowledged drained urged"
+    " warning"
+    " upgrading restarting rolling_back paused",
+    "red": "failed refused rejected refuse lost firing critical suspended revoked error",
 }
 STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}

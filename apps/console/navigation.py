@@ -91,11 +91,18 @@ PROVIDER = (
         _("Pool"),
         (
             _entry(_("Pool now"), "server-2", "desk:pool", "fleet.view"),
+            _entry(_("Nodes"), "server", "fleet:nodes", "fleet.view"),
+            _entry(_("Devices"), "cpu", "fleet:devices", "fleet.view"),
+            _entry(_("Slices and sessions"), "chart-pie", "fleet:slices", "fleet.view"),
+            _entry(_("Resource groups"), "components", "fleet:groups", "fleet.view"),
+            _entry(_("Specifications"), "ruler-2", "fleet:specs", "fleet.view"),
             _entry(_("Workloads"), "stack-2", "admin:scheduling_workload_changelist", "scheduling.view"),
             _entry(_("Pool components"), "components", "rollouts:components", "fleet.view"),
             _entry(_("Releases"), "package", "rollouts:releases", "fleet.view"),
             _entry(_("Roll-outs"), "rocket", "rollouts:rollouts", "fleet.view"),
             _entry(_("Alarms now"), "bell-ringing", "desk:alarms", "alarms.view"),
+            _entry(_("Log"), "file-search", "desk:logs", "logs.view"),
+            _entry(_("Statistics"), "chart-bar", "desk:statistics", "reports.view"),
         ),
     ),
     Group(

@@ -124,6 +124,8 @@ NAVIGATION = [
     _group(
         _("Observability"),
         _page(_("Alarms now"), "notifications_active", "desk:alarms", "alarms.view"),
+        _page(_("Log"), "manage_search", "desk:logs", "logs.view"),
+        _page(_("Statistics"), "bar_chart", "desk:statistics", "reports.view"),
         _table(_("Alarm history"), "history", "telemetry_alarm", "alarms.view"),
         _table(_("Operation log"), "fact_check", "audit_record", "audit.view"),
         _table(_("Seals"), "verified", "audit_seal", "audit.view"),

@@ -137,7 +137,9 @@ def _over_end(rules: Sequence[AlarmRule], look: _Look, actor: Actor) -> int:
 def _quiet_end(actor: Actor) -> int:
     """End the alarms of what happens once it has not happened for their rule's time."""
     now = timezone.now()
-    rows = Alarm.objects.exclude(state=AlarmState.RESOLVED).filter(rule__ends_after_s__isnull=False)
+    events = [metric.code for metric in METRICS.values() if metric.is_event]
+    rows = Alarm.objects.exclude(state=AlarmState.RESOLVED)
+    rows = rows.filter(rule__ends_after_s__isnull=False, rule__metric__in=events)
     over = [
         pk
         for pk, raised_at, quiet_s in rows.values_list("pk", "raised_at", "rule__ends_after_s")

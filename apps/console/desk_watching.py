@@ -1,0 +1,200 @@
+"""The operators' watching pages: the pool's log, the alarm centre, the statistics centre."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from apps.console import desk_charts as charts
+from apps.console.reports.form import period
+from apps.console.reports.table import COLUMNS, REPORTS, report_rows
+from apps.console.watching_forms import (
+    SPANS,
+    ExportForm,
+    LogsForm,
+    RouteForm,
+    RuleEditForm,
+    RuleForm,
+    StatisticsForm,
+)
+from apps.identity.models import OperatorRole
+from apps.identity.pages import cleaned, go, paged, show
+from apps.identity.pages import operator_page as desk
+from apps.telemetry import selectors as read
+from apps.telemetry.exports import exported
+from apps.telemetry.metrics import METRICS
+from apps.telemetry.services.routes import route_edit, route_make, route_remove
+from apps.telemetry.services.rules import rule_edit, rule_make
+from apps.telemetry.states import AlarmLevel, Comparison, LogLevel
+
+LOGS_PER_PAGE = 50
+
+
+def _query(chosen: dict[str, Any]) -> str:
+    """What was chosen, for the address of a file: instants as the forms read them."""
+    given = {name: value for name, value in chosen.items() if value not in (None, "")}
+    return urlencode(
+        {name: getattr(value, "isoformat", lambda value=value: value)() for name, value in given.items()}
+    )
+
+
+# --- the log ---------------------------------------------------------------------------------------------------
+
+
+@desk("logs.view")
+def logs(request: HttpRequest) -> HttpResponse:
+    """The pool's log by severity, task, priority, component, node and time (POOL-12.18)."""
+    chosen = cleaned(LogsForm(request.GET))
+    context = {
+        "chosen": chosen,
+        "rows": paged(request, read.log_list(**chosen), LOGS_PER_PAGE),
+        "levels": LogLevel.choices,
+        "components": read.log_components(),
+        "export": _query(chosen),
+    }
+    return show(request, "telemetry/logs", context)
+
+
+@desk("logs.view")
+def logs_export(request: HttpRequest) -> StreamingHttpResponse:
+    """Exactly the lines that meet the present conditions, as a file."""
+    chosen = cleaned(ExportForm(request.GET))
+    form = chosen.pop("format")
+    return exported(read.log_rows(read.log_list(**chosen)), read.LOG_COLUMNS, form=form, name="log")
+
+
+@desk("logs.view")
+def log_entry(request: HttpRequest, pk: int) -> HttpResponse:
+    """One line with all that is known of it."""
+    return show(request, "telemetry/log_entry", {"row": read.log_get(pk)})
+
+
+# --- alarms ----------------------------------------------------------------------------------------------------
+
+
+@desk("alarms.view")
+def alarm(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """One alarm: its rule, its times, whom it was told."""
+    return show(request, "telemetry/alarm", {"row": read.alarm_get(uid), "live": ["alarms"]})
+
+
+@desk("alarms.view")
+def rules(request: HttpRequest) -> HttpResponse:
+    """When alarms are raised."""
+    return show(request, "telemetry/rules", {"rows": read.rule_list()})
+
+
+@desk("alarms.manage")
+def rule_new(request: HttpRequest) -> HttpResponse:
+    """Watch another metric, or one subject apart."""
+    if request.method == "POST":
+        form = RuleForm(request.POST)
+        given = cleaned(form)
+        changes = form.changes(given, is_event=False)
+        row = rule_make(actor=request.actor, code=given["code"], metric=given["metric"], **changes)
+        messages.success(request, _("Rule %(code)s holds from now on.") % {"code": row.code})
+        return go(request, "desk:rules")
+    metrics = [metric for metric in METRICS.values() if not metric.is_event]
+    context = {"metrics": metrics, "comparisons": Comparison.choices, "severities": AlarmLevel.choices}
+    return show(request, "telemetry/rule", context)
+
+
+@desk("alarms.manage")
+def rule(request: HttpRequest, code: str) -> HttpResponse:
+    """Edit a rule; the new figures hold at once."""
+    row = read.rule_get(code)
+    if request.method == "POST":
+        form = RuleEditForm(request.POST)
+        changes = form.changes(cleaned(form), is_event=row.is_event)
+        rule_edit(actor=request.actor, code=code, changes=changes)
+        messages.success(request, _("Rule %(code)s is changed.") % {"code": code})
+        return go(request, "desk:rules")
+    context = {"row": row, "comparisons": Comparison.choices, "severities": AlarmLevel.choices}
+    return show(request, "telemetry/rule", context)
+
+
+@require_POST
+@desk("alarms.manage")
+def rule_switch(request: HttpRequest, code: str) -> HttpResponse:
+    """Enable a disabled rule, disable an enabled one."""
+    is_enabled = request.POST.get("is_enabled") == "1"
+    rule_edit(actor=request.actor, code=code, changes={"is_enabled": is_enabled})
+    told = _("Rule %(code)s is enabled.") if is_enabled else _("Rule %(code)s is disabled: it is silent.")
+    messages.success(request, told % {"code": code})
+    return go(request, "desk:rules")
+
+
+@desk("alarms.view")
+def routes(request: HttpRequest) -> HttpResponse:
+    """Who is told of alarms and how, and what was told."""
+    if request.method == "POST":
+        route_make(actor=request.actor, **cleaned(RouteForm(request.POST)))
+        messages.success(request, _("Alarms are told over this route from now on."))
+        return go(request, "desk:routes")
+    context = {
+        "routes": read.route_list(),
+        "rows": paged(request, read.delivery_list()),
+        "severities": AlarmLevel.choices,
+        "roles": OperatorRole.objects.all(),
+        "role_names": {row.code: str(row) for row in OperatorRole.objects.all()},
+        "live": ["alarms"],
+    }
+    return show(request, "telemetry/routes", context)
+
+
+@require_POST
+@desk("alarms.manage")
+def route_switch(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """Switch a route on or off, or remove it."""
+    act = request.POST.get("act")
+    if act == "remove":
+        route_remove(actor=request.actor, route_uid=uid)
+        messages.success(request, _("The route is removed."))
+    else:
+        route_edit(actor=request.actor, route_uid=uid, changes={"is_enabled": act == "enable"})
+    return go(request, "desk:routes")
+
+
+# --- statistics ------------------------------------------------------------------------------------------------
+
+
+@desk("reports.view")
+def statistics(request: HttpRequest) -> HttpResponse:
+    """Resources, tasks, operations and energy over a time (POOL-12.21)."""
+    chosen = cleaned(StatisticsForm(request.GET))
+    over = period(chosen["from_at"], chosen["to_at"])
+    report = REPORTS[chosen["report"]](over)
+    asked = {"report": chosen["report"], "span": "own", "from_at": over.from_at, "to_at": over.to_at}
+    context = {
+        "chosen": chosen,
+        "over": over,
+        "report": report,
+        "spans": SPANS,
+        "option": charts.report_option(report),
+        "power": _power_option() if chosen["report"] == "energy" else None,
+        "export": _query(asked),
+    }
+    return show(request, "telemetry/statistics", context)
+
+
+def _power_option() -> dict[str, Any] | None:
+    """The pool's power of the last day."""
+    since = timezone.now() - timedelta(days=1)
+    points = read.series_get(series="power_w", subject="pool", since=since)
+    return charts.line_option(
+        [(timezone.localtime(at).strftime("%H:%M:%S"), value) for at, value in points], "W"
+    )
+
+
+@desk("reports.view")
+def statistics_export(request: HttpRequest) -> StreamingHttpResponse:
+    """The report as CSV, a line for each figure."""
+    chosen = cleaned(StatisticsForm(request.GET))
+    report = REPORTS[chosen["report"]](period(chosen["from_at"], chosen["to_at"]))
+    return exported(report_rows(report), COLUMNS, form="csv", name=f"report-{chosen['report']}")
