@@ -22,6 +22,7 @@ urlpatterns = [
     path("api/v1/", include("apps.tickets.api.urls")),
     path("api/v1/", include("apps.orders.api.urls")),
     path("api/v1/", include("apps.console.api.urls")),
+    path("api/v1/", include("apps.conformance.api.urls")),
     path("api/agent/v1/", include("apps.fleet.api.agent_urls")),
     path("api/agent/v1/", include("apps.rollouts.api.agent_urls")),
     path("healthz", probes.healthz, name="healthz"),

@@ -13,6 +13,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("apps.identity.urls")),
     path("", include("apps.rollouts.urls")),
+    path("", include("apps.conformance.urls")),
     path("messages/", include("apps.notices.urls")),
     path("pool/", include("apps.fleet.urls")),
     # The pool's figures name nodes and devices: they are not told on tenants' hosts.

@@ -21,13 +21,14 @@ HELD_BY_LABELS = {
 }
 SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
-    "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured",
+    "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured"
+    " passed finished",
     "orange": "major degraded rolled_back",
     "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made"
     " confirmed issued info",
     "yellow": "minor desired pending waiting terminating stopping send_back sent_back acknowledged drained urged"
     " warning"
-    " upgrading restarting rolling_back paused",
+    " upgrading restarting rolling_back paused queued not_run interrupted",
     "red": "failed refused rejected refuse lost firing critical suspended revoked error",
 }
 STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}

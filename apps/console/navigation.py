@@ -103,6 +103,7 @@ PROVIDER = (
             _entry(_("Alarms now"), "bell-ringing", "desk:alarms", "alarms.view"),
             _entry(_("Log"), "file-search", "desk:logs", "logs.view"),
             _entry(_("Statistics"), "chart-bar", "desk:statistics", "reports.view"),
+            _entry(_("Acceptance test"), "certificate", "conformance:home", "conformance.view"),
         ),
     ),
     Group(

@@ -1,17 +1,15 @@
 """Backward passes over the device: both of PyTorch's pitfalls for Python devices, cured here.
 
-1. The device guard for Python devices counts one device, so the engine's worker threads refuse weir:1.
+1. PyTorch's device guard for Python devices counts one device, so the engine's worker threads refuse weir:1.
    Backward therefore runs in the calling thread.
-2. A Python exception that crosses the engine's C++ frames aborts the process. So an error below the engine is kept, the
-   engine is stopped by a result of the wrong type, and the wrapper around the engine raises the kept error.
+2. The engine's guards ask `Guard.type_` while an exception of a Python hook, operator or Function passes them. Python
+   code that returns while an error is set is an error itself, in a place that may not throw: the process aborts.
+   So `type_` takes the error away first, and the wrapper around the engine raises it.
 """
 
 from __future__ import annotations
 
-import functools
-import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,70 +17,40 @@ from torch.autograd import graph
 
 _engine = graph._engine_run_backward
 _kept = threading.local()
+_TYPE = torch._C._autograd.DeviceType.PrivateUse1
+# Any C function: one that returns while an error is set raises SystemError, with that error as its cause.
+_probe = threading.get_ident
 
 
-class _Stopped:
-    """What a failed operator hands to the engine: no tensor, so that it stops with an error of its own."""
+class Guard(torch._C._acc.DeviceGuard):
+    """What PyTorch's C++ asks of the device; also the place where an error on its way out is saved."""
 
-
-_STOPPED = _Stopped()
+    def type_(self) -> Any:
+        try:
+            _probe()
+        except SystemError as found:
+            keep(found.__cause__ or found)
+        return _TYPE
 
 
 def keep(error: BaseException) -> None:
-    """Remember the first error of this backward pass."""
-    if getattr(_kept, "error", None) is None:
+    """Remember the latest error of this backward pass; a SystemError only tells that an earlier one was taken away."""
+    if not isinstance(error, SystemError) or getattr(_kept, "error", None) is None:
         _kept.error = error
 
 
-def raise_or_defer(error: BaseException) -> Any:
-    """Raise, unless the engine called the failing operator itself: then keep the error for the engine's caller."""
-    if torch._C._current_graph_task_id() == -1 or not _called_by_engine():
-        raise error
-    keep(error)
-    return _STOPPED
-
-
-def _called_by_engine() -> bool:
-    """Whether no Python code stands between the engine and the dispatch that failed."""
-    frame = sys._getframe(3)
-    return frame.f_code is _engine.__code__
-
-
-def guarded(hook: Callable[..., Any]) -> Callable[..., Any]:
-    """A hook whose exception reaches the caller of backward instead of aborting the process."""
-
-    @functools.wraps(hook)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return hook(*args, **kwargs)
-        except BaseException as error:
-            keep(error)
-            return _STOPPED
-
-    return run
-
-
 def run_backward(*args: Any, **kwargs: Any) -> Any:
-    """The engine, in this thread, raising what its operators and hooks kept."""
+    """The engine, in this thread, raising what went wrong in its operators, hooks and Functions."""
     outer, _kept.error = getattr(_kept, "error", None), None
-    with torch.autograd.set_multithreading_enabled(False):
-        try:
-            result = _engine(*args, **kwargs)
-        except Exception:
-            _raise_kept()
+    try:
+        with torch.autograd.set_multithreading_enabled(False):
+            return _engine(*args, **kwargs)
+    except SystemError:
+        if _kept.error is None:
             raise
-        else:
-            _raise_kept()
-            return result
-        finally:
-            _kept.error = outer
-
-
-def _raise_kept() -> None:
-    error = _kept.error
-    if error is not None:
-        _kept.error = None
-        raise error from None
+        raise _kept.error from None
+    finally:
+        _kept.error = outer
 
 
 def deep_copy(tensor: Any, memo: dict[int, Any]) -> torch.Tensor:

@@ -29,10 +29,7 @@ class RemoteTensor(torch.Tensor):
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
-        try:
-            return _run(func, args, kwargs or {})
-        except BaseException as error:
-            return autograd.raise_or_defer(error)
+        return _run(func, args, kwargs or {})
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         with torch.no_grad():
@@ -58,12 +55,6 @@ class RemoteTensor(torch.Tensor):
 
     def __array__(self, dtype: Any = None) -> Any:
         return self.numpy()
-
-    def register_hook(self, hook: Any) -> Any:
-        return super().register_hook(autograd.guarded(hook))
-
-    def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
-        return super().register_post_accumulate_grad_hook(autograd.guarded(hook))
 
     @property
     def data(self) -> torch.Tensor:  # type: ignore[override]
