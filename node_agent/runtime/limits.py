@@ -20,8 +20,21 @@ from node_agent.runtime.records import SliceSpec
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 36, 38, 24
 _PROCESSES_OWN_USER, _PROCESSES_SHARED_USER = 512, 4096
-_IS_USER = os.geteuid() != 0
+_CAP_SYS_RESOURCE = 24
 _MIB = 1024 * 1024
+
+
+def _can_raise() -> bool:
+    """Whether this process may raise a hard limit again: root in a container often may not."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return False
+    effective = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
+    return bool(int(effective, 16) >> _CAP_SYS_RESOURCE & 1)
+
+
+_CAN_RAISE = _can_raise()
 
 
 def become_subreaper() -> None:
@@ -33,7 +46,7 @@ def data_limit(pid: int, memory_mib: int) -> None:
     """Change the data memory limit of a running process; one already gone is passed over."""
     limit = memory_mib * _MIB
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        hard = resource.prlimit(pid, resource.RLIMIT_DATA)[1] if _IS_USER else limit
+        hard = limit if _CAN_RAISE else resource.prlimit(pid, resource.RLIMIT_DATA)[1]
         resource.prlimit(pid, resource.RLIMIT_DATA, (limit, hard))
 
 
@@ -66,7 +79,7 @@ def _own_data_limit(memory_mib: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     limit = memory_mib * _MIB if hard == resource.RLIM_INFINITY else min(memory_mib * _MIB, hard)
     # The work cannot raise a hard limit again. Where we could not either, growing needs the room.
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard if _IS_USER else limit))
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit if _CAN_RAISE else hard))
 
 
 def _limit_resources(spec: SliceSpec) -> None:
