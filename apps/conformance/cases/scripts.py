@@ -17,7 +17,7 @@ from apps.conformance.running.processes import outside_environment
 from apps.conformance.running.record import CaseFailed, NotRun
 
 Json = dict[str, Any]
-SESSION_S = 60
+SESSION_S = 120
 BEGIN = "import json, os, sys, time\nimport torch\nimport weir.torch\n"
 # A running checksum in device memory: each line tells the step and the sum so far.
 CHECKSUM = (

@@ -20,7 +20,7 @@ from apps.conformance.running.record import CaseFailed, NotRun, Record
 Json = dict[str, Any]
 T = TypeVar("T")
 FINAL = ("finished", "failed", "lost")
-PATIENCE_S = 40.0
+PATIENCE_S = 90.0
 _POLL_S = 0.25
 _FILE_S = 60
 IDLE = ("python", "-c", "import time; time.sleep(600)")
