@@ -67,7 +67,6 @@ class AlarmBreach(models.Model):
 
     rule = models.ForeignKey(AlarmRule, on_delete=models.CASCADE, related_name="breaches")
     subject = models.CharField(max_length=128)
-    value = models.FloatField()
     since_at = models.DateTimeField()
 
     class Meta:

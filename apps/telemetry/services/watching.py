@@ -68,14 +68,12 @@ def _rule_check(rule: AlarmRule, look: _Look, actor: Actor) -> int:
             continue
         known = look.breaches.get((rule.pk, reading.subject))
         since = known.since_at if known else look.taken_at
-        broken[reading.subject] = AlarmBreach(
-            rule=rule, subject=reading.subject, value=reading.value, since_at=since
-        )
+        broken[reading.subject] = AlarmBreach(rule=rule, subject=reading.subject, since_at=since)
         key = alarm_key(rule.code, reading.subject)
         lasted = look.taken_at - since >= timedelta(seconds=rule.for_s)
         if lasted and key not in look.open and key not in look.ended:
             fired += _raise(rule, reading, key, actor)
-    _breaches_keep(rule, broken)
+    _breaches_keep(rule, broken, look)
     return fired
 
 
@@ -84,14 +82,13 @@ def _of(rule: AlarmRule, look: _Look) -> list[Reading]:
     return [reading for reading in found if rule.subject in ("", reading.subject, reading.name)]
 
 
-def _breaches_keep(rule: AlarmRule, broken: dict[str, AlarmBreach]) -> None:
-    AlarmBreach.objects.filter(rule=rule).exclude(subject__in=broken).delete()
-    AlarmBreach.objects.bulk_create(
-        broken.values(),
-        update_conflicts=True,
-        unique_fields=["rule", "subject"],
-        update_fields=["value", "since_at"],
-    )
+def _breaches_keep(rule: AlarmRule, broken: dict[str, AlarmBreach], look: _Look) -> None:
+    """Keep since when each subject breaks the rule; most rules are kept most of the time, and cost nothing."""
+    over = [row.pk for (pk, subject), row in look.breaches.items() if pk == rule.pk and subject not in broken]
+    if over:
+        AlarmBreach.objects.filter(pk__in=over).delete()
+    new = [row for subject, row in broken.items() if (rule.pk, subject) not in look.breaches]
+    AlarmBreach.objects.bulk_create(new, ignore_conflicts=True)
 
 
 def alarm_key(code: str, subject: str) -> str:
