@@ -56,7 +56,9 @@ def register() -> None:
         raise ImportError(
             f"this process's PyTorch already has the device {taken}: it has room for one such device"
         )
-    backend_registration._setup_privateuseone_for_python_backend(NAME, backend_module(), _Hook(), autograd.Guard())
+    backend_registration._setup_privateuseone_for_python_backend(
+        NAME, backend_module(), _Hook(), autograd.Guard()
+    )
     tensor.run_with(dispatch.run)
     special.register_in_place_views()
     recurrent.register()
