@@ -40,7 +40,7 @@ def test_views_conjugates_poison_templates_and_random_state_come_along(source, a
     x = torch.randn(32, 32)
     a = hand.up(x)
     row = hand.run("aten::select.int", [a], ["c", 0], ["c", 3], like=x[3])
-    turned = hand.run("aten::t.default", [row_matrix(hand, a, x)], like=x.t())
+    turned = hand.run("aten::t.default", [a], like=x.t())
     z = torch.randn(4, dtype=torch.complex64)
     conj = hand.run("aten::_conj.default", [hand.up(z)], like=z)
     empty = hand.up(torch.zeros(0, 3))
@@ -71,11 +71,6 @@ def test_views_conjugates_poison_templates_and_random_state_come_along(source, a
     assert other.down(turned).equal(x.t())
     with pytest.raises(SessionFault):
         other.down(bad)
-    assert hand.down(a).equal(x - 0) is False, "the source was left alone"
-
-
-def row_matrix(hand, a, x):
-    return hand.run("aten::alias.default", [a], like=x)
 
 
 def test_an_upload_under_way_goes_on_at_the_target(source):
@@ -90,7 +85,7 @@ def test_an_upload_under_way_goes_on_at_the_target(source):
 def test_broken_states_are_refused(source):
     Hand(InProcessLink(source)).up(torch.ones(1 << 20))
     pieces = pieces_of(source)
-    with pytest.raises(WireError, match="quota|session's 2 MiB"):
+    with pytest.raises(WireError, match="session's 2 MiB"):
         loaded(pieces, quota_mib=2)
     for broken in (
         [b"\xff" * 8],

@@ -69,8 +69,7 @@ def test_twice_while_it_computes_bit_for_bit(make):
         pause_ms.append(target.status()["pause_ms"])
         source.kill()
         rows += [curve.step() for _ in range(5)]
-    status = back.wait(lambda status: status["attached"] and status["operators"])
-    assert status["operators"] == 4 * len(rows)
+    assert link.stat()["operators"] == 4 * len(rows)
     assert all(0 < one < 3000 for one in pause_ms), pause_ms
     threads, _ = torch.get_num_threads(), torch.set_num_threads(1)
     for got, wanted in zip(rows, Curve.local(len(rows)), strict=True):
@@ -95,7 +94,7 @@ def test_a_target_that_cannot_be_reached_leaves_the_source_running(make):
     # A second try, elsewhere, with a ticket the target does not know.
     other = make("c", ticket=TICKETS[3])
     source.change(move_to={**other.target(), "ticket": "a-ticket-nobody-knows"})
-    assert "ticket" in source.wait(lambda status: "token" in status["move_reason"])["move_reason"] or True
+    source.wait(lambda status: "the token is not this session's" in status["move_reason"])
     hand.run("aten::add_.Scalar", [a], ["c", 1])
     assert hand.down(a).sum() == 20
     source.change(move_to=other.target())

@@ -1,6 +1,5 @@
 """The worker as its shim starts it: a process, its files, its end."""
 
-import signal
 import subprocess
 import sys
 import time
@@ -24,7 +23,7 @@ def make(tmp_path):
 
 @pytest.mark.req("POOL-12.2", "POOL-12.3", "POOL-7.6c")
 def test_a_session_from_start_to_end(make):
-    worker = make("one", memory_mib=4)
+    worker = make("one", is_started=True, memory_mib=4)
     assert worker.wait(lambda status: status["port"])["mounted"] is False
     link = worker.link()
     told = []
@@ -54,8 +53,8 @@ def test_a_session_from_start_to_end(make):
     while not told and time.monotonic() < deadline:
         time.sleep(0.01)
     assert told == [("run_timeout", "released after 5 s of run")]
-    worker.process.send_signal(signal.SIGTERM)
-    assert worker.process.wait(10) == 0
+    worker.terminate()
+    assert worker.wait_exit() == 0
     with pytest.raises(SessionLost, match="released after 5 s of run"):
         link.stat()
     link.close()
@@ -110,7 +109,7 @@ def test_a_lying_client_cannot_take_the_machine_s_memory(make):
 
 def test_a_wish_that_says_nothing_is_answered_by_the_exit_code(make):
     worker = make("void", device="no-such-device")
-    assert worker.process.wait(30) == 2
+    assert worker.wait_exit() == 2
     assert "cannot be served" in (worker.folder / "worker.err").read_text()
 
 

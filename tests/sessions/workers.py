@@ -1,11 +1,15 @@
-"""Real worker processes for tests, as the shim starts them."""
+"""Real worker processes for tests.
+
+Most are forked from a process that has imported PyTorch already, which saves seconds each; `is_started` starts
+one by its command line, as the shim does.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -21,10 +25,28 @@ ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-of-sixteen-characters-or-more"
 
 
+ENVIRONMENT = {"PYTHONPATH": f"{ROOT}:{ROOT / 'client'}", "OMP_NUM_THREADS": "1"}
+NURSERY = multiprocessing.get_context("forkserver")
+NURSERY.set_forkserver_preload(["node_agent.sessions.worker"])
+
+
+def _forked(folder: str) -> None:
+    """What a worker forked from the nursery does: the same as `python -m node_agent.sessions.worker`."""
+    from node_agent.sessions.worker import main
+
+    os.chdir(folder)
+    with open("worker.err", "wb") as errors:
+        os.dup2(errors.fileno(), 2)
+    sys.stderr = os.fdopen(2, "w", closefd=False)
+    sys.exit(main())
+
+
 class Worker:
     """One worker in a folder; `prefix` runs it elsewhere (a network namespace)."""
 
-    def __init__(self, folder: Path, *, prefix: list[str] | None = None, **wish: Any) -> None:
+    def __init__(
+        self, folder: Path, *, prefix: list[str] | None = None, is_started: bool = False, **wish: Any
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.wish: dict[str, Any] = {
@@ -41,18 +63,36 @@ class Worker:
             **wish,
         }
         self.change()
-        environment = {
-            **os.environ,
-            "PYTHONPATH": f"{ROOT}:{ROOT / 'client'}",
-            "OMP_NUM_THREADS": "1",
-        }
-        with (folder / "worker.err").open("wb") as errors:
-            self.process = subprocess.Popen(
-                [*(prefix or []), sys.executable, "-m", "node_agent.sessions.worker"],
-                cwd=folder,
-                env=environment,
+        if is_started or prefix:
+            self._start(prefix or [])
+        else:
+            self._fork()
+
+    def _start(self, prefix: list[str]) -> None:
+        with (self.folder / "worker.err").open("wb") as errors:
+            process = subprocess.Popen(
+                [*prefix, sys.executable, "-m", "node_agent.sessions.worker"],
+                cwd=self.folder,
+                env={**os.environ, **ENVIRONMENT},
                 stderr=errors,
             )
+        self.exit_code, self._wait = process.poll, process.wait
+        self.terminate, self._kill = process.terminate, process.kill
+
+    def _fork(self) -> None:
+        outer = {name: os.environ.get(name) for name in ENVIRONMENT}
+        os.environ.update(ENVIRONMENT)
+        process = NURSERY.Process(target=_forked, args=(str(self.folder),), daemon=True)
+        process.start()
+        for name, value in outer.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        self.exit_code, self._wait = lambda: process.exitcode, process.join
+        self.terminate, self._kill = process.terminate, process.kill
+
+    def wait_exit(self, timeout_s: float = 30) -> int | None:
+        """Its exit code."""
+        self._wait(timeout_s)
+        return self.exit_code()
 
     def change(self, **wish: Any) -> None:
         """Write session.json anew, as the shim does."""
@@ -74,7 +114,7 @@ class Worker:
             status = self.status()
             if status and wanted(status):
                 return status
-            if self.process.poll() is not None and not status:
+            if self.exit_code() is not None and not status:
                 break
             time.sleep(0.005)
         raise AssertionError(f"{self.status()} {(self.folder / 'worker.err').read_text()}")
@@ -99,9 +139,8 @@ class Worker:
 
     def kill(self) -> None:
         """At once and without a word."""
-        with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        self._kill()
+        self._wait()
 
 
 @contextlib.contextmanager
