@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable
+from itertools import combinations
 from typing import Any
 
 from apps.conformance.running.record import NotRun
@@ -69,12 +70,13 @@ def is_usable(device: Json) -> bool:
 
 
 def choose(devices: Iterable[Json], count: int, nodes: int) -> list[Json] | None:
-    """`count` devices, from as many nodes as asked for and no more than needed; None where there are too few."""
+    """`count` devices from so many nodes, real ones before simulated ones; None where there are too few."""
     by_node: dict[str, list[Json]] = {}
     for device in sorted(devices, key=lambda row: (row["node"], row["index"])):
         by_node.setdefault(device["node"], []).append(device)
-    groups = sorted(by_node.values(), key=len, reverse=True)[:nodes]
-    if len(groups) < nodes or sum(map(len, groups)) < count:
+    ranked = sorted(by_node.values(), key=lambda group: (any(row["is_simulated"] for row in group), -len(group)))
+    groups = next((part for part in combinations(ranked, nodes) if sum(map(len, part)) >= count), None)
+    if groups is None:
         return None
     chosen: list[Json] = []
     while len(chosen) < count:
