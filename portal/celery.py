@@ -42,6 +42,7 @@ app.conf.beat_schedule = {
     "telemetry: tell of alarms": _every(5, "apps.telemetry.tasks.deliveries_send"),
     "telemetry: forget old samples": _every(3600, "apps.telemetry.tasks.samples_prune"),
     "rollouts: carry on": _every(2, "apps.rollouts.tasks.rollouts_advance"),
+    "rollouts: a backup": _every(600, "apps.rollouts.tasks.backup_due"),
     "rollouts: forget old processes": _every(3600, "apps.rollouts.tasks.processes_prune"),
     "conformance: runs nobody began": _every(30, "apps.conformance.tasks.runs_sweep"),
     "identity: forget old answers": _every(3600, "apps.identity.tasks.idempotent_calls_prune"),

@@ -33,8 +33,8 @@ from apps.orders.events import OrderMade
 from apps.orders.services.decisions import form_approving, form_decided
 from apps.orders.services.deliveries import order_ended, order_started
 from apps.orgs.services import roles_sync, roles_unbind_all
-from apps.rollouts.events import RolloutDone, RolloutFailed, RolloutMoved
-from apps.rollouts.types import ROLLOUT_FAILED
+from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed, RolloutMoved
+from apps.rollouts.types import BACKUP_FAILED, ROLLOUT_FAILED
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
 from apps.scheduling.services.moving import move_begun, move_done, move_failed
@@ -350,6 +350,23 @@ def _rollout_done(event: RolloutDone, actor: Actor) -> None:
 within(RolloutFailed, _rollout_failed)
 within(RolloutDone, _rollout_done)
 within(RolloutMoved, lambda event, actor: push("components"))
+
+
+def _backup_failed(event: BackupFailed, actor: Actor) -> None:
+    alarm_raise(
+        actor=actor,
+        key="backup-failed",
+        level="major",
+        msgid=BACKUP_FAILED,
+        params={"host": event.host, "reason": event.reason},
+        source="platform",
+        subject_kind="backup",
+        subject_id=event.host,
+    )
+
+
+within(BackupFailed, _backup_failed)
+within(BackupMade, lambda event, actor: alarm_resolve(actor=actor, key="backup-failed"))
 
 # --- open pages ------------------------------------------------------------------------------------------------
 

@@ -28,3 +28,14 @@ class RolloutDone(Event):
     """All steps of a roll-out are done."""
 
     rollout_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackupMade(Event):
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackupFailed(Event):
+    host: str
+    reason: str

@@ -170,3 +170,26 @@ class Lease(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.holder}"
+
+
+class Backup(models.Model):
+    """One backup that was tried: where it lies, or why there is none."""
+
+    host = models.CharField(_("host"), max_length=200)
+    path = models.CharField(_("file"), max_length=500)
+    size = models.PositiveBigIntegerField(_("size (bytes)"), default=0)
+    reason = models.CharField(_("reason"), max_length=500, blank=True)
+    started_at = models.DateTimeField(_("started at"), db_index=True)
+    finished_at = models.DateTimeField(_("finished at"))
+
+    class Meta:
+        verbose_name = _("backup")
+        verbose_name_plural = _("backups")
+        ordering = ["-started_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.path
+
+    @property
+    def is_good(self) -> bool:
+        return not self.reason

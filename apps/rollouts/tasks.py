@@ -2,6 +2,7 @@
 
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task
+from apps.rollouts.services.backups import backup_due as due
 from apps.rollouts.services.processes import processes_prune as prune
 from apps.rollouts.services.rollouts import rollouts_advance as advance
 
@@ -16,3 +17,9 @@ def rollouts_advance() -> None:
 def processes_prune() -> None:
     """Forget server processes that nobody has heard of for a day."""
     prune(actor=SYSTEM)
+
+
+@provider_task
+def backup_due() -> None:
+    """Back the pool up where the last good backup is too old."""
+    due(actor=SYSTEM)

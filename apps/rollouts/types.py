@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 ROLLOUT_FAILED = gettext_noop("Roll-out %(what)s failed on %(target)s and goes back: %(reason)s")
+BACKUP_FAILED = gettext_noop("The backup on %(host)s failed: %(reason)s")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,9 @@ class Env(BaseSettings):
     agent_sync_s: float = Field(default=1.0, gt=0, le=60)
     node_lost_after_s: int = Field(default=10, ge=3, le=600)
     slice_lost_after_s: int = Field(default=900, ge=10, le=7 * 86400)
+    backup_dir: Path | None = None
+    backup_every_h: int = Field(default=24, ge=0, le=8760)
+    backup_keep: int = Field(default=7, ge=1, le=1000)
     email_url: str = ""
     email_from: str = "weir@localhost"
 

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -12,7 +13,7 @@ from apps.fleet.states import NodeState, SliceState
 from apps.kernel.acts import Actor
 from apps.rollouts.models import Release, Rollout, RolloutStep, ServerProcess
 from apps.rollouts.selectors import PROCESS_LOST_AFTER_S
-from apps.rollouts.services.processes import server_restart_want
+from apps.rollouts.services.processes import RESTART_MAX_S, server_restart_want
 from apps.rollouts.states import ProcessKind, ProcessState, StepState, TargetKind
 from apps.telemetry.models import Alarm
 from apps.telemetry.states import AlarmState
@@ -88,9 +89,15 @@ def gate_s(step: RolloutStep, rollout: Rollout) -> int:
 
 
 def _server_judge(step: RolloutStep, now: datetime) -> str | None:
-    alive = ServerProcess.objects.filter(seen_at__gt=now - timedelta(seconds=PROCESS_LOST_AFTER_S))
-    behind = alive.filter(generation__lt=step.generation).exclude(state=ProcessState.STOPPED)
-    there = set(alive.filter(state=ProcessState.RUNNING).values_list("kind", flat=True))
+    alive = Q(seen_at__gt=now - timedelta(seconds=PROCESS_LOST_AFTER_S)) & ~Q(state=ProcessState.STOPPED)
+    leaving = Q(state=ProcessState.RESTARTING)
+    behind = ServerProcess.objects.filter(alive | leaving, generation__lt=step.generation)
+    gone = behind.filter(leaving, restart_at__lt=now - timedelta(seconds=RESTART_MAX_S)).first()
+    if gone is not None:
+        return _("%(process)s did not come back.") % {"process": gone}
+    there = set(
+        ServerProcess.objects.filter(alive, state=ProcessState.RUNNING).values_list("kind", flat=True)
+    )
     return "" if not behind.exists() and there >= set(ProcessKind.values) else None
 
 

@@ -1,0 +1,64 @@
+"""Backups on time: one at a time over all hosts, the newest kept (POOL-11c)."""
+
+import socket
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.events import emit
+from apps.kernel.service import service
+from apps.rollouts.events import BackupFailed, BackupMade
+from apps.rollouts.models import Backup
+from apps.rollouts.services.processes import lease_hold
+from apps.rollouts.snapshots import Database, SnapshotFailed, snapshot_write
+
+_TURN_S = 3600
+
+
+@service()
+def backup_make(*, actor: Actor, path: Path) -> Backup:
+    """Write a snapshot of the pool into a file of this host; what came of it is kept either way."""
+    began_at = timezone.now()
+    row = Backup(host=socket.gethostname()[:200], path=str(path), started_at=began_at)
+    act_subject("backup", path.name)
+    try:
+        row.size = snapshot_write(
+            Database.of(connection.settings_dict),
+            path,
+            version=settings.WEIR_VERSION,
+            at=began_at.isoformat(),
+        )
+    except (SnapshotFailed, OSError) as error:
+        row.reason = str(error)[:500]
+        emit(BackupFailed(host=row.host, reason=row.reason), actor=actor)
+    else:
+        emit(BackupMade(host=row.host), actor=actor)
+    row.finished_at = timezone.now()
+    row.save()
+    return row
+
+
+@service(recorded=False)
+def backup_due(*, actor: Actor) -> Backup | None:
+    """Make a backup where the last good one is too old; remove this host's oldest beyond those to keep."""
+    if not settings.WEIR_BACKUP_EVERY_H:
+        return None
+    fresh_at = timezone.now() - timedelta(hours=settings.WEIR_BACKUP_EVERY_H)
+    if Backup.objects.filter(reason="", started_at__gt=fresh_at).exists():
+        return None
+    if not lease_hold(actor=actor, name="backup", holder=socket.gethostname(), ttl_s=_TURN_S):
+        return None
+    folder: Path = settings.WEIR_BACKUP_DIR
+    row = backup_make(actor=actor, path=folder / f"weir-{timezone.now():%Y%m%d-%H%M%S}.backup")
+    if row.is_good:
+        _prune(folder)
+    return row
+
+
+def _prune(folder: Path) -> None:
+    for old in sorted(folder.glob("weir-*.backup"))[: -settings.WEIR_BACKUP_KEEP]:
+        old.unlink(missing_ok=True)

@@ -1,0 +1,120 @@
+"""A backup restored into an empty database is the pool as it was."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+from psycopg import sql
+
+from apps.fleet.models import Device, Slice
+from apps.identity.models import User
+from apps.kernel.acts import SYSTEM
+from apps.rollouts.models import Backup
+from apps.rollouts.services.backups import backup_due, backup_make
+from apps.rollouts.snapshots import Database, SnapshotFailed, snapshot_manifest, snapshot_restore
+from apps.telemetry.models import Alarm
+from tests.apps.fleet.agent import Agent, desire, report
+
+pytestmark = [pytest.mark.req("POOL-11c"), pytest.mark.usefixtures("committed")]
+# What the standard names: inventory, allocations, quotas, policies, users, logs.
+KEY_TABLES = (
+    "fleet_node", "fleet_device", "fleet_slice", "scheduling_workload", "scheduling_allocation",
+    "scheduling_tenantquota", "scheduling_schedulingpolicy", "scheduling_queue", "identity_user", "audit_record",
+)  # fmt: skip
+
+
+@contextmanager
+def empty_database() -> Iterator[Database]:
+    here = Database.of(connection.settings_dict)
+    name = f"{here.name}_restored"
+    with replace(here, name="postgres").connect() as server:
+        server.autocommit = True
+        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield replace(here, name=name)
+        finally:
+            server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def content(database: Database, table: str) -> list[tuple[object, ...]]:
+    """Every row of a table as text, in order."""
+    query = sql.SQL("SELECT t::text FROM {} t ORDER BY 1").format(sql.Identifier("public", table))
+    with database.connect() as db:
+        return db.execute(query).fetchall()
+
+
+def test_restored_into_an_empty_database_everything_is_equal(tmp_path: Path, acme, member):
+    agent = Agent("n1", devices=2)
+    row = desire(acme)
+    agent.sync()
+    agent.sync(slices=[report(row)])
+    member("acme", "tenant_front_line", username="backed.up")
+    file = tmp_path / "pool.backup"
+    call_command("pool_backup", str(file), verbosity=0)
+    assert file.stat().st_mode & 0o777 == 0o600
+    # What happens afterwards is not in it.
+    Device.objects.filter(node__name="n1").update(model="changed later")
+    here = Database.of(connection.settings_dict)
+    with empty_database() as there:
+        restored = snapshot_restore(there, file)
+        assert restored == snapshot_manifest(file)["rows"]
+        assert restored["public.fleet_device"] == 2
+        assert restored["acme.orgs_tenantrole"] >= 1
+        for table in KEY_TABLES:
+            if table != "fleet_device":
+                assert content(there, table) == content(here, table), table
+        assert "changed later" not in str(content(there, "fleet_device"))
+        assert "backed.up" in str(content(there, "identity_user"))
+        with pytest.raises(SnapshotFailed, match="not empty"):
+            snapshot_restore(there, file)
+    assert Slice.plain.count() == 1
+    assert User.objects.filter(username="backed.up").exists()
+
+
+def test_what_is_no_backup_is_refused_and_a_used_database_is_left_alone(tmp_path: Path):
+    file = tmp_path / "pool.backup"
+    file.write_bytes(b"something else")
+    with pytest.raises(CommandError, match="no backup"):
+        call_command("pool_restore", str(file))
+    good = tmp_path / "good.backup"
+    call_command("pool_backup", str(good), verbosity=0)
+    with pytest.raises(CommandError, match="not empty"):
+        call_command("pool_restore", str(good))
+    file.write_bytes(good.read_bytes()[:-2000])
+    with empty_database() as there, pytest.raises(SnapshotFailed):
+        snapshot_restore(there, file)
+
+
+def test_a_backup_that_fails_raises_an_alarm_and_the_next_good_one_settles_it(tmp_path: Path):
+    (tmp_path / "file").write_text("in the way")
+    row = backup_make(actor=SYSTEM, path=tmp_path / "file" / "pool.backup")
+    assert not row.is_good
+    assert Alarm.objects.exclude(state="resolved").filter(key="backup-failed").exists()
+    backup_make(actor=SYSTEM, path=tmp_path / "pool.backup")
+    assert not Alarm.objects.exclude(state="resolved").filter(key="backup-failed").exists()
+    assert not list(tmp_path.glob(".backup-*"))
+
+
+def test_the_clock_makes_one_a_day_and_keeps_the_newest(tmp_path: Path, settings):
+    settings.WEIR_BACKUP_DIR, settings.WEIR_BACKUP_KEEP = tmp_path, 2
+    for day in range(3):
+        (tmp_path / f"weir-2020010{day}-000000.backup").touch()
+    row = backup_due(actor=SYSTEM)
+    assert row is not None
+    assert row.is_good
+    assert sorted(path.name for path in tmp_path.glob("*.backup")) == [
+        "weir-20200102-000000.backup",
+        Path(row.path).name,
+    ]
+    assert backup_due(actor=SYSTEM) is None
+    Backup.objects.update(started_at=timezone.now() - timedelta(hours=25))
+    assert backup_due(actor=SYSTEM) is not None
+    settings.WEIR_BACKUP_EVERY_H = 0
+    Backup.objects.all().delete()
+    assert backup_due(actor=SYSTEM) is None
