@@ -6,13 +6,15 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from node_agent.protocol.messages import (
     JOIN_PATH,
+    AgentConfig,
     DesiredSlice,
+    EventReport,
     JoinReply,
     JoinRequest,
     ReleaseWish,
@@ -39,6 +41,9 @@ class PortalServer:
         self.reports: dict[str, SliceReport] = {}
         self.usage: dict[str, dict[int, UsageReport]] = {}
         self.logs: dict[str, bytes] = {}
+        self.events: list[EventReport] = []
+        self.config: AgentConfig | None = None
+        self.clock = timedelta(0)
         self.credential = "secret-credential"
         self.url = ""
         self.release: ReleaseWish | None = None
@@ -58,6 +63,8 @@ class PortalServer:
 
     def _sync(self, request: SyncRequest) -> SyncReply:
         self.syncs.append(request)
+        known = {(row.at, row.seq) for row in self.events}
+        self.events += [row for row in request.events if (row.at, row.seq) not in known]
         self.reports = {report.slice_uid: report for report in request.slices}
         for row in request.usage:
             known = self.usage.setdefault(row.slice_uid, {})
@@ -68,13 +75,15 @@ class PortalServer:
                 self.logs[chunk.slice_uid] = log + chunk.text.encode()
         return SyncReply(
             protocol=1,
-            server_time=datetime.now(UTC),
+            server_time=datetime.now(UTC) + self.clock,
             next_sync_s=0.1,
             desired=tuple(self.desired.values()),
             usage_acks={uid: contiguous(rows) for uid, rows in self.usage.items()},
             log_acks={uid: len(log) for uid, log in self.logs.items()},
             forget=self.forget,
             unknown=self.unknown,
+            event_ack=request.events[-1].seq if request.events else 0,
+            config=self.config,
             release=self.release,
         )
 
