@@ -8,9 +8,12 @@ from prometheus_client.registry import Collector
 
 from apps.billing.models import Bill, UsageRecord
 from apps.fleet.models import Device, Node, Slice
+from apps.fleet.selectors import device_list, slice_open_list
 from apps.scheduling.models import Workload
 from apps.telemetry.models import Alarm
 from apps.tenancy.selectors import tenant_active_list
+
+_MIB = 1024 * 1024
 
 
 class PortalCollector(Collector):
@@ -20,6 +23,7 @@ class PortalCollector(Collector):
         yield GaugeMetricFamily("weir_tenants", "Active tenants.", value=tenant_active_list().count())
         yield _counts("weir_nodes", "Nodes by state.", "state", Node.objects.values_list("state"))
         yield from self._devices()
+        yield from self._slices()
         yield _counts(
             "weir_workloads", "Workloads by state.", "state", Workload.objects.across().values_list("state")
         )
@@ -41,16 +45,46 @@ class PortalCollector(Collector):
             "weir_device_memory_held_bytes", "Accelerator memory held on a device.", labels=names
         )
         total = GaugeMetricFamily("weir_device_memory_bytes", "Accelerator memory of a device.", labels=names)
-        for row in Device.objects.select_related("node"):
+        room = GaugeMetricFamily(
+            "weir_device_capacity_percent",
+            "Compute that may be held on a device, with oversubscription.",
+            labels=names,
+        )
+        memory_room = GaugeMetricFamily(
+            "weir_device_memory_capacity_bytes", "Memory that may be held on a device.", labels=names
+        )
+        for row in device_list():
             labels = [row.node.name, row.uid, row.vendor]
             percent.add_metric(labels, row.held_percent)
-            held.add_metric(labels, row.held_mib * 1024 * 1024)
-            total.add_metric(labels, row.memory_mib * 1024 * 1024)
-        yield from (percent, held, total)
+            held.add_metric(labels, row.held_mib * _MIB)
+            total.add_metric(labels, row.memory_mib * _MIB)
+            room.add_metric(labels, row.room_percent)
+            memory_room.add_metric(labels, row.room_mib * _MIB)
+        yield from (percent, held, total, room, memory_room)
         sums = Device.objects.aggregate(held=Sum("held_percent"))
         yield GaugeMetricFamily(
             "weir_pool_held_percent", "Compute held over all devices.", value=sums["held"] or 0
         )
+
+    @staticmethod
+    def _slices() -> Iterator[Metric]:
+        """Per slice that holds a share now: what was sold, and what is delivered and used of it."""
+        names = ["tenant", "node", "device", "slice", "kind"]
+        families = {
+            "compute_percent": ("weir_slice_sold_percent", "Compute sold, in percent of the device.", 1),
+            "delivered_percent": ("weir_slice_delivered_percent", "Compute delivered of it, measured.", 1),
+            "memory_mib": ("weir_slice_memory_sold_bytes", "Accelerator memory sold.", _MIB),
+            "memory_used_mib": ("weir_slice_memory_used_bytes", "Accelerator memory used, measured.", _MIB),
+        }
+        rows = list(slice_open_list())
+        for field, (name, text, unit) in families.items():
+            family = GaugeMetricFamily(name, text, labels=names)
+            for row in rows:
+                value = getattr(row, field)
+                if value is not None:
+                    labels = [row.tenant.schema_name, row.node.name, row.device.uid, str(row.uid), row.kind]
+                    family.add_metric(labels, value * unit)
+            yield family
 
 
 def _counts(name: str, text: str, label: str, rows: object) -> Metric:

@@ -9,13 +9,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.decorators import display
 
-from apps.fleet.models import Device, Node, Slice
+from apps.fleet.models import Device, GroupGrant, Node, ResourceGroup, Slice, Spec
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.services.devices import (
     device_disable,
     device_enable,
     device_memory_accept,
     device_oversubscribe,
+    device_remove,
+    device_slicing_set,
 )
 from apps.fleet.services.nodes import node_drain, node_remove, node_undrain
 from apps.fleet.states import NodeState
@@ -41,8 +43,10 @@ def _node_undrain(actor: Actor, row: Node, given: Given) -> str:
 
 
 def _node_remove(actor: Actor, row: Node, given: Given) -> str:
-    node_remove(actor=actor, node_uid=row.uid)
-    return _("%(node)s is out of the fleet.") % {"node": row}
+    node = node_remove(actor=actor, node_uid=row.uid)
+    if node.state == NodeState.REMOVED:
+        return _("%(node)s is out of the pool.") % {"node": row}
+    return _("%(node)s leaves the pool when its last slice has ended.") % {"node": row}
 
 
 def _device_enable(actor: Actor, row: Device, given: Given) -> str:
@@ -53,6 +57,20 @@ def _device_enable(actor: Actor, row: Device, given: Given) -> str:
 def _device_disable(actor: Actor, row: Device, given: Given) -> str:
     device_disable(actor=actor, device_uid=row.uid)
     return _("%(device)s takes no new slices; those that run go on.") % {"device": row}
+
+
+def _slicing_switch(actor: Actor, row: Device, given: Given) -> str:
+    device = device_slicing_set(actor=actor, device_uid=row.uid, is_sliced=not row.is_sliced)
+    if device.is_sliced:
+        return _("%(device)s is virtualised: shares of it are given.") % {"device": row}
+    return _("%(device)s is a physical card: it is given as a whole.") % {"device": row}
+
+
+def _device_remove(actor: Actor, row: Device, given: Given) -> str:
+    device = device_remove(actor=actor, device_uid=row.uid)
+    if device.left_at is not None:
+        return _("%(device)s is out of the pool.") % {"device": row}
+    return _("%(device)s leaves the pool when its last slice has ended.") % {"device": row}
 
 
 def _oversubscribe(actor: Actor, row: Device, given: Given) -> str:
@@ -74,7 +92,9 @@ class DeviceInline(DeskInline):
 @admin.register(Node)
 class NodeAdmin(DeskAdmin):
     view_permission = P.VIEW
-    list_display = ["name", "shown_state", "is_drained", "last_seen_at", "agent_version", "created_at"]
+    list_display = [
+        "name", "shown_state", "is_drained", "is_leaving", "address", "last_seen_at", "agent_version", "created_at",
+    ]  # fmt: skip
     list_filter = ["state"]
     search_fields = ["name", "uid"]
     exclude = ["boots_past", "sync_seq"]
@@ -95,17 +115,17 @@ class NodeAdmin(DeskAdmin):
             P.MANAGE,
             _node_undrain,
             icon="play_circle",
-            applies=lambda row: row.is_drained and row.state != NodeState.REMOVED,
+            applies=lambda row: (row.is_drained or row.is_leaving) and row.state != NodeState.REMOVED,
         ),
         Act(
             "remove",
-            gettext_lazy("Remove from the fleet"),
+            gettext_lazy("Remove from the pool"),
             P.MANAGE,
             _node_remove,
-            hint=gettext_lazy("Its credential ends. It must have no slices any more."),
+            hint=gettext_lazy("It takes nothing new and leaves when what runs there has ended."),
             icon="delete",
             is_danger=True,
-            applies=lambda row: row.state != NodeState.REMOVED,
+            applies=lambda row: row.state != NodeState.REMOVED and not row.is_leaving,
         ),
     ]
 
@@ -121,11 +141,20 @@ class NodeAdmin(DeskAdmin):
 class DeviceAdmin(DeskAdmin):
     view_permission = P.VIEW
     list_display = [
-        "model", "node", "index", "vendor", "memory_mib", "shown_health", "is_enabled", "is_simulated",
-        "held_percent", "held_mib",
+        "model", "node", "index", "vendor", "memory_mib", "shown_health", "is_enabled", "is_sliced", "group",
+        "is_simulated", "held_percent", "held_mib",
     ]  # fmt: skip
-    list_filter = ["health", "is_enabled", "is_simulated", "vendor", "node"]
-    list_select_related = ["node"]
+    list_filter = [
+        "health",
+        "is_enabled",
+        "is_sliced",
+        "is_leaving",
+        "is_simulated",
+        "vendor",
+        "node",
+        "group",
+    ]
+    list_select_related = ["node", "group"]
     search_fields = ["uid", "model", "vendor", "node__name"]
     row_acts = [
         Act(
@@ -144,7 +173,37 @@ class DeviceAdmin(DeskAdmin):
             P.MANAGE,
             _device_enable,
             icon="check",
-            applies=lambda row: not row.is_enabled,
+            applies=lambda row: not row.is_enabled or row.is_leaving,
+        ),
+        Act(
+            "physical",
+            gettext_lazy("Make it a physical card"),
+            P.MANAGE,
+            _slicing_switch,
+            hint=gettext_lazy(
+                "Virtualisation off: it is given as a whole. Refused while something is held of it."
+            ),
+            icon="crop_square",
+            applies=lambda row: row.is_sliced,
+        ),
+        Act(
+            "virtual",
+            gettext_lazy("Virtualise it"),
+            P.MANAGE,
+            _slicing_switch,
+            hint=gettext_lazy("Virtualisation on: shares of 1 % and 1 MiB are cut from it."),
+            icon="grid_view",
+            applies=lambda row: not row.is_sliced,
+        ),
+        Act(
+            "remove",
+            gettext_lazy("Remove from the pool"),
+            P.MANAGE,
+            _device_remove,
+            hint=gettext_lazy("It takes nothing new and leaves when what runs there has ended."),
+            icon="delete",
+            is_danger=True,
+            applies=lambda row: not row.is_leaving,
         ),
         Act(
             "oversubscribe",
@@ -181,10 +240,11 @@ class DeviceAdmin(DeskAdmin):
 class SliceAdmin(DeskAdmin):
     view_permission = P.VIEW
     list_display = [
-        "uid", "tenant", "node", "device", "compute_percent", "memory_mib", "desired", "shown_state",
-        "delivered_percent", "memory_used_mib", "started_at", "ended_at",
+        "uid", "kind", "tenant", "node", "device", "compute_percent", "memory_mib", "desired", "shown_state",
+        "delivered_percent", "memory_used_mib", "move_state", "started_at", "ended_at",
     ]  # fmt: skip
-    list_filter = ["state", "desired", "tenant", "node"]
+    list_filter = ["state", "kind", "desired", "tenant", "node"]
+    exclude = ["session_key", "ticket"]
     list_select_related = ["tenant", "node", "device"]
     search_fields = ["uid", "workload_uid", "device__uid"]
 
@@ -197,3 +257,28 @@ class SliceAdmin(DeskAdmin):
     )  # fmt: skip
     def shown_state(self, row: Slice) -> tuple[str, str]:
         return row.state, row.get_state_display()
+
+
+class GrantInline(DeskInline):
+    model = GroupGrant
+    fields = ["tenant", "is_open", "created_at"]
+
+
+@admin.register(ResourceGroup)
+class ResourceGroupAdmin(DeskAdmin):
+    """Kept on its own page of the desk; here it is looked up."""
+
+    view_permission = P.VIEW
+    list_display = ["code", "name_en", "name_zh", "created_at"]
+    search_fields = ["code", "name_en", "name_zh"]
+    inlines = [GrantInline]
+
+
+@admin.register(Spec)
+class SpecAdmin(DeskAdmin):
+    """Kept on its own page of the desk; here it is looked up."""
+
+    view_permission = P.VIEW
+    list_display = ["code", "name_en", "name_zh", "compute_percent", "memory_mib", "is_enabled", "created_at"]
+    list_filter = ["is_enabled"]
+    search_fields = ["code", "name_en", "name_zh"]

@@ -94,6 +94,8 @@ NAVIGATION = [
         _table(_("Nodes"), "dns", "fleet_node", "fleet.view"),
         _table(_("Devices"), "memory", "fleet_device", "fleet.view"),
         _table(_("Slices"), "data_usage", "fleet_slice", "fleet.view"),
+        _table(_("Resource groups"), "workspaces", "fleet_resourcegroup", "fleet.view"),
+        _table(_("Resource specifications"), "straighten", "fleet_spec", "fleet.view"),
         _table(_("Agent tokens"), "key", "identity_agenttoken", "fleet.view"),
         _table(_("Workloads"), "pending_actions", "scheduling_workload", "scheduling.view"),
         _table(_("Queues"), "low_priority", "scheduling_queue", "scheduling.view"),
