@@ -62,19 +62,21 @@ class Pacer:
 
     def share_set(self, percent: int, now_s: float) -> None:
         """Another share from now on; what was earned stays."""
-        self._fill(now_s)
+        self._earn(now_s - self._seen_s)
+        self._seen_s = now_s
         self._share = percent / 100
 
     def spent(self, busy_s: float, now_s: float) -> float:
         """Take device time used since the last call; returns how many seconds to wait before issuing more."""
-        self._fill(now_s)
-        self._credit_s -= busy_s
-        if self._share >= 1 or self._credit_s >= 0:
-            self._credit_s = max(self._credit_s, 0.0) if self._share >= 1 else self._credit_s
-            return 0.0
-        return -self._credit_s / self._share
-
-    def _fill(self, now_s: float) -> None:
-        earned = max(now_s - self._seen_s, 0.0) * self._share
-        self._credit_s = min(self._credit_s + earned, self._burst_s * self._share)
+        elapsed_s = max(now_s - self._seen_s, 0.0)
         self._seen_s = now_s
+        self._earn(elapsed_s - busy_s)
+        if self._share >= 1:
+            self._credit_s = 0.0
+            return 0.0
+        self._credit_s += min(busy_s, elapsed_s) * self._share - busy_s
+        return max(-self._credit_s / self._share, 0.0)
+
+    def _earn(self, idle_s: float) -> None:
+        earned = max(idle_s, 0.0) * self._share
+        self._credit_s = min(self._credit_s + earned, self._burst_s * self._share)
