@@ -88,6 +88,8 @@ def backend_module() -> types.ModuleType:
     module: Any = types.ModuleType("torch.weir", __doc__)
     module.__dict__.update({n: v for n, v in globals().items() if callable(v) and n != "backend_module"})
     module.device = devices.chosen
+    # What torch.utils.checkpoint reads to decide whether dropout must be drawn again alike.
+    module._initialized = True
     for function in (
         rng.manual_seed,
         rng.manual_seed_all,
