@@ -1,8 +1,8 @@
 """Measured shares of one device against what was sold: 1, 2, 4 and 10 tenants, programs and sessions, 10 s each.
 
-`make bench` prints the table. The goal of one percentage point holds on a calm machine; on one that others
-keep busy a tenant cannot get what is not there, so the limit below is on getting too much, and the shortfall
-is compared with what the machine had left.
+`make bench` prints the table. Nobody may get more than one percentage point too much, ever. Nobody may get less
+either where the machine had room: always for programs as root, whose processes go first; else where it was idle
+besides. A client of a session that others keep from running cannot use what it bought.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ def test_every_tenant_gets_what_it_bought(
     with capsys.disabled():
         print(f"\n{kind:8} sold:got %  {pairs}   worst {worst:.2f} points, machine idle {idle:.0f} %")
     assert all(share <= sold + POINTS for share, sold in zip(shares, percents, strict=True))
-    if idle >= 100 / (os.cpu_count() or 1) / 2:
+    is_first = kind == "program" and os.geteuid() == 0
+    if is_first or idle >= 100 / (os.cpu_count() or 1) / 2:
         assert worst <= POINTS, pairs
 
 

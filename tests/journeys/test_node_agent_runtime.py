@@ -17,6 +17,7 @@ import pytest
 
 from node_agent.protocol.messages import DesiredSlice, SliceReport, UsageReport, WorkSpec
 from node_agent.runtime.files import read_json
+from tests.journeys.priority import go_first
 from tests.unit.node_agent.server import PortalServer, error_body, portal_server
 
 # One worker: a shim ends every process that bears its slice's name, and the slices here share theirs.
@@ -143,6 +144,10 @@ def is_gone(pid: object) -> bool:
 def test_run_time_is_metered_to_the_second_and_shares_are_held(agent: Agent) -> None:
     agent.want("half", SPIN, compute_percent=50, run_timeout_s=4)
     agent.want("quarter", SPIN, compute_percent=25, run_timeout_s=4)
+    for uid in ("half", "quarter"):
+        agent.until(lambda uid=uid: agent.shim_state(uid).get("work_pid"))
+        state = agent.shim_state(uid)
+        go_first(int(str(state["shim_pid"])), int(str(state["work_pid"])))
     for uid, percent in (("half", 50), ("quarter", 25)):
         report = agent.until_state(uid, "exited", 20)
         rows = agent.until_told(uid)

@@ -17,6 +17,7 @@ import pytest
 
 from node_agent.runtime import proc
 from node_agent.runtime.files import SliceFolder, read_json, write_json
+from tests.journeys.priority import go_first
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("agent")]
 
@@ -66,6 +67,8 @@ class Kept:
     def start(self) -> Kept:
         command = [sys.executable, "-m", "node_agent.runtime.shim", str(self.files.path)]
         self.shim = subprocess.Popen(command, cwd=ROOT)
+        self.until(lambda: self.state().get("work_pid") or self.shim.poll() is not None)
+        go_first(self.shim.pid, self.state().get("work_pid", 0))
         return self
 
     def state(self) -> dict[str, Any]:
@@ -275,7 +278,7 @@ def test_an_idle_session_is_told_why_before_it_ends(kept: Callable[..., Kept]) -
     assert state["reason_code"] == "idle_timeout"
     assert abs(released - used_until - 2) < 0.4
     heard = json.loads(one.log().split("heard ")[1].splitlines()[0])
-    assert heard == {"reason_code": "idle_timeout", "text": "idle for 2 s"}
+    assert heard == {"reason_code": "idle_timeout", "text": "idle for 2 s: the resource is released"}
 
 
 @pytest.mark.req("POOL-12.3")
