@@ -81,7 +81,12 @@ def log_entry(request: HttpRequest, pk: int) -> HttpResponse:
 @desk("alarms.view")
 def alarm(request: HttpRequest, uid: UUID) -> HttpResponse:
     """One alarm: its rule, its times, whom it was told."""
-    return show(request, "telemetry/alarm", {"row": read.alarm_get(uid), "live": ["alarms"]})
+    context = {"row": read.alarm_get(uid), "role_names": _role_names(), "live": ["alarms"]}
+    return show(request, "telemetry/alarm", context)
+
+
+def _role_names() -> dict[str, str]:
+    return {row.code: str(row) for row in OperatorRole.objects.all()}
 
 
 @desk("alarms.view")
@@ -142,7 +147,7 @@ def routes(request: HttpRequest) -> HttpResponse:
         "rows": paged(request, read.delivery_list()),
         "severities": AlarmLevel.choices,
         "roles": OperatorRole.objects.all(),
-        "role_names": {row.code: str(row) for row in OperatorRole.objects.all()},
+        "role_names": _role_names(),
         "live": ["alarms"],
     }
     return show(request, "telemetry/routes", context)

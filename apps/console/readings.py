@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Min, Sum
 
+from apps.console.reports.form import device_label
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import slice_open_list
 from apps.fleet.states import Desired, Health, NodeState, SliceState
@@ -66,10 +67,6 @@ def readings(now: PoolNow) -> list[Reading]:
     return [reading for part in parts for reading in part]
 
 
-def _name(device: Device) -> str:
-    return f"{device.node.name}/{device.index} {device.model}"
-
-
 def _is_heard(device: Device) -> bool:
     return device.node.state in ANSWERING and device.left_at is None
 
@@ -82,7 +79,7 @@ def _figures(device: Device, at: datetime) -> Mapping[str, float | None]:
 
 def _devices(now: PoolNow) -> Iterator[Reading]:
     for device in now.devices:
-        name, uid = _name(device), device.uid
+        name, uid = device_label(device), device.uid
         figures = _figures(device, now.at)
         for metric, figure in (
             ("device_utilisation", "utilisation_percent"),
@@ -201,12 +198,15 @@ def device_power(device: Device, at: datetime) -> Power | None:
 
 
 def node_power(node: Node, devices: Iterable[Device], at: datetime) -> Power | None:
-    """What a node draws: its own figure, else that of its devices together."""
+    """What a node draws: what is measured at its supply, else its own figure or that of its devices together,
+    whichever is more: a model of a node may leave its cards out."""
     if node.state not in ANSWERING:
         return None
-    if node.power_w is not None:
-        return Power(node.power_w, _source(node.power_source))
-    return _together(device_power(device, at) for device in devices)
+    own = None if node.power_w is None else Power(node.power_w, _source(node.power_source))
+    if own and own.source == PowerSource.MEASURED:
+        return own
+    parts = _together(device_power(device, at) for device in devices)
+    return max(filter(None, (own, parts)), key=lambda power: power.watts, default=None)
 
 
 def pool_power(now: PoolNow) -> Power | None:

@@ -135,7 +135,10 @@ class Alarm(models.Model):
 
     @property
     def title(self) -> str:
-        return gettext(self.msgid) % self.params
+        params = dict(self.params)
+        if params.get("power_source"):
+            params["power_source"] = gettext(params["power_source"])
+        return gettext(self.msgid) % params
 
     @property
     def is_open(self) -> bool:

@@ -10,6 +10,7 @@ from django.db.models.functions import Extract
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.fleet.models import Device
 from apps.kernel.errors import InvalidInput
 
 Row = dict[str, Any]
@@ -77,3 +78,8 @@ def report_form(name: str, over: Period, totals: Row, sections: Mapping[str, lis
         "totals": totals,
         "sections": dict(sections),
     }
+
+
+def device_label(device: Device) -> str:
+    """What people call a device: its node, its place there, its model."""
+    return f"{device.node.name}/{device.index} {device.model}"

@@ -10,8 +10,9 @@ from typing import Any
 from django.db.models import Count, DurationField, ExpressionWrapper, F, FloatField, Q, Sum, Value
 from django.db.models.functions import Coalesce, Extract, Greatest, Least
 
-from apps.console.reports.form import HOUR_S, Period, Row, report_form
+from apps.console.reports.form import HOUR_S, Period, Row, device_label, report_form
 from apps.fleet.models import Device
+from apps.fleet.states import NodeState
 from apps.scheduling.models import Allocation
 from apps.telemetry.selectors import rollup_list
 
@@ -28,6 +29,10 @@ def resources(over: Period) -> Row:
     _delivered_add(rows, over)
     totals = _summed(rows["nodes"].values())
     sections = {name: _named(rows[name], _utilised) for name in ("nodes", "vendors", "devices", "tenants")}
+    labels = {row.uid: device_label(row) for row in Device.objects.select_related("node")}
+    sections["devices"] = [
+        row | {"name": labels[row["name"]], "subject": row["name"]} for row in sections["devices"]
+    ]
     return report_form("resources", over, _utilised(totals), sections)
 
 
@@ -38,7 +43,8 @@ def _places(node: str, vendor: str, uid: str) -> tuple[tuple[str, str], ...]:
 def _capacity_add(rows: Any, device: Device, over: Period) -> None:
     """A device counts from when it was found until it left."""
     begin = max(device.created_at, over.from_at)
-    end = min(device.left_at or over.end_at, over.end_at)
+    gone_at = device.node.updated_at if device.node.state == NodeState.REMOVED else None
+    end = min(device.left_at or gone_at or over.end_at, over.end_at)
     hours = max((end - begin).total_seconds(), 0.0) / HOUR_S
     if not hours:
         return

@@ -1,6 +1,6 @@
 """How figures and names of the watching pages look."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -8,7 +8,6 @@ from django import template
 from apps.console.reports.words import FIGURES, HIDDEN, REPORT_NAMES, SECTIONS, figure_text
 
 register = template.Library()
-FIGURES_PER_TABLE = 8
 
 
 @register.filter
@@ -25,10 +24,22 @@ def section_name(code: str) -> str:
 def figures(row: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """The figures of a row: code, word and text."""
     return [
-        (code, str(FIGURES.get(code, (code,))[0]), figure_text(code, value))
-        for code, value in row.items()
-        if code not in HIDDEN
-    ][:FIGURES_PER_TABLE]
+        (code, _word(code), figure_text(code, value)) for code, value in row.items() if code not in HIDDEN
+    ]
+
+
+@register.filter
+def tabled(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Rows as a table: `heads`, and `lines` of name and texts; a figure that no row has is left out."""
+    codes = [
+        code for code in rows[0] if code not in HIDDEN and any(row[code] not in (None, "") for row in rows)
+    ]
+    lines = [(row["name"], [figure_text(code, row[code]) for code in codes]) for row in rows]
+    return {"heads": [_word(code) for code in codes], "lines": lines}
+
+
+def _word(code: str) -> str:
+    return str(FIGURES.get(code, (code,))[0])
 
 
 @register.filter

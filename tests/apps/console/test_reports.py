@@ -89,7 +89,8 @@ def test_what_was_held_is_the_allocations_to_the_second_cut_at_the_period(node, 
     found = report("resources", 1900, 86_400)
     held = {name: row["held_percent_hours"] for name, row in by_name(found["sections"]["tenants"]).items()}
     assert held == {"acme": pytest.approx((1800 * 50 + 6400 * 10) / 3600), "globex": pytest.approx(30)}
-    devices = by_name(found["sections"]["devices"])
+    devices = {row["subject"]: row for row in found["sections"]["devices"]}
+    assert devices["n1-cpu0"]["name"] == "n1/0 CPU"
     assert devices["n1-cpu1"]["held_percent_hours"] == pytest.approx(30)
     assert devices["n1-cpu1"]["capacity_percent_hours"] == pytest.approx(100 * (86_400 - 1900) / 3600)
     assert devices["n1-cpu0"]["held_mib_hours"] == pytest.approx(1024 * (1800 + 6400) / 3600, rel=1e-6)

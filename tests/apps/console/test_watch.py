@@ -53,6 +53,19 @@ def test_what_a_node_reports_is_what_the_rules_read(node):
     assert power.params == {"power_source": "modelled"}, "one modelled part makes the sum modelled"
 
 
+@pytest.mark.req("POOL-6f")
+def test_a_nodes_own_figure_counts_when_it_is_measured_or_the_greater(node):
+    told(node, power_w=90.0, power_source="measured")
+    for own, source, expected in (
+        (50.0, "modelled", 90.0),
+        (120.0, "modelled", 120.0),
+        (50.0, "measured", 50.0),
+    ):
+        node.info = node.info.model_copy(update={"power_w": own, "power_source": source})
+        node.sync()
+        assert found("node_power") == {node.uid: expected}
+
+
 def test_what_was_measured_long_ago_says_nothing(node):
     told(node, temperature_c=99.0)
     assert found("device_temperature")

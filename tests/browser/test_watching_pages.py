@@ -1,0 +1,98 @@
+"""The alarm centre, the log and the statistics at a browser: a rule rings, people are told, the rule falls silent."""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visitor import Visitor, sees
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
+NODE = "node-2"
+CODE = "browser-silence"
+# From a rule's change to the alarm on the open page, and to the message: what the product states.
+PROMISED_MS = 30_000
+
+
+@pytest.mark.req("POOL-12.19", "POOL-6h")
+def test_a_rule_rings_tells_and_falls_silent(visit: Callable[[str], Visitor]) -> None:
+    admin = visit("admin")
+    admin.go("desk-alarms")
+    admin.press("tab-routes")
+    admin.press("route-role-system_administrator")
+    admin.press("route-add-in_site")
+    expect(admin.part("route-row", "System administrator").first).to_be_visible()
+    admin.press("tab-rules")
+    admin.press("rule-new")
+    admin.fill("rule-code", CODE)
+    admin.at("rule-metric").select_option("node_silent")
+    admin.fill("rule-threshold", "0")
+    admin.page.locator("#rule-subject").fill(NODE)
+    admin.press("rule-save")
+    row = admin.page.locator(f'[data-test="rule-row"][data-code="{CODE}"]')
+    expect(row).to_be_visible()
+    admin.shoot("20-alarm-rules")
+    admin.press("tab-records")
+    alarm = admin.page.locator(f'[data-test="alarm-row"][data-key^="{CODE}:"]').first
+    expect(alarm).to_be_visible(timeout=PROMISED_MS)
+    alarm.locator('[data-test="alarm-open"]').click()
+    sees(admin.part("delivery", "In-site message"), "sent", PROMISED_MS)
+    admin.shoot("21-alarm")
+    told_at = admin.page.url
+    admin.go("notices-messages")
+    admin.page.get_by_text("was last heard").first.click()
+    admin.page.wait_for_url(told_at)
+    admin.go("desk-alarms")
+    admin.press("tab-rules")
+    row.locator('[data-test="rule-switch"]').click()
+    expect(row.locator('[data-state="disabled"]')).to_be_visible()
+    admin.page.goto(told_at)
+    expect(admin.at("alarm-facts").locator('[data-state="resolved"]')).to_be_visible()
+    admin.go("desk-alarms")
+    admin.press("tab-routes")
+    admin.shoot("22-alarm-routes")
+    admin.press("route-remove")
+    admin.confirm()
+    expect(admin.at("route-row")).to_have_count(0)
+
+
+@pytest.mark.req("POOL-12.18")
+def test_the_log_is_filtered_read_and_exported(visit: Callable[[str], Visitor]) -> None:
+    admin = visit("admin")
+    admin.go("desk-logs")
+    expect(admin.at("log-row").first).to_be_visible()
+    admin.shoot("23-log")
+    admin.at("filter-component").select_option("portal")
+    expect(admin.page).to_have_url(re.compile("component=portal"))
+    admin.fill("search", "node_join")
+    expect(admin.page).to_have_url(re.compile("search=node_join"))
+    expect(admin.part("log-row", "node_join").first).to_be_visible()
+    expect(admin.at("log-count")).to_have_text(re.compile(r"^\d+ lines?$"))
+    count = int(admin.at("log-count").inner_text().split()[0])
+    with admin.page.expect_download() as waiting:
+        admin.press("export-jsonl")
+    sent = [json.loads(line) for line in waiting.value.path().read_text().splitlines()]
+    assert len(sent) == count
+    assert all("node_join" in line["text"] for line in sent)
+    admin.press("log-open")
+    expect(admin.at("log-text")).to_contain_text("node_join")
+
+
+@pytest.mark.req("POOL-12.21", "POOL-6f")
+def test_the_statistics_are_shown_and_exported(visit: Callable[[str], Visitor]) -> None:
+    boss = visit("boss")
+    boss.go("desk-statistics")
+    for report in ("tasks", "operations", "energy", "resources"):
+        boss.press(f"report-{report}")
+        totals = boss.page.locator(f'[data-test="totals"][data-report="{report}"]')
+        expect(totals).to_be_visible()
+        boss.shoot(f"24-statistics-{report}")
+    boss.at("span").select_option("1")
+    expect(boss.page).to_have_url(re.compile("span=1"))
+    with boss.page.expect_download() as waiting:
+        boss.press("export-csv")
+    lines = waiting.value.path().read_text().splitlines()
+    assert lines[0] == "section,name,figure,value"
+    assert any(line.startswith("totals,,capacity_percent_hours,") for line in lines)
