@@ -20,6 +20,8 @@ class ConformanceRun(models.Model):
     inventory = models.JSONField(default=dict)
     report = models.JSONField(null=True, blank=True)
     level_reached = models.PositiveSmallIntegerField(_("level reached"), null=True, blank=True)
+    # Host, process and the process's begin: a runner of this machine that died is known at once.
+    runner = models.JSONField(default=dict)
     is_background = models.BooleanField(default=True)
     is_stop_wanted = models.BooleanField(default=False)
     note = models.CharField(_("reason"), max_length=500, blank=True)

@@ -17,7 +17,8 @@ def run_list() -> QuerySet[ConformanceRun]:
     counts = {
         f"{outcome}_count": Count("results", filter=Q(results__outcome=outcome)) for outcome in Outcome.values
     }
-    return ConformanceRun.objects.defer("report", "inventory").annotate(**counts)
+    rows = ConformanceRun.objects.defer("report", "inventory").annotate(**counts)
+    return rows.order_by("-created_at", "-pk")
 
 
 def run_get(uid: UUID | str) -> ConformanceRun:

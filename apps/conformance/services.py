@@ -15,6 +15,7 @@ from apps.conformance.events import RunAsked
 from apps.conformance.models import ConformanceResult, ConformanceRun, ReportKey, Trace
 from apps.conformance.permissions import ConformancePermission as P
 from apps.conformance.report.signing import public_key_of
+from apps.conformance.running.alive import is_dead, mark
 from apps.conformance.states import OPEN, RUN, Outcome, RunState
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput
@@ -76,10 +77,10 @@ def numbers_of(numbers: Sequence[str], level: int | None, *, is_clauses: bool) -
 
 @service(recorded=False)
 def runs_give_up(*, actor: Actor) -> int:
-    """End the runs whose runner has not spoken for a minute: its machine or process is gone."""
+    """End the runs whose runner has not spoken for a minute, or is no more on this machine."""
     silent_at = timezone.now() - SILENT_AFTER
     rows = ConformanceRun.objects.select_for_update().filter(state__in=OPEN)
-    silent = [row for row in rows if (row.heard_at or row.created_at) < silent_at]
+    silent = [row for row in rows if (row.heard_at or row.created_at) < silent_at or is_dead(row.runner)]
     for row in silent:
         _end(row, actor, _("Its runner went away."))
     return len(silent)
@@ -89,7 +90,7 @@ def runs_give_up(*, actor: Actor) -> int:
 def run_begin(*, actor: Actor, run: ConformanceRun, url: str) -> None:
     """The runner is at work; a run is begun once. Raises Conflict when somebody else did."""
     now = timezone.now()
-    RUN.move(run, RunState.RUNNING, actor=actor, started_at=now, heard_at=now, url=url)
+    RUN.move(run, RunState.RUNNING, actor=actor, started_at=now, heard_at=now, url=url, runner=mark())
     _changed(run)
 
 

@@ -12,7 +12,8 @@ class Model(Case):
 
     def run(self, pool: Ground, say: Record) -> None:
         (device,) = pool.take()
-        body = {"compute_percent": 10, "memory_mib": 256}
+        # In a group of its own, so that it takes no card from another test.
+        body = {"resource_group": pool.group([device]), "compute_percent": 10, "memory_mib": 256}
         say.step("S1", "a model of the pool", device["model"])
         work = pool.started(model=device["model"], device=device["uid"], **body)
         got = pool.device(work["grants"][0]["device_uid"])

@@ -12,8 +12,15 @@ class Node(Case):
     seconds = 10
 
     def run(self, pool: Ground, say: Record) -> None:
-        for device in pool.take(2, nodes=2):
-            body = {"compute_percent": 10, "memory_mib": 256, "node": device["node_uid"]}
+        devices = pool.take(2, nodes=2)
+        group = pool.group(devices)
+        for device in devices:
+            body = {
+                "compute_percent": 10,
+                "memory_mib": 256,
+                "node": device["node_uid"],
+                "resource_group": group,
+            }
             work = pool.started(**body)
             say.step("S1", f"a task on node {device['node']}", work["state"])
             say.step("S2", "the node of its virtual card", ", ".join(nodes_of(work)))

@@ -74,7 +74,9 @@ def choose(devices: Iterable[Json], count: int, nodes: int) -> list[Json] | None
     by_node: dict[str, list[Json]] = {}
     for device in sorted(devices, key=lambda row: (row["node"], row["index"])):
         by_node.setdefault(device["node"], []).append(device)
-    ranked = sorted(by_node.values(), key=lambda group: (any(row["is_simulated"] for row in group), -len(group)))
+    ranked = sorted(
+        by_node.values(), key=lambda group: (any(row["is_simulated"] for row in group), -len(group))
+    )
     groups = next((part for part in combinations(ranked, nodes) if sum(map(len, part)) >= count), None)
     if groups is None:
         return None
