@@ -47,6 +47,7 @@ class _Known:
     """What is remembered between two looks at a slice; all of it can be found again."""
 
     journal: JournalReader
+    is_session: bool
     ended: Held | None = None
 
 
@@ -73,6 +74,7 @@ class ProcessRuntime:
         folder = self._folder(wanted.slice_uid)
         if not folder.path.exists():
             self._maker.make(wanted, device, folder)
+            self._known.pop(wanted.slice_uid, None)
 
     def resize(
         self,
@@ -166,7 +168,7 @@ class ProcessRuntime:
 
     def _held(self, slice_uid: str) -> Held | None:
         folder = self._folder(slice_uid)
-        known = self._known.setdefault(slice_uid, _Known(JournalReader(folder.journal)))
+        known = self._known.get(slice_uid) or self._meet(slice_uid)
         if known.ended is not None:
             return known.ended
         state = state_read(folder)
@@ -175,11 +177,18 @@ class ProcessRuntime:
         if not state.is_terminal and not self._is_shim_alive(state):
             state = self._settle_lost(folder, state)
         known.journal.poll()
-        held = held_from(state, known.journal.last_seq, wish_read(folder))
+        wish = wish_read(folder) if known.is_session else None
+        held = held_from(state, known.journal.last_seq, wish)
         if held.is_terminal:
             self._release(slice_uid)
             known.ended = held
         return held
+
+    def _meet(self, slice_uid: str) -> _Known:
+        folder = self._folder(slice_uid)
+        spec = spec_read(folder)
+        known = _Known(JournalReader(folder.journal), spec is not None and spec.is_session)
+        return self._known.setdefault(slice_uid, known)
 
     def _release(self, slice_uid: str) -> None:
         """Give back at once what the slice driver set up; the records stay until the server says forget."""

@@ -33,6 +33,7 @@ class Share:
         self.memory_used_mib = 0
         self.delivered_percent: float | None = None
         self.is_begun = self.is_mounted = False
+        self._start_cpu_s = 0.0
         self.idle = IdleWatch(now_ns)
         self.ledger = Ledger(Path(spec.ledger_dir), spec.slice_uid) if spec.ledger_dir else None
         self._ledger_at_ns = 0
@@ -44,6 +45,7 @@ class Share:
     def begin(self, now_ns: int) -> None:
         """Hold compute from now on: a session's server first starts on the node's account."""
         self.is_begun = True
+        self._start_cpu_s = self._work.cpu_seconds()
         if self._group is not None:
             self._group.limit_compute(self.compute_percent, self._spec.cores)
         elif self._spec.is_throttled:
@@ -73,6 +75,16 @@ class Share:
         if self.ledger is not None and (self._has_little or now_ns >= self._ledger_at_ns):
             self._ledger_at_ns = now_ns + LEDGER_NS
             self._share_device(self.ledger, now_ns)
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds on the slice's own account."""
+        return self._work.cpu_seconds() - self._start_cpu_s if self.is_begun else 0.0
+
+    def let_go(self) -> None:
+        """Hold compute no more: the work is one of ours and is ending."""
+        self._throttle = None
+        self._work.pause(False)
 
     @property
     def has_exceeded_memory(self) -> bool:

@@ -142,7 +142,7 @@ class Shim:
         self._share.look(now_ns)
         self._books.note_memory(self._share.memory_used_mib)
         if self._ended_ns is None:
-            self._books.see(now_ns, self._work.cpu_seconds())
+            self._books.see(now_ns, self._share.cpu_s)
         self._read_control()
         self._check_ends(now_ns)
         self._tell_session()
@@ -194,7 +194,7 @@ class Shim:
 
     def _expire(self, close_ns: int, end_ns: int, end: End) -> None:
         """Nothing is held and billed past the instant at which a time-out fell due."""
-        self._books.close(close_ns, self._work.cpu_seconds(), is_final=True)
+        self._books.close(close_ns, self._share.cpu_s, is_final=True)
         self._ended_ns = end_ns
         self._stop(end, self._spec.grace_s)
 
@@ -213,6 +213,7 @@ class Shim:
         self._kill_at_ns = clock_ns() + grace_s * NS
         told = f"{end.reason}: the resource is released"
         if self._desk is not None:
+            self._share.let_go()
             self._desk.notify(end.code, told)
         self._output.note(told)
         self._save()
@@ -257,7 +258,7 @@ class Shim:
             state.reason = f"not resized: {refusal}"[:500]
             return
         # What was held until now is billed as it was held.
-        books.close(clock_ns(), self._work.cpu_seconds(), is_final=False)
+        books.close(clock_ns(), self._share.cpu_s, is_final=False)
         books.compute_percent, books.memory_mib = share.compute_percent, share.memory_mib
         state.compute_percent, state.memory_mib = share.compute_percent, share.memory_mib
 
@@ -300,8 +301,8 @@ class Shim:
         self._output.drain()
         if self._ended_ns is None:
             self._ended_ns = now_ns + min(meter.remaining_ns(now_ns) or 0, 0)
-            self._books.see(now_ns, self._work.cpu_seconds())
-            self._books.close(now_ns, self._work.cpu_seconds(), is_final=True)
+            self._books.see(now_ns, self._share.cpu_s)
+            self._books.close(now_ns, self._share.cpu_s, is_final=True)
         end = self._end or self._own_end(code)
         state.state, state.reason_code, state.reason, state.exit_code = end.state, end.code, end.reason, code
         state.ended_at = meter.instant(self._ended_ns).isoformat()
