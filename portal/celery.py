@@ -31,7 +31,7 @@ def _every(seconds: float, task: str) -> dict[str, object]:
 
 app.conf.beat_schedule = {
     "scheduling: a cycle": _every(2, "apps.scheduling.tasks.cycle"),
-    "fleet: lost nodes": _every(3, "apps.fleet.tasks.nodes_check"),
+    "fleet: lost nodes": _every(2, "apps.fleet.tasks.nodes_check"),
     "billing: rate usage": _every(2, "apps.billing.tasks.usage_rate"),
     "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),
     "orders: undelivered": _every(15, "apps.orders.tasks.orders_sweep"),

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
 
 from apps.fleet.forms import DEVICE_STATES, DevicesForm, SlicesForm
 from apps.fleet.models import Device, Slice
@@ -21,7 +22,7 @@ from apps.fleet.selectors import (
     slice_open_list,
     spec_list,
 )
-from apps.fleet.states import MOVING, Health, SliceKind
+from apps.fleet.states import Health, SliceKind
 from apps.identity.pages import cleaned, operator_page, paged, show
 from apps.tenancy.selectors import tenant_active_list
 
@@ -107,9 +108,9 @@ def slice_page(request: HttpRequest, uid: UUID) -> HttpResponse:
     context = {
         "slice": row,
         "target": target,
+        "move_reason": gettext(target.move_reason) if target and target.move_reason else "",
         "is_moving": is_moving,
         "targets": move_target_list(row) if may_move and not is_moving else [],
-        "moving_states": MOVING,
         "live": [*LIVE, f"workload.{row.workload_uid}"],
     }
     return show(request, "fleet/slice", context)

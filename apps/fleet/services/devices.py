@@ -66,7 +66,7 @@ def devices_leave(rows: QuerySet[Device], *, actor: Actor, now: datetime) -> int
     busy = Slice.plain.filter(device=OuterRef("pk"), closed_at=None)
     due = rows.filter(~Exists(busy), is_leaving=True, left_at=None, held_percent=0, held_mib=0)
     gone = list(due.select_for_update(no_key=True, of=("self",)).select_related("node").order_by("pk"))
-    Device.objects.filter(pk__in=[device.pk for device in gone]).update(left_at=now, group=None)
+    Device.objects.filter(pk__in=[device.pk for device in gone]).update(left_at=now)
     for device in gone:
         by_operator = device.missing_at is None
         emit(DeviceLeft(device_uid=device.uid, node=device.node.name, by_operator=by_operator), actor=actor)

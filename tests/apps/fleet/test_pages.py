@@ -158,4 +158,4 @@ def test_who_only_reads_changes_nothing(pool, operator):
         "specs/quarter/disable/",
     ):  # fmt: skip
         assert reader.post(f"/pool/{path}", {}).status_code == 403, path
-    assert "What you can do" not in reader.get("/pool/devices/n1-d0/").content.decode()
+    assert 'data-test="unslice"' not in reader.get("/pool/devices/n1-d0/").content.decode()
