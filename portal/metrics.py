@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 
 from django.db.models import Count, Sum
-from prometheus_client.core import GaugeMetricFamily, Metric
+from django.utils import timezone
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from apps.billing.models import Bill, UsageRecord
+from apps.console.readings import device_power, node_power, pool_now
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import device_list, slice_open_list
 from apps.scheduling.models import Workload
-from apps.telemetry.models import Alarm
+from apps.telemetry.models import Alarm, Rollup
 from apps.tenancy.selectors import tenant_active_list
 
 _MIB = 1024 * 1024
@@ -24,12 +26,19 @@ class PortalCollector(Collector):
         yield _counts("weir_nodes", "Nodes by state.", "state", Node.objects.values_list("state"))
         yield from self._devices()
         yield from self._slices()
+        yield from self._power()
         yield _counts(
             "weir_workloads", "Workloads by state.", "state", Workload.objects.across().values_list("state")
         )
         yield _counts("weir_slices", "Slices by state.", "state", Slice.objects.across().values_list("state"))
         firing = Alarm.objects.exclude(state="resolved")
         yield _counts("weir_alarms", "Alarms not resolved, by level.", "level", firing.values_list("level"))
+        yield _counts(
+            "weir_alarms_firing",
+            "Alarms not resolved, by rule.",
+            "rule",
+            firing.filter(rule__isnull=False).values_list("rule__code"),
+        )
         yield _counts("weir_bills", "Bills by state.", "state", Bill.objects.across().values_list("state"))
         waiting = UsageRecord.objects.across().filter(rated_at=None).count()
         yield GaugeMetricFamily("weir_usage_unrated", "Usage records that wait for rating.", value=waiting)
@@ -65,6 +74,27 @@ class PortalCollector(Collector):
         yield GaugeMetricFamily(
             "weir_pool_held_percent", "Compute held over all devices.", value=sums["held"] or 0
         )
+
+    @staticmethod
+    def _power() -> Iterator[Metric]:
+        """Power of devices and nodes now, and energy of the nodes since it is counted: measured or modelled."""
+        device = GaugeMetricFamily(
+            "weir_device_power_watts", "Power of a device.", labels=["node", "device", "source"]
+        )
+        node = GaugeMetricFamily("weir_node_power_watts", "Power of a node.", labels=["node", "source"])
+        now = pool_now(timezone.now())
+        for row in now.devices:
+            if power := device_power(row, now.at):
+                device.add_metric([row.node.name, row.uid, power.source], power.watts)
+        for each in now.nodes:
+            devices = [row for row in now.devices if row.node_id == each.pk]
+            if power := node_power(each, devices, now.at):
+                node.add_metric([each.name, power.source], power.watts)
+        energy = CounterMetricFamily("weir_energy_joules", "Energy of all nodes.", labels=["source"])
+        sums = Rollup.objects.filter(series="power_w", kind="node").order_by().values("source")
+        for row in sums.annotate(joules=Sum("weighted")):
+            energy.add_metric([row["source"]], row["joules"])
+        yield from (device, node, energy)
 
     @staticmethod
     def _slices() -> Iterator[Metric]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from django.db import OperationalError, transaction
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from apps.approvals.events import ProcessFinished, TaskDecided
@@ -37,6 +38,7 @@ from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutF
 from apps.rollouts.types import BACKUP_FAILED, ROLLOUT_FAILED
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
+from apps.scheduling.models import Allocation
 from apps.scheduling.services.moving import move_begun, move_done, move_failed
 from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.workloads import slice_ended, slice_started
@@ -45,7 +47,7 @@ from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved, 
 from apps.telemetry.metrics import DEVICE_MISMATCH, NODE_LOST, ORDER_UNTOLD, USAGE_REFUSED
 from apps.telemetry.selectors import alarm_list
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
-from apps.telemetry.services.samples import samples_put
+from apps.telemetry.services.samples import samples_put, share_past_add
 from apps.telemetry.types import Measured
 from apps.tenancy.events import TenantProvisioned
 from apps.tenancy.selectors import tenant_get
@@ -408,6 +410,24 @@ within(AlarmResolved, lambda event, actor: push("alarms"))
 recorder(journal.act_keep)
 for kind in journal.LINES:
     within(kind, journal.keep)
+
+# --- fleet → telemetry: what a share held before it was resized --------------------------------------------------
+
+
+def _share_resized(event: fleet.SliceResized, actor: Actor) -> None:
+    """The allocation still says what was held: scheduling writes the new amounts after the fleet has taken them."""
+    part = Allocation.objects.filter(slice_uid=event.slice_uid).first()
+    if part is not None:
+        share_past_add(
+            actor=actor,
+            slice_uid=part.slice_uid,
+            compute_percent=part.compute_percent,
+            memory_mib=part.memory_mib,
+            until_at=timezone.now(),
+        )
+
+
+within(fleet.SliceResized, _share_resized)
 
 # --- rules → the clockwork of the desk --------------------------------------------------------------------------
 

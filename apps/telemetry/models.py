@@ -195,6 +195,25 @@ class Rollup(models.Model):
         return f"{self.series} {self.subject} {self.hour}"
 
 
+class PastShare(models.Model):
+    """What a share held before it was resized, from then until then: allocations say only what it holds now."""
+
+    slice_uid = models.UUIDField(_("slice"), db_index=True)
+    from_at = models.DateTimeField(_("from"), null=True)
+    until_at = models.DateTimeField(_("until"))
+    compute_percent = models.PositiveIntegerField(_("compute share (%)"))
+    memory_mib = models.PositiveBigIntegerField(_("memory (MiB)"))
+
+    class Meta:
+        verbose_name = _("past share")
+        verbose_name_plural = _("past shares")
+        ordering = ["until_at", "pk"]
+        indexes = [models.Index(fields=["until_at"], name="past_share_by_end")]
+
+    def __str__(self) -> str:
+        return f"{self.slice_uid} {self.until_at}"
+
+
 class Turn(models.Model):
     """Whose turn it is to do something that only one process may do at a time, and when it was done last."""
 

@@ -14,6 +14,7 @@ from apps.console.reports.form import HOUR_S, Period, Row, device_label, report_
 from apps.fleet.models import Device
 from apps.fleet.states import NodeState
 from apps.scheduling.models import Allocation
+from apps.telemetry.models import PastShare
 from apps.telemetry.selectors import rollup_list
 
 
@@ -26,6 +27,7 @@ def resources(over: Period) -> Row:
         for section, name in _places(part["device__node__name"], part["device__vendor"], part["device__uid"]):
             _held_add(rows[section][name], part)
         _held_add(rows["tenants"][part["workload__tenant__schema_name"]], part)
+    _resized_add(rows, over)
     _delivered_add(rows, over)
     totals = _summed(rows["nodes"].values())
     sections = {name: _named(rows[name], _utilised) for name in ("nodes", "vendors", "devices", "tenants")}
@@ -69,6 +71,30 @@ def _held(over: Period) -> Iterable[Row]:
         mib_s=Sum(held_s * F("memory_mib"), output_field=FloatField()),
         shares=Count("pk"),
     )
+
+
+def _resized_add(rows: Any, over: Period) -> None:
+    """An allocation says what its share holds now: for the time before a resize the difference is added."""
+    past = list(PastShare.objects.filter(until_at__gt=over.from_at))
+    wanted = Allocation.objects.filter(slice_uid__in={row.slice_uid for row in past})
+    parts = {row.slice_uid: row for row in wanted.select_related("device__node", "workload__tenant")}
+    for row in past:
+        part = parts.get(row.slice_uid)
+        if part is None:
+            continue
+        begin = max(row.from_at or part.created_at, over.from_at)
+        hours = (min(row.until_at, over.end_at) - begin).total_seconds() / HOUR_S
+        if hours <= 0:
+            continue
+        device = part.device
+        places = (
+            *_places(device.node.name, device.vendor, device.uid),
+            ("tenants", part.workload.tenant.schema_name),
+        )
+        for section, name in places:
+            found = rows[section][name]
+            found["held_percent_hours"] += hours * (row.compute_percent - part.compute_percent)
+            found["held_mib_hours"] += hours * (row.memory_mib - part.memory_mib)
 
 
 def _held_add(row: Row, part: Row) -> None:

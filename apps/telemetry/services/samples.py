@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -11,7 +12,7 @@ from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput
 from apps.kernel.service import service
 from apps.telemetry.locks import turn_take
-from apps.telemetry.models import Rollup, Sample
+from apps.telemetry.models import PastShare, Rollup, Sample
 from apps.telemetry.types import Measured, Metered
 
 SAMPLES_KEPT = timedelta(days=7)
@@ -85,8 +86,24 @@ def _sums_add(meters: Sequence[Metered], passed_s: float, taken_at: datetime) ->
 
 
 @service(recorded=False)
+def share_past_add(
+    *, actor: Actor, slice_uid: UUID, compute_percent: int, memory_mib: int, until_at: datetime
+) -> None:
+    """Keep what a share held up to now, since it was last resized or began."""
+    last = PastShare.objects.filter(slice_uid=slice_uid).order_by("until_at", "pk").last()
+    PastShare.objects.create(
+        slice_uid=slice_uid,
+        from_at=last.until_at if last else None,
+        until_at=until_at,
+        compute_percent=compute_percent,
+        memory_mib=memory_mib,
+    )
+
+
+@service(recorded=False)
 def rollups_prune(*, actor: Actor) -> int:
-    """Forget a batch of hourly sums older than 400 days; how many there were."""
+    """Forget a batch of hourly sums and past shares older than 400 days; how many sums there were."""
+    PastShare.objects.filter(until_at__lt=timezone.now() - ROLLUPS_KEPT).delete()
     old = Rollup.objects.filter(hour__lt=timezone.now() - ROLLUPS_KEPT).order_by("hour")
     batch = list(old.values_list("pk", flat=True)[:_PRUNE_BATCH])
     return Rollup.objects.filter(pk__in=batch).delete()[0]

@@ -18,6 +18,7 @@ from apps.scheduling.services.queues import queue_ensure
 from apps.telemetry.models import Alarm, Rollup
 from apps.telemetry.services.alarms import alarm_raise
 from apps.telemetry.services.logs import log_add
+from apps.telemetry.services.samples import share_past_add
 from apps.tenancy.models import Tenant
 from tests.factories.node import SpokenNode
 
@@ -103,6 +104,21 @@ def test_what_was_held_is_the_allocations_to_the_second_cut_at_the_period(node, 
     for section in ("nodes", "vendors", "devices", "tenants"):
         rows = found["sections"][section]
         assert sum(row["held_percent_hours"] for row in rows) == pytest.approx(totals["held_percent_hours"])
+
+
+@pytest.mark.req("POOL-12.2")
+def test_a_resized_share_counts_what_it_held_when(node, work):
+    row = work("acme", 0, 0, 7200, percent=80)
+    uid = row.allocations.get().slice_uid
+    for percent, until in ((10, 3600), (20, 5400)):
+        share_past_add(
+            actor=SYSTEM, slice_uid=uid, compute_percent=percent, memory_mib=512, until_at=at(until)
+        )
+    exact = 10 * 1.0 + 20 * 0.5 + 80 * 0.5
+    assert report("resources")["totals"]["held_percent_hours"] == pytest.approx(exact)
+    assert report("resources")["totals"]["held_mib_hours"] == pytest.approx(512 * 1.5 + 1024 * 0.5)
+    assert report("resources", 1800, 5400)["totals"]["held_percent_hours"] == pytest.approx(5 + 10)
+    assert report("resources", 6000)["totals"]["held_percent_hours"] == pytest.approx(80 / 3)
 
 
 def test_waits_runs_and_ends_are_those_of_the_workloads(node, work):
