@@ -74,6 +74,65 @@ def test_a_session_is_served_and_outlives_its_agent(agent: Agent) -> None:  # no
     assert not psutil.pid_exists(int(str(worker)))
 
 
+def want_session(agent: Agent, uid: str, session: SessionWish, generation: int = 1) -> None:  # noqa: F811
+    agent.portal.desired[uid] = DesiredSlice(
+        slice_uid=uid, generation=generation, device_uid=agent.portal.syncs[-1].devices[0].uid,
+        compute_percent=40, memory_mib=64, state="running", work=WorkSpec(kind="session", grace_s=1),
+        session=session,
+    )  # fmt: skip
+
+
+@pytest.mark.req("POOL-12.23", "POOL-12.2")
+@pytest.mark.skipif(not torch_version(), reason="sessions need PyTorch, which is not installed")
+def test_a_session_is_resized_and_moves_while_its_client_computes(agent: Agent) -> None:  # noqa: F811
+    import torch
+    from weir.link_remote import RemoteLink
+
+    from tests.sessions.client import Hand
+
+    ticket = "a-ticket-that-opens-once"
+    want_session(agent, "from", SessionWish(token=TOKEN))
+    want_session(agent, "to", SessionWish(token=TOKEN, ticket=ticket))
+    agent.until(lambda: port_of(agent, "from") and port_of(agent, "to"), 120)
+    source, target = agent.report("from").session, agent.report("to").session  # type: ignore[union-attr]
+    assert source is not None
+    assert target is not None
+    link = RemoteLink(source.host, source.port or 0, source.fingerprint or "", TOKEN, timeout_s=30)
+    hand = Hand(link)
+    total = hand.up(torch.zeros(4))
+    hand.run("aten::add_.Scalar", [total], ["c", 1])
+    agent.until(lambda: agent.report("from").mounted)  # type: ignore[union-attr]
+    pid = agent.shim_state("from")["work_pid"]
+    want_session(agent, "from", SessionWish(token=TOKEN), generation=2)
+    resized = {"compute_percent": 50, "memory_mib": 96}
+    agent.portal.desired["from"] = agent.portal.desired["from"].model_copy(update=resized)
+    agent.until(lambda: agent.shim_state("from")["memory_mib"] == 96)
+    agent.until(lambda: link.quota_mib == 96)
+    assert agent.shim_state("from")["work_pid"] == pid
+
+    place = {"slice_uid": "to", "host": target.host, "port": target.port, "fingerprint": target.fingerprint}
+    moving = SessionWish.model_validate({"token": TOKEN, "move_to": place | {"ticket": ticket}})
+    agent.portal.desired["from"] = agent.portal.desired["from"].model_copy(update={"session": moving})
+
+    def is_moved() -> bool:
+        hand.run("aten::add_.Scalar", [total], ["c", 1])
+        counted.append(float(hand.down(total)[0]))
+        report = agent.report("to")
+        return report is not None and report.session is not None and report.session.attached
+
+    counted: list[float] = []
+    agent.until(is_moved, 30)
+    agent.until(lambda: agent.report("to").session.move == "done")  # type: ignore[union-attr]
+    assert agent.report("from").session.move == "sent"  # type: ignore[union-attr]
+    assert counted == [float(number) for number in range(2, len(counted) + 2)]
+    stop = {"state": "stopped", "generation": 3}
+    agent.portal.desired["from"] = agent.portal.desired["from"].model_copy(update=stop)
+    agent.until_state("from", "exited")
+    hand.run("aten::add_.Scalar", [total], ["c", 1])
+    assert float(hand.down(total)[0]) == counted[-1] + 1
+    link.close()
+
+
 @pytest.mark.req("POOL-12.25", "POOL-12.20", "POOL-12.18")
 def test_cards_configuration_and_log_lines_come_and_go_while_work_runs(
     portal: PortalServer,  # noqa: F811
