@@ -19,7 +19,8 @@ LAID_OUT_BY_DEVICE = frozenset(
         "_embedding_bag_forward_only",
     }
 )
-SCALAR_TYPES = frozenset({"number", "float", "Optional[number]", "Optional[float]"})
+# A number where the schema says Tensor is one that PyTorch has wrapped: x * 2.
+SCALAR_TYPES = frozenset({"number", "float", "Optional[number]", "Optional[float]", "Tensor"})
 VALUE_TYPES = frozenset({"bool", "number", "int", "float"})
 
 

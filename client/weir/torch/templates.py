@@ -152,9 +152,9 @@ def _inferred(device: Device, operator: Operator, args: tuple, kwargs: dict[str,
         return Template(next(device.template_ids), "written" if operator.written else "none")
     flat: list[torch.Tensor | None] = []
     shape = _nesting(result, flat)
-    outputs = [None if x is None else meta_like(x, device.index) for x in flat]
     if any(x is not None and (x.layout is not torch.strided or x.is_quantized) for x in flat):
         raise NotImplementedError(f"{operator.name}: the device weir holds dense tensors only")
+    outputs = [None if x is None else meta_like(x, device.index) for x in flat]
     return Template(next(device.template_ids), shape, outputs, is_view=operator.is_view)
 
 
