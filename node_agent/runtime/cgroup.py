@@ -26,9 +26,9 @@ class Cgroup:
         with contextlib.suppress(OSError):
             (self.path / "memory.oom.group").write_text("1")
 
-    def limit_compute(self, percent: int, cores: int) -> None:
+    def limit_compute(self, percent: float, cores: int) -> None:
         """Hold CPU time to a share of `cores` cores."""
-        quota_us = max(percent * cores * PERIOD_US // 100, 1000)
+        quota_us = max(int(percent * cores * PERIOD_US / 100), 1000)
         (self.path / "cpu.max").write_text(f"{quota_us} {PERIOD_US}")
 
     def enter(self) -> None:

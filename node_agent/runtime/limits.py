@@ -42,9 +42,9 @@ def become_subreaper() -> None:
     _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def data_limit(pid: int, memory_mib: int) -> None:
-    """Change the data memory limit of a running process; one already gone is passed over."""
-    limit = memory_mib * _MIB
+def data_limit(pid: int, memory_mib: int | None) -> None:
+    """Change the data memory limit of a running process (None: lift it); one already gone is passed over."""
+    limit = resource.RLIM_INFINITY if memory_mib is None else memory_mib * _MIB
     with contextlib.suppress(ProcessLookupError, PermissionError):
         hard = limit if _CAN_RAISE else resource.prlimit(pid, resource.RLIMIT_DATA)[1]
         resource.prlimit(pid, resource.RLIMIT_DATA, (limit, hard))

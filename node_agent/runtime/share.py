@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import deque
 from pathlib import Path
@@ -33,7 +34,7 @@ class Share:
         self.memory_used_mib = 0
         self.delivered_percent: float | None = None
         self.is_begun = self.is_mounted = False
-        self._start_cpu_s = 0.0
+        self._start_cpu_s = self._held_percent = 0.0
         self.idle = IdleWatch(now_ns)
         self.ledger = Ledger(Path(spec.ledger_dir), spec.slice_uid) if spec.ledger_dir else None
         self._ledger_at_ns = 0
@@ -47,7 +48,7 @@ class Share:
         self.is_begun = True
         self._start_cpu_s = self._work.cpu_seconds()
         if self._group is not None:
-            self._group.limit_compute(self.compute_percent, self._spec.cores)
+            self._hold_compute(self.compute_percent)
         elif self._spec.is_throttled:
             speed = (os.cpu_count() or 1) / self._spec.cores if self._gauge.is_cpu else 1.0
             self._throttle = Throttle(
@@ -124,16 +125,20 @@ class Share:
         return f"{used_mib} MiB are in use and {memory_mib} MiB asked: free memory in the work first"
 
     def _limit(self, compute_percent: int, memory_mib: int) -> None:
-        if self._group is not None:
-            if not self._spec.is_session:
-                self._group.limit_memory(memory_mib)
-            if self.is_begun:
-                self._group.limit_compute(compute_percent, self._spec.cores)
+        if self._group is not None and not self._spec.is_session:
+            self._group.limit_memory(memory_mib)
         self._work.limit_memory(memory_mib, None)
-        if self._throttle is not None:
-            self._throttle.resize(compute_percent)
+        self._hold_compute(compute_percent)
         self.compute_percent, self.memory_mib, self.quota_mib = compute_percent, memory_mib, memory_mib
         self._ledger_at_ns, self._has_little = 0, False
+
+    def _hold_compute(self, percent: float) -> None:
+        """Hold the work to this share from now on. Raises OSError."""
+        if self._throttle is not None:
+            self._throttle.resize(percent)
+        elif self._group is not None and self.is_begun and percent != self._held_percent:
+            self._group.limit_compute(percent, self._spec.cores)
+            self._held_percent = percent
 
     def _share_device(self, ledger: Ledger, now_ns: int) -> None:
         ledger.post(
@@ -143,8 +148,9 @@ class Share:
             is_busy=now_ns - self.idle.last_use_ns < _BUSY_NS,
         )
         others = ledger.others()
-        if self._throttle is not None:
-            self._throttle.resize(compute_rate(self.compute_percent, others))
+        with contextlib.suppress(OSError):
+            # Refused by the kernel: the share as it was is held on.
+            self._hold_compute(compute_rate(self.compute_percent, others))
         room_mib = memory_room(self.memory_mib, self.memory_used_mib, self._spec.device_memory_mib, others)
         if room_mib is not None or self._has_little:
             self._work.limit_memory(self.memory_mib, room_mib)

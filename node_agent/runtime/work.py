@@ -74,10 +74,17 @@ class Work:
         return self._gauge.memory_mib(self.pids, limit_mib)
 
     def limit_memory(self, memory_mib: int, room_mib: int | None) -> None:
-        """Hold each process's data to the limit, and to what it has now plus the room there is."""
-        for pid in self.pids if self.holds_data else ():
-            most_mib = memory_mib if room_mib is None else min(memory_mib, proc.data_mib(pid) + room_mib)
-            limits.data_limit(pid, most_mib)
+        """Hold each process's data to the limit, and to what it has now plus the room there is.
+
+        In a control group the kernel holds the limit of all together: here only the room counts.
+        """
+        if not self._gauge.holds_data:
+            return
+        limit_mib = memory_mib if self._group is None else None
+        for pid in self.pids:
+            has_room_mib = None if room_mib is None else proc.data_mib(pid) + room_mib
+            most = [item for item in (limit_mib, has_room_mib) if item is not None]
+            limits.data_limit(pid, min(most, default=None))
 
     def pause(self, is_wanted: bool) -> None:
         """Stop or continue the whole tree; children made in between are caught at the next step."""

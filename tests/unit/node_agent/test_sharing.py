@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import time
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node_agent.runtime import proc
+from node_agent.runtime.cgroup import Cgroup
+from node_agent.runtime.files import SliceFolder
+from node_agent.runtime.gauge import CpuGauge
 from node_agent.runtime.idle import IdleWatch
 from node_agent.runtime.ledger import Entry, Ledger, compute_rate, memory_room
 from node_agent.runtime.meter import NS
 from node_agent.runtime.records import SliceSpec
 from node_agent.runtime.session import SessionDesk
+from node_agent.runtime.share import Share
+from node_agent.runtime.work import Work
 from tests.unit.node_agent.test_edges import spec as program_spec
 
 TENTH = NS // 10
@@ -175,3 +182,43 @@ def test_a_status_that_is_no_file_is_passed_over_at_once(tmp_path: Path) -> None
     (tmp_path / "status.json").symlink_to("/proc/self/status")
     assert not desk_on(tmp_path).look(0)
     assert time.monotonic() - began < 1
+
+
+@pytest.mark.req("POOL-12.2", "POOL-12.5")
+def test_a_control_group_follows_resizing_and_a_full_device(tmp_path: Path) -> None:
+    """The kernel's files are plain files here: what is written into them is what counts."""
+    group = Cgroup(tmp_path / "group")
+    group.path.mkdir()
+    (group.path / "memory.current").write_text(str(20 << 20))
+    files = SliceFolder(tmp_path / "slice")
+    files.work.mkdir(parents=True)
+    spec = program_spec(argv=["sleep", "60"], compute_percent=70, memory_mib=64, cores=2,
+                        ledger_dir=str(tmp_path / "dev"), device_memory_mib=100)  # fmt: skip
+    work = Work(spec, files, CpuGauge("d", 2), group)
+    try:
+        share = Share(spec, work, CpuGauge("d", 2), group, now_ns=0)
+        share.begin(0)
+        assert (group.path / "cpu.max").read_text() == "140000 100000"
+        assert share.resize(50, 32) == ""
+        assert (group.path / "memory.max").read_text() == str(32 << 20)
+        assert (group.path / "cpu.max").read_text() == "100000 100000"
+        assert "20 MiB are in use and 10 MiB asked" in share.resize(50, 10)
+        assert (share.compute_percent, share.memory_mib) == (50, 32)
+
+        other = Ledger(tmp_path / "dev", "other")
+        other.post(compute_percent=75, memory_mib=80, used_mib=70, is_busy=True)
+        share.look(10 * NS)
+        assert (group.path / "cpu.max").read_text() == "80000 100000"
+        soft, _ = resource.prlimit(work.pid, resource.RLIMIT_DATA)
+        assert soft == (proc.data_mib(work.pid) + 10) << 20
+        assert share.quota_mib == 30
+        other.close()
+        share.look(20 * NS)
+        assert (group.path / "cpu.max").read_text() == "100000 100000"
+        assert resource.prlimit(work.pid, resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY
+        assert share.quota_mib == 32
+    finally:
+        os.kill(work.pid, 9)
+        work.exit_code(wait_s=5)
+        os.close(work.output_fd)
+        os.close(work.exit_fd)
