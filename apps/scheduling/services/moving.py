@@ -6,7 +6,9 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.fleet.models import Device
+from apps.fleet.models import Device, Slice
+from apps.fleet.rules import move_why_not
+from apps.fleet.selectors import device_list
 from apps.fleet.services.moves import slice_move_begin
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import NotFound
@@ -65,10 +67,11 @@ def _movable(row: Workload, share: int) -> Allocation:
 def _device_choose(row: Workload, part: Allocation, node_uid: str) -> str:
     """Another device of the same model where the share fits, by the work's own placing."""
     found = snapshot_get()
+    able = _able(part) or {each.id for each in found.devices if each.id != part.device.uid}
     queue = next(each for each in found.queues if each.id == row.queue.code)
     snapshot = replace(
         found,
-        devices=tuple(each for each in found.devices if each.id != part.device.uid),
+        devices=tuple(each for each in found.devices if each.id in able),
         # It is admitted and counted already: neither its queue nor its tenant's quota bars it from moving.
         queues=(replace(queue, state=engine.QueueState.UP, quota=engine.Quota(), tenants=None),),
         tenant_quotas=(),
@@ -85,6 +88,13 @@ def _device_choose(row: Workload, part: Allocation, node_uid: str) -> str:
         return placement.grants[0].device_id
     reason = made.refusals[0].reason
     raise NotMovable(reason_sentence(reason.code, dict(reason.params)))
+
+
+def _able(part: Allocation) -> set[str]:
+    """The devices that the session could move to, room left aside; none: the refusal says what stands against one."""
+    source = Slice.plain.select_related("device", "node").get(uid=part.slice_uid)
+    rows = device_list().filter(left_at=None).select_related("node", "group")
+    return {device.uid for device in rows if move_why_not(source, device) is None}
 
 
 # --- what the fleet tells of it ----------------------------------------------------------------------------------
