@@ -13,6 +13,8 @@ from apps.billing.services.ledger import account_deposit, account_open
 from apps.catalog.models import Category, Commodity, Component, CouponActivity, FormTemplate, ProcessApp
 from apps.catalog.services import commodities, coupons, prices, processes
 from apps.catalog.types import ComponentRange, PriceInput
+from apps.fleet.models import Spec
+from apps.fleet.services.specs import spec_make
 from apps.identity.models import User
 from apps.identity.services import membership_add, operator_role_bind, operator_roles_sync, user_create
 from apps.kernel.acts import SYSTEM
@@ -30,6 +32,12 @@ from workflows.registry import definition_list
 
 QUOTA = {"instances": 8, "compute_percent": 400, "gpu_memory_mib": 16384}
 DEPOSIT = Decimal("500.00")
+# What most people ask for: code, names, percent of a device, MiB of its memory.
+SPECS = (
+    ("small", "Small", "小型", 10, 512),
+    ("medium", "Medium", "中型", 25, 1024),
+    ("large", "Large", "大型", 50, 2048),
+)
 WORK = {"argv": ["python", "-m", "node_agent.work.train"], "env": {}}
 
 
@@ -46,6 +54,7 @@ def seed_all(password: str) -> None:
         _map(schema)
         _money(schema)
     _catalogue()
+    _specs()
     _coupons()
 
 
@@ -232,6 +241,19 @@ def _commodity(category: Category, apply: ProcessApp, end: ProcessApp) -> None:
         commodities.commodity_list_(actor=SYSTEM, commodity_uid=row.uid)
     if policy_get().direct_commodity is None:
         direct_commodity_set(actor=SYSTEM, commodity=row)
+
+
+def _specs() -> None:
+    for code, name_en, name_zh, compute_percent, memory_mib in SPECS:
+        if not Spec.objects.filter(code=code).exists():
+            spec_make(
+                actor=SYSTEM,
+                code=code,
+                name_en=name_en,
+                name_zh=name_zh,
+                compute_percent=compute_percent,
+                memory_mib=memory_mib,
+            )
 
 
 def _coupons() -> None:
