@@ -23,6 +23,7 @@ BEGIN = "import json, os, sys, time\nimport torch\nimport weir.torch\n"
 CHECKSUM = (
     BEGIN
     + """
+torch.set_num_threads(1)
 torch.manual_seed(7)
 here = 'cpu' if len(sys.argv) > 1 else 'weir:0'
 state = torch.randn(64, 64).to(here)

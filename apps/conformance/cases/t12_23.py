@@ -9,7 +9,7 @@ from apps.conformance.cases.waiting import node_ready
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import CaseFailed, NotRun, Record
 
-STEPS = 600
+STEPS = 400
 
 
 class Migration(Case):
@@ -30,9 +30,9 @@ class Migration(Case):
         asked_step = int(script.sums()[-1][0])
         pool.client.post(f"workloads/{work['uid']}/migrate", {"device": target["uid"]})
         say.step("S2", f"hot migration to {target['node']} at step {asked_step}", "accepted")
-        moved = pool.until("the task to be moved", lambda: self._moved(pool, work, target), 60)
+        moved = pool.until("the task to be moved", lambda: self._moved(pool, work, target), 120)
         at_step = int(script.sums()[-1][0])
-        script.says("DONE", patience_s=90)
+        script.says("DONE", patience_s=180)
         self._watched(pool, say, script, work, moved, (asked_step, at_step))
         self._equal(pool, say, script)
         self._freed(pool, say, source)
@@ -92,7 +92,7 @@ class Migration(Case):
     @staticmethod
     def _equal(pool: Ground, say: Record, script: Script) -> None:
         local = Script(pool, CHECKSUM, [], STEPS=str(STEPS), REST="0")
-        local.says("DONE", patience_s=60)
+        local.says("DONE", patience_s=180)
         mine, right = [row[:2] for row in script.sums()], [row[:2] for row in local.sums()]
         same = mine == right
         say.expect(
