@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from weir import wire
@@ -15,6 +16,7 @@ from weir.link import Link
 from weir.link_backlog import Backlog
 from weir.link_handshake import Claim, Endpoint, Refused, Welcome, attach, lost_by
 from weir.link_replies import Waiter, Waiters
+from weir.link_seen import WORTH_IT, Seen
 from weir.transport import Frame, Transport
 from weir.wire import Kind, SessionLost, WireError
 
@@ -47,7 +49,7 @@ class RemoteLink(Link):
         self._endpoint = Endpoint(host, port, fingerprint)
         self._token, self._timeout_s, self._is_local, self._resume_s = token, timeout_s, is_local, resume_s
         self._order = threading.Lock()
-        self._backlog, self._waiters = Backlog(), Waiters()
+        self._backlog, self._waiters, self._seen = Backlog(), Waiters(), Seen()
         self._received = self._received_told = 0
         self._ending = ""
         self._is_closed = self._is_forked = False
@@ -78,6 +80,27 @@ class RemoteLink(Link):
         buffer = memoryview(bytearray(nbytes)) if into is None else into
         self._asked(Kind.READ, [wire.READ_REQUEST.pack(handle, nbytes)], Waiter(buffer))
         return buffer
+
+    def upload(self, handle: int, dtype: str, shape: Iterable[int], data: Any) -> None:
+        """Over a network, what the worker has seen before is sent as a digest."""
+        dims, flat = list(shape), memoryview(data)
+        if self.transport != "tcp" or flat.nbytes < WORTH_IT:
+            super().upload(handle, dtype, dims, data)
+            return
+        digest = self._seen.digest(flat)
+        times = self._seen.count(digest)
+        if times > 1 and self._is_remembered(handle, digest, dtype, dims):
+            return
+        super().upload(handle, dtype, dims, data)
+        if times:
+            self.send(Kind.REMEMBER, wire.HANDLE.pack(handle))
+
+    def _is_remembered(self, handle: int, digest: bytes, dtype: str, shape: list[int]) -> bool:
+        header = wire.CACHED_HEADER.pack(handle, digest)
+        if bytes(self.request(Kind.CACHED, header, wire.dump_json([dtype, shape]))) == b"\1":
+            return True
+        self._seen.forget(digest)
+        return False
 
     def wake(self) -> None:
         if self._flusher is None:

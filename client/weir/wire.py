@@ -105,8 +105,10 @@ class Kind(IntEnum):
     "operators", "busy_s", "device", "torch", "compute_percent"}. Also the way to synchronise: all before it
     has run."""
     CACHED = 23
-    """Request. `i64 id | 32 bytes SHA-256 | upload meta`: make the handle from bytes the session has seen.
-    VALUE: u8, 1 made, 0 not known (then upload)."""
+    """Request. `i64 id | 32 bytes SHA-256 | JSON [dtype, shape]`: make the handle of bytes the session remembers.
+    VALUE, never with faults: u8, 1 made (or poisoned: no room), 0 not remembered (then upload)."""
+    REMEMBER = 24
+    """`i64 id`: keep this tensor's bytes as they are now, for CACHED; they may be forgotten any time."""
 
     CHALLENGE = 64
     """JSON {"protocol", "torch", "nonce" (hex)}."""
@@ -257,6 +259,7 @@ def unpack_batch(payload: memoryview) -> tuple[list[int], list[float]]:
 
 _UPLOAD = struct.Struct("<qQI")
 HANDLE = struct.Struct("<q")
+CACHED_HEADER = struct.Struct("<q32s")
 READ_REQUEST = struct.Struct("<qQ")
 PART_HEADER = struct.Struct("<QQ")
 VALUE_HEADER = struct.Struct("<QI")

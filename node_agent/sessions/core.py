@@ -17,6 +17,7 @@ from weir.wire import Kind, WireError
 from node_agent.sessions import results, tensors
 from node_agent.sessions.allow import NotAllowed
 from node_agent.sessions.available import public_version
+from node_agent.sessions.cache import UploadCache
 from node_agent.sessions.faults import fault_of
 from node_agent.sessions.memory import Ledger, OutOfMemory
 from node_agent.sessions.pace import Clock, Stopwatch
@@ -45,6 +46,7 @@ class Session:
         self.used_at = time.monotonic()
         self.is_running = False
         self.uploads: dict[int, int] = {}
+        self.cache = UploadCache()
         self._handlers: dict[int, Callable[[memoryview], Reply | None]] = {
             Kind.TEMPLATE: self._template,
             Kind.BATCH: self._batch,
@@ -53,6 +55,8 @@ class Session:
             Kind.CALL: self._call,
             Kind.RNG: self._rng,
             Kind.STAT: self._stat,
+            Kind.CACHED: self._cached,
+            Kind.REMEMBER: self._remember,
         }
 
     @property
@@ -83,6 +87,8 @@ class Session:
             self.is_running = False
         if reply is None and not self._is_request(kind, payload):
             return None
+        if kind == Kind.CACHED:
+            return reply or Reply([b"\0"], [])
         faults = self.table.faults_take()
         return Reply([], faults) if faults or reply is None else reply
 
@@ -211,7 +217,9 @@ class Session:
     # --- bytes
 
     def _upload(self, payload: memoryview) -> None:
-        upload = wire.unpack_upload(payload)
+        self._upload_chunk(wire.unpack_upload(payload))
+
+    def _upload_chunk(self, upload: wire.Upload) -> None:
         handle = upload.handle
         if self.uploads.get(handle, 0) != upload.offset:
             raise WireError("an upload with a hole", "bad_frame")
@@ -230,6 +238,25 @@ class Session:
         self.uploads[handle] = done
         if done == upload.total:
             del self.uploads[handle]
+
+    def _cached(self, payload: memoryview) -> Reply:
+        if len(payload) < wire.CACHED_HEADER.size:
+            raise WireError("a malformed upload by digest")
+        handle, digest = wire.CACHED_HEADER.unpack_from(payload)
+        data = self.cache.find(digest)
+        meta = payload[wire.CACHED_HEADER.size :]
+        if data is None or wire.tensor_meta(meta)[2] != len(data):
+            return Reply([b"\0"], [])
+        dtype, shape, total = wire.tensor_meta(meta)
+        self._upload_chunk(wire.Upload(handle, 0, dtype, shape, total, memoryview(data)))
+        return Reply([b"\1"], [])
+
+    def _remember(self, payload: memoryview) -> None:
+        if len(payload) != wire.HANDLE.size:
+            raise WireError("a malformed wish to remember")
+        tensor = self._tensor(wire.HANDLE.unpack(payload)[0])
+        if tensor is not None:
+            self.cache.remember(tensors.bytes_of(tensor))
 
     def _upload_begin(self, upload: wire.Upload) -> None:
         self.table.check_free([upload.handle])

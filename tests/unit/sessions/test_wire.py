@@ -123,4 +123,5 @@ def test_the_protocol_s_kinds_are_counted_where_they_should_be():
         "RNG",
         "STAT",
         "CACHED",
+        "REMEMBER",
     ]
