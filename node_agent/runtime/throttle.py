@@ -13,6 +13,8 @@ BURST_S = 0.1
 DEBT_S = 10.0
 STEP_MIN_S = 0.002
 STEP_MAX_S = 0.1
+IDLE_STEP_MAX_S = 0.05
+IDLE_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Throttle:
         self._now_s, self._used_s = now_s, used_s
         self._balance_s = 0.0
         self._may_run = True
+        self._idle_step_s = 0.0
         self.resize(percent)
 
     def resize(self, percent: float) -> None:
@@ -43,6 +46,7 @@ class Throttle:
 
     def step(self, now_s: float, used_s: float) -> Verdict:
         """Account for what passed since the last step."""
+        self._note_idleness(now_s - self._now_s, used_s - self._used_s)
         self._balance_s += (now_s - self._now_s) * self._rate - (used_s - self._used_s)
         self._balance_s = max(min(self._balance_s, self._rate * BURST_S), -self._rate * DEBT_S)
         self._now_s, self._used_s = now_s, used_s
@@ -52,9 +56,15 @@ class Throttle:
         self._may_run = self._balance_s > 0 if self._may_run else self._balance_s >= threshold_s
         return Verdict(self._may_run, self._wait_s())
 
+    def _note_idleness(self, passed_s: float, used_s: float) -> None:
+        """A work that may run and does not is looked at ever less often; what it takes by surprise is paid
+        back."""
+        is_idle = self._may_run and used_s < IDLE_SHARE * passed_s
+        self._idle_step_s = min(max(2 * self._idle_step_s, STEP_MIN_S), IDLE_STEP_MAX_S) if is_idle else 0.0
+
     def _wait_s(self) -> float:
         if self._may_run:
-            wait_s = self._balance_s / (self._speed - self._rate)
+            wait_s = max(self._balance_s / (self._speed - self._rate), self._idle_step_s)
         else:
             wait_s = (self._rate * QUANTUM_S - self._balance_s) / self._rate
         return min(max(wait_s, STEP_MIN_S), STEP_MAX_S)

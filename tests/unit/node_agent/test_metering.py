@@ -116,3 +116,26 @@ def test_a_torn_or_senseless_line_is_not_vouched_for(tmp_path: Path, torn: bytes
     reader.poll()
     assert reader.last_seq == 2
     assert [segment.seq for segment in reader.after(0, 9)] == [1, 2]
+
+
+@given(st.integers(1, 100), st.integers(0, 10_000))
+def test_a_work_in_fits_and_starts_gets_no_more_than_its_share_and_costs_few_looks(
+    percent: int, seed: int
+) -> None:
+    """Rests and works by turns of seconds; over any turn it gets its share and one burst at most."""
+    chance = random.Random(seed)
+    throttle = Throttle(percent, speed=2.0, now_s=0.0, used_s=0.0)
+    now_s = used_s = 0.0
+    for turn in range(4):
+        began_s, began_used_s, looks = now_s, used_s, 0
+        while now_s < began_s + 10:
+            verdict = throttle.step(now_s, used_s)
+            passed_s = verdict.ask_again_s + chance.random() * 0.005
+            now_s += passed_s
+            used_s += 2 * passed_s if turn % 2 and verdict.may_run else 0.0
+            looks += 1
+        if turn % 2:
+            got = 100 * (used_s - began_used_s) / (now_s - began_s)
+            assert percent - 1 < got < percent + 2.5
+        else:
+            assert looks < 300
