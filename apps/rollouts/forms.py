@@ -4,7 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 LEVELS = (
-    ("", _("as it is on the node")),
+    ("", "–"),
     ("debug", "debug"),
     ("info", "info"),
     ("warning", "warning"),

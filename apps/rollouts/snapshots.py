@@ -4,6 +4,7 @@ The file is a tar: `manifest.json` (version, time, rows of each table at that in
 PostgreSQL's own tools over the same snapshot.
 """
 
+import hashlib
 import io
 import json
 import os
@@ -84,7 +85,7 @@ def snapshot_write(database: Database, path: Path, *, version: str, at: str) -> 
             ],
             database,
         )
-        manifest = {"weir": version, "at": at, "rows": _rows(db)}
+        manifest = {"weir": version, "at": at, "sha256": _digest(dump), "rows": _rows(db)}
         draft = Path(folder) / "whole"
         _pack(draft, dump, manifest)
         draft.chmod(0o600)
@@ -113,7 +114,7 @@ def snapshot_manifest(path: Path) -> dict[str, Any]:
             packed.getmember(_DUMP)
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
         raise SnapshotFailed(f"{path} is no backup of this product, or is cut off: {error}") from error
-    if not isinstance(told, dict) or not isinstance(told.get("rows"), dict):
+    if not isinstance(told, dict) or not isinstance(told.get("rows"), dict) or "sha256" not in told:
         raise SnapshotFailed(f"{path} is no backup of this product: its manifest makes no sense")
     return told
 
@@ -130,16 +131,33 @@ def snapshot_restore(database: Database, path: Path) -> dict[str, int]:
                 f"database {database.name} is not empty: make an empty one, name it in WEIR_DATABASE_URL"
             )
         tool = _tool("pg_restore", db)
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(path) as packed:
-        packed.extract(_DUMP, folder, filter="data")
+    with tempfile.TemporaryDirectory() as folder:
+        dump = _unpack(path, Path(folder), manifest["sha256"])
         options = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"]
-        _run([tool, *options, f"--dbname={database.name}", str(Path(folder) / _DUMP)], database)
+        _run([tool, *options, f"--dbname={database.name}", str(dump)], database)
     with database.connect() as db:
         found = _rows(db)
     if found != manifest["rows"]:
         wrong = [name for name in manifest["rows"] if found.get(name) != manifest["rows"][name]]
         raise SnapshotFailed(f"the restored tables differ from the backup: {', '.join(wrong[:5])}")
     return found
+
+
+def _unpack(path: Path, folder: Path, sha256: str) -> Path:
+    try:
+        with tarfile.open(path) as packed:
+            packed.extract(_DUMP, folder, filter="data")
+        whole = _digest(folder / _DUMP) == sha256
+    except (OSError, tarfile.TarError) as error:
+        raise SnapshotFailed(f"{path} cannot be read to its end: {error}") from error
+    if not whole:
+        raise SnapshotFailed(f"{path} was changed or cut off since it was written")
+    return folder / _DUMP
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _rows(db: psycopg.Connection[Any]) -> dict[str, int]:

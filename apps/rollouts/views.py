@@ -1,6 +1,6 @@
 """The operators' pages: components, releases, roll-outs with their progress (POOL-12.20, 12.22)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -57,8 +57,30 @@ def components(request: HttpRequest) -> HttpResponse:
 def _by_node(parts: Iterable[Component]) -> Iterable[dict[str, Any]]:
     for _uid, group in groupby(parts, key=lambda part: part.node_uid):
         listed = list(group)
-        agent, others = listed[0], listed[1:]
-        yield {"agent": agent, "others": others, "state": state_label(agent)}
+        agent = listed[0]
+        yield {
+            "agent": agent,
+            "others": [(kind_label(part.component), part.version) for part in listed[1:]],
+            "state": state_label(agent),
+            "config": config_words(agent.config),
+        }
+
+
+def config_words(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """A configuration as people call its values."""
+    names = {
+        "meter_s": _("Measured every (s)"),
+        "log_level": _("Log level"),
+        "log_limit_mib": _("Output kept (MiB)"),
+        "labels": _("Labels"),
+    }
+    return [(names.get(key, key), _plain(value)) for key, value in config.items()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={item}" for key, item in value.items()) or "–"
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def kind_label(component: str) -> str:
@@ -68,6 +90,7 @@ def kind_label(component: str) -> str:
         "queue": _("Message queue"),
         "agent": _("Node agent"),
         "session_server": _("Session server"),
+        "torch": "PyTorch",
     }
     return names.get(component) or dict(ProcessKind.choices).get(component, component)
 
@@ -144,7 +167,8 @@ def rollout(request: HttpRequest, uid: UUID) -> HttpResponse:
     batches = [
         (number, list(steps)) for number, steps in groupby(row.steps.all(), key=lambda step: step.batch_no)
     ]
-    context = {**_progress(row), "batches": batches, "acts": _acts(row), "live": TOPICS}
+    words = config_words(row.config)
+    context = {**_progress(row), "config": words, "batches": batches, "acts": _acts(row), "live": TOPICS}
     return show(request, "rollouts/rollout", context)
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 from pydantic import ValidationError
 
 from apps.fleet.models import Node
@@ -183,9 +184,11 @@ def rollouts_advance(*, actor: Actor) -> int:
     """Carry every open roll-out on by what its targets tell now; how many were looked at."""
     rows = Rollout.objects.filter(state__in=OPEN).order_by("pk")
     rollouts = list(rows.select_for_update(no_key=True, skip_locked=True))
-    for rollout in rollouts:
-        _release_light(rollout)
-        _advance(rollout, actor)
+    # What is kept is kept in one language: it is read by people of both.
+    with override("en"):
+        for rollout in rollouts:
+            _release_light(rollout)
+            _advance(rollout, actor)
     return len(rollouts)
 
 

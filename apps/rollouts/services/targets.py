@@ -123,7 +123,8 @@ def _node_judge(step: RolloutStep, rollout: Rollout, now: datetime) -> str | Non
 
 
 def _harm(step: RolloutStep, node: Node) -> str:
-    """What went wrong on the node since the step began: work that ran, or a new alarm."""
+    """What went wrong on the node since the step began: work that ran, or a new alarm. That it does not answer
+    while it restarts is no harm: it has to answer in time anyway."""
     broken = Slice.plain.filter(uid__in=step.slices, state__in=[SliceState.FAILED, SliceState.LOST]).first()
     if broken is not None:
         return _("Work that ran on it has ended: %(reason)s") % {"reason": broken.reason or broken.state}
@@ -131,6 +132,7 @@ def _harm(step: RolloutStep, node: Node) -> str:
     alarm = (
         Alarm.objects.exclude(state=AlarmState.RESOLVED)
         .filter(subject_id__in=subjects, fired_at__gte=step.started_at)
+        .exclude(key__startswith="node-lost:")
         .first()
     )
     return _("A new alarm: %(title)s") % {"title": alarm.title} if alarm else ""
@@ -140,7 +142,9 @@ def step_undo(step: RolloutStep, rollout: Rollout, *, actor: Actor) -> None:
     """Tell the target to be as it was. A server that restarted stays: its code is what is installed there."""
     step.started_at = timezone.now()
     if step.kind == TargetKind.SERVER:
-        step.state, step.finished_at = StepState.DONE, timezone.now()
+        is_failed = step.state == StepState.FAILED
+        step.state = StepState.FAILED if is_failed else StepState.DONE
+        step.finished_at = timezone.now()
     elif Node.objects.exclude(state=NodeState.REMOVED).filter(uid=step.node_uid).exists():
         step.state = StepState.ROLLING_BACK
         if rollout.release is not None:

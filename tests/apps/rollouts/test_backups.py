@@ -88,9 +88,14 @@ def test_what_is_no_backup_is_refused_and_a_used_database_is_left_alone(tmp_path
     call_command("pool_backup", str(good), verbosity=0)
     with pytest.raises(CommandError, match="not empty"):
         call_command("pool_restore", str(good))
-    file.write_bytes(good.read_bytes()[:-2000])
-    with empty_database() as there, pytest.raises(SnapshotFailed):
-        snapshot_restore(there, file)
+    whole = good.read_bytes()
+    half, spoilt = whole[: len(whole) // 2], bytearray(whole)
+    spoilt[len(whole) // 2] ^= 1
+    with empty_database() as there:
+        for content in (half, bytes(spoilt)):
+            file.write_bytes(content)
+            with pytest.raises(SnapshotFailed):
+                snapshot_restore(there, file)
 
 
 def test_a_backup_that_fails_raises_an_alarm_and_the_next_good_one_settles_it(tmp_path: Path):

@@ -134,6 +134,13 @@ def test_work_that_broke_and_new_alarms_close_the_gate(pool, release, acme):
     Slice.plain.filter(pk=row.pk).update(state="failed", final_at=timezone.now(), reason="its shim vanished")
     advance()
     assert "its shim vanished" in fresh(rollout).reason
+    lost = start(pool, ["n3"], release="2.0")
+    advance()
+    alarm_raise(actor=SYSTEM, key="node-lost:n3", level="critical", msgid="It is silent.",
+                subject_kind="node", subject_id=pool.uid("n3"))  # fmt: skip
+    pool.say("n3", agent_version="2.0")
+    advance()
+    assert states(lost) == ["done"]
     other = start(pool, ["n2"], release="2.0")
     advance()
     pool.say("n2", agent_version="2.0")
