@@ -19,6 +19,7 @@ from node_agent.protocol.fields import Health
 from node_agent.sessions.available import torch_version
 
 FRESH_S = 2.5
+PCI_DEVICES = Path("/sys/bus/pci/devices")
 _VERSION = re.compile(r"\d+(?:\.[0-9A-Za-z]+)+")
 _NOT_UID = re.compile(r"[^A-Za-z0-9._:-]+")
 
@@ -135,6 +136,7 @@ class ToolDriver:
             cores=0,
             driver_version=card.driver_version[:64],
             apis=card.apis or self._apis(),
+            numa_node=numa_node(card.key),
             is_verified=False,
             torch_device=self._torch_device(),
             visible_env={self.visible: str(card.index)} if self.visible else {},
@@ -155,3 +157,12 @@ class ToolDriver:
         if self.torch_module:
             return self.torch_name if importlib.util.find_spec(self.torch_module) else ""
         return "" if version.endswith("+cpu") else self.torch_name
+
+
+def numa_node(bus: str) -> int | None:
+    """Which part of the machine's memory is near a card on this PCI bus; None where nobody knows."""
+    try:
+        node = int((PCI_DEVICES / bus.lower() / "numa_node").read_text()) if bus else -1
+    except (OSError, ValueError):
+        return None
+    return node if node >= 0 else None

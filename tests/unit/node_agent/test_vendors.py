@@ -190,6 +190,15 @@ def test_two_chips_of_one_card_are_two_devices() -> None:
     assert [device.uid for device in driver._devices] == ["enflame-same", "enflame-same-1", "enflame-a-2"]
 
 
+def test_the_memory_near_a_card_is_known_by_its_bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_driver, "PCI_DEVICES", tmp_path)
+    for bus, text in (("0000:c1:00.0", "1"), ("0000:c2:00.0", "-1"), ("0000:c3:00.0", "?")):
+        (tmp_path / bus).mkdir()
+        (tmp_path / bus / "numa_node").write_text(text)
+    buses = ("0000:C1:00.0", "0000:C2:00.0", "0000:C3:00.0", "serial", "")
+    assert [tool_driver.numa_node(bus) for bus in buses] == [1, None, None, None, None]
+
+
 def test_adding_a_vendor_is_one_file_and_one_line() -> None:
     folder = Path(table.__file__).parent
     assert all((folder / f"{vendor}.py").is_file() for vendor in VENDORS)
