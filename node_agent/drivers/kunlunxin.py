@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from node_agent.drivers.told import number
 from node_agent.drivers.tool_driver import Card, ToolDriver
 
 _BUS, _INDEX, _TEMPERATURE, _POWER, _USED, _TOTAL, _USE, _MODEL = 0, 1, 4, 8, 17, 18, 19, 21
+
+_BUS_ID = re.compile(r"^[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]$")
 
 
 class KunlunxinDriver(ToolDriver):
@@ -30,7 +33,9 @@ def _fields(line: str) -> list[str]:
 
 
 def _card(fields: list[str]) -> Card | None:
-    if len(fields) <= _MODEL or not fields[_INDEX].isdigit() or not fields[_TOTAL].isdigit():
+    if len(fields) <= _MODEL or not _BUS_ID.match(fields[_BUS]):
+        return None
+    if not fields[_INDEX].isdigit() or not fields[_TOTAL].isdigit():
         return None
     return Card(
         index=int(fields[_INDEX]),

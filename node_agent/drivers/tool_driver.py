@@ -8,7 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ from node_agent.protocol.fields import Health
 from node_agent.sessions.available import torch_version
 
 FRESH_S = 2.5
+INDEX_MAX, MEMORY_MAX_MIB = 255, 64 * 1024 * 1024
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 _VERSION = re.compile(r"\d+(?:\.[0-9A-Za-z]+)+")
 _NOT_UID = re.compile(r"[^A-Za-z0-9._:-]+")
@@ -99,12 +100,12 @@ class ToolDriver:
         """Run the tool once. Cards once seen stay known while it gives no sensible answer."""
         self._read_s = time.monotonic()
         try:
-            cards = self.parse(self._told())
+            cards = [_sane(card) for card in self.parse(self._told()) if _is_card(card)]
             trouble = "" if cards else f"{self.tool} prints nothing that makes sense; run it by hand"
         except ToolError as error:
-            cards, trouble = (), f"{error}; run it by hand"
+            cards, trouble = [], f"{error}; run it by hand"
         except Exception as error:  # a version of the tool nobody has met must not take the node along
-            cards, trouble = (), f"what {self.tool} prints is not understood: {error!r}"[:400]
+            cards, trouble = [], f"what {self.tool} prints is not understood: {error!r}"[:400]
         if trouble and trouble != self._trouble:
             log.warning("%s cards: %s", self.vendor, trouble)
         self._trouble = trouble
@@ -157,6 +158,34 @@ class ToolDriver:
         if self.torch_module:
             return self.torch_name if importlib.util.find_spec(self.torch_module) else ""
         return "" if version.endswith("+cpu") else self.torch_name
+
+
+def _is_card(card: Card) -> bool:
+    """Whether there can be such a card: it has a place and memory."""
+    return 0 <= card.index <= INDEX_MAX and 0 < (card.memory_mib or 0) < MEMORY_MAX_MIB
+
+
+def _sane(card: Card) -> Card:
+    """The card without readings that no card can have, and without what cannot be shown."""
+    return replace(
+        card,
+        model=_printable(card.model),
+        driver_version=_printable(card.driver_version),
+        health_reason=_printable(card.health_reason),
+        apis={name: _printable(version) for name, version in card.apis.items()},
+        used_mib=card.used_mib if 0 <= (card.used_mib or 0) <= MEMORY_MAX_MIB else None,
+        utilisation_percent=_within(card.utilisation_percent, 0, 100),
+        temperature_c=_within(card.temperature_c, -50, 200),
+        power_w=_within(card.power_w, 0, 5000),
+    )
+
+
+def _within(value: float | None, least: float, most: float) -> float | None:
+    return value if value is not None and least <= value <= most else None
+
+
+def _printable(text: str) -> str:
+    return "".join(character for character in text if character.isprintable())[:200]
 
 
 def numa_node(bus: str) -> int | None:

@@ -100,7 +100,7 @@ def test_a_tool_is_read_as_its_vendor_documents_it(sample: str) -> None:
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_no_output_makes_a_parser_invent_or_crash(vendor: str, data: st.DataObject) -> None:
     """Cut, mixed and noisy output: the driver above a parser takes anything, and what is found is in bounds."""
