@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import struct
 import threading
 import time
 import weakref
@@ -18,6 +19,7 @@ from weir.link_handshake import Claim, Endpoint, Refused, Welcome, attach, lost_
 from weir.link_replies import Waiter, Waiters
 from weir.link_seen import WORTH_IT, Seen
 from weir.transport import Frame, Transport
+from weir.transport_local import LocalTransport
 from weir.wire import Kind, SessionLost, WireError
 
 RESUME_S = 60.0
@@ -26,6 +28,10 @@ _FLUSH_S = 0.001
 _GOT_AT_ONCE = 1 << 20
 _PROBE_BYTES = 1 << 20
 _MOVE_TRIES_S = 5.0
+_GONE_S = 2.0
+"""A worker of this machine that no longer listens has ended; elsewhere the network may be what refuses."""
+# What a reply or word of the worker may break while it is read.
+_BROKEN = (OSError, ValueError, KeyError, TypeError, struct.error)
 _FINAL = frozenset({"token", "version", "ended", "unknown_session", "busy"})
 
 
@@ -52,6 +58,7 @@ class RemoteLink(Link):
         self._backlog, self._waiters, self._seen = Backlog(), Waiters(), Seen()
         self._received = self._received_told = 0
         self._ending = ""
+        self._moved_at = self._frozen_ms = 0.0
         self._is_closed = self._is_forked = False
         self._pong = threading.Event()
         self._woken = threading.Event()
@@ -176,7 +183,7 @@ class RemoteLink(Link):
         while not self._is_closed and self._backlog.lost is None:
             try:
                 moved = self._receive_until_moved()
-            except (OSError, WireError) as error:
+            except _BROKEN as error:
                 if self._is_closed:
                     return
                 why = str(error)
@@ -217,7 +224,9 @@ class RemoteLink(Link):
         elif frame.kind == Kind.NOTICE:
             notice = wire.load_json(frame.payload)
             self._ending = str(notice.get("text"))
-            self.on_notice(str(notice.get("code")), self._ending)
+            # Whatever it does with it, the session goes on until the worker ends it.
+            with contextlib.suppress(Exception):
+                self.on_notice(str(notice.get("code")), self._ending)
         elif frame.kind == Kind.SHARE:
             share = wire.load_json(frame.payload)
             self.quota_mib, self.compute_percent = int(share["quota_mib"]), int(share["compute_percent"])
@@ -240,7 +249,7 @@ class RemoteLink(Link):
     def _reconnect(self, moved: Endpoint | None, why: str) -> None:
         """Resume at the worker, or where the session has moved, or back at its source. Raises SessionLost."""
         self._drop()
-        home, began = self._endpoint, time.monotonic()
+        home, began, was_local = self._endpoint, time.monotonic(), self.transport == LocalTransport.name
         wait_s = 0.02
         while time.monotonic() - began < self._resume_s:
             if self._is_closed:
@@ -254,8 +263,11 @@ class RemoteLink(Link):
                 if refusal.code in _FINAL and moved is None:
                     raise lost_by(refusal) from None
                 why = str(refusal)
-            except (OSError, WireError) as error:
+            except _BROKEN as error:
                 why = str(error)
+                is_gone = isinstance(error, ConnectionRefusedError) and was_local and moved is None
+                if is_gone and time.monotonic() - began > _GONE_S:
+                    break
             if self._ending:
                 break
             time.sleep(wait_s)

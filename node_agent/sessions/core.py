@@ -327,9 +327,11 @@ class Session:
                 for k in template.writes:
                     self.ledger.recount(inputs[k])
             return describer.node(result)
-        except Exception:
+        except Exception as error:
             for handle in describer.kept:
                 self.table.free(handle)
+            written = [ids[k] for k in template.writes if k < len(ids)]
+            self.table.poison(written, fault_of(template.op, error))
             raise
 
     # --- the rest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import torch
-from weir.wire import Upload
+from weir.wire import Upload, WireError
 
 from node_agent.sessions.template import dtype_of
 
@@ -33,7 +33,10 @@ def blank(dtype: str, shape: list[int], device: torch.device) -> torch.Tensor:
 
 
 def write(tensor: torch.Tensor, upload: Upload) -> None:
-    """Put a chunk into a tensor that `blank` made."""
+    """Put a chunk into a tensor that `blank` made. Raises WireError where it is not the one meant."""
+    is_same = tensor.dtype is dtype_of(upload.dtype) and list(tensor.shape) == upload.shape
+    if not is_same or not tensor.is_contiguous() or tensor.untyped_storage().nbytes() < upload.total:
+        raise WireError("a chunk of another tensor than the upload began with")
     write_at(tensor, upload.offset, upload.data)
 
 

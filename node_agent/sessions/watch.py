@@ -12,6 +12,7 @@ from weir.wire import Kind
 
 from node_agent.runtime.files import read_json, write_json
 from node_agent.sessions.door import Door
+from node_agent.sessions.limits import limits_set
 from node_agent.sessions.move import Target
 from node_agent.sessions.service import Service
 
@@ -79,6 +80,7 @@ class Watch:
     def _share_set(self, quota_mib: int, compute_percent: int) -> None:
         session = self._service.session
         if (quota_mib, compute_percent) != (session.quota_mib, session.compute_percent):
+            limits_set(session.torch_device, quota_mib)
             session.share_set(quota_mib=quota_mib, compute_percent=compute_percent)
             self._service.tell(Kind.SHARE, quota_mib=quota_mib, compute_percent=compute_percent)
 

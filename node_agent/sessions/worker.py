@@ -5,11 +5,9 @@ What it shall be stands in session.json there; what it is, it writes to status.j
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import math
 import os
-import resource
 import signal
 import sys
 import time
@@ -23,12 +21,11 @@ from node_agent.runtime.files import read_json
 from node_agent.sessions.certificate import context_make
 from node_agent.sessions.core import Session
 from node_agent.sessions.door import Door
+from node_agent.sessions.limits import limits_set
 from node_agent.sessions.pace import Clock
 from node_agent.sessions.service import Service
 from node_agent.sessions.watch import Watch
 
-_MIB = 1 << 20
-_HEADROOM = 2 << 30
 _END_S = 10.0
 
 
@@ -71,18 +68,12 @@ def _service_make(wish: dict[str, Any]) -> Service:
 
 
 def _device_prepare(device: torch.device, quota_mib: int, percent: int) -> Clock | None:
-    """Limits beyond the session's own accounting: what a lying client allocates anyway."""
-    if device.type == "cuda":
-        from node_agent.sessions.pace_cuda import CudaClock
+    limits_set(device, quota_mib)
+    if device.type != "cuda":
+        return None
+    from node_agent.sessions.pace_cuda import CudaClock
 
-        total = torch.cuda.get_device_properties(device).total_memory
-        torch.cuda.set_per_process_memory_fraction(min(1.0, quota_mib * _MIB / total), device)
-        return CudaClock(device, percent)
-    _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = 3 * quota_mib * _MIB + _HEADROOM
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
-    return None
+    return CudaClock(device, percent)
 
 
 def _threads_set(session: Session) -> None:

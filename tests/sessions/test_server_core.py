@@ -381,6 +381,28 @@ def test_uploads_stay_within_their_tensor(hand):
     assert fault_of(lambda: hand.link.read(9, 4)).code == "mismatch"
 
 
+def test_a_chunk_that_claims_another_shape_than_the_first_writes_nothing(hand):
+    """Found by fuzzing: the second chunk said a larger shape and wrote behind the tensor's memory."""
+    hand.link.send(Kind.UPLOAD, wire.upload_header(9, 0, "int32", [2]), b"1234")
+    hand.link.send(Kind.UPLOAD, wire.upload_header(9, 4, "int32", [5000]), b"x" * 19_996)
+    assert fault_of(hand.link.stat).code == "bad_frame"
+    hand.link.send(Kind.UPLOAD, wire.upload_header(9, 4, "float32", [2]), b"5678")
+    assert fault_of(hand.link.stat).code == "bad_frame"
+    hand.link.send(Kind.UPLOAD, wire.upload_header(9, 4, "int32", [2]), b"5678")
+    assert bytes(hand.link.read(9, 8)) == b"12345678"
+
+
+def test_a_call_that_grows_an_output_past_the_quota_poisons_it(hand, session):
+    a, out = hand.up(torch.ones(MIB + MIB // 2)), hand.up(torch.zeros(1))
+    assert fault_of(lambda: hand.call("aten::neg.out", [a], out=["t", 0])).code == "bad_frame"
+    template = {"op": "aten::neg.out", "args": [["t", 0]], "kwargs": {"out": ["t", 1]}, "n_inputs": 2}
+    call = {"template": template, "inputs": [a, out], "ints": [], "floats": [], "base": 700, "room": 2}
+    payload = wire.dump_json(call)
+    assert fault_of(lambda: hand.link.request(Kind.CALL, payload)).code == "out_of_memory"
+    assert fault_of(lambda: hand.down(out)).code == "out_of_memory"
+    assert session.ledger.used_bytes == 6 * MIB
+
+
 def test_growing_an_output_tensor_counts(hand, session):
     out = hand.up(torch.zeros(0))
     a = hand.up(torch.ones(MIB))
