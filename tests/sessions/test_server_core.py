@@ -394,7 +394,6 @@ def test_a_chunk_that_claims_another_shape_than_the_first_writes_nothing(hand):
 
 def test_a_call_that_grows_an_output_past_the_quota_poisons_it(hand, session):
     a, out = hand.up(torch.ones(MIB + MIB // 2)), hand.up(torch.zeros(1))
-    assert fault_of(lambda: hand.call("aten::neg.out", [a], out=["t", 0])).code == "bad_frame"
     template = {"op": "aten::neg.out", "args": [["t", 0]], "kwargs": {"out": ["t", 1]}, "n_inputs": 2}
     call = {"template": template, "inputs": [a, out], "ints": [], "floats": [], "base": 700, "room": 2}
     payload = wire.dump_json(call)
