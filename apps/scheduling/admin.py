@@ -7,8 +7,9 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from unfold.decorators import display
 
 from apps.catalog.selectors import commodity_all
@@ -176,13 +177,13 @@ class QueueAdmin(DeskAdmin):
     view_permission = P.VIEW
     list_display = [
         "code",
-        "name_zh",
-        "name_en",
+        "named",
         "shown_state",
         "priority",
-        "ordering",
-        "placing",
         "waiting",
+        "shown_ordering",
+        "shown_placing",
+        "resource_group",
         "max_compute_percent",
         "max_memory_mib",
     ]
@@ -208,6 +209,18 @@ class QueueAdmin(DeskAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Queue]:
         pending = Count("workloads", filter=Q(workloads__state=WorkloadState.PENDING))
         return super().get_queryset(request).annotate(waiting_count=pending)
+
+    @display(description=gettext_lazy("name"))
+    def named(self, row: Queue) -> str:
+        return row.name_zh if (get_language() or "").startswith("zh") else row.name_en
+
+    @display(description=gettext_lazy("job scheduling"))
+    def shown_ordering(self, row: Queue) -> str:
+        return row.get_ordering_display() if row.ordering else str(_BY_POLICY[1])
+
+    @display(description=gettext_lazy("resource scheduling"))
+    def shown_placing(self, row: Queue) -> str:
+        return row.get_placing_display() if row.placing else str(_BY_POLICY[1])
 
     @display(description=gettext_lazy("waiting"))
     def waiting(self, row: Queue) -> int:
@@ -313,8 +326,8 @@ class AllocationInline(DeskInline):
 class WorkloadAdmin(DeskAdmin):
     view_permission = P.VIEW
     list_display = [
-        "no", "tenant", "named", "kind", "shown_state", "place", "why", "where", "shares", "compute_percent",
-        "memory_mib", "queue", "priority", "created_at",
+        "no", "tenant", "named", "kind", "shown_state", "place", "why", "where", "share", "queue", "priority",
+        "created_at",
     ]  # fmt: skip
     list_filter = ["state", "kind", "queue", "tenant"]
     search_fields = ["no", "name_zh", "name_en", "uid", "order_uid"]
@@ -366,6 +379,12 @@ class WorkloadAdmin(DeskAdmin):
     def place(self, row: Workload) -> str:
         return str(row.position or "–")
 
+    @display(description=gettext_lazy("share"))
+    def share(self, row: Workload) -> str:
+        if row.whole_cards:
+            return f"{row.shares} × {_('whole card')}"
+        return f"{row.shares} × {row.compute_percent} % · {row.memory_mib} MiB"
+
     @display(description=gettext_lazy("where"))
     def where(self, row: Workload) -> str:
         held = [part.device for part in row.allocations.all() if part.state == AllocationState.ACTIVE]
@@ -373,4 +392,5 @@ class WorkloadAdmin(DeskAdmin):
 
     @display(description=gettext_lazy("reason"))
     def why(self, row: Workload) -> str:
-        return workload_reason(row)
+        # A sentence: squeezed into what the other columns leave it would stand a word a line.
+        return format_html('<div style="min-width: 16rem">{}</div>', workload_reason(row) or "–")
