@@ -18,7 +18,7 @@ def test_a_tensor_shows_itself(weir0):
     assert repr(x).endswith("device='weir:0', requires_grad=True)")
     assert x.tolist() == [[1.5, 2.0], [3.0, 4.0]]
     assert x.detach().numpy(force=True).shape == (2, 2)
-    with pytest.raises(TypeError, match="use .cpu"):
+    with pytest.raises(TypeError, match=r"use \.cpu"):
         x.detach().numpy()
 
 
@@ -136,7 +136,7 @@ def test_tensors_of_the_cpu_and_of_devices_do_not_mix(attach):
 
 def test_wrong_arguments_are_told_at_the_line(weir0):
     x = torch.ones(2, 3, device=weir0)
-    with pytest.raises(RuntimeError, match="dim|shape|size"):
+    with pytest.raises(RuntimeError, match=r"dim|shape|size"):
         x @ x
     with pytest.raises(IndexError):
         x.sum(5)
@@ -170,11 +170,11 @@ def test_what_cannot_be_is_refused_clearly(weir0):
         torch.ones(2).pin_memory()
     with pytest.raises(RuntimeError, match="pinned memory"):
         torch.empty(2, device=weir0, pin_memory=True)
-    with pytest.raises((RuntimeError, NotImplementedError), match="[Gg]enerator"):
+    with pytest.raises((RuntimeError, NotImplementedError), match=r"[Gg]enerator"):
         torch.Generator(device=weir0)
     with pytest.raises((RuntimeError, NotImplementedError), match="generator="):
         torch.rand(2, device=weir0, generator=torch.Generator())
-    with pytest.raises((RuntimeError, NotImplementedError), match="dense|sparse"):
+    with pytest.raises((RuntimeError, NotImplementedError), match=r"dense|sparse"):
         torch.eye(3).to_sparse_csr().to(weir0)
     assert x.tolist() == [1, 1]
 

@@ -10,6 +10,14 @@ import torch
 from weir.torch import devices, rng
 
 OutOfMemoryError = torch.OutOfMemoryError
+SEEDING = (
+    "manual_seed",
+    "manual_seed_all",
+    "get_rng_state",
+    "set_rng_state",
+    "get_rng_state_all",
+    "set_rng_state_all",
+)
 
 
 def is_available() -> bool:
@@ -90,13 +98,6 @@ def backend_module() -> types.ModuleType:
     module.device = devices.chosen
     # What torch.utils.checkpoint reads to decide whether dropout must be drawn again alike.
     module._initialized = True
-    for function in (
-        rng.manual_seed,
-        rng.manual_seed_all,
-        rng.get_rng_state,
-        rng.set_rng_state,
-        rng.get_rng_state_all,
-        rng.set_rng_state_all,
-    ):
-        setattr(module, function.__name__, function)
+    for name in SEEDING:
+        setattr(module, name, getattr(rng, name))
     return module  # type: ignore[no-any-return]

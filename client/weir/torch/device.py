@@ -35,10 +35,13 @@ class Handle:
     __slots__ = ("base", "device", "id", "meta", "nbytes")
 
     def __init__(
-        self, device: Device, meta: Meta, nbytes: int, base: Handle | None = None, *, known_id: int = 0
+        self, device: Device, meta: Meta, nbytes: int, base: Handle | None = None, known_id: int = 0
     ) -> None:
         self.id = known_id or next(device.ids)
-        self.device, self.meta, self.nbytes, self.base = device, meta, nbytes, base
+        self.device = device
+        self.meta = meta
+        self.nbytes = nbytes
+        self.base = base
 
     def __del__(self) -> None:
         # The collector may run anywhere, in any thread: appending to a deque takes no lock.
@@ -87,28 +90,27 @@ class Device:
 
     # --- recording
 
-    def record(
-        self, template: Any, inputs: Sequence[Handle], ints: Sequence[int], floats: Sequence[float]
-    ) -> list:
+    def record(self, template: Any, scan: Any) -> list[Handle | None]:
         """Note one run of a template, to be sent soon. Returns its new handles, None where it makes none.
 
-        Raises torch.OutOfMemoryError where they would not fit the quota; nothing is noted then.
+        `scan` holds the call's `handles`, `ints` and `floats`. Raises torch.OutOfMemoryError where the results
+        would not fit the quota; nothing is noted then.
         """
         with self.lock:
             if self.freed:
                 self._note_freed()
             if template.nbytes:
                 self._charge(template.nbytes)
-            base = (inputs[0].base or inputs[0]) if template.is_view else None
-            made = [None if m is None else Handle(self, m, n, base) for m, n in template.outputs]
-            noted = self._ints
+            handles, noted = scan.handles, self._ints
             if not noted:
                 self.link.wake()
+            base = (handles[0].base or handles[0]) if template.is_view else None
+            made = [meta and Handle(self, meta, nbytes, base) for meta, nbytes in template.outputs]
             noted.append(template.id)
-            noted += [handle.id for handle in inputs]
-            noted += ints
+            noted += [handle.id for handle in handles]
+            noted += scan.ints
             noted += [handle.id for handle in made if handle is not None]
-            self._floats += floats
+            self._floats += scan.floats
             self.operators += 1
             if len(noted) > FLUSH_INTS or (not self.operators % CLOCK_EVERY and self._is_late()):
                 self.flush()
@@ -120,24 +122,26 @@ class Device:
         return time.perf_counter() - self._flushed_at > FLUSH_S
 
     def _note_freed(self) -> None:
-        freed, ids = self.freed, []
+        freed, ids = self.freed, [0]
         while freed:
             handle, nbytes = freed.popleft()
             self.used_bytes -= nbytes
             ids.append(handle)
-        self._ints.append(-len(ids))
+        ids[0] = 1 - len(ids)
         self._ints += ids
 
     def _charge(self, nbytes: int) -> None:
         """Count fresh memory against the quota, asking the worker before refusing."""
-        quota = self.quota_bytes
-        if quota and self.used_bytes + nbytes > quota:
+        quota, used = self.link.quota_mib << 20, self.used_bytes + nbytes
+        if used > quota > 0:
             # The worker counts real storages (an operator may share what its schema does not say): its word decides.
             self.used_bytes = int(self.stat()["used_bytes"])
-            if self.used_bytes + nbytes > quota:
+            used = self.used_bytes + nbytes
+            if used > quota:
                 raise out_of_memory(self.index, nbytes, self.used_bytes, quota)
-        self.used_bytes += nbytes
-        self.peak_bytes = max(self.peak_bytes, self.used_bytes)
+        self.used_bytes = used
+        if used > self.peak_bytes:
+            self.peak_bytes = used
 
     def template_added(self, key: tuple, template: Any, description: dict[str, Any]) -> None:
         """Remember a template and tell the worker with the next batch; the oldest gives way."""
@@ -204,13 +208,17 @@ class Device:
         nbytes = 0 if base is not None else meta.storage_nbytes
         with self.lock:
             self.used_bytes += nbytes
-        return Handle(self, meta, nbytes, base, known_id=number)
+        return Handle(self, meta, nbytes, base, number)
 
     def send(self, kind: Kind, *parts: Any) -> None:
         """A frame after all that waits."""
         with self.lock:
             self.flush()
             self.link.send(kind, *parts)
+
+    def seed(self, seed: int) -> None:
+        """Seed the random numbers drawn at the worker."""
+        self.send(Kind.RNG, b"\0", wire.NUMBER.pack(seed % (1 << 64)))
 
     # --- reading
 

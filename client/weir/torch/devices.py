@@ -22,6 +22,7 @@ _devices: dict[int, Device] = {}
 _lock = threading.RLock()
 _current = threading.local()
 _is_child = False
+_seed: int | None = None
 
 
 def attach(link: Link, index: int | None = None) -> torch.device:
@@ -36,6 +37,8 @@ def attach(link: Link, index: int | None = None) -> torch.device:
                 f"weir:{index} is attached already, or no index of a device (0 to {MAX_DEVICES - 1})"
             )
         _devices[index] = Device(index, link)
+        if _seed is not None:
+            _devices[index].seed(_seed)
     return torch.device("weir", index)
 
 
@@ -114,6 +117,15 @@ def chosen(place: Place) -> Iterator[None]:
         yield
     finally:
         _current.index = before
+
+
+def seed_all(seed: int) -> None:
+    """Seed every device, also those attached later: torch.manual_seed calls this."""
+    global _seed
+    _seed = seed
+    if not _is_child:
+        for device in attached():
+            device.seed(seed)
 
 
 def pinning_refused() -> RuntimeError:

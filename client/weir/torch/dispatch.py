@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +10,7 @@ from weir.torch import transfer
 from weir.torch.device import Device, Handle
 from weir.torch.errors import mixed_devices
 from weir.torch.metas import meta_of
-from weir.torch.operators import Operator, operator_of
+from weir.torch.operators import KNOWN, Operator, operator_of
 from weir.torch.templates import DTYPES, Template, describe, is_slot, learn_template, make_template, nested
 from weir.torch.tensor import RemoteTensor, wrap
 
@@ -19,8 +18,6 @@ from weir.torch.tensor import RemoteTensor, wrap
 TAKES_LOCAL_INDICES = frozenset(
     {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
 )
-# Overloads that are not simply sent, and what handles them: filled by special.py and recurrent.py.
-SPECIAL: dict[Any, Callable[[Any, tuple, dict[str, Any]], Any]] = {}
 # Ids set aside for the results of one synchronous call.
 ROOM = 64
 
@@ -47,9 +44,10 @@ class Scan:
                 key.append(handle.meta)
             else:
                 note(operator, place, value)
-        for name, value in kwargs.items():
-            key.append(name)
-            note(operator, name, value)
+        if kwargs:
+            for name, value in kwargs.items():
+                key.append(name)
+                note(operator, name, value)
 
     def _note(self, operator: Operator, place: int | str, value: Any) -> None:
         """Add any argument to the key; scalars that may differ from call to call go into slots."""
@@ -97,19 +95,22 @@ class Scan:
 
 def run(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Run an operator that a tensor of the device takes part in."""
-    special = SPECIAL.get(func)
-    if special is not None:
-        return special(func, args, kwargs)
-    return forward(func, args, kwargs)
+    operator = KNOWN.get(id(func)) or operator_of(func)
+    if operator.special is not None:
+        return operator.special(func, args, kwargs)
+    return _sent(operator, args, kwargs, None)
 
 
 def forward(func: Any, args: tuple, kwargs: dict[str, Any], device: Device | None = None) -> Any:
     """Send an operator to the device of its tensors, or to `device` where it has none."""
-    operator = operator_of(func)
+    return _sent(operator_of(func), args, kwargs, device)
+
+
+def _sent(operator: Operator, args: tuple, kwargs: dict[str, Any], device: Device | None) -> Any:
     scan = Scan(operator, args, kwargs)
     if scan.has_local:
         sent_args, sent_kwargs = _with_locals_sent(operator, args, kwargs, scan.handles)
-        return forward(func, sent_args, sent_kwargs, device)
+        return _sent(operator, sent_args, sent_kwargs, device)
     if scan.handles:
         device = scan.handles[0].device
     assert device is not None
@@ -133,10 +134,10 @@ def forward(func: Any, args: tuple, kwargs: dict[str, Any], device: Device | Non
 def _played(
     device: Device, template: Template, operator: Operator, args: tuple, kwargs: dict[str, Any], scan: Scan
 ) -> Any:
-    made = device.record(template, scan.handles, scan.ints, scan.floats)
+    made = device.record(template, scan)
     shape = template.shape
     if shape == "tensor":
-        return wrap(made[0])
+        return None if made[0] is None else wrap(made[0])
     if shape == "written":
         results = [args[i] if i < len(args) else kwargs[name] for i, name in operator.written]
         return results[0] if len(results) == 1 else tuple(results)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+Special = Callable[[Any, tuple, dict[str, Any]], Any]
 # These read the value of a scalar to size their result: it is part of the template, not a slot.
 SIZED_BY_SCALARS = frozenset({"arange", "linspace", "logspace", "range", "histc", "bincount", "full_like"})
 # Views that their schema does not call views.
@@ -30,6 +32,7 @@ class Operator:
     `written`: where the returned arguments stand, for operators that write in place or to `out`.
     `slots`: positions (names, in `slot_names`) of scalars that may differ from call to call.
     `is_shown`: whether the layout of its results is learned from a first run; `is_foreign`: not of aten.
+    `special`: handles the overload instead of sending it.
     `lists`: positions and names of lists of tensors; `slot_lists`: of lists of scalars.
     """
 
@@ -46,6 +49,7 @@ class Operator:
         "returns_values",
         "slot_lists",
         "slots",
+        "special",
         "written",
     )
 
@@ -53,6 +57,7 @@ class Operator:
         schema = func._schema
         base = schema.name.split("::")[1]
         self.func = func
+        self.special: Special | None = None
         self.name = f"{schema.name}.{schema.overload_name or 'default'}"
         places = [_written_argument(schema, result) for result in schema.returns]
         self.written = [place for place in places if place is not None]
@@ -93,12 +98,13 @@ def _declares_view(schema: Any) -> bool:
     return any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
 
 
-_operators: dict[Any, Operator] = {}
+# By id: an overload's own hash is Python code, and overloads live as long as the process.
+KNOWN: dict[int, Operator] = {}
 
 
 def operator_of(func: Any) -> Operator:
     """The description of an overload, made once."""
-    found = _operators.get(func)
+    found = KNOWN.get(id(func))
     if found is None:
-        found = _operators[func] = Operator(func)
+        found = KNOWN[id(func)] = Operator(func)
     return found

@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from weir.torch.dispatch import SPECIAL, forward
+from weir.torch.dispatch import forward
+from weir.torch.operators import operator_of
 
 aten = torch.ops.aten
 
@@ -82,7 +83,7 @@ def gru_cell_backward(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def register() -> None:
-    SPECIAL[aten._thnn_fused_lstm_cell.default] = lstm_cell
-    SPECIAL[aten._thnn_fused_lstm_cell_backward_impl.default] = lstm_cell_backward
-    SPECIAL[aten._thnn_fused_gru_cell.default] = gru_cell
-    SPECIAL[aten._thnn_fused_gru_cell_backward.default] = gru_cell_backward
+    operator_of(aten._thnn_fused_lstm_cell.default).special = lstm_cell
+    operator_of(aten._thnn_fused_lstm_cell_backward_impl.default).special = lstm_cell_backward
+    operator_of(aten._thnn_fused_gru_cell.default).special = gru_cell
+    operator_of(aten._thnn_fused_gru_cell_backward.default).special = gru_cell_backward

@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import struct
-
 import torch
 
 from weir import wire
 from weir.torch import devices, transfer
-from weir.torch.device import Device, handle_of
+from weir.torch.device import handle_of
 from weir.torch.metas import contiguous_meta
 from weir.torch.tensor import RemoteTensor, wrap
 from weir.wire import Kind
 
-SEED, GET, SET, KEEP, RESTORE = (bytes([what]) for what in range(5))
-HANDLE = struct.Struct("<q")
-_seed: int | None = None
-
-
-def manual_seed_all(seed: int) -> None:
-    """Seed every device, also those attached later: torch.manual_seed calls this."""
-    global _seed
-    _seed = seed
-    if not devices.is_forked():
-        for device in devices.attached():
-            seed_device(device, seed)
+GET, KEEP, RESTORE = b"\1", b"\3", b"\4"
+manual_seed_all = devices.seed_all
 
 
 def manual_seed(seed: int) -> None:
     """Seed the current device."""
-    seed_device(devices.get(), seed)
-
-
-def seed_device(device: Device, seed: int) -> None:
-    device.send(Kind.RNG, SEED, wire.NUMBER.pack(seed % (1 << 64)))
-
-
-def seed_late(device: Device) -> None:
-    """Give a device just attached the seed that the script set before."""
-    if _seed is not None:
-        seed_device(device, _seed)
+    devices.get().seed(seed)
 
 
 def get_rng_state(device: devices.Place = None) -> torch.Tensor:
@@ -49,7 +27,7 @@ def get_rng_state(device: devices.Place = None) -> torch.Tensor:
         place.rng_nbytes = len(place.request(Kind.RNG, GET))
     meta = contiguous_meta((place.rng_nbytes,), torch.uint8, place.index)
     handle = place.allocate(meta)
-    place.send(Kind.RNG, KEEP, HANDLE.pack(handle.id))
+    place.send(Kind.RNG, KEEP, wire.HANDLE.pack(handle.id))
     return wrap(handle)
 
 
@@ -58,7 +36,7 @@ def set_rng_state(state: torch.Tensor, device: devices.Place = None) -> None:
     place = devices.get(device)
     if not isinstance(state, RemoteTensor) or handle_of(state).device is not place:
         state = transfer.upload(state.cpu(), place)
-    place.send(Kind.RNG, RESTORE, HANDLE.pack(handle_of(state).id))
+    place.send(Kind.RNG, RESTORE, wire.HANDLE.pack(handle_of(state).id))
 
 
 def get_rng_state_all() -> list[torch.Tensor]:

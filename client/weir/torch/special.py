@@ -9,11 +9,11 @@ import torch
 
 from weir.torch import devices, transfer
 from weir.torch.device import handle_of
-from weir.torch.dispatch import SPECIAL, forward
+from weir.torch.dispatch import forward
+from weir.torch.operators import Special, operator_of
 from weir.torch.tensor import RemoteTensor, wrap
 
 aten = torch.ops.aten
-Special = Callable[[Any, tuple, dict[str, Any]], Any]
 # Said by the caller of _to_copy, of no meaning to the worker.
 LOCAL_OPTIONS = frozenset({"device", "layout", "pin_memory", "non_blocking"})
 IN_PLACE_VIEWS = ("t_", "transpose_", "squeeze_", "unsqueeze_", "swapaxes_", "swapdims_", "as_strided_")
@@ -25,7 +25,7 @@ def special(*names: str) -> Callable[[Special], Special]:
     def note(function: Special) -> Special:
         for name in names:
             base, _, overload = name.partition(".")
-            SPECIAL[getattr(getattr(aten, base), overload or "default")] = function
+            operator_of(getattr(getattr(aten, base), overload or "default")).special = function
         return function
 
     return note
@@ -158,4 +158,4 @@ def register_in_place_views() -> None:
         for overload in packet.overloads():
             func = getattr(packet, overload)
             if "Dimname" not in str(func._schema):
-                SPECIAL[func] = _in_place_view(func)
+                operator_of(func).special = _in_place_view(func)
