@@ -30,7 +30,8 @@ from tests.journeys.test_node_agent_runtime import (
 )
 from tests.unit.node_agent.server import PortalServer
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("agent")]
+# Slices have names of their own: an agent ends all processes that bear the name of a slice it has lost.
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("pool")]
 TOKEN = "a-token-of-sixteen-characters-or-more"
 
 
@@ -51,26 +52,26 @@ def fill(path: Path) -> None:
 def test_a_session_is_served_and_outlives_its_agent(agent: Agent) -> None:  # noqa: F811
     device = agent.portal.syncs[-1].devices[0]
     assert "session" in device.slice_drivers
-    agent.portal.desired["s"] = DesiredSlice(
-        slice_uid="s", generation=1, device_uid=device.uid, compute_percent=50, memory_mib=64, state="running",
+    agent.portal.desired["pool-s"] = DesiredSlice(
+        slice_uid="pool-s", generation=1, device_uid=device.uid, compute_percent=50, memory_mib=64, state="running",
         work=WorkSpec(kind="session", grace_s=1), session=SessionWish(token=TOKEN),
     )  # fmt: skip
-    agent.until(lambda: port_of(agent, "s"), 90)
-    first = agent.report("s")
+    agent.until(lambda: port_of(agent, "pool-s"), 90)
+    first = agent.report("pool-s")
     assert first is not None
     assert first.session is not None
     assert (first.driver, first.mounted, first.session.host) == ("session", False, "127.0.0.1")
     assert agent.portal.syncs[-1].node.components["torch"] == torch_version()
-    worker = agent.shim_state("s")["work_pid"]
+    worker = agent.shim_state("pool-s")["work_pid"]
     agent.kill()
     agent.start()
-    again = agent.until_state("s", "running")
+    again = agent.until_state("pool-s", "running")
     assert again.session is not None
     assert (again.session.port, again.session.fingerprint) == (first.session.port, first.session.fingerprint)
-    assert agent.shim_state("s")["work_pid"] == worker
+    assert agent.shim_state("pool-s")["work_pid"] == worker
     stop = {"state": "stopped", "generation": 2}
-    agent.portal.desired["s"] = agent.portal.desired["s"].model_copy(update=stop)
-    assert agent.until_state("s", "exited").reason_code == "stopped"
+    agent.portal.desired["pool-s"] = agent.portal.desired["pool-s"].model_copy(update=stop)
+    assert agent.until_state("pool-s", "exited").reason_code == "stopped"
     assert not psutil.pid_exists(int(str(worker)))
 
 
@@ -91,43 +92,50 @@ def test_a_session_is_resized_and_moves_while_its_client_computes(agent: Agent) 
     from tests.sessions.client import Hand
 
     ticket = "a-ticket-that-opens-once"
-    want_session(agent, "from", SessionWish(token=TOKEN))
-    want_session(agent, "to", SessionWish(token=TOKEN, ticket=ticket))
-    agent.until(lambda: port_of(agent, "from") and port_of(agent, "to"), 120)
-    source, target = agent.report("from").session, agent.report("to").session  # type: ignore[union-attr]
+    want_session(agent, "pool-from", SessionWish(token=TOKEN))
+    want_session(agent, "pool-to", SessionWish(token=TOKEN, ticket=ticket))
+    agent.until(lambda: port_of(agent, "pool-from") and port_of(agent, "pool-to"), 120)
+    source, target = agent.report("pool-from").session, agent.report("pool-to").session  # type: ignore[union-attr]
     assert source is not None
     assert target is not None
     link = RemoteLink(source.host, source.port or 0, source.fingerprint or "", TOKEN, timeout_s=30)
     hand = Hand(link)
     total = hand.up(torch.zeros(4))
     hand.run("aten::add_.Scalar", [total], ["c", 1])
-    agent.until(lambda: agent.report("from").mounted)  # type: ignore[union-attr]
-    pid = agent.shim_state("from")["work_pid"]
-    want_session(agent, "from", SessionWish(token=TOKEN), generation=2)
+    agent.until(lambda: agent.report("pool-from").mounted)  # type: ignore[union-attr]
+    pid = agent.shim_state("pool-from")["work_pid"]
+    want_session(agent, "pool-from", SessionWish(token=TOKEN), generation=2)
     resized = {"compute_percent": 50, "memory_mib": 96}
-    agent.portal.desired["from"] = agent.portal.desired["from"].model_copy(update=resized)
-    agent.until(lambda: agent.shim_state("from")["memory_mib"] == 96)
+    agent.portal.desired["pool-from"] = agent.portal.desired["pool-from"].model_copy(update=resized)
+    agent.until(lambda: agent.shim_state("pool-from")["memory_mib"] == 96)
     agent.until(lambda: link.quota_mib == 96)
-    assert agent.shim_state("from")["work_pid"] == pid
+    assert agent.shim_state("pool-from")["work_pid"] == pid
 
-    place = {"slice_uid": "to", "host": target.host, "port": target.port, "fingerprint": target.fingerprint}
+    place = {
+        "slice_uid": "pool-to",
+        "host": target.host,
+        "port": target.port,
+        "fingerprint": target.fingerprint,
+    }
     moving = SessionWish.model_validate({"token": TOKEN, "move_to": place | {"ticket": ticket}})
-    agent.portal.desired["from"] = agent.portal.desired["from"].model_copy(update={"session": moving})
+    agent.portal.desired["pool-from"] = agent.portal.desired["pool-from"].model_copy(
+        update={"session": moving}
+    )
 
     def is_moved() -> bool:
         hand.run("aten::add_.Scalar", [total], ["c", 1])
         counted.append(float(hand.down(total)[0]))
-        report = agent.report("to")
+        report = agent.report("pool-to")
         return report is not None and report.session is not None and report.session.attached
 
     counted: list[float] = []
     agent.until(is_moved, 30)
-    agent.until(lambda: agent.report("to").session.move == "done")  # type: ignore[union-attr]
-    assert agent.report("from").session.move == "sent"  # type: ignore[union-attr]
+    agent.until(lambda: agent.report("pool-to").session.move == "done")  # type: ignore[union-attr]
+    assert agent.report("pool-from").session.move == "sent"  # type: ignore[union-attr]
     assert counted == [float(number) for number in range(2, len(counted) + 2)]
     stop = {"state": "stopped", "generation": 3}
-    agent.portal.desired["from"] = agent.portal.desired["from"].model_copy(update=stop)
-    agent.until_state("from", "exited")
+    agent.portal.desired["pool-from"] = agent.portal.desired["pool-from"].model_copy(update=stop)
+    agent.until_state("pool-from", "exited")
     hand.run("aten::add_.Scalar", [total], ["c", 1])
     assert float(hand.down(total)[0]) == counted[-1] + 1
     link.close()
@@ -144,21 +152,21 @@ def test_cards_configuration_and_log_lines_come_and_go_while_work_runs(
     file.write_text('{"count": 1, "cores": 1, "memory_mib": 512}')
     made.start()
     try:
-        made.want("w", WAIT)
-        made.until_state("w", "running")
-        work = made.shim_state("w")["work_pid"]
+        made.want("pool-w", WAIT)
+        made.until_state("pool-w", "running")
+        work = made.shim_state("pool-w")["work_pid"]
         file.write_text('{"count": 2, "cores": 1, "memory_mib": 512}')
         made.until(lambda: len(portal.syncs[-1].devices) == 2)
         portal.config = AgentConfig(generation=5, meter_s=2, labels={"zone": "b"})
         made.until(lambda: portal.syncs[-1].node.config_generation == 5)
         assert portal.syncs[-1].node.labels == {"zone": "b"}
-        made.want("x", SPIN, run_timeout_s=4, device_uid=portal.syncs[-1].devices[1].uid)
-        made.until_state("x", "exited")
-        assert [(row.end_at - row.start_at).seconds for row in made.until_told("x")] == [2, 2]
-        told = [row.text for row in portal.events if row.slice_uid == "x"]
+        made.want("pool-x", SPIN, run_timeout_s=4, device_uid=portal.syncs[-1].devices[1].uid)
+        made.until_state("pool-x", "exited")
+        assert [(row.end_at - row.start_at).seconds for row in made.until_told("pool-x")] == [2, 2]
+        told = [row.text for row in portal.events if row.slice_uid == "pool-x"]
         assert any("running" in text for text in told)
         assert any("run time of 4 s reached" in text for text in told)
-        assert made.shim_state("w")["work_pid"] == work
+        assert made.shim_state("pool-w")["work_pid"] == work
     finally:
         made.call("stop-work")
         made.kill()
@@ -167,11 +175,11 @@ def test_cards_configuration_and_log_lines_come_and_go_while_work_runs(
 
 @pytest.mark.req("PLAT-OPS-26")
 def test_a_clock_an_hour_off_is_told_once_and_metering_does_not_follow_it(agent: Agent) -> None:  # noqa: F811
-    agent.want("w", SPIN, run_timeout_s=4)
-    agent.until_state("w", "running")
+    agent.want("pool-w", SPIN, run_timeout_s=4)
+    agent.until_state("pool-w", "running")
     agent.portal.clock = timedelta(hours=1)
-    agent.until_state("w", "exited")
-    rows = agent.until_told("w")
+    agent.until_state("pool-w", "exited")
+    rows = agent.until_told("pool-w")
     assert_contiguous(rows)
     assert seconds_of(rows) == 4
     warnings = [row.text for row in agent.portal.events if "this node's clock" in row.text]
@@ -198,23 +206,23 @@ def test_a_full_disk_refuses_new_slices_and_loses_nothing_of_the_old(
     made = Agent(portal, small_disk / "home")
     made.start()
     try:
-        made.want("old", SPIN, run_timeout_s=8)
-        made.until(lambda: len(portal.usage.get("old", {})) >= 1)
+        made.want("pool-old", SPIN, run_timeout_s=8)
+        made.until(lambda: len(portal.usage.get("pool-old", {})) >= 1)
         ballast = small_disk / "ballast"
         with pytest.raises(OSError, match="No space left"):
             fill(ballast)
-        made.want("new", WAIT)
-        made.until(lambda: (report := made.report("new")) is not None and report.state == "refused")
-        refused = made.report("new")
+        made.want("pool-new", WAIT)
+        made.until(lambda: (report := made.report("pool-new")) is not None and report.state == "refused")
+        refused = made.report("pool-new")
         assert refused is not None
         assert "look at the node's disk" in refused.reason
         ballast.unlink()
-        made.until_state("old", "exited", 20)
-        rows = made.until_told("old")
+        made.until_state("pool-old", "exited", 20)
+        rows = made.until_told("pool-old")
         assert_contiguous(rows)
         assert seconds_of(rows) == 8
-        made.want("new", WAIT, generation=2)
-        made.until_state("new", "running")
+        made.want("pool-new", WAIT, generation=2)
+        made.until_state("pool-new", "running")
     finally:
         made.call("stop-work")
         made.kill()
@@ -233,22 +241,22 @@ def test_an_agent_killed_between_making_and_reporting_runs_the_work_once(
     try:
         made.kill()
         mark = tmp_path / "runs"
-        made.want("w", f"open({str(mark)!r}, 'a').write('x')\n{WAIT}")
+        made.want("pool-w", f"open({str(mark)!r}, 'a').write('x')\n{WAIT}")
         # What the dead agent had come to: the folder is there, or the shim too, and nobody has heard of it.
         settings = AgentSettings(name="node-a", state_dir=made.home, devices=CpuPlan(1, 1, 4096))
         (device,) = CpuDriver(settings).discover()
-        assert device.uid == portal.desired["w"].device_uid
+        assert device.uid == portal.desired["pool-w"].device_uid
         runtime = ProcessRuntime(Configured(settings))
-        runtime.make(portal.desired["w"], device)
+        runtime.make(portal.desired["pool-w"], device)
         if is_started:
-            runtime.start("w")
+            runtime.start("pool-w")
         made.start()
-        made.until_state("w", "running")
-        made.until(lambda: b"up" in portal.logs.get("w", b""))
+        made.until_state("pool-w", "running")
+        made.until(lambda: b"up" in portal.logs.get("pool-w", b""))
         assert mark.read_text() == "x"
-        assert sorted(os.listdir(made.home / "slices")) == ["w"]
-        spec = json.loads((made.home / "slices" / "w" / "spec.json").read_text())
-        assert spec["slice_uid"] == "w"
+        assert sorted(os.listdir(made.home / "slices")) == ["pool-w"]
+        spec = json.loads((made.home / "slices" / "pool-w" / "spec.json").read_text())
+        assert spec["slice_uid"] == "pool-w"
     finally:
         made.call("stop-work")
         made.kill()

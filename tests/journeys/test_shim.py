@@ -19,7 +19,7 @@ from node_agent.runtime import proc
 from node_agent.runtime.files import SliceFolder, read_json, write_json
 from tests.journeys.priority import go_first
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("agent")]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("shim")]
 
 ROOT = Path(__file__).resolve().parents[2]
 SPIN = "while True: sum(range(10000))"
@@ -40,7 +40,7 @@ class Kept:
         self.files = SliceFolder(folder)
         self.files.work.mkdir(parents=True)
         self.spec = {
-            "slice_uid": folder.name, "generation": 1, "device_uid": "d", "vendor": "cpu", "cores": 1,
+            "slice_uid": f"shim-{folder.name}", "generation": 1, "device_uid": "d", "vendor": "cpu", "cores": 1,
             "compute_percent": 50, "memory_mib": 128, "argv": ["true"], "env": {}, "run_timeout_s": None,
             "grace_s": 1, "meter_s": 1, "log_limit_bytes": 100_000,
             "ledger_dir": str(folder.parent / "device"), "device_memory_mib": 1000,
@@ -224,7 +224,7 @@ def test_a_work_that_asks_for_too_much_dies_alone(kept: Callable[..., Kept]) -> 
     state = good.ended()
     assert (state["reason_code"], state["memory_mib"]) == ("completed", 128)
     assert "499500" in good.log()
-    assert not (good.files.path.parent / "device" / "bad").exists()
+    assert not (good.files.path.parent / "device" / "shim-bad").exists()
 
 
 @pytest.mark.req("POOL-12.3")
