@@ -66,7 +66,7 @@ class RemoteCall(Case):
         )
         say.expect("E2", found["cards_here"] == 0, f"the client's node has {found['cards_here']} cards")
         say.expect("E2", same, f"20 training steps give the same losses as locally: {found['remote'][-1]!r}")
-        used = peak[0] > before[0] + 5 and peak[1] > 0
+        used = peak[0] > before[0] + 1 and peak[1] > 0
         say.expect(
             "E2", used, f"use of {device['node']}'s card rose from {before[0]} % to {peak[0]} % meanwhile"
         )

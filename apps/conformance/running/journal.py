@@ -12,6 +12,7 @@ from weir import ApiError
 
 from apps.conformance.models import ConformanceRun, Trace
 from apps.conformance.running.agents import agent_end
+from apps.conformance.running.databases import database_drop
 from apps.conformance.running.people import SCHEMA, People
 from apps.conformance.running.processes import processes_end
 from apps.conformance.selectors import trace_list
@@ -161,6 +162,10 @@ def _release_key(people: People, key: str, detail: dict[str, Any]) -> None:
     people.operator.post(f"release-keys/{key}/revoke")
 
 
+def _database(people: People, key: str, detail: dict[str, Any]) -> None:
+    database_drop(key)
+
+
 UNDO: dict[str, Callable[[People, str, dict[str, Any]], None]] = {
     "work": _work,
     "environment": _environment,
@@ -176,5 +181,6 @@ UNDO: dict[str, Callable[[People, str, dict[str, Any]], None]] = {
     "process": _process,
     "agent": _agent,
     "folder": _folder,
+    "database": _database,
     "release key": _release_key,
 }
