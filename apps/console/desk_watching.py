@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -86,7 +87,8 @@ def alarm(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 
 def _role_names() -> dict[str, str]:
-    return {row.code: str(row) for row in OperatorRole.objects.all()}
+    is_zh = (get_language() or "").startswith("zh")
+    return {row.code: row.name_zh if is_zh else row.name_en for row in OperatorRole.objects.all()}
 
 
 @desk("alarms.view")

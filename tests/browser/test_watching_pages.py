@@ -53,9 +53,10 @@ def test_a_rule_rings_tells_and_falls_silent(visit: Callable[[str], Visitor]) ->
     admin.go("desk-alarms")
     admin.press("tab-routes")
     admin.shoot("22-alarm-routes")
-    admin.press("route-remove")
+    routes = admin.at("route-row").count()
+    admin.at("route-remove").last.click()
     admin.confirm()
-    expect(admin.at("route-row")).to_have_count(0)
+    expect(admin.at("route-row")).to_have_count(routes - 1)
 
 
 @pytest.mark.req("POOL-12.18")
