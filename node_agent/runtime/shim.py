@@ -58,6 +58,7 @@ class Shim:
         self._kill_at_ns: int | None = None
         self._ended_ns: int | None = None
         self._control_seen: tuple[int, int] | None = None
+        self._refused: Control | None = None
         self._is_output_open = True
         self.stop_wanted = ""
         self._watch_at_ns = self._state_at_ns = 0
@@ -246,7 +247,7 @@ class Shim:
         if control.state == "stopped":
             self._stop(ending.stopped("stopped as asked by the server"), self._spec.grace_s)
         elif self._end is None:
-            state.reason = ""
+            state.reason, self._refused = "", None
             if (control.compute_percent, control.memory_mib) != (share.compute_percent, share.memory_mib):
                 self._resize(control)
         self._save()
@@ -254,8 +255,10 @@ class Shim:
     def _resize(self, control: Control) -> None:
         share, books, state = self._share, self._books, self._state
         refusal = share.resize(control.compute_percent, control.memory_mib)
+        # What is still wanted is tried again every second: the work may free memory.
+        self._refused = control if refusal else None
+        state.reason = f"not resized: {refusal}"[:500] if refusal else ""
         if refusal:
-            state.reason = f"not resized: {refusal}"[:500]
             return
         # What was held until now is billed as it was held.
         books.close(clock_ns(), self._share.cpu_s, is_final=False)
@@ -276,6 +279,8 @@ class Shim:
     def _observe(self, now_ns: int) -> None:
         self._state_at_ns = now_ns + int(STATE_S * NS)
         share, state = self._share, self._state
+        if self._refused is not None and self._end is None:
+            self._resize(self._refused)
         share.measure(now_ns)
         state.delivered_percent, state.memory_used_mib = share.delivered_percent, share.memory_used_mib
         state.mounted = share.is_mounted

@@ -170,6 +170,8 @@ def test_a_program_is_resized_while_it_runs(kept: Callable[..., Kept]) -> None:
         "while not os.path.exists('go'): sum(range(9999))\n"
         "try:\n while True: held.append(bytearray(b'1' * (1 << 20)))\n"
         "except MemoryError: open('most', 'w').write(str(len(held)))\n"
+        "while not os.path.exists('free'): sum(range(9999))\n"
+        "del held[:]\n"
         "while True: sum(range(9999))"
     )
     one = kept(compute_percent=20).program(grow)
@@ -188,6 +190,10 @@ def test_a_program_is_resized_while_it_runs(kept: Callable[..., Kept]) -> None:
     (one.files.work / "go").touch()
     one.until((one.files.work / "most").exists)
     assert 80 <= int((one.files.work / "most").read_text()) <= 100
+    assert (one.state()["memory_mib"], one.state()["state"]) == (100, "running")
+    (one.files.work / "free").touch()
+    one.until(lambda: one.state()["memory_mib"] == 20)
+    assert one.state()["reason"] == ""
     names = ("work_pid", "work_start_ticks", "started_at")
     assert [one.state()[name] for name in names] == [before[name] for name in names]
     one.want(memory_mib=101, compute_percent=61)
