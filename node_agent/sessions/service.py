@@ -103,12 +103,16 @@ class Service:
         """End between two frames; may be called from a signal's handler."""
         self._stop.set()
 
-    def tell(self, kind: Kind, **fields: Any) -> None:
-        """A word to the client, if it is there."""
+    def tell(self, kind: Kind, **fields: Any) -> bool:
+        """A word to the client; False where it is not there."""
         transport = self._wire
-        if transport is not None:
-            with contextlib.suppress(OSError):
-                transport.send((kind, [wire.dump_json(fields)]))
+        if transport is None:
+            return False
+        try:
+            transport.send((kind, [wire.dump_json(fields)]))
+        except OSError:
+            return False
+        return True
 
     # --- the loop
 

@@ -31,6 +31,7 @@ class Watch:
         self._written_at = 0.0
         self._idle_timeout_s: float | None = None
         self._told: set[str] = set()
+        self._notice: dict[str, Any] | None = None
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -85,8 +86,9 @@ class Watch:
             self._service.tell(Kind.SHARE, quota_mib=quota_mib, compute_percent=compute_percent)
 
     def _notice_read(self) -> None:
-        notice = self._changed("notice.json")
-        if notice is not None:
+        self._notice = self._changed("notice.json") or self._notice
+        if self._notice is not None:
+            notice = self._notice
             self._tell(str(notice.get("reason_code", "")), str(notice.get("text", "")))
 
     def _idle_tell(self) -> None:
@@ -95,9 +97,9 @@ class Watch:
             self._tell("idle_timeout", f"the session used no device for {limit_s:g} s and is released")
 
     def _tell(self, code: str, text: str) -> None:
-        if code not in self._told:
+        """Once each; a client that is away is told when it is back."""
+        if code not in self._told and self._service.tell(Kind.NOTICE, code=code, text=text):
             self._told.add(code)
-            self._service.tell(Kind.NOTICE, code=code, text=text)
 
     def _status_write(self) -> None:
         status, now = self._status(), time.monotonic()
