@@ -166,9 +166,10 @@ class ReleaseStore:
     def prune(self, keep: Iterable[str]) -> None:
         """Remove releases that are neither kept nor used by a process of this machine."""
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
-            places = (path, self.home / "lib" / path.name)
+            places = (path, *(self.home / f"{kind}-{path.name}" for kind in ("lib", "session-lib")))
             if path.is_dir() and path.name not in keep and not any(map(_is_used, places)):
-                shutil.rmtree(path, ignore_errors=True)
+                for place in places:
+                    shutil.rmtree(place, ignore_errors=True)
 
 
 def signature_check(file: Path, wish: ReleaseWish, keys: Iterable[str]) -> None:

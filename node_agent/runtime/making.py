@@ -17,6 +17,7 @@ from node_agent.drivers.table import slice_drivers_load
 from node_agent.protocol.slices import DesiredSlice
 from node_agent.runtime import limits
 from node_agent.runtime.files import SliceFolder, read_json, write_json
+from node_agent.release import running_release
 from node_agent.runtime.library import PROGRAM_PACKAGES, SESSION_PACKAGES, library_make
 from node_agent.runtime.records import SliceSpec
 
@@ -32,8 +33,10 @@ class Maker:
     def __init__(self, configured: Configured, slices: Path) -> None:
         self._configured, self._slices = configured, slices
         settings = configured.settings
-        self._program_lib = library_make(settings.home / "lib", PROGRAM_PACKAGES)
-        self._session_lib = library_make(settings.home / "session-lib", SESSION_PACKAGES)
+        # Of each release its own: work that runs keeps importing from the one it began with.
+        release = f"-{running_release()}" if running_release() else ""
+        self._program_lib = library_make(settings.home / f"lib{release}", PROGRAM_PACKAGES)
+        self._session_lib = library_make(settings.home / f"session-lib{release}", SESSION_PACKAGES)
         self.drivers: Mapping[str, SliceDriver] = slice_drivers_load(settings)
         self._has_users = self._can_change_user()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,17 @@ def test_a_torn_state_means_what_is_installed(store):
     store.select("1.1", BUILTIN, "")
     (store.folder / "state.json").write_text('{"version": "1.')
     assert store.read().version == BUILTIN
+
+
+def test_old_releases_are_removed_but_not_while_work_runs_from_them(store, maker):
+    for version in ("1.1", "1.2", "1.3"):
+        take(store, maker, version, archive(version, FILES))
+        (store.home / f"lib-{version}").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(store.home / "lib-1.1")}
+    with subprocess.Popen(["sleep", "60"], env=environment) as work:
+        store.prune({"1.3"})
+        assert (store.is_whole("1.1"), store.is_whole("1.2"), store.is_whole("1.3")) == (True, False, True)
+        assert not (store.home / "lib-1.2").exists()
+        work.kill()
+    store.prune({"1.3"})
+    assert not store.path("1.1").exists()
