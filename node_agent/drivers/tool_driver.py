@@ -22,6 +22,7 @@ FRESH_S = 2.5
 INDEX_MAX, MEMORY_MAX_MIB = 255, 64 * 1024 * 1024
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 _VERSION = re.compile(r"\d+(?:\.[0-9A-Za-z]+)+")
+_NO_KEY = {"N/A", "NA", "NONE", "UNKNOWN", "[N/A]"}
 _NOT_UID = re.compile(r"[^A-Za-z0-9._:-]+")
 
 log = logging.getLogger("weir.agent")
@@ -50,7 +51,7 @@ class ToolDriver:
     degraded, and says so. Subclasses give the class attributes and `parse`."""
 
     vendor: ClassVar[str]
-    tool: ClassVar[str]
+    tool: str
     arguments: ClassVar[tuple[str, ...]] = ()
     visible: ClassVar[str] = ""
     """The environment variable that lets a process see only some cards, by index."""
@@ -124,7 +125,7 @@ class ToolDriver:
         self._devices = (*(self._device(uid, card) for uid, card in self._cards.items()), *gone)
 
     def _uid(self, card: Card) -> str:
-        key = _NOT_UID.sub("-", card.key).strip("-.:_")
+        key = "" if card.key.upper() in _NO_KEY else _NOT_UID.sub("-", card.key).strip("-.:_")
         return f"{self.vendor}-{key or f'{self._node}-{card.index}'}"[:90]
 
     def _device(self, uid: str, card: Card) -> Device:

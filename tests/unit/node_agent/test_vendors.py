@@ -3,6 +3,7 @@ bad days. None of it has run on such hardware."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -46,6 +47,10 @@ EXPECTED: dict[str, list[Row]] = {
     ],
     "hygon_old": [(0, "Z100L", 32752, "", 6, 7, 50, None, "ok", "")],
     "amd": [(0, "AMD Instinct MI300X", 196592, "0x8d1a5a1b2c3d4e5f", 284, 64, 41, 133, "ok", "6.8.5")],
+    "amd_amdsmi": [
+        (0, "AMD Instinct MI300X OAM", 196592, "0x5F6E1A2B3C4D5E6F", 2048, 64, 41, 133, "ok", "6.8.5"),
+        (1, "AMD Instinct MI300X OAM", 196592, "N/A", 284, None, 35, None, "ok", "6.8.5"),
+    ],
     "kunlunxin": [
         (0, "Kunlunxin P800 OAM", 98304, "0000:52:00.0", 90440, 55, 36, 86, "ok", ""),
         (1, "Kunlunxin P800 OAM", 98304, "0000:53:00.0", 12, 0, 39, None, "ok", ""),
@@ -162,6 +167,18 @@ def test_a_vendor_s_bad_day_makes_its_cards_degraded_and_says_why(
     driver.discover()
     assert driver.measure(first).health == "ok"
     assert "no longer lists" in driver.measure(second).health_reason
+
+
+def test_a_vendor_with_a_newer_tool_is_asked_by_it(tools: Callable[[str, str], None]) -> None:
+    answers = json.loads((SAMPLES / "amd_amdsmi.txt").read_text())
+    cases = "\n".join(f"  {word}) echo '{json.dumps(answer)}';;" for word, answer in answers.items())
+    tools("amd-smi", f"case $1 in\n{cases}\nesac")
+    first, second = driver_of("amd").discover()
+    assert (first.index, first.uid, second.index) == (0, "amd-0x5F6E1A2B3C4D5E6F", 1)
+    tools("amd-smi", "exit 1")
+    driver = driver_of("amd")
+    assert driver.discover() == ()
+    assert "amd-smi ended with exit code 1" in driver._trouble
 
 
 def test_a_tool_that_hangs_leaves_no_process_behind(
