@@ -15,9 +15,9 @@ from node_agent.configured import Configured
 from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
 from node_agent.drivers.table import slice_drivers_load
 from node_agent.protocol.slices import DesiredSlice
+from node_agent.release import running_release
 from node_agent.runtime import limits
 from node_agent.runtime.files import SliceFolder, read_json, write_json
-from node_agent.release import running_release
 from node_agent.runtime.library import PROGRAM_PACKAGES, SESSION_PACKAGES, library_make
 from node_agent.runtime.records import SliceSpec
 
