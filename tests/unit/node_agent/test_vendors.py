@@ -201,10 +201,14 @@ def test_a_tool_that_is_not_there_is_no_device() -> None:
 
 def test_two_chips_of_one_card_are_two_devices() -> None:
     driver = driver_of("enflame")
-    driver._know(
-        [Card(0, "S60", 1, key="same"), Card(1, "S60", 1, key="same"), Card(2, "S60", 1, key="../..")]
-    )
-    assert [device.uid for device in driver._devices] == ["enflame-same", "enflame-same-1", "enflame-a-2"]
+    cards = [Card(0, "S60", 1, key="same"), Card(1, "S60", 1, key="same"), Card(2, "S60", 1, key="../..")]
+    driver._know([*cards, Card(3, "S60", 1, key="N/A")])
+    assert [device.uid for device in driver._devices] == [
+        "enflame-same",
+        "enflame-same-1",
+        "enflame-a-2",
+        "enflame-a-3",
+    ]
 
 
 def test_the_memory_near_a_card_is_known_by_its_bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
