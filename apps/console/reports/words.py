@@ -11,17 +11,17 @@ SECTIONS = {
     "tenants": _("Tenants"),
     "ends": _("How tasks ended"),
     "queues": _("Queues"),
-    "days": _("Days"),
+    "days": _("By day"),
     "levels": _("Alarms by severity"),
     "rules": _("Alarms by rule"),
     "deliveries": _("Messages of alarms"),
     "log": _("Log lines by severity"),
-    "tasks": _("Tasks"),
+    "tasks": _("Workloads"),
 }
 REPORT_NAMES = {
     "resources": _("Resources"),
-    "tasks": _("Tasks"),
-    "operations": _("Operations"),
+    "tasks": _("Task scheduling"),
+    "operations": _("O&M monitoring"),
     "energy": _("Energy"),
 }
 # Figure: its word, and how it is shown.
