@@ -112,7 +112,7 @@ def test_tenants_people_are_refused_on_the_operators_side(world):
         "alarms",
         "nodes",
         "devices",
-        "workloads",
+        "workloads/across",
         "queues",
         "agent-tokens",
         "audit/acts",
