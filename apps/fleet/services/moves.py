@@ -28,8 +28,9 @@ from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service
 
-# A move whose target does not come up, or whose state does not get across, is given up after this.
+# A move whose target does not come up, or whose state does not get across, is given up after these.
 MOVE_LIMIT_S = 120
+SENDING_LIMIT_S = 900
 # What a worker reported of an earlier move is not taken for the present one.
 _SETTLING = timedelta(seconds=2)
 _MOVED = gettext_noop("It moved to another device.")
@@ -171,8 +172,9 @@ def _problem(source: Slice, target: Slice, now: datetime) -> str:
         return str(target.session.get("move_reason") or _TARGET_ENDED)
     if target.node.state not in (NodeState.READY, NodeState.DRAINED):
         return _TARGET_LOST
-    since = target.moved_at or target.created_at
-    return _TOO_LONG if now - since > timedelta(seconds=MOVE_LIMIT_S) else ""
+    is_waiting = target.moved_at is None
+    since, limit_s = (target.created_at, MOVE_LIMIT_S) if is_waiting else (target.moved_at, SENDING_LIMIT_S)
+    return _TOO_LONG if now - since > timedelta(seconds=limit_s) else ""
 
 
 def move_fail(source: Slice, target: Slice, *, actor: Actor, now: datetime, reason: str) -> None:

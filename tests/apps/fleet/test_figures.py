@@ -40,7 +40,9 @@ def test_metrics_tell_what_is_held_sold_and_delivered(node, acme):
 def test_the_desk_s_table_of_slices_shows_no_keys(node, acme, operator):
     row = session_desire(acme)
     Slice.plain.filter(pk=row.pk).update(ticket="a sealed ticket")
-    text = operator("cluster_administrator").page().get(f"/admin/fleet/slice/{row.pk}/change/").content.decode()
+    text = (
+        operator("cluster_administrator").page().get(f"/admin/fleet/slice/{row.pk}/change/").content.decode()
+    )
     assert str(row.uid) in text
     assert row.session_key not in text
     assert "a sealed ticket" not in text

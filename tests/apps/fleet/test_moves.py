@@ -10,7 +10,12 @@ from apps.fleet.errors import DeviceUnavailable, MoveImpossible
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import session_connection_get
 from apps.fleet.services.devices import device_disable, device_oversubscribe
-from apps.fleet.services.moves import MOVE_LIMIT_S, slice_move_begin, slice_move_cancel
+from apps.fleet.services.moves import (
+    MOVE_LIMIT_S,
+    SENDING_LIMIT_S,
+    slice_move_begin,
+    slice_move_cancel,
+)
 from apps.fleet.services.nodes import node_drain, node_want
 from apps.fleet.services.slices import slice_resize, slice_stop
 from apps.fleet.services.watch import moves_check, nodes_check
@@ -158,6 +163,14 @@ def test_a_move_that_takes_too_long_is_called_off(node, other, row):
     assert held("n2-d0") == (0, 0, False)
 
 
+def test_a_state_that_does_not_get_across_is_given_up(node, other, row):
+    target = sending(node, other, row)
+    Slice.plain.filter(pk=target.pk).update(moved_at=timezone.now() - timedelta(seconds=SENDING_LIMIT_S + 1))
+    moves_check(actor=SYSTEM)
+    assert (fresh(target).move_state, fresh(target).desired) == ("failed", "stopped")
+    assert fresh(row).desired == "running"
+
+
 def test_a_move_is_called_off_by_hand(node, other, row):
     target = begin(row)
     assert slice_move_cancel(actor=SYSTEM, slice_uid=target.uid).pk == row.pk
@@ -183,16 +196,17 @@ def test_every_second_is_billed_once_on_one_of_the_two(node, other, row, heard):
     node.sync(usage=[usage(source, 1, start=began, seconds=58)])
     other.sync(usage=[usage(target, 1, start=began + timedelta(seconds=30), seconds=25)])
     other.sync(slices=[session_report(target, **THERE, attached=True, move="done")])
+    moved_at = fresh(target).moved_at
     until = began + timedelta(seconds=58)
-    node.sync(usage=[usage(source, 2, start=until, seconds=30)])
-    other.sync(usage=[usage(target, 2, start=began + timedelta(seconds=55, milliseconds=500), seconds=30)])
+    node.sync(usage=[usage(source, 2, start=until, seconds=200)])
+    other.sync(usage=[usage(target, 2, start=began + timedelta(seconds=55, milliseconds=500), seconds=200)])
     told = [(event.slice_uid, one) for event in heard(events.UsageObserved) for one in event.reports]
     spans = [(uid == str(row.uid), one["start_at"], one["end_at"]) for uid, one in told]
     assert [is_source for is_source, _start, _end in spans] == [True, True, False]
     (_, _, first_end), (_, second_start, handed), (_, target_start, _) = spans
     assert first_end == second_start
     assert timedelta(0) <= parse(target_start) - parse(handed) < timedelta(seconds=1)
-    assert parse(handed) - began < timedelta(seconds=63)
+    assert moved_at <= parse(handed) <= timezone.now() + timedelta(seconds=1)
 
 
 def parse(text):
