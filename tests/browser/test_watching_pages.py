@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +12,8 @@ from tests.browser.visitor import Visitor, sees
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 NODE = "node-2"
-CODE = "browser-silence"
+# A code of its own: rules are switched off and never taken away.
+CODE = f"browser-{uuid4().hex[:6]}"
 # From a rule's change to the alarm on the open page, and to the message: what the product states.
 PROMISED_MS = 30_000
 
