@@ -31,6 +31,7 @@ def release_add(*, actor: Actor, content: bytes, signature: str, notes: str = ""
     manifest, sha256 = _manifest(content), hashlib.sha256(content).hexdigest()
     act_subject("release", manifest.version, sha256=sha256)
     key = _signer(signed_text(manifest.version, sha256), signature)
+    signature = bytes.fromhex(signature).hex()
     if Release.objects.filter(version=manifest.version).exists():
         raise ReleaseKnown()
     try:

@@ -228,8 +228,12 @@ def _next(rollout: Rollout, actor: Actor) -> None:
         _close(rollout)
         emit(RolloutDone(rollout_uid=str(rollout.uid)), actor=actor)
     else:
-        for step in waiting.filter(batch_no=first.batch_no):
+        steps = list(waiting.filter(batch_no=first.batch_no))
+        for step in steps:
             step_begin(step, rollout, actor=actor)
+        failed = [step for step in steps if step.state == StepState.FAILED]
+        if failed:
+            _fail(rollout, failed[0], actor)
     _told(rollout, actor)
 
 

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -11,6 +12,7 @@ from apps.fleet.models import Node, Slice
 from apps.fleet.services.nodes import node_want
 from apps.fleet.states import NodeState, SliceState
 from apps.kernel.acts import Actor
+from apps.kernel.errors import WeirError
 from apps.rollouts.models import Release, Rollout, RolloutStep, ServerProcess
 from apps.rollouts.selectors import PROCESS_LOST_AFTER_S
 from apps.rollouts.services.processes import RESTART_MAX_S, server_restart_want
@@ -25,12 +27,16 @@ _NOTHING = "0" * 64
 
 
 def step_begin(step: RolloutStep, rollout: Rollout, *, actor: Actor) -> None:
-    """Tell the target what is wanted of it; what it had before is kept in the step."""
+    """Tell the target what is wanted of it; what it had before is kept in the step. A target that is gone fails."""
     step.state, step.started_at = StepState.UPGRADING, timezone.now()
     if step.kind == TargetKind.SERVER:
         step.generation = server_restart_want(actor=actor)
     else:
-        _node_begin(step, rollout, actor)
+        try:
+            with transaction.atomic():
+                _node_begin(step, rollout, actor)
+        except WeirError as error:
+            step.state, step.before, step.reason = StepState.FAILED, {}, str(error.message)[:500]
     step.save()
 
 
@@ -141,18 +147,17 @@ def _harm(step: RolloutStep, node: Node) -> str:
 def step_undo(step: RolloutStep, rollout: Rollout, *, actor: Actor) -> None:
     """Tell the target to be as it was. A server that restarted stays: its code is what is installed there."""
     step.started_at = timezone.now()
-    if step.kind == TargetKind.SERVER:
-        is_failed = step.state == StepState.FAILED
-        step.state = StepState.FAILED if is_failed else StepState.DONE
-        step.finished_at = timezone.now()
-    elif Node.objects.exclude(state=NodeState.REMOVED).filter(uid=step.node_uid).exists():
+    is_there = Node.objects.exclude(state=NodeState.REMOVED).filter(uid=step.node_uid).exists()
+    if step.before and is_there:
         step.state = StepState.ROLLING_BACK
         if rollout.release is not None:
             node_want(actor=actor, node_uid=step.node_uid, release=step.before["release"])
         else:
             step.generation = _configure(step.node_uid, step.before["config"], actor)
     else:
-        step.state, step.finished_at = StepState.SKIPPED, timezone.now()
+        if step.state != StepState.FAILED:
+            step.state = StepState.DONE if step.kind == TargetKind.SERVER else StepState.SKIPPED
+        step.finished_at = timezone.now()
     step.save()
 
 

@@ -31,6 +31,8 @@ def test_a_signed_release_is_taken_in_and_never_changed(release, key):
     assert (row.version, row.file_count, row.key.public_key) == ("2.0", 2, public_key_of(key))
     with pytest.raises(ReleaseKnown):
         release("2.0")
+    content = archive("2.1", FILES)
+    assert add(content, release_sign(key, "2.1", content).upper()).signature.islower()
 
 
 @pytest.mark.parametrize("signer", ["stranger", "revoked", "nonsense", "of another version"])

@@ -170,6 +170,18 @@ def test_a_configuration_reaches_its_nodes_and_comes_back(pool):
     assert fresh(rollout).state == "rolled_back"
 
 
+def test_a_node_that_left_before_its_turn_fails_its_step_and_holds_up_nothing_else(pool, release):
+    release("2.0")
+    rollout = start(pool, ["n1"], release="2.0")
+    other = start(pool, ["n2"], release="2.0")
+    Node.objects.filter(name="n1").update(state="removed")
+    advance()
+    assert states(rollout) == ["failed"]
+    assert states(other) == ["upgrading"]
+    advance()
+    assert fresh(rollout).state == "rolled_back"
+
+
 def test_paused_it_begins_nothing_more_and_cancelled_it_leaves_the_rest(pool, release):
     release("2.0")
     rollout = start(pool, release="2.0")
