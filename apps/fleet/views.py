@@ -49,9 +49,9 @@ def _sum(devices: list[Device], name: str) -> int:
 def node(request: HttpRequest, uid: str) -> HttpResponse:
     """One node: address, state, component versions, cards, tasks (POOL-12.17)."""
     row = node_get(uid)
-    context = {"node": row, "devices": devices_used(row.devices.all()), "live": LIVE}
-    context["slices"] = [each for device in context["devices"] for each in device.uses]
-    return show(request, "fleet/node", context)
+    cards = devices_used(row.devices.all())
+    held = [each for card in cards for each in card.uses]
+    return show(request, "fleet/node", {"node": row, "devices": cards, "slices": held, "live": LIVE})
 
 
 @operator_page(P.VIEW)
