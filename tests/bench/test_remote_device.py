@@ -20,7 +20,7 @@ from weir.torch import devices  # noqa: E402
 from tests.sessions.models import GPT, mlp  # noqa: E402
 from tests.sessions.workers import workers  # noqa: E402
 
-ROUNDS, STEPS = 5, 6
+ROUNDS, STEPS = 4, 4
 GPT_LIMIT, MLP_LIMIT = 1.05, 1.5
 # What one operator may cost this process, in microseconds of its own time.
 CLIENT_LIMIT_US = 25.0
