@@ -18,6 +18,7 @@ def _print_notice(code: str, text: str) -> None:
 class Link(ABC):
     """A session as its client sees it. Safe to use from several threads.
 
+    `transport`, `latency_us` (round trip) and `bandwidth_mib_s` describe the connection, None where it has none.
     `quota_mib`, `compute_percent` and `device` (the worker's, as "cpu" or "cuda:0") are the worker's word and
     may change while it runs. `on_notice(code, text)` is called when the session is about to end. `on_flush()`,
     set by whoever buffers operators, is called shortly after `wake()`, from a thread of the link.
@@ -27,6 +28,8 @@ class Link(ABC):
     compute_percent: int = 100
     device: str = "cpu"
     transport: str = ""
+    latency_us: float | None = None
+    bandwidth_mib_s: float | None = None
     on_notice: Callable[[str, str], None] = staticmethod(_print_notice)
     on_flush: Callable[[], None] = staticmethod(lambda: None)
 
@@ -67,9 +70,9 @@ class Link(ABC):
             self.send(Kind.UPLOAD, *parts)
 
     def stat(self) -> dict[str, Any]:
-        """What the worker says of the session (Kind.STAT), and `transport`; all sent before it has run."""
-        found = wire.load_json(self.request(Kind.STAT))
-        return {**found, "transport": self.transport}
+        """What the worker says of the session (Kind.STAT), and of the connection; all sent before it has run."""
+        measured = {"latency_us": self.latency_us, "bandwidth_mib_s": self.bandwidth_mib_s}
+        return {**wire.load_json(self.request(Kind.STAT)), "transport": self.transport, **measured}
 
 
 def connect(host: str, port: int, fingerprint: str, token: str, *, timeout_s: float = 10.0) -> Link:

@@ -325,7 +325,7 @@ class RemoteLink(Link):
         times = [self._ping(8) for _ in range(4)]
         latency_s = min(times)
         size = _PROBE_BYTES if latency_s < 0.005 else _PROBE_BYTES // 16
-        transfer_s = max(self._ping(size) - latency_s, 1e-6)
+        transfer_s = max(min(self._ping(size) for _ in range(3)) - latency_s, 1e-6)
         return round(latency_s * 1e6, 1), round(size / (1 << 20) / transfer_s, 1)
 
     def _ping(self, size: int) -> float:

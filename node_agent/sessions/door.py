@@ -10,6 +10,7 @@ import queue
 import secrets
 import socket
 import ssl
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -26,6 +27,7 @@ from node_agent.sessions.available import public_version
 
 _PATIENCE_S = 8.0
 _AT_ONCE = 16
+_NOTES = 200
 
 
 class Refusal(Exception):
@@ -67,6 +69,7 @@ class Door:
         self._listener = socket.create_server((host, 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
         self.arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
+        self._noted = 0
         self._room = threading.BoundedSemaphore(_AT_ONCE)
         self._local: LocalDoor | None = None
         with contextlib.suppress(OSError):
@@ -85,11 +88,11 @@ class Door:
     def _accept_tcp(self) -> None:
         while True:
             try:
-                sock, _address = self._listener.accept()
+                sock, address = self._listener.accept()
             except OSError:
                 continue
             self._room.acquire()
-            threading.Thread(target=self._greet, args=(sock,), daemon=True).start()
+            threading.Thread(target=self._greet, args=(sock, address[0]), daemon=True).start()
 
     def _accept_local(self) -> None:
         local = self._local
@@ -102,7 +105,7 @@ class Door:
             if transport is not None:
                 self.arrivals.put(Arrival(transport, None))
 
-    def _greet(self, sock: socket.socket) -> None:
+    def _greet(self, sock: socket.socket, address: str) -> None:
         transport: TcpTransport | None = None
         try:
             sock.settimeout(_PATIENCE_S)
@@ -110,13 +113,24 @@ class Door:
             transport = TcpTransport(self._context.wrap_socket(sock, server_side=True))
             self.arrivals.put(self._prove(transport))
         except Refusal as refusal:
-            _refuse(transport, refusal)
+            self._refuse(transport, address, refusal)
         except WireError as error:
-            _refuse(transport, Refusal("bad_frame", str(error)))
+            self._refuse(transport, address, Refusal("bad_frame", str(error)))
         except (OSError, ValueError):
             sock.close()
         finally:
             self._room.release()
+
+    def _refuse(self, transport: TcpTransport | None, address: str, refusal: Refusal) -> None:
+        """Say so to who came, and to the slice's log, where operators find it (ELA-1408); not without end."""
+        if self._noted < _NOTES:
+            self._noted += 1
+            print(f"session: {address} was refused: {refusal.code}", file=sys.stderr, flush=True)
+        if transport is not None:
+            said = wire.dump_json({"code": refusal.code, "message": refusal.message})
+            with contextlib.suppress(OSError):
+                transport.send((Kind.REFUSED, [said]))
+            transport.close()
 
     def _prove(self, transport: TcpTransport) -> Arrival:
         """The handshake up to the proof. Raises Refusal, WireError, OSError."""
@@ -164,11 +178,3 @@ def _expect(transport: Transport, kind: Kind) -> dict[str, Any]:
         raise WireError(f"{kind.name} was expected")
     found: dict[str, Any] = wire.load_json(frame.payload)
     return found
-
-
-def _refuse(transport: Transport | None, refusal: Refusal) -> None:
-    if transport is None:
-        return
-    with contextlib.suppress(OSError):
-        transport.send((Kind.REFUSED, [wire.dump_json({"code": refusal.code, "message": refusal.message})]))
-    transport.close()

@@ -31,7 +31,7 @@ def network():
 @pytest.mark.req("POOL-8.2", "ELA-1204", "ELA-1209")
 def test_a_training_through_delay_loss_and_a_partition_is_bit_identical(network, tmp_path):
     with workers(tmp_path) as make:
-        worker = make("far", prefix=network.inside, host=network.far)
+        worker = make("far", netns=network.name, host=network.far)
         link = worker.link()
         assert link.transport == "tcp", "the worker is on another machine, as far as anybody can tell"
         curve = Curve(Hand(link))
@@ -58,7 +58,7 @@ def test_a_training_through_delay_loss_and_a_partition_is_bit_identical(network,
 def test_delay_costs_a_step_no_more_than_one_round_trip(network, tmp_path):
     """A thousand operators and one read through 20 ms: far from a thousand round trips."""
     with workers(tmp_path) as make:
-        worker = make("slow", prefix=network.inside, host=network.far)
+        worker = make("slow", netns=network.name, host=network.far)
         network.shape(delay_s=0.01)
         link = worker.link()
         assert 20_000 < link.latency_us < 200_000

@@ -7,6 +7,7 @@ one by its command line, as the shim does.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import multiprocessing
 import os
@@ -30,10 +31,17 @@ NURSERY = multiprocessing.get_context("forkserver")
 NURSERY.set_forkserver_preload(["node_agent.sessions.worker"])
 
 
-def _forked(folder: str) -> None:
+_CLONE_NEWNET = 0x40000000
+
+
+def _forked(folder: str, netns: str) -> None:
     """What a worker forked from the nursery does: the same as `python -m node_agent.sessions.worker`."""
     from node_agent.sessions.worker import main
 
+    if netns:
+        with open(f"/var/run/netns/{netns}") as namespace:
+            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), "the namespace cannot be entered")
     os.chdir(folder)
     with open("worker.err", "wb") as errors:
         os.dup2(errors.fileno(), 2)
@@ -42,11 +50,9 @@ def _forked(folder: str) -> None:
 
 
 class Worker:
-    """One worker in a folder; `prefix` runs it elsewhere (a network namespace)."""
+    """One worker in a folder; `netns` names the network namespace it runs in."""
 
-    def __init__(
-        self, folder: Path, *, prefix: list[str] | None = None, is_started: bool = False, **wish: Any
-    ) -> None:
+    def __init__(self, folder: Path, *, netns: str = "", is_started: bool = False, **wish: Any) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.wish: dict[str, Any] = {
@@ -63,15 +69,15 @@ class Worker:
             **wish,
         }
         self.change()
-        if is_started or prefix:
-            self._start(prefix or [])
+        if is_started:
+            self._start()
         else:
-            self._fork()
+            self._fork(netns)
 
-    def _start(self, prefix: list[str]) -> None:
+    def _start(self) -> None:
         with (self.folder / "worker.err").open("wb") as errors:
             process = subprocess.Popen(
-                [*prefix, sys.executable, "-m", "node_agent.sessions.worker"],
+                [sys.executable, "-m", "node_agent.sessions.worker"],
                 cwd=self.folder,
                 env={**os.environ, **ENVIRONMENT},
                 stderr=errors,
@@ -79,10 +85,10 @@ class Worker:
         self.exit_code, self._wait = process.poll, process.wait
         self.terminate, self._kill = process.terminate, process.kill
 
-    def _fork(self) -> None:
+    def _fork(self, netns: str) -> None:
         outer = {name: os.environ.get(name) for name in ENVIRONMENT}
         os.environ.update(ENVIRONMENT)
-        process = NURSERY.Process(target=_forked, args=(str(self.folder),), daemon=True)
+        process = NURSERY.Process(target=_forked, args=(str(self.folder), netns), daemon=True)
         process.start()
         for name, value in outer.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
