@@ -113,7 +113,7 @@ class Worker:
             return {}
         return found
 
-    def wait(self, wanted: Callable[[dict[str, Any]], Any], timeout_s: float = 30) -> dict[str, Any]:
+    def wait(self, wanted: Callable[[dict[str, Any]], Any], timeout_s: float = 90) -> dict[str, Any]:
         """The first status for which `wanted` holds."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
