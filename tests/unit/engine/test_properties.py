@@ -66,6 +66,7 @@ def requests(draw: st.DrawFn, count: int = 12) -> tuple[Request, ...]:
     made = []
     for seq in range(draw(st.integers(0, count))):
         whole = draw(st.sampled_from([False, False, True]))
+        shares = draw(st.integers(1, 4))
         made.append(
             Request(
                 id=f"r{seq:02}",
@@ -74,7 +75,7 @@ def requests(draw: st.DrawFn, count: int = 12) -> tuple[Request, ...]:
                 submitted_seq=draw(st.integers(0, 5)),
                 compute_percent=100 if whole else draw(st.integers(1, 100)),
                 memory_mib=draw(st.integers(0, 900)),
-                shares=draw(st.integers(1, 4)),
+                shares=shares,
                 exclusive=whole,
                 distinct_devices=draw(st.booleans()),
                 single_node=draw(st.booleans()),
@@ -83,6 +84,10 @@ def requests(draw: st.DrawFn, count: int = 12) -> tuple[Request, ...]:
                 placing=draw(st.none() | st.sampled_from(Placing)),
                 node_id=draw(st.sampled_from([None] * 4 + ["n0"])),
                 model=draw(st.sampled_from([None, None, "x", "y"])),
+                resource_group=draw(st.sampled_from([None] * 5 + ["lab"])),
+                local_node_id=draw(st.sampled_from([None, "n0", "n1"])),
+                affinity=draw(st.sampled_from(["", "", "u", "v"])) if shares == 1 else "",
+                anti_affinity=draw(st.sampled_from(["", "", "", "u", "w"])),
             )
         )
     return tuple(made)
@@ -102,6 +107,8 @@ def pools(draw: st.DrawFn) -> Snapshot:
             model=draw(st.sampled_from("xy")),
             enabled=draw(flags),
             healthy=draw(flags),
+            sliced=draw(st.sampled_from([None, None, True, False])),
+            resource_group=draw(st.sampled_from([None, None, None, "lab"])),
             oversubscription_permille=draw(st.sampled_from([1000, 1000, 500, 1500, 2000])),
             memory_oversubscription_permille=draw(st.sampled_from([1000, 1000, 800, 1200])),
         )
@@ -295,3 +302,26 @@ def test_what_fits_an_empty_pool_is_placed_once_work_ends(
         waiting = tuple(request for request in waiting if request.id not in served)
     cycle = Cycle(snapshot, seed=seed)
     assert not [request for request in waiting if cycle.prospect(request) is Prospect.AFTER_RELEASES]
+
+
+@pytest.mark.req("POOL-12.9", "POOL-12.13", "POOL-12.15")
+@quick
+@given(pools(), requests(), st.integers(0, 9))
+def test_words_classes_and_groups_hold(empty: Snapshot, asked: tuple[Request, ...], seed: int) -> None:
+    made = plan(replace(empty, requests=asked), now=0, seed=seed)
+    devices = {device.id: device for device in empty.devices}
+    wishes = {request.id: request for request in asked}
+    together, apart = defaultdict(set), Counter()
+    for placement in made.placements:
+        wish = wishes[placement.request_id]
+        for grant in placement.grants:
+            device = devices[grant.device_id]
+            assert device.sliced is not grant.exclusive or device.sliced is None
+            assert device.resource_group == wish.resource_group or device.resource_group is None
+            assert wish.resource_group in (None, device.resource_group)
+            together[wish.affinity].add(grant.device_id)
+            apart[wish.anti_affinity, grant.device_id] += 1
+    for word, places in together.items():
+        assert not word or len(places) == 1
+    for (word, place), count in apart.items():
+        assert not word or (count == 1 and place not in together[word])

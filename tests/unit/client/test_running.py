@@ -1,0 +1,114 @@
+"""The parts of `weir run` that need no centre: what is typed, the file of the session, the script's start."""
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import weir
+from weir.cli.running import _environment, _program, _script, _session_file, _session_write
+from weir.cli.words import pairs
+from weir.errors import WeirClientError
+from weir.session import Lease, SessionEnded
+
+BOOT = Path(weir.__file__).parent / "boot"
+
+
+def test_variables_are_names_and_values():
+    assert pairs(["A=1", "B=x=y", "C="]) == {"A": "1", "B": "x=y", "C": ""}
+    for wrong in ("A", "=1"):
+        with pytest.raises(WeirClientError):
+            pairs([wrong])
+
+
+def test_work_is_called_by_its_script():
+    assert _script(["python", "-u", "dir/train.py", "x.py"]) == "dir/train.py"
+    assert _script(["bash"]) == "bash"
+
+
+def test_python_is_this_one_where_there_is_no_other(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert _program("python") == sys.executable
+    assert _program("no-such-program") is None
+
+
+def test_the_session_file_is_its_users_alone_and_gone_in_the_end():
+    with _session_file([{"token": "secret"}]) as path:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        _session_write(path, [{"token": "other"}])
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert json.loads(path.read_text()) == {"shares": [{"token": "other"}]}
+        env = _environment(path)
+        assert env["WEIR_SESSION_FILE"] == str(path)
+        assert not any("secret" in value or value == "other" for value in env.values())
+    assert not path.exists()
+
+
+def test_the_scripts_own_sitecustomize_still_runs(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import builtins; builtins.own = 7")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "print(own); import sys; print('torch' in sys.modules, 'weir' in sys.modules)",
+        ],
+        env={"PYTHONPATH": f"{BOOT}:{tmp_path}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["7", "False", "False"], done.stderr
+
+
+class Centre:
+    """A centre's answers in the order in which it gives them."""
+
+    def __init__(self, *sessions):
+        self.sessions, self.stopped = list(sessions), []
+
+    def workload_submit(self, **body):
+        self.body = body
+        return {"uid": "u", "no": "W-1", "shares": 1}
+
+    def workload_session(self, uid):
+        return self.sessions.pop(0)
+
+    def workload(self, uid):
+        return {
+            "state": "pending", "position": 2, "queue": "fast", "reason": "Full.", "expected_start": None,
+        }  # fmt: skip
+
+    def workload_stop(self, uid, reason):
+        self.stopped.append(uid)
+
+
+WAITING = {"state": "pending", "reason": "", "shares": []}
+STARTING = {"host": "h", "port": None, "fingerprint": ""}
+OPEN = {"host": "h", "port": 1, "fingerprint": "f"}
+
+
+def test_a_lease_waits_for_its_worker_says_why_and_is_given_back_once():
+    told = []
+    centre = Centre(
+        WAITING, {**WAITING, "state": "placed", "shares": [STARTING]}, {**WAITING, "shares": [OPEN]}
+    )
+    lease = Lease(centre, {"compute_percent": 5, "kind": "program"}, tell=told.append)
+    assert lease.wait() == [OPEN]
+    assert centre.body["kind"] == "session"
+    assert told == ["W-1 waits, place 2 in queue fast. Full."]
+    lease.release()
+    lease.release()
+    assert centre.stopped == ["u"]
+
+
+def test_a_lease_that_ends_instead_says_why():
+    lease = Lease(Centre({"state": "failed", "reason": "Too hot.", "shares": []}), {})
+    with pytest.raises(SessionEnded, match=r"W-1 has ended. Too hot."):
+        lease.wait()
+
+
+def test_waiting_has_a_limit_where_one_is_given():
+    lease = Lease(Centre(WAITING, WAITING), {})
+    with pytest.raises(TimeoutError, match="place 2"):
+        lease.wait(timeout_s=0)
