@@ -18,7 +18,7 @@ from weir.torch import (
     special,
     tensor,
 )
-from weir.torch.backend import backend_module
+from weir.torch.backend import backend_module, is_available
 
 NAME = "weir"
 TORCH_MINOR = "2.13"
@@ -30,7 +30,7 @@ class _Hook(torch._C._acc.PrivateUse1Hooks):
     """What PyTorch asks of an accelerator from C++."""
 
     def is_available(self) -> bool:
-        return True
+        return is_available()
 
     def has_primary_context(self, device_index: int) -> bool:
         return True
