@@ -3,7 +3,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from django.conf import settings
@@ -82,12 +82,8 @@ def _manage(*words: str, **variables: str) -> str:
 
 def _url(name: str) -> str:
     """The portal's own database address with another database."""
-    found = connection.settings_dict
-    who = f"{quote(found['USER'])}:{quote(found['PASSWORD'])}"
-    host, port = found["HOST"], found["PORT"]
-    if host.startswith("/"):
-        return f"postgresql://{who}@/{name}?host={quote(host, safe='')}" + (f"&port={port}" if port else "")
-    return f"postgresql://{who}@{host}:{port or 5432}/{name}"
+    given = urlsplit(os.environ["WEIR_DATABASE_URL"])
+    return urlunsplit(given._replace(path=f"/{name}"))
 
 
 def _rows(name: str) -> dict[str, list[str]]:

@@ -56,7 +56,8 @@ class NodeFault(Case):
         say.step("S1", "the agent killed", f"{alarm['level']}: {alarm['title']}", seconds=round(took_s, 1))
         say.expect("E2", took_s <= WITHIN_S, f"after {took_s:.1f} s (at most {WITHIN_S} s): {alarm['title']}")
         agent.start()
-        pool.until("the alarm to end", lambda: _about(pool, agent.name) is None)
+        ended = pool.until("the alarm to end", lambda: _ended(pool, alarm["uid"]))
+        say.step("S1", "the agent started again", f"the alarm ended at {ended['resolved_at']}")
         say.expect("E2", True, "the node is back and the alarm has ended")
 
 
@@ -68,3 +69,8 @@ def _about(pool: Ground, node: str) -> dict | None:
 def _more(pool: Ground, work: dict, before: list) -> list | None:
     rows = rounds_of(whole_log(pool, work))
     return rows if rows and int(rows[-1][2]) > int(before[2]) and len(rows) > 5 else None
+
+
+def _ended(pool: Ground, alarm_uid: str) -> dict | None:
+    found = pool.operator.get(f"alarms/{alarm_uid}")
+    return found if found["state"] == "resolved" else None
