@@ -4,17 +4,54 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Sequence
+from typing import Any
 
-from weir.wire import CREDIT_BYTES, CREDIT_FRAMES, SessionLost
+from weir import wire
+from weir.wire import CHUNK_BYTES, CREDIT_BYTES, CREDIT_FRAMES, SessionLost
 
-Counted = tuple[int, int, bytes]
+Payload = bytes | memoryview
+Counted = tuple[int, int, Payload]
 """Number, kind and payload of a frame."""
+
+_BUFFER_BYTES = CHUNK_BYTES + (4 << 10)
+_BUFFERS_KEPT = 24
+
+
+class Buffers:
+    """Memory of large payloads, used again: fresh pages cost several times what the copy into them does."""
+
+    def __init__(self) -> None:
+        self._free: list[bytearray] = []
+
+    def pack(self, parts: Sequence[Any]) -> Payload:
+        """One payload of these parts, copied."""
+        size = sum(map(wire.size_of, parts))
+        if not CHUNK_BYTES // 4 <= size <= _BUFFER_BYTES:
+            return b"".join(parts)
+        try:
+            buffer = self._free.pop()
+        except IndexError:
+            buffer = bytearray(_BUFFER_BYTES)
+        view, at = memoryview(buffer)[:size], 0
+        for part in parts:
+            piece = memoryview(part)
+            if piece.nbytes:
+                view[at : at + piece.nbytes] = piece.cast("B")
+                at += piece.nbytes
+        return view
+
+    def give_back(self, payload: Payload) -> None:
+        """Nobody reads the payload any more."""
+        if isinstance(payload, memoryview) and len(self._free) < _BUFFERS_KEPT:
+            self._free.append(payload.obj)  # type: ignore[arg-type]
 
 
 class Backlog:
     """Numbers frames and keeps them until they have run. Safe to use from several threads."""
 
     def __init__(self) -> None:
+        self.buffers = Buffers()
         self._changed = threading.Condition()
         self._frames: deque[Counted] = deque()
         self._bytes = 0
@@ -39,7 +76,7 @@ class Backlog:
         has_credit = len(self._frames) < CREDIT_FRAMES and self._bytes < CREDIT_BYTES
         return has_credit or self._lost is not None
 
-    def add(self, kind: int, payload: bytes) -> int:
+    def add(self, kind: int, payload: Payload) -> int:
         """Keep a frame; its number. Raises SessionLost."""
         with self._changed:
             if self._lost is not None:
@@ -54,7 +91,9 @@ class Backlog:
         with self._changed:
             frames = self._frames
             while frames and frames[0][0] <= number:
-                self._bytes -= len(frames.popleft()[2])
+                payload = frames.popleft()[2]
+                self._bytes -= len(payload)
+                self.buffers.give_back(payload)
             self._changed.notify_all()
 
     def waiting(self) -> list[Counted]:

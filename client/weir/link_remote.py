@@ -14,7 +14,7 @@ from typing import Any
 
 from weir import wire
 from weir.link import Link
-from weir.link_backlog import Backlog
+from weir.link_backlog import Backlog, Payload
 from weir.link_handshake import Claim, Endpoint, Refused, Welcome, attach, lost_by
 from weir.link_replies import Waiter, Waiters
 from weir.link_seen import WORTH_IT, Seen
@@ -133,7 +133,7 @@ class RemoteLink(Link):
         """Number a frame, keep it, and send it where there is a connection."""
         if self._is_forked:
             raise SessionLost("the session belongs to the process that opened it, not to its forked child")
-        payload = b"".join(parts)
+        payload = self._backlog.buffers.pack(parts)
         if len(payload) > wire.MAX_PAYLOAD:
             raise WireError(f"a frame holds at most {wire.MAX_PAYLOAD} bytes")
         self._backlog.wait()
@@ -147,7 +147,7 @@ class RemoteLink(Link):
             if transport is not None:
                 self._transmit(transport, kind, payload)
 
-    def _transmit(self, transport: Transport, kind: int, payload: bytes) -> None:
+    def _transmit(self, transport: Transport, kind: int, payload: Payload) -> None:
         """With it, what replies have arrived, where the worker has not been told."""
         frames: list[Any] = [(kind, [payload])]
         if self._received_told < self._received:

@@ -28,8 +28,13 @@ def storage_bytes(storage: torch.UntypedStorage) -> memoryview:
 
 
 def blank(dtype: str, shape: list[int], device: torch.device) -> torch.Tensor:
-    """A contiguous tensor to be written by `write`; what is not written is zero (ELA-1305)."""
-    return torch.zeros(shape, dtype=dtype_of(dtype), device=device)
+    """A contiguous tensor to be written by `write`.
+
+    Memory of a card may hold what others left there, so it is zeroed (ELA-1305); main memory of this process
+    holds nothing but this session's own.
+    """
+    make = torch.empty if device.type == "cpu" else torch.zeros
+    return make(shape, dtype=dtype_of(dtype), device=device)
 
 
 def write(tensor: torch.Tensor, upload: Upload) -> None:

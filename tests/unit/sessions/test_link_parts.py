@@ -39,6 +39,22 @@ def test_without_credit_a_sender_waits_until_something_was_acknowledged(size):
     thread.join()
 
 
+def test_large_payloads_use_memory_again_only_after_they_were_acknowledged():
+    backlog = Backlog()
+    data = bytes(range(256)) * 2048
+    one, two = (backlog.buffers.pack([b"head", memoryview(data)]) for _ in range(2))
+    assert bytes(one) == bytes(two) == b"head" + data
+    assert one.obj is not two.obj
+    backlog.add(18, one)
+    backlog.add(18, two)
+    backlog.acknowledge(1)
+    three = backlog.buffers.pack([data])
+    assert three.obj is one.obj
+    assert bytes(three) == data
+    assert bytes(two) == b"head" + data
+    assert backlog.buffers.pack([b"small", b""]) == b"small"
+
+
 def test_a_lost_session_wakes_who_waits_and_says_the_first_reason():
     backlog, said = Backlog(), []
     for _ in range(wire.CREDIT_FRAMES):
