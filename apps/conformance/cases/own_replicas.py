@@ -117,11 +117,11 @@ class Console(Case):
             replica.start(is_waited_for=False)
         for replica in replicas:
             pool.until("the replica to be ready", replica.is_ready, 60)
-        names = [replica.people().first.me()["username"] for replica in replicas]
+        names = [replica.people().first.me()["user"]["username"] for replica in replicas]
         say.step("S1", "two replicas of the console", f"both know {names[0]}")
         replicas[0].kill()
         gone = not replicas[0].is_ready()
-        after = replicas[1].people().first.me()["username"]
+        after = replicas[1].people().first.me()["user"]["username"]
         say.step("S2", "one of them killed", f"at the other one the same token is still {after}")
         text = f"one replica is gone, {after} works on at the other"
         say.expect("E2", gone and names == [after, after], text)

@@ -20,14 +20,23 @@ print('RESULT', json.dumps({'up_mib_s': round(up), 'down_mib_s': round(down),
 time.sleep(30)
 """
 )
-TELL = (
-    BEGIN
-    + """
+USE = """
 a = torch.randn(8, 8).to('weir:0')
 float(a[0, 0])
 print('READY', flush=True)
 time.sleep(30)
 """
+TELL = BEGIN + USE
+# The same for a client that may not share memory with the worker, as one on another machine.
+APART = (
+    BEGIN
+    + """
+from weir.link_remote import RemoteLink
+share = json.load(open(os.environ['WEIR_SESSION_FILE']))['shares'][0]
+link = RemoteLink(share['host'], share['port'], share['fingerprint'], share['token'], is_local=False)
+weir.torch.attach(link, 0)
+"""
+    + USE
 )
 
 
@@ -63,17 +72,17 @@ class Transport(Case):
     def run(self, pool: Ground, say: Record) -> None:
         (device,) = pool.take()
         found = {}
-        for name, variables in (("free", {}), ("tcp only", {"WEIR_TRANSPORT": "tcp"})):
+        for name, code in (("free", TELL), ("apart", APART)):
             work, shares = session(pool, device=device["uid"], compute_percent=30, memory_mib=256)
-            script = Script(pool, TELL, shares, **variables)
+            script = Script(pool, code, shares)
             script.says("READY")
             found[name] = pool.until("the session's transport", lambda work=work: _transport(pool, work))
             script.end()
             pool.halt(work)
         say.step("S1", "sessions on one machine", str(found))
-        is_chosen = found["free"] == "shared_memory" and found["tcp only"] == "tcp"
+        is_chosen = found == {"free": "shared-memory", "apart": "tcp"}
         say.expect(
-            "E2", is_chosen, f"chosen by itself: {found['free']}; without shared memory: {found['tcp only']}"
+            "E2", is_chosen, f"chosen by itself: {found['free']}; without shared memory: {found['apart']}"
         )
 
 
