@@ -49,7 +49,8 @@ class Upgrade:
         if not self._is_confirmed:
             self._store.confirm()
             self._is_confirmed = True
-        if self._thread is not None and self._thread.is_alive():
+        # Once a release is selected the launcher may read it at any moment: it is not taken a second time.
+        if self.is_due.is_set() or (self._thread is not None and self._thread.is_alive()):
             return
         if not (self._given_keys or self._has_asked_keys):
             self._begin(self._keys_take)
