@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,8 @@ from node_agent.sessions import allow
 _MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 # Hands out its argument's storage although the schema does not say so.
 _ALIASES_SILENTLY = frozenset({"aten::_unsafe_view.default", "aten::lift_fresh.default"})
+# Grow what they write to although it is no `out`: the observers of quantisation lay out their statistics.
+_GROWS_IN_PLACE = re.compile(r"aten::_?fused_moving_avg_obs_.*")
 
 Values = tuple[list[torch.Tensor], list[int], list[float]]
 Builder = Callable[[Values], Any]
@@ -227,9 +230,9 @@ def _device_force(
 
 
 def _writes(args: list[Any], kwargs: dict[str, Any], schema: Any) -> tuple[list[int], bool]:
-    """The inputs the operator writes to, and whether it may grow one (`out`)."""
+    """The inputs the operator writes to, and whether it may grow one (mostly `out`)."""
     found: list[int] = []
-    may_grow = False
+    may_grow = _GROWS_IN_PLACE.fullmatch(schema.name) is not None
     for at, argument in enumerate(schema.arguments):
         if argument.alias_info is None or not argument.alias_info.is_write:
             continue

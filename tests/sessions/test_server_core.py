@@ -251,6 +251,9 @@ NOT_ALLOWED = (
     "aten::__class__.default",
     "aten::to_mkldnn.default",
     "aten::_print.default",
+    "aten::_reshape_alias.default",
+    "aten::_sobol_engine_draw.default",
+    "aten::_cummax_helper.default",
 )
 
 
@@ -420,6 +423,31 @@ def test_growing_an_output_tensor_counts(hand, session):
     hand.batch([grow, a, other])
     assert fault_of(hand.link.stat).code == "out_of_memory"
     assert session.ledger.used_bytes == 8 * MIB
+
+
+def test_an_operator_that_grows_what_it_writes_to_without_naming_it_out_counts(hand, session):
+    """The statistics of an observer take the length of its input, which may be expanded from one element."""
+    wide = torch.zeros(1, 1).expand(MIB, 1)
+    one = hand.up(torch.zeros(1, 1))
+    shape = ["l", [["c", MIB], ["c", 1]]]
+    x = hand.run("aten::expand.default", [one], shape, like=wide)
+    on = hand.up(torch.ones(1, dtype=torch.int64))
+    grown = [hand.up(torch.zeros(0)) for _ in range(3)] + [hand.up(torch.zeros(0, dtype=torch.int32))]
+    rest = [["x", (0.1).hex()], ["c", 0], ["c", 255], ["c", 0], ["c", True], ["c", False]]
+    call = {
+        "template": {
+            "op": "aten::_fused_moving_avg_obs_fq_helper.default",
+            "args": [*(["t", k] for k in range(7)), *rest],
+            "n_inputs": 7,
+        },
+        "inputs": [x, on, on, *grown],
+        "base": 700,
+        "room": 2,
+    }
+    assert fault_of(lambda: hand.link.request(Kind.CALL, wire.dump_json(call))).code == "out_of_memory"
+    rows = [row for row in session.table.rows.values() if isinstance(row, torch.Tensor)]
+    held = {row.untyped_storage()._cdata: row.untyped_storage().nbytes() for row in rows}
+    assert sum(held.values()) == session.ledger.used_bytes <= 8 * MIB
 
 
 def test_unknown_frames_and_json_that_is_none(hand):
