@@ -244,10 +244,10 @@ class Session:
             raise WireError("a malformed upload by digest")
         handle, digest = wire.CACHED_HEADER.unpack_from(payload)
         data = self.cache.find(digest)
-        meta = payload[wire.CACHED_HEADER.size :]
-        if data is None or wire.tensor_meta(meta)[2] != len(data):
+        # Read once: in shared memory the client could change it between two looks.
+        dtype, shape, total = wire.tensor_meta(payload[wire.CACHED_HEADER.size :])
+        if data is None or total != len(data):
             return Reply([b"\0"], [])
-        dtype, shape, total = wire.tensor_meta(meta)
         self._upload_chunk(wire.Upload(handle, 0, dtype, shape, total, memoryview(data)))
         return Reply([b"\1"], [])
 

@@ -40,7 +40,8 @@ def blank(dtype: str, shape: list[int], device: torch.device) -> torch.Tensor:
 def write(tensor: torch.Tensor, upload: Upload) -> None:
     """Put a chunk into a tensor that `blank` made. Raises WireError where it is not the one meant."""
     is_same = tensor.dtype is dtype_of(upload.dtype) and list(tensor.shape) == upload.shape
-    if not is_same or not tensor.is_contiguous() or tensor.untyped_storage().nbytes() < upload.total:
+    is_within = upload.offset + len(upload.data) <= upload.total <= tensor.untyped_storage().nbytes()
+    if not is_same or not is_within or not tensor.is_contiguous():
         raise WireError("a chunk of another tensor than the upload began with")
     write_at(tensor, upload.offset, upload.data)
 

@@ -1,5 +1,6 @@
 """A session's core by hand-written frames: operators, exact memory, poison, views, and whatever is refused."""
 
+import hashlib
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from weir import wire  # noqa: E402
 from weir.wire import Kind, SessionFault  # noqa: E402
 
 from node_agent.sessions.core import Session  # noqa: E402
+from node_agent.sessions.tensors import blank, bytes_of, write  # noqa: E402
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.inprocess import InProcessLink  # noqa: E402
 
@@ -393,6 +395,30 @@ def test_a_chunk_that_claims_another_shape_than_the_first_writes_nothing(hand):
     assert fault_of(hand.link.stat).code == "bad_frame"
     hand.link.send(Kind.UPLOAD, wire.upload_header(9, 4, "int32", [2]), b"5678")
     assert bytes(hand.link.read(9, 8)) == b"12345678"
+
+
+def test_a_digest_s_shape_changed_while_it_is_read_writes_nothing_behind_the_tensor(session, monkeypatch):
+    """In shared memory the client can change a frame that is being looked at."""
+    data = bytes(range(256)) * 16
+    session.cache.remember(memoryview(data))
+    head = wire.CACHED_HEADER.pack(9, hashlib.sha256(data).digest())
+    frame = bytearray(head + wire.dump_json(["uint8", [len(data)]]))
+    parse = wire.tensor_meta
+
+    def parse_then_change(meta):
+        found = parse(meta)
+        frame[len(head) :] = wire.dump_json(["uint8", [4]]).ljust(len(frame) - len(head))
+        return found
+
+    monkeypatch.setattr(wire, "tensor_meta", parse_then_change)
+    session.handle(Kind.CACHED, memoryview(frame))
+    assert bytes(bytes_of(session.table.rows[9])) == data
+
+
+def test_a_chunk_longer_than_its_tensor_is_refused():
+    made = blank("uint8", [4], torch.device("cpu"))
+    with pytest.raises(wire.WireError):
+        write(made, wire.Upload(1, 0, "uint8", [4], 4, memoryview(b"x" * 4096)))
 
 
 def test_a_call_that_grows_an_output_past_the_quota_poisons_it(hand, session):
