@@ -49,6 +49,7 @@ def test_a_release_goes_to_a_node_and_back_and_a_configuration_to_it(visit, stac
     expect(row.locator('[data-test="choose"]')).to_be_checked()
     admin.at("release").select_option("5.0.1")
     admin.press("start-rollout")
+    admin.page.wait_for_url("**/rollouts/*-*/")
     with admin.staying():
         sees(admin.at("step"), "done", ROLL_OUT_MS)
         sees(admin.at("rollout-summary"), "done")
@@ -63,6 +64,7 @@ def test_a_release_goes_to_a_node_and_back_and_a_configuration_to_it(visit, stac
     admin.at("what-config").check()
     admin.fill("meter", "4")
     admin.press("start-rollout")
+    admin.page.wait_for_url("**/rollouts/*-*/")
     sees(admin.at("rollout-summary"), "done", ROLL_OUT_MS)
     admin.go("rollouts-rollouts")
     assert admin.at("rollout-row").count() >= 2
