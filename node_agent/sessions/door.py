@@ -12,6 +12,8 @@ import socket
 import ssl
 import sys
 import threading
+import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,7 +28,10 @@ from weir.wire import Kind, WireError
 from node_agent.sessions.available import public_version
 
 _PATIENCE_S = 8.0
+# For all that somebody has to say until he is let in; a worker with a small share is not quick itself.
+_IN_ALL_S = 20.0
 _AT_ONCE = 16
+_LOOK_S = 1.0
 _NOTES = 200
 
 
@@ -60,6 +65,39 @@ class Arrival:
     signature: str = ""
 
 
+class Strangers:
+    """Who has come and proved nothing yet: few at once and none for long, so that they keep nobody else out."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rows: dict[socket.socket, tuple[str, float]] = {}
+
+    def enter(self, sock: socket.socket, address: str) -> None:
+        """One more. Where there are too many, the oldest from the address that sent most of them is cut off."""
+        with self._lock:
+            self._rows[sock] = (address, time.monotonic())
+            if len(self._rows) > _AT_ONCE:
+                busiest = Counter(row[0] for row in self._rows.values()).most_common(1)[0][0]
+                self._cut(next(one for one, row in self._rows.items() if row[0] == busiest))
+
+    def leave(self, sock: socket.socket) -> None:
+        """He has proved himself, or was sent away."""
+        with self._lock:
+            self._rows.pop(sock, None)
+
+    def hurry(self) -> None:
+        """Cut off whoever has taken too long over all he had to say."""
+        oldest = time.monotonic() - _IN_ALL_S
+        with self._lock:
+            for sock in [one for one, row in self._rows.items() if row[1] < oldest]:
+                self._cut(sock)
+
+    def _cut(self, sock: socket.socket) -> None:
+        del self._rows[sock]
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
 class Door:
     """Listens on a port of its own choice (0: any); `fingerprint` is what clients pin."""
 
@@ -70,7 +108,7 @@ class Door:
         self.port: int = self._listener.getsockname()[1]
         self.arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
         self._noted = 0
-        self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self._strangers = Strangers()
         self._local: LocalDoor | None = None
         with contextlib.suppress(OSError):
             self._local = LocalDoor()
@@ -86,13 +124,23 @@ class Door:
         return None if self._local is None else self._local.invite()
 
     def _accept_tcp(self) -> None:
+        self._listener.settimeout(_LOOK_S)
         while True:
+            self._strangers.hurry()
             try:
-                sock, address = self._listener.accept()
-            except OSError:
+                self._admit(*self._listener.accept())
+            except TimeoutError:
                 continue
-            self._room.acquire()
-            threading.Thread(target=self._greet, args=(sock, address[0]), daemon=True).start()
+            except (OSError, ValueError, RuntimeError):
+                # Out of descriptors or threads, or he is gone already: the next one may fare better.
+                time.sleep(0.01)
+
+    def _admit(self, raw: socket.socket, address: tuple[str, int]) -> None:
+        with raw:
+            raw.settimeout(_PATIENCE_S)
+            sock = self._context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
+        self._strangers.enter(sock, address[0])
+        threading.Thread(target=self._greet, args=(sock, address[0]), daemon=True).start()
 
     def _accept_local(self) -> None:
         local = self._local
@@ -105,13 +153,15 @@ class Door:
             if transport is not None:
                 self.arrivals.put(Arrival(transport, None))
 
-    def _greet(self, sock: socket.socket, address: str) -> None:
+    def _greet(self, sock: ssl.SSLSocket, address: str) -> None:
         transport: TcpTransport | None = None
         try:
-            sock.settimeout(_PATIENCE_S)
             socket_tune(sock)
-            transport = TcpTransport(self._context.wrap_socket(sock, server_side=True))
-            self.arrivals.put(self._prove(transport))
+            sock.do_handshake()
+            transport = TcpTransport(sock)
+            arrival = self._prove(transport)
+            self._strangers.leave(sock)
+            self.arrivals.put(arrival)
         except Refusal as refusal:
             self._refuse(transport, address, refusal)
         except WireError as error:
@@ -119,7 +169,7 @@ class Door:
         except (OSError, ValueError):
             sock.close()
         finally:
-            self._room.release()
+            self._strangers.leave(sock)
 
     def _refuse(self, transport: TcpTransport | None, address: str, refusal: Refusal) -> None:
         """Say so to who came, and to the slice's log, where operators find it (ELA-1408); not without end."""

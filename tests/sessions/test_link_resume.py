@@ -191,6 +191,31 @@ def test_strangers_at_the_door_do_not_disturb(worker):
         sock.close()
 
 
+def test_a_crowd_that_proves_nothing_keeps_nobody_out(worker):
+    crowd = [
+        socket.create_connection(("127.0.0.1", worker.door.port), source_address=("127.0.0.2", 0))
+        for _ in range(40)
+    ]
+    began = time.monotonic()
+    link = worker.link(is_local=False)
+    assert time.monotonic() - began < 4, "whoever fills the door is cut off, not waited for"
+    link.close()
+    for sock in crowd:
+        sock.close()
+
+
+def test_a_stranger_cannot_stay_by_dripping_bytes(worker, monkeypatch):
+    monkeypatch.setattr("node_agent.sessions.door._IN_ALL_S", 0.5)
+    dripping = client_connect("127.0.0.1", worker.door.port, worker.door.fingerprint, timeout_s=5)
+    began = time.monotonic()
+    dripping.write_all(memoryview(wire.HEADER.pack(4000, Kind.HELLO)))
+    with contextlib.suppress(OSError):
+        while time.monotonic() - began < 10:
+            dripping.write_all(memoryview(b" "))
+            dripping.receive(0.1)
+    assert time.monotonic() - began < 6, "he was still listened to"
+
+
 @pytest.mark.req("ELA-1303")
 def test_bad_frames_get_an_error_and_the_session_goes_on(worker):
     link = worker.link(is_local=False)
