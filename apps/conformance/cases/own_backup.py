@@ -41,9 +41,9 @@ class Backup(Case):
     def run(self, pool: Ground, say: Record) -> None:
         name = pool.name("restored").replace("-", "_")
         self._database(pool, name)
-        file = pool.folder / f"{name}.backup"
-        pool.folder.mkdir(parents=True, exist_ok=True)
+        file = pool.folder / name / "pool.backup"
         pool.note("folder", str(file.parent))
+        file.parent.mkdir(parents=True, exist_ok=True)
         told = _manage("pool_backup", str(file))
         say.step("S1", "pool_backup", told, mib=round(file.stat().st_size / 2**20, 2))
         told = _manage("pool_restore", str(file), WEIR_DATABASE_URL=_url(name))
