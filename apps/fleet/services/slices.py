@@ -105,13 +105,14 @@ def slice_resize(*, actor: Actor, slice_uid: UUID | str, compute_percent: int, m
     change together, the work is not touched.
 
     Raises DeviceUnavailable, with the figures, when it cannot grow so far; Conflict for a slice that has ended, is
-    held as a whole or is on the move.
+    held as a whole, is on the move or has more memory in use.
     """
     row = _slice_locked(slice_uid)
     act_subject("slice", row.uid, compute_percent=compute_percent, memory_mib=memory_mib)
     _resizable_check(row)
     if (row.compute_percent, row.memory_mib) == (compute_percent, memory_mib):
         return row
+    _use_check(row, memory_mib)
     hold_resize(row, compute_percent, memory_mib)
     row.peak_percent = max(row.peak_percent, row.compute_percent)
     row.peak_mib = max(row.peak_mib, row.memory_mib)
@@ -140,6 +141,17 @@ def _resizable_check(row: Slice) -> None:
         raise Conflict(_("A whole card is held."), cure=_("Ask for a share of a virtualised device instead."))
     if row.is_moving or Slice.plain.filter(moves_from=row.uid, move_state__in=MOVING).exists():
         raise Conflict(_("The session is on the move."), cure=_("Wait until it has moved."))
+
+
+def _use_check(row: Slice, memory_mib: int) -> None:
+    """Its node would refuse to take memory away that is in use, and give all of the old share on; meanwhile what is
+    given back here would be promised to others."""
+    used_mib = row.memory_used_mib or 0
+    if memory_mib < row.memory_mib and memory_mib < used_mib:
+        raise Conflict(
+            _("%(used)s MiB are in use, %(mib)s MiB are asked.") % {"used": used_mib, "mib": memory_mib},
+            cure=_("Free memory in the work first."),
+        )
 
 
 def _slice_locked(slice_uid: UUID | str) -> Slice:

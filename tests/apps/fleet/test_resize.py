@@ -50,6 +50,18 @@ def test_growing_is_refused_with_the_figures_and_nothing_changes(node, acme):
     assert held() == (100, 8192, False)
 
 
+def test_memory_in_use_is_not_given_back_as_if_it_were_free(node, acme):
+    """Its node would go on giving all of the old share, compute too, while others are promised it."""
+    row = desire(acme, percent=20, mib=1024)
+    node.sync(slices=[report(row, memory_used_mib=600)])
+    with pytest.raises(Conflict, match="600 MiB are in use, 599 MiB are asked"):
+        resize(row, 1, 599)
+    assert held() == (20, 1024, False)
+    assert (fresh(row).compute_percent, fresh(row).generation) == (20, 1)
+    resize(row, 1, 600)
+    assert held() == (1, 600, False)
+
+
 def test_a_disabled_device_only_lets_shares_shrink(node, acme):
     row = desire(acme)
     device_disable(actor=SYSTEM, device_uid="n1-d0")
