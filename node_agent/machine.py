@@ -336,8 +336,10 @@ class Machine:
             is_other = (
                 uid != wanted.slice_uid and held.device_uid == wanted.device_uid and not held.is_terminal
             )
-            if is_other and (counts_ending or not self._is_ending(held)):
+            if is_other and counts_ending:
                 yield self._share(held)
+            elif is_other and not self._is_ending(held):
+                yield self._least(held)
         for uid, other in self._starting.items():
             if uid != wanted.slice_uid and other.device_uid == wanted.device_uid and uid not in self._held:
                 yield other.compute_percent, other.memory_mib
@@ -348,6 +350,13 @@ class Machine:
         if not isinstance(asked, Resize) or asked.generation <= held.generation:
             return held.compute_percent, held.memory_mib
         return max(held.compute_percent, asked.compute_percent), max(held.memory_mib, asked.memory_mib)
+
+    def _least(self, held: Held) -> tuple[int, int]:
+        """What a slice will hold once it has shrunk, where it is to."""
+        share, wanted = self._share(held), self._desired.get(held.slice_uid)
+        if wanted is None or wanted.generation < held.generation:
+            return share
+        return min(share[0], wanted.compute_percent), min(share[1], wanted.memory_mib)
 
     def _is_ending(self, held: Held) -> bool:
         wanted = self._desired.get(held.slice_uid)

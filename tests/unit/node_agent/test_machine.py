@@ -149,6 +149,19 @@ def test_a_start_waits_for_what_is_ending_on_its_device() -> None:
     assert made.handle(Observed((held("b", "exited", 2, 80),))) == (Start(wanted()),)
 
 
+@pytest.mark.req("POOL-12.2")
+def test_what_a_share_gives_up_is_waited_for_and_nobody_else_s_work_fails_meanwhile() -> None:
+    """The server gave the rest of the device to somebody else at once; the work shrinks when its shim has seen to
+    it, or once it has freed its memory."""
+    smaller, new = wanted(generation=2, percent=1, mib=10), wanted("b", percent=99, mib=990)
+    made = machine(Observed((held(percent=100, mib=1000),)))
+    assert [type(each) for each in made.handle(replied(smaller, new))] == [Resize]
+    assert report(made, "b").state == "starting"  # type: ignore[union-attr]
+    assert made.handle(Observed((held(generation=2, percent=100, mib=1000),))) == ()
+    assert report(made, "b").state == "starting"  # type: ignore[union-attr]
+    assert made.handle(Observed((held(generation=2, percent=1, mib=10),))) == (Start(new),)
+
+
 def test_a_failed_start_is_refused_and_tried_again_only_for_a_newer_wish() -> None:
     made = machine()
     (start,) = made.handle(replied(wanted()))
