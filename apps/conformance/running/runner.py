@@ -41,6 +41,8 @@ log = logging.getLogger("weir.conformance")
 Say = Callable[[str], None]
 SIDE_BY_SIDE = 2
 _HEARD_EVERY_S = 2.0
+# Begins the name of everything that tests make.
+OWN = "cf-"
 
 
 class Runner:
@@ -115,7 +117,7 @@ class Runner:
     def _one(self, case: Case, who: People, leases: Leases) -> None:
         if self._stop.is_set():
             return
-        label = f"cf-{self._run}-{case.number.replace('.', '-')}"
+        label = f"{OWN}{self._run}-{case.number.replace('.', '-')}"
         record = Record(case.entry, lambda: self._told(case, record))
         pool = Ground(
             label=label,
@@ -202,9 +204,10 @@ def here() -> str:
 
 
 def _devices(who: People) -> list[dict[str, Any]]:
-    """The devices with the state of their nodes."""
+    """The devices with the state of their nodes; those of nodes that tests made are not for other tests."""
     states = {node["uid"]: node["state"] for node in who.operator.all("nodes")}
     return [
         {**device, "node_state": states.get(device["node_uid"], "removed")}
         for device in who.operator.all("devices")
+        if not device["node"].startswith(OWN)
     ]
