@@ -88,8 +88,9 @@ class WorkloadsView(ApiView):
         asked = Asked(**{**body, "argv": tuple(body["argv"])})
         try:
             row = workload_request(actor=self.actor, tenant=tenant, asked=asked)
-        except NotAuthorisedForGroup:
-            group_refusal_record(actor=self.actor, tenant=tenant, group=asked.resource_group, name=asked.name)
+        except NotAuthorisedForGroup as error:
+            group = str(error.fields["resource_group"])
+            group_refusal_record(actor=self.actor, tenant=tenant, group=group, name=asked.name)
             raise
         return whole(workload_get(tenant, row.uid), status=201)
 

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
 from apps.fleet.selectors import device_list, group_allowed, group_get, node_list
-from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.scheduling.engine import types as engine
 from apps.scheduling.engine.cycle import Cycle
@@ -82,9 +81,13 @@ def queue_open(code: str, tenant: Tenant) -> Queue:
     return queue
 
 
-def group_check(actor: Actor, tenant: Tenant, group: str) -> None:
-    """NoSuchGroup for none, NotAuthorisedForGroup for one that this client was not granted (POOL-12.13)."""
-    if group and not group_allowed(group=group_get(group).code, tenant=tenant, user_id=actor.user_id):
+def group_check(row: Workload) -> None:
+    """NoSuchGroup for none, NotAuthorisedForGroup for one that who submitted it was not granted (POOL-12.13); also
+    where it is its queue's. Of an order it is the operators who choose the queue."""
+    group = row.resource_group or row.queue.resource_group
+    if not group or not row.is_direct:
+        return
+    if not group_allowed(group=group_get(group).code, tenant=row.tenant, user_id=row.submitted_by_id):
         raise NotAuthorisedForGroup(
             _("You are not authorised for resource group %(group)s.") % {"group": group},
             fields={"resource_group": group},

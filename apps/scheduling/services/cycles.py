@@ -14,6 +14,7 @@ from apps.scheduling.events import WorkloadChanged
 from apps.scheduling.locks import devices_lock, workload_pending_lock
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors import snapshot_get
+from apps.scheduling.services.checks import group_check
 from apps.scheduling.services.quota import quota_keep
 from apps.scheduling.services.workloads import workload_refuse
 from apps.scheduling.states import FLOW, WorkloadState
@@ -60,6 +61,8 @@ def _place(placement: Placement, actor: Actor) -> bool:
                 reason={},
                 position=None,
             )
+            # Nothing new starts on a group whose grant was taken back while it waited.
+            group_check(row)
             for share, grant in enumerate(placement.grants):
                 _grant(row, share, grant, actor)
             if row.is_direct:

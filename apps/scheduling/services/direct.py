@@ -37,8 +37,8 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
     environment = environment_find(tenant, asked.environment) if asked.environment else None
     amounts = amounts_of(asked, environment)
     checks.amounts_check(amounts)
-    checks.group_check(actor, tenant, asked.resource_group)
     row = _row(actor, tenant, asked, environment, amounts)
+    checks.group_check(row)
     checks.hopeless_check(row)
     if not asked.wait_for_quota:
         quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())

@@ -312,6 +312,24 @@ def test_a_group_serves_the_clients_it_was_granted_to_and_refusals_are_on_record
     assert submit(api, expect=403, resource_group="lab")["code"] == "not_authorised_for_group"
 
 
+@pytest.mark.req("POOL-12.13")
+def test_no_queue_leads_round_a_group_s_grants_and_none_taken_back_still_counts(api, alice, acme):
+    groups.group_make(actor=SYSTEM, code="lab", name_en="Lab")
+    groups.group_devices_set(actor=SYSTEM, code="lab", devices=["n2-d1"])
+    queue = queue_ensure(actor=SYSTEM, code="fast")
+    queue_change(actor=SYSTEM, queue=queue, changes={"resource_group": "lab"})
+    assert submit(api, expect=403, queue="fast")["code"] == "not_authorised_for_group"
+    assert Record.objects.filter(name="group_refusal_record").latest("pk").subject_id == "lab"
+    groups.group_grant(actor=SYSTEM, code="lab", tenant=acme, members=[alice.user.username])
+    found = submit(api, queue="fast")
+    groups.group_revoke(actor=SYSTEM, code="lab", tenant=acme)
+    cycle_run(actor=SYSTEM)
+    ended_row = row_of(found)
+    assert (ended_row.state, ended_row.reason_code) == ("failed", "not_authorised_for_group")
+    assert not Slice.objects.across().exists()
+    assert quota_get(acme)["compute_percent"].used == 0
+
+
 @pytest.mark.req("ELA-608")
 def test_a_queue_that_names_tenants_admits_no_others(api, globex, operator):
     desk = operator("cluster_administrator").api()
