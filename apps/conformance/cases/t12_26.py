@@ -1,6 +1,6 @@
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.seen import EXACT, PROGRESS, rounds_of, whole_log
-from apps.conformance.running.ground import Ground
+from apps.conformance.running.ground import OWN, Ground
 from apps.conformance.running.leases import is_usable
 from apps.conformance.running.record import NotRun, Record
 
@@ -12,7 +12,7 @@ class Heterogeneous(Case):
     seconds = 20
 
     def run(self, pool: Ground, say: Record) -> None:
-        rows = [row for row in pool.operator.all("devices") if not row["node"].startswith("cf-")]
+        rows = [row for row in pool.operator.all("devices") if not row["node"].startswith(OWN)]
         vendors = sorted({row["vendor"] for row in rows if is_usable(row)})
         if len(vendors) < 2:
             raise NotRun(f"the pool has cards of one vendor only: {', '.join(vendors) or 'none'}")

@@ -19,6 +19,8 @@ from apps.conformance.running.record import CaseFailed, NotRun, Record
 
 Json = dict[str, Any]
 T = TypeVar("T")
+# Begins the name of everything that tests make.
+OWN = "cf-"
 FINAL = ("finished", "failed", "lost")
 PATIENCE_S = 90.0
 _POLL_S = 0.25

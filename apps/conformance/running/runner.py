@@ -16,7 +16,7 @@ from apps.conformance.cases.table import case_of
 from apps.conformance.models import ConformanceRun
 from apps.conformance.report.document import report_of
 from apps.conformance.report.signing import signed
-from apps.conformance.running.ground import Ground, Stopped
+from apps.conformance.running.ground import OWN, Ground, Stopped
 from apps.conformance.running.inventory import inventory_of
 from apps.conformance.running.journal import Journal, leftovers_take_back
 from apps.conformance.running.leases import Leases
@@ -41,8 +41,6 @@ log = logging.getLogger("weir.conformance")
 Say = Callable[[str], None]
 SIDE_BY_SIDE = 2
 _HEARD_EVERY_S = 2.0
-# Begins the name of everything that tests make.
-OWN = "cf-"
 
 
 class Runner:
