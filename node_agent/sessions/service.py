@@ -55,6 +55,7 @@ class Service:
         self._wire: Transport | None = None
         self._parting: Transport | None = None
         self._is_fresh = True
+        self._has_come = False
         self._acked = 0
         self._unacked_bytes = 0
         self._left_at = time.monotonic()
@@ -150,7 +151,8 @@ class Service:
         if not wire.is_counted(kind):
             self._control(transport, kind, payload)
             return
-        self._is_fresh = False
+        # Frames are sent only after the client has settled here; it need not say so.
+        self._is_fresh, self.attached = False, True
         if self._kept:
             self._freeze_kept()
         reply = self.session.handle(kind, payload)
@@ -184,7 +186,7 @@ class Service:
     def _report(self, report: dict[str, Any]) -> None:
         self.latency_us = _measure(report.get("latency_us"), self.latency_us)
         self.bandwidth_mib_s = _measure(report.get("bandwidth_mib_s"), self.bandwidth_mib_s)
-        if self._ticket == "" and report.get("pause_ms") is not None:
+        if self._has_come and report.get("pause_ms") is not None:
             self.pause_ms = _measure(report.get("pause_ms"), None)
             self.move = "done"
         self.attached = True
@@ -352,7 +354,7 @@ class Service:
             return
         finally:
             taker.close()
-        self._ticket = ""
+        self._ticket, self._has_come = "", True
         self.session, self._course = fresh, course
         self._kept = deque(course.kept)
         self._kept_bytes = sum(_size(reply) for _number, reply in course.kept)

@@ -191,6 +191,14 @@ def test_strangers_at_the_door_do_not_disturb(worker):
         sock.close()
 
 
+def test_a_client_cannot_say_that_a_session_moved_which_did_not(worker):
+    link = worker.link()
+    link._tell(Kind.REPORT, pause_ms=5.0, latency_us=77.0)
+    worker.wait(lambda service: service.latency_us == 77.0)
+    assert (worker.service.move, worker.service.pause_ms) == ("", None)
+    link.close()
+
+
 def test_a_crowd_that_proves_nothing_keeps_nobody_out(worker):
     crowd = [
         socket.create_connection(("127.0.0.1", worker.door.port), source_address=("127.0.0.2", 0))
