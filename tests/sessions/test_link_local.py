@@ -99,6 +99,14 @@ def test_who_does_not_know_the_key_gets_nothing(worker):
     assert worker.link().transport == "shared-memory"
 
 
+def test_a_key_that_is_dripped_is_not_waited_for(worker):
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect("\0" + worker.door._local.address)
+        sock.sendall(b"x")
+        sock.settimeout(1)
+        assert sock.recv(1) == b""
+
+
 def test_the_key_works_once(worker):
     door = worker.door._local
     invitation = door.invite()
