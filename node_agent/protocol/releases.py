@@ -15,6 +15,8 @@ MANIFEST = "manifest.json"
 BUILTIN_PATH = "builtin"
 RELEASE_BYTES = 32 * 1024 * 1024
 RELEASE_FILES = 4_000
+# Unpacked; a few thousand bytes of archive could hold gigabytes.
+MANIFEST_BYTES = 2 * 1024 * 1024
 
 # Plain names below our own packages: nothing that climbs out of the folder it is unpacked into.
 _FILE = r"^(node_agent|weir)(/[A-Za-z0-9_][A-Za-z0-9_-]*)*/[A-Za-z0-9_][A-Za-z0-9_.-]*$"

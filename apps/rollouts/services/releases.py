@@ -3,6 +3,7 @@
 import hashlib
 import io
 import zipfile
+import zlib
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -17,7 +18,11 @@ from apps.kernel.errors import InvalidInput, NotFound, TooLarge
 from apps.kernel.service import service
 from apps.rollouts.errors import ReleaseKnown, ReleaseUnsound
 from apps.rollouts.models import Release, ReleaseKey
-from node_agent.protocol.releases import MANIFEST, RELEASE_BYTES, Manifest, signed_text
+from node_agent.protocol.releases import MANIFEST, MANIFEST_BYTES, RELEASE_BYTES, Manifest, signed_text
+
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValidationError, RuntimeError, NotImplementedError,
+)  # fmt: skip
 
 
 @service(P.MANAGE)
@@ -54,10 +59,12 @@ def release_add(*, actor: Actor, content: bytes, signature: str, notes: str = ""
 def _manifest(content: bytes) -> Manifest:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            if packed.getinfo(MANIFEST).file_size > MANIFEST_BYTES:
+                raise ReleaseUnsound(_("The file is no release: its manifest is too long."))
             manifest = Manifest.model_validate_json(packed.read(MANIFEST))
             if set(packed.namelist()) != {*manifest.files, MANIFEST}:
                 raise ReleaseUnsound(_("The file holds other files than its manifest names."))
-    except (zipfile.BadZipFile, KeyError, ValidationError, RuntimeError, NotImplementedError) as error:
+    except _UNREADABLE as error:
         raise ReleaseUnsound(_("The file is no release: its archive or manifest cannot be read.")) from error
     return manifest
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import zipfile
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -15,7 +16,7 @@ from apps.rollouts.building import public_key_of, release_pack, release_sign
 from apps.rollouts.errors import ReleaseKnown, ReleaseUnsound
 from apps.rollouts.models import Release, ReleaseKey
 from apps.rollouts.services.releases import release_add, release_key_revoke, release_key_trust
-from node_agent.protocol.releases import ReleaseKeys
+from node_agent.protocol.releases import MANIFEST, MANIFEST_BYTES, ReleaseKeys
 from tests.apps.rollouts.conftest import FILES
 from tests.unit.node_agent.releases import archive
 
@@ -52,9 +53,36 @@ def test_what_nobody_trusted_has_signed_is_refused(key, signer):
     assert not Release.objects.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", archive("2.0", FILES)[:-30], archive("..", FILES)])
+def _with_manifest(text, *, is_broken=False):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr(MANIFEST, text)
+    data = bytearray(stream.getvalue())
+    begin = zipfile.sizeFileHeader + len(MANIFEST)
+    if is_broken:
+        data[begin : begin + 8] = b"\xff" * 8
+    return bytes(data)
+
+
+NO_RELEASES = (
+    b"",
+    b"PK",
+    archive("2.0", FILES)[:-30],
+    archive("..", FILES),
+    _with_manifest(" " * (MANIFEST_BYTES + 1)),
+    _with_manifest("{}" * 100, is_broken=True),
+)
+
+
+@pytest.mark.parametrize("content", NO_RELEASES, ids=range(len(NO_RELEASES)))
 def test_what_is_no_release_is_refused_whoever_signed_it(key, content):
     with pytest.raises(ReleaseUnsound):
+        add(content, release_sign(key, "2.0", content))
+
+
+def test_a_manifest_that_unpacks_to_too_much_is_not_unpacked(key):
+    content = _with_manifest(" " * (MANIFEST_BYTES + 1))
+    with pytest.raises(ReleaseUnsound, match="too long"):
         add(content, release_sign(key, "2.0", content))
 
 
