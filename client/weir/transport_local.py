@@ -29,6 +29,7 @@ _IN_RING = 1 << 31
 _WORTH_IT = 32 << 10
 _KEY_BYTES = 32
 _STALL_S = 60.0
+_POSITION_MAX = (1 << 64) - 1
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
@@ -124,7 +125,7 @@ class Ring:
     def read(self, position: int, length: int) -> memoryview:
         """The payload at a position. Raises ConnectionError for one that cannot be."""
         at = position % RING_BYTES
-        if at + length > RING_BYTES:
+        if at + length > RING_BYTES or position + length > _POSITION_MAX:
             raise ConnectionResetError("the other end points out of the shared memory")
         return self._data[at : at + length]
 

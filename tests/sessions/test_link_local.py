@@ -128,7 +128,7 @@ def test_an_end_that_lies_about_positions_is_cut_off(pair):
     client, server = pair
     client.send((16, [b"x" * 100_000]))
     assert len(server.receive(1).payload) == 100_000
-    for position in (transport_local.RING_BYTES - 5, (1 << 62) - 5):
+    for position in (transport_local.RING_BYTES - 5, (1 << 62) - 5, (1 << 64) - 50_000):
         header = transport_local.HEADER.pack(50_000 | transport_local._IN_RING, 16)
         client.write_all(memoryview(header + transport_local.NUMBER.pack(position)))
         with pytest.raises(ConnectionError):
