@@ -14,6 +14,7 @@ import logging
 import os
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -30,6 +31,9 @@ from node_agent.runtime.files import read_json, write_json
 BUILTIN = ""
 RELEASE_ENV = "WEIR_AGENT_RELEASE"
 _UNPACKED_BYTES = 4 * RELEASE_BYTES
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, EOFError, ValidationError, KeyError, RuntimeError, NotImplementedError,
+)  # fmt: skip
 
 log = logging.getLogger("weir.agent")
 
@@ -156,7 +160,7 @@ class ReleaseStore:
         place, draft = self.path(wish.version), self.folder / f".{wish.version}"
         try:
             _unpack(file, wish.version, draft)
-        except (zipfile.BadZipFile, ValidationError, KeyError, RuntimeError, NotImplementedError) as error:
+        except _UNREADABLE as error:
             raise ReleaseRefused(f"release {wish.version} is no release: {error}"[:400]) from error
         if place.exists():
             shutil.rmtree(place)

@@ -108,10 +108,16 @@ class Upgrade:
             raise ReleaseRefused(f"release {wish.version} is not at the portal's place for releases")
         file = self._store.draft()
         self._portal.fetch(wish.path, file)
-        self._store.take(file, wish, self._given_keys or self._store.keys() or self._portal.release_keys())
+        self._store.take(file, wish, self._keys())
         file.unlink(missing_ok=True)
         self._store.prune({wish.version, running_release()})
         self._store.select(wish.version, running_release(), wish.sha256)
+
+    def _keys(self) -> tuple[str, ...]:
+        """Those given to this node, else those that the portal named first: from then on no others are believed."""
+        if not self._given_keys and not self._store.keys():
+            self._store.keys_keep(self._portal.release_keys())
+        return self._given_keys or self._store.keys()
 
     def _fail(self, refused: ReleaseWish | None, problem: str) -> None:
         self._refused = refused

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from node_agent.config import AgentSettings
 from node_agent.release import BUILTIN, ReleaseRefused, ReleaseStore
+from node_agent.upgrade import Upgrade
 from tests.unit.node_agent.releases import Maker, archive
 
 pytestmark = [pytest.mark.req("POOL-12.20"), pytest.mark.req("POOL-12.22")]
@@ -148,6 +150,40 @@ def test_keys_named_later_never_replace_the_first(store, maker):
     store.keys_keep([maker.key])
     store.keys_keep([Maker().key])
     assert store.keys() == (maker.key,)
+
+
+class Portal:
+    """Serves one release, and says which keys are its own."""
+
+    def __init__(self) -> None:
+        self.content, self.keys = b"", ()
+
+    def fetch(self, path: str, file: Path) -> None:
+        file.write_bytes(self.content)
+
+    def release_keys(self) -> tuple[str, ...]:
+        return self.keys
+
+
+def test_the_first_keys_that_a_release_was_believed_by_stay_the_only_ones(tmp_path, maker):
+    """The portal had none when the node joined; later it is not the portal any more."""
+    settings, portal = AgentSettings(name="a", state_dir=tmp_path), Portal()
+
+    def offered(upgrade: Upgrade, version: str, signer: Maker) -> str:
+        portal.content = archive(version, FILES)
+        upgrade.synced(signer.wish(version, portal.content))
+        upgrade._thread.join(30)
+        return upgrade.problem
+
+    joined = Upgrade(settings, portal)
+    offered(joined, "1.0", maker)
+    portal.keys = (maker.key,)
+    assert offered(joined, "1.1", maker) == ""
+    stranger, restarted = Maker(), Upgrade(settings, portal)
+    portal.keys = (stranger.key,)
+    offered(restarted, "1.2", stranger)
+    assert "not signed by a key that this node trusts" in offered(restarted, "1.2", stranger)
+    assert ReleaseStore(settings.home).read().version == "1.1"
 
 
 def test_a_torn_state_means_what_is_installed(store):
