@@ -147,7 +147,8 @@ class WorkloadSessionView(ApiView):
         """How to reach each share of a session, with its key: only for who submitted it. It does not wait."""
         row, shares = session_shares(actor=self.actor, tenant=self.tenant, uid=uid)
         found = {"state": row.state, "reason_code": row.reason_code, "reason": workload_reason(row)}
-        return Response(s.SessionOut({**found, "shares": shares}).data)
+        told = s.SessionOut({**found, "shares": shares}).data
+        return Response(told, headers={"Cache-Control": "no-store"})
 
 
 class EnvironmentsView(ApiView):

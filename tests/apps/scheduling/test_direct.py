@@ -423,7 +423,9 @@ def test_only_who_submitted_a_session_gets_its_key(api, alice, member, operator)
     cycle_run(actor=SYSTEM)
     part = Slice.plain.get()
     assert (part.kind, part.idle_timeout_s) == ("session", 30)
-    (share,) = api.get(path).json()["shares"]
+    told = api.get(path)
+    assert told.headers["Cache-Control"] == "no-store", "it names the session's key"
+    (share,) = told.json()["shares"]
     assert (share["index"], share["slice"], len(share["token"]) > 20) == (0, str(part.uid), True)
     assert member("acme", "tenant_front_line").api().get(path).status_code == 403
     assert member("globex", "tenant_front_line").api().get(path).status_code == 404
