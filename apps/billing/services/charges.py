@@ -118,10 +118,15 @@ def charge_resize(
     act_subject("charge", row.uid, compute_percent=compute_percent, memory_mib=memory_mib)
     held = {"compute_share": compute_percent, "gpu_memory": memory_mib}
     amounts = {code: held.get(code, amount) for code, amount in row.amounts.items()}
-    if row.price_version is not None:
+    if row.price_version is not None and amounts != _newest(row):
         _price_check(row.price_version, amounts, row.count)
         ChargeResize.objects.create(charge=row, amounts=amounts)
     return row
+
+
+def _newest(row: Charge) -> dict[str, int]:
+    resizes = row.resizes.order_by("-pk").values_list("amounts", flat=True)
+    return resizes.first() or row.amounts
 
 
 @service()

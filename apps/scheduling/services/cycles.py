@@ -3,6 +3,7 @@
 from django.db import connection, transaction
 from django.utils import timezone
 
+from apps.billing.services.charges import charge_resize
 from apps.fleet.services.slices import slice_desire
 from apps.kernel.acts import Actor
 from apps.kernel.errors import Conflict, QuotaExceeded, WeirError
@@ -67,6 +68,8 @@ def _place(placement: Placement, actor: Actor) -> bool:
                 _grant(row, share, grant, actor)
             if row.is_direct:
                 _quota_use(row, placement, actor)
+            if row.is_direct and row.whole_cards:
+                _cards_charge(row, placement, actor)
             schema = row.tenant.schema_name
             emit(WorkloadChanged(schema, row.uid), actor=actor)
             return True
@@ -90,6 +93,12 @@ def _quota_use(row: Workload, placement: Placement, actor: Actor) -> None:
         "gpu_memory_mib": sum(grant.memory_mib for grant in placement.grants),
     }
     quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=amounts)
+
+
+def _cards_charge(row: Workload, placement: Placement, actor: Actor) -> None:
+    """Whole cards are charged with all their memory, however little was asked for; cards of several sizes by each."""
+    for percent, mib in sorted({(grant.compute_percent, grant.memory_mib) for grant in placement.grants}):
+        charge_resize(actor=actor, workload_uid=row.uid, compute_percent=percent, memory_mib=mib)
 
 
 def _quota_wait(row: Workload, error: QuotaExceeded, actor: Actor) -> None:

@@ -53,6 +53,14 @@ def test_use_is_rated_and_billed_by_what_was_held(db, acme):
 
 
 @pytest.mark.req("POOL-12.2")
+def test_the_same_amounts_again_leave_nothing(db, acme):
+    charge = charge_make(acme)
+    for percent in (20, 40, 40, 20, 20):
+        resize(charge, percent, 10240)
+    assert [row.amounts["compute_share"] for row in ChargeResize.objects.order_by("pk")] == [40, 20]
+
+
+@pytest.mark.req("POOL-12.2")
 def test_figures_that_were_never_held_are_rated_by_the_newest_amounts(db, acme):
     charge = charge_make(acme)
     resize(charge, 40, 2048)

@@ -401,6 +401,17 @@ def test_whole_cards_are_given_with_all_their_memory_on_one_node_or_not_at_all(a
     assert (shown["state"], shown["reason_code"]) == ("pending", "card_not_idle")
 
 
+@pytest.mark.req("POOL-12.15")
+def test_whole_cards_are_charged_with_all_their_memory_however_little_was_asked_for(api):
+    direct_commodity_set(actor=SYSTEM, commodity=commodity_make())
+    Device.objects.filter(node__name="n2").update(is_sliced=False)
+    found = submit(api, {"name": "x", "argv": ["a"], "memory_mib": 1}, whole_cards=True)
+    cycle_run(actor=SYSTEM)
+    assert Slice.plain.get(workload_uid=found["uid"]).memory_mib == 8192
+    held = Charge.plain.get(workload_uid=found["uid"]).resizes.get()
+    assert held.amounts == {"compute_share": 100, "gpu_memory": 8192}
+
+
 @pytest.mark.req("POOL-12.9", "POOL-12.5")
 def test_affine_work_of_one_tenant_shares_a_device_that_is_oversold(api, member):
     Device.objects.update(oversubscribe_permille=2000, memory_oversubscribe_permille=2000)
