@@ -246,6 +246,7 @@ class Stack:
         began_s = time.monotonic()
         newcomers = [name for name in self._nodes() if not has_joined(self.options, self._state_dir(name))]
         result, log_path = self.var_dir / "run" / "prepare.json", self.var_dir / "log" / "prepare.log"
+        log_path.parent.mkdir(parents=True, exist_ok=True)
         with log_path.open("wb") as log:
             done = subprocess.run(
                 [sys.executable, "-m", "portal.local.prepare", str(result), *newcomers],

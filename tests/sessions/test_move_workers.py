@@ -65,7 +65,7 @@ def test_twice_while_it_computes_bit_for_bit(make):
         source.change(move_to=target.target())
         while target.status().get("move") != "done":
             rows.append(curve.step())
-        assert source.status()["move"] == "sent"
+        source.wait(lambda status: status["move"] == "sent")
         pause_ms.append(target.status()["pause_ms"])
         source.kill()
         rows += [curve.step() for _ in range(5)]

@@ -174,10 +174,14 @@ def slice_ended(
     _end_by(row, actor, at, failed, reason_code, reason)
 
 
+_OWN_ENDS = frozenset({"lost", "idle_timeout", "run_timeout"})
+
+
 def _end_by(row: Workload, actor: Actor, at: datetime, failed: bool, reason_code: str, reason: str) -> None:
     was_asked = "failed" not in row.reason
-    if row.state == WorkloadState.STOPPING and not (was_asked and reason_code == "lost"):
-        # The first cause counts, not the stopping of the rest that followed from it.
+    if row.state == WorkloadState.STOPPING and not (was_asked and reason_code in _OWN_ENDS):
+        # The first cause counts, not the stopping of the rest that followed from it; and a stop that came when the
+        # work had ended already was no cause.
         failed = bool(row.reason.get("failed"))
         reason_code, reason = row.reason_code or reason_code, row.reason.get("text", reason)
     final = WorkloadState.FAILED if failed else WorkloadState.FINISHED

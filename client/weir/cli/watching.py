@@ -41,7 +41,7 @@ def instant(text: str) -> str:
     return (datetime.now(UTC) - timedelta(seconds=duration_s(text))).isoformat()
 
 
-def logs(
+def pool_log(
     ctx: typer.Context,
     level: str = typer.Option("", help="debug, info, warning, error, critical; several with commas."),
     component: str = typer.Option("", help="Who wrote it: agent, scheduling, web …"),
@@ -142,4 +142,4 @@ def report(
             rows(ctx, listed, [(figure.replace("_", " "), figure) for figure in listed[0]])
 
 
-COMMANDS = (logs, alarms, alarm, alarm_rules, alarm_rule, report)
+COMMANDS = (pool_log, alarms, alarm, alarm_rules, alarm_rule, report)
