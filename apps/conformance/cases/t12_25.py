@@ -88,7 +88,7 @@ class Expansion(Case):
 
     @staticmethod
     def _unharmed(pool: Ground, say: Record, name: str, work: dict) -> None:
-        rows = rounds_of(whole_log(pool, work))
+        rows = pool.until("its rounds", lambda: rounds_of(whole_log(pool, work)) or None)
         state = pool.work(work)["state"]
         one = len({(row[0], row[1]) for row in rows}) == 1
         text = f"the task on the other node is {state}, one process with {len(rows)} rounds"
