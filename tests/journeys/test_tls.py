@@ -75,11 +75,11 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_a_portal_with_a_certificate_is_reached_by_tls_alone_and_its_agent_joins(tmp_path, papers):
     tmp_path.chmod(0o755)
-    options = Options(
-        var_dir=tmp_path / "var", port=ports.any_free(), nodes=1, webs=1, worker_processes=1, simulate="",
-        tls_cert=papers["cert"], tls_key=papers["key"], tls_ca=papers["ca"],
-    )  # fmt: skip
     with own_environment():
+        options = Options(
+            var_dir=tmp_path / "var", port=ports.any_free(), nodes=1, webs=1, worker_processes=1, simulate="",
+            tls_cert=papers["cert"], tls_key=papers["key"], tls_ca=papers["ca"],
+        )  # fmt: skip
         stack = Stack(options, durable=False)
         try:
             stack.start()
