@@ -107,13 +107,14 @@ def test_a_session_that_lies_idle_is_released_and_the_terminal_says_so(alice, jo
     process = alice(IDLE, *run_of("--share", "10", "--memory", "64", "--idle-timeout", "5s"))
     lines = iter(process.stderr.readline, "")
     released = next(line for line in lines if "released" in line)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGTERM
     assert "5 s" in released
     api = journey.person("alice")
     work = next(row for row in api.workloads() if row["idle_timeout_s"] == 5)
-    assert journey.wait("its end", lambda: api.workload(work["uid"])["reason_code"]) == "idle_timeout"
+    journey.wait("its end", lambda: api.workload(work["uid"])["state"] == "finished")
+    assert api.workload(work["uid"])["reason_code"] == "idle_timeout"
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
 
 
 @pytest.mark.req("POOL-12.10")
