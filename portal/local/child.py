@@ -30,7 +30,7 @@ class Child:
     command: list[str]
     environment: Mapping[str, str]
     var_dir: Path
-    stop_timeout_s: float = 15.0
+    stop_timeout_s: float = 30.0
     fds: tuple[int, ...] = ()
     status: int | None = None
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)

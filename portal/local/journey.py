@@ -24,7 +24,7 @@ Json = dict[str, Any]
 AMOUNTS = {"compute_share": 40, "gpu_memory": 512, "cpu": 1, "memory": 1024}
 NEIGHBOUR_AMOUNTS = {"compute_share": 20, "gpu_memory": 256, "cpu": 1, "memory": 512}
 RUN_FOR_S = 12
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 
 
 class JourneyFailed(Exception):

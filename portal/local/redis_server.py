@@ -13,7 +13,7 @@ from portal.local.errors import LocalError
 from portal.local.privileges import child_setup
 from portal.local.processes import last_lines, text_write, wait_until
 
-_START_TIMEOUT_S = 30
+_START_TIMEOUT_S = 120
 
 
 class RedisServer:

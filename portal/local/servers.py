@@ -20,7 +20,7 @@ from portal.local.processes import ProcessIdentity, identity_read, last_lines, w
 from portal.local.redis_server import RedisServer
 
 ROOT = Path(__file__).resolve().parents[2]
-_START_TIMEOUT_S = 120
+_START_TIMEOUT_S = 400
 _STOP_TIMEOUT_S = 40
 _NOTICE_S = 1.5
 

@@ -36,8 +36,9 @@ from portal.local.processes import identity_read, identity_write, last_lines, te
 from portal.local.servers import Servers
 from portal.local.shims import work_stop
 
-PREPARE_TIMEOUT_S = 300
-READY_TIMEOUT_S = 90
+# For slow and busy machines: one on which all goes well waits for neither.
+PREPARE_TIMEOUT_S = 900
+READY_TIMEOUT_S = 400
 _RESTARTS_MAX = 5
 _CALM_S = 60.0
 

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 Visit = Callable[[str], Visitor]
 CJK = re.compile(r"[\u4e00-\u9fff]")
 LIVED_S = 10
-SOON_MS = 5000
+SOON_MS = 20_000
 LINKS = """() => [...document.querySelectorAll("#sidebar a[href]")].map(link => link.pathname)"""
 TABLES = """() => [...document.querySelectorAll("a[href^='/admin/']")].map(link => link.pathname)
   .filter(path => !path.match(/logout|password|jsi18n/))"""

@@ -12,7 +12,7 @@ from tests.browser.visitor import LIVE_MS, Visitor, sees
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 Visit = Callable[[str], Visitor]
 AMOUNTS = {"compute_share": "20", "gpu_memory": "256", "cpu": "1", "memory": "512"}
-UNTIL_BILLED_MS = 30_000
+UNTIL_BILLED_MS = 120_000
 
 
 def configured(alice: Visitor) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 390, "height": 844}
-LIVE_MS = 20_000
+LIVE_MS = 90_000
 # Refusals are answered with 4xx on purpose; the browser notes each of them as an error of its own.
 _REFUSAL = re.compile(
     r"Failed to load resource: the server responded with a status of 4\d\d|Response Status Error"

@@ -15,7 +15,7 @@ from portal.local.stack import Stack
 from tests.conformance.liar import Liar
 from tests.harness.portal import own_environment
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("conformance"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("conformance"), pytest.mark.timeout(3600)]
 SIMULATED = Options.model_fields["simulate"].default
 
 

@@ -268,7 +268,7 @@ def connects(tickets):
         }
         socket = ApplicationCommunicator(LiveConsumer.as_asgi(), scope)
         await socket.send_input({"type": "websocket.connect"})
-        answer = await socket.receive_output(timeout=5)
+        answer = await socket.receive_output(timeout=60)
         await socket.send_input({"type": "websocket.disconnect", "code": 1000})
         return answer["type"] == "websocket.accept"
 

@@ -21,8 +21,11 @@ pytestmark = [
     pytest.mark.req("POOL-8.1a"),
     pytest.mark.req("POOL-11a"),
     pytest.mark.xdist_group("high availability"),
-    pytest.mark.timeout(240),
 ]
+# What is waited for comes in seconds; a slow and busy machine may take minutes.
+PATIENCE_S = 240.0
+GATE_S, ROLL_OUT_S = 300, 900.0
+PAUSE_S = 0.05
 
 
 @pytest.fixture(scope="module")
@@ -74,32 +77,37 @@ class Tender(threading.Thread):
 
 
 class Load(threading.Thread):
-    """Asks all the time, each time on a connection of its own as strangers do; keeps what failed."""
+    """Asks all the time, by turns on a connection of its own as strangers do and on one that is kept; keeps what
+    failed. A kept connection may be closed in the moment of a request: as every browser it then asks once more."""
 
     def __init__(self, url: str, token: str) -> None:
         super().__init__(daemon=True)
         self.url, self.headers = url, {"Authorization": f"Bearer {token}"}
-        self.count, self.failed, self.slowest_s = 0, [], 0.0
+        self.count, self.failed = 0, []
         self.ended = threading.Event()
 
     def run(self) -> None:
-        kept = httpx.Client(headers=self.headers, timeout=30)
-        while not self.ended.is_set():
-            for ask in (httpx.get, kept.get):
-                self._ask(ask)
-            time.sleep(0.03)
+        with self._client() as kept:
+            while not self.ended.wait(PAUSE_S):
+                self._ask(kept, times=2)
+                with self._client() as fresh:
+                    self._ask(fresh, times=1)
 
-    def _ask(self, ask) -> None:
-        began_s = time.monotonic()
-        given = {"headers": self.headers, "timeout": 30} if ask is httpx.get else {}
+    def _client(self) -> httpx.Client:
+        return httpx.Client(headers=self.headers, timeout=PATIENCE_S)
+
+    def _ask(self, client: httpx.Client, times: int) -> None:
         try:
-            answer = ask(f"{self.url}/api/v1/auth/me", **given)
+            answer = client.get(f"{self.url}/api/v1/auth/me")
             if answer.status_code != 200:
                 self.failed.append(answer.status_code)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
+            if times > 1:
+                return self._ask(client, times - 1)
+            self.failed.append(repr(error))
         except httpx.HTTPError as error:
             self.failed.append(repr(error))
         self.count += 1
-        self.slowest_s = max(self.slowest_s, time.monotonic() - began_s)
 
     def __enter__(self) -> "Load":
         self.start()
@@ -117,7 +125,7 @@ def admin(stack: Stack) -> Iterator[Client]:
         yield client
 
 
-def until(what: str, look, timeout_s: float = 40):
+def until(what: str, look, timeout_s: float = PATIENCE_S):
     end_s = time.monotonic() + timeout_s
     while not (found := look()):
         assert time.monotonic() < end_s, f"{what} did not come true"
@@ -154,12 +162,12 @@ def test_the_server_and_a_node_are_renewed_in_one_batch_and_no_request_fails(sta
     admin.release_add(stack.var_dir / "r.zip")
     node = the_node(admin)
     with Load(stack.base_url, admin._http.headers["Authorization"].removeprefix("Bearer ")) as load:
-        made = admin.rollout_start(release="7.0.1", nodes=[node["uid"]], server=True, batch=2, gate_s=40)
+        made = admin.rollout_start(release="7.0.1", nodes=[node["uid"]], server=True, batch=2, gate_s=GATE_S)
         assert [step["batch_no"] for step in made["steps"]] == [1, 1]
         found = until(
             "the roll-out's end",
             lambda: (row := admin.rollout(made["uid"]))["state"] not in ("running", "paused") and row,
-            90,
+            ROLL_OUT_S,
         )
     assert (found["state"], found["reason"]) == ("done", "")
     assert load.count > 10
@@ -217,6 +225,6 @@ def test_the_parts_start_in_any_order_and_the_database_last(stack, tender, admin
         # The node first, then the servers, while the database is on its way up.
         for name in ("node-1", "beat", "worker", "web", "beat-2", "worker-2", "web-2"):
             stack.children[name].start()
-    until("the portal", stack.is_ready, 60)
+    until("the portal", stack.is_ready)
     until("all of them", lambda: {row["state"] for row in processes(admin).values()} == {"running"})
     until("the node", lambda: the_node(admin)["state"] == "ready")

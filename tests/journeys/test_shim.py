@@ -23,6 +23,9 @@ pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("shim")]
 
 ROOT = Path(__file__).resolve().parents[2]
 SPIN = "while True: sum(range(10000))"
+# How late a busy machine may be with what is due at a moment (POOL-12.11 allows 5 s).
+LATE_S = 3.0
+LOOKS = 6
 WORKER = """
 import json, os, pathlib, sys, time
 def say(**told):
@@ -82,7 +85,7 @@ class Kept:
         now = {"compute_percent": self.state()["compute_percent"], "memory_mib": self.state()["memory_mib"]}
         write_json(self.files.control, {"generation": self.generation, "state": "running"} | now | changes)
 
-    def until(self, is_so: Callable[[], object], wait_s: float = 20) -> None:
+    def until(self, is_so: Callable[[], object], wait_s: float = 120) -> None:
         end = time.monotonic() + wait_s
         while not is_so():
             assert time.monotonic() < end, (self.state(), self.log())
@@ -91,7 +94,7 @@ class Kept:
     def log(self) -> str:
         return self.files.log.read_text() if self.files.log.exists() else ""
 
-    def ended(self, wait_s: float = 20) -> dict[str, Any]:
+    def ended(self, wait_s: float = 120) -> dict[str, Any]:
         self.shim.wait(wait_s)
         return self.state()
 
@@ -116,13 +119,25 @@ def kept(tmp_path: Path) -> Iterator[Callable[..., Kept]]:
     for one in made:
         one.shim.send_signal(signal.SIGTERM)
     for one in made:
-        one.shim.wait(20)
+        one.shim.wait(120)
 
 
 def share_over(one: Kept, seconds: float) -> float:
     before, began = one.cpu_s(), time.monotonic()
     time.sleep(seconds)
     return 100 * (one.cpu_s() - before) / (time.monotonic() - began)
+
+
+def is_held_between(low: float, high: float, *those: Kept) -> bool:
+    """Whether each gets such a share. What is missing below may be the machine's other load: then it looks again."""
+    for _look in range(LOOKS):
+        shares = [share_over(each, 2) for each in those]
+        print("shares", shares)
+        if all(share < high for share in shares) and all(share > low for share in shares):
+            return True
+        if any(share >= high for share in shares):
+            return False
+    return False
 
 
 @pytest.mark.req("POOL-12.11")
@@ -139,7 +154,7 @@ def test_an_idle_program_is_released_when_its_time_without_use_is_over(kept: Cal
         "idle_timeout",
         "idle for 2 s",
     )
-    assert abs(released - used_until - 2) < 0.4
+    assert -0.4 < released - used_until - 2 < LATE_S
     assert "[weir] idle for 2 s: the resource is released" in one.log()
     assert state["mounted"] is True
 
@@ -177,10 +192,10 @@ def test_a_program_is_resized_while_it_runs(kept: Callable[..., Kept]) -> None:
     one = kept(compute_percent=20).program(grow)
     one.until(lambda: (one.state().get("memory_used_mib") or 0) >= 40)
     before = one.state()
-    assert 14 < share_over(one, 2) < 24
+    assert is_held_between(14, 24, one)
     one.want(compute_percent=60, memory_mib=100)
     one.until(lambda: one.state()["compute_percent"] == 60)
-    assert 45 < share_over(one, 2) < 66
+    assert is_held_between(45, 66, one)
     one.want(memory_mib=20)
     one.until(lambda: one.state()["generation"] == 3)
     after = one.state()
@@ -217,8 +232,7 @@ def test_two_works_promised_more_than_the_device_has_share_what_it_has(kept: Cal
     assert int((one.files.work / "most").read_text()) == 100
     assert 60 <= int((two.files.work / "most").read_text()) <= 100
     time.sleep(1.5)
-    shares = [share_over(each, 2) for each in (one, two)]
-    assert all(35 < share < 56 for share in shares), shares
+    assert is_held_between(35, 56, one, two)
     assert {each.state()["state"] for each in (one, two)} == {"running"}
 
 
@@ -247,7 +261,7 @@ def test_a_session_starts_uncharged_is_told_and_heard(kept: Callable[..., Kept])
     )
     one = kept(compute_percent=1, memory_mib=64)
     one.session(script)
-    one.until(lambda: (one.state().get("session") or {}).get("port") == 4321, 6)
+    one.until(lambda: (one.state().get("session") or {}).get("port") == 4321)
     state = one.state()
     assert (state["mounted"], state["memory_used_mib"]) == (False, 5)
     assert (state["memory_enforced_by"], state["session"]["host"]) == ("session-server", "127.0.0.1")
@@ -282,7 +296,7 @@ def test_an_idle_session_is_told_why_before_it_ends(kept: Callable[..., Kept]) -
     used_until = float(one.log().split("used until")[1].split()[0])
     released = datetime.fromisoformat(state["ended_at"]).timestamp()
     assert state["reason_code"] == "idle_timeout"
-    assert abs(released - used_until - 2) < 0.4
+    assert -0.4 < released - used_until - 2 < LATE_S
     heard = json.loads(one.log().split("heard ")[1].splitlines()[0])
     assert heard == {"reason_code": "idle_timeout", "text": "idle for 2 s: the resource is released"}
 

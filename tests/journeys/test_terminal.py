@@ -10,7 +10,7 @@ import pytest
 
 from portal.local.stack import Stack
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal")]
 ASK = ("-a", "compute_share=15", "-a", "gpu_memory=256", "-a", "cpu=1", "-a", "memory=512", "--for", "10m")
 
 
@@ -27,7 +27,7 @@ def shell(stack: Stack, tmp_path: Path):
             subprocess.run([sys.executable, "-m", "weir", *login], env=env, check=True, capture_output=True)
         options = ("--tenant", tenant) if tenant else ()
         command = [sys.executable, "-m", "weir", "--json", *options, *words]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
         assert done.returncode == code, (words, done.stdout, done.stderr)
         if code:
             return done.stderr

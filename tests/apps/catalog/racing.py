@@ -14,7 +14,7 @@ def race(*runners: Callable[[], Any]) -> list[Any]:
 
     def run(number: int, runner: Callable[[], Any]) -> None:
         try:
-            barrier.wait(timeout=20)
+            barrier.wait(timeout=120)
             results[number] = runner()
         except Exception as error:
             results[number] = error
@@ -25,6 +25,6 @@ def race(*runners: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=240)
     assert not any(thread.is_alive() for thread in threads), "a thread hangs: a deadlock?"
     return results

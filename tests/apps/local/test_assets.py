@@ -17,7 +17,6 @@ from portal.local.processes import wait_until
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(120),
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (Debian: apt-get install chromium)"),
 ]
 _POLICY = (
@@ -92,7 +91,7 @@ class Site:
 
     def _run(self, coroutine: Any) -> None:
         assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(60)
 
 
 @pytest.fixture
@@ -105,10 +104,10 @@ def site() -> Iterator[Site]:
     server = uvicorn.Server(settings)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    assert wait_until(lambda: server.started, timeout_s=10)
+    assert wait_until(lambda: server.started, timeout_s=60)
     yield found
     server.should_exit = True
-    thread.join(10)
+    thread.join(60)
 
 
 @pytest.fixture
@@ -120,7 +119,7 @@ def page(site: Site) -> Iterator[Page]:
         found.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
         found.on("pageerror", lambda error: complaints.append(str(error)))
         found.goto(f"http://127.0.0.1:{site.port}/")
-        assert wait_until(lambda: bool(site.topics), timeout_s=10)
+        assert wait_until(lambda: bool(site.topics), timeout_s=60)
         yield found
         browser.close()
         assert [text for text in complaints if "favicon" not in text and "404" not in text] == []
