@@ -24,7 +24,7 @@ _numbers = itertools.count(os.getpid() % 200)
 
 
 def _run(*words: str) -> None:
-    subprocess.run(words, check=True, capture_output=True, timeout=20)
+    subprocess.run(words, check=True, capture_output=True, timeout=120)
 
 
 def _card(name: str) -> int:

@@ -32,7 +32,7 @@ class Served:
         options = {"port": self.door.port, "fingerprint": self.door.fingerprint, "token": TOKEN, **options}
         return RemoteLink("127.0.0.1", **options)
 
-    def wait(self, wanted: Callable[[Service], Any], timeout_s: float = 10) -> None:
+    def wait(self, wanted: Callable[[Service], Any], timeout_s: float = 60) -> None:
         """Until `wanted` holds."""
         deadline = time.monotonic() + timeout_s
         while not wanted(self.service):

@@ -70,5 +70,5 @@ def test_delay_costs_a_step_no_more_than_one_round_trip(network, tmp_path):
             hand.run("aten::add_.Scalar", [a], ["c", 1])
         assert hand.down(a).tolist() == [1000.0] * 16
         # 1000 frames of their own use the credit of 256 about four times.
-        assert time.monotonic() - began < 1000 * 0.02 / 10
+        assert time.monotonic() - began < 1000 * 0.02 / 2
         link.close()

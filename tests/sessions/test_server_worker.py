@@ -39,7 +39,7 @@ def test_a_session_from_start_to_end(make):
     with pytest.raises(SessionFault, match="4 MiB"):
         hand.down(hand.up(torch.ones(1 << 20)))
     worker.change(memory_mib=6, compute_percent=50)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while link.quota_mib != 6 and time.monotonic() < deadline:
         time.sleep(0.01)
     assert (link.quota_mib, link.compute_percent) == (6, 50)
@@ -49,7 +49,7 @@ def test_a_session_from_start_to_end(make):
     write_json(
         worker.folder / "notice.json", {"reason_code": "run_timeout", "text": "released after 5 s of run"}
     )
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not told and time.monotonic() < deadline:
         time.sleep(0.01)
     assert told == [("run_timeout", "released after 5 s of run")]
@@ -71,7 +71,7 @@ def test_idleness_is_told_to_the_terminal_and_a_stat_is_no_use(make, capsys):
     worker.wait(lambda status: status["idle_s"] >= 1)
     time.sleep(0.1)
     assert "weir: the session used no device for 1 s and is released" in capsys.readouterr().err
-    assert 0.9 < time.monotonic() - began < 3
+    assert 0.9 < time.monotonic() - began < 30
     link.close()
     assert worker.wait(lambda status: status["end"])["end"] == "closed"
 

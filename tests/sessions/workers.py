@@ -95,7 +95,7 @@ class Worker:
         self.exit_code, self._wait = lambda: process.exitcode, process.join
         self.terminate, self._kill = process.terminate, process.kill
 
-    def wait_exit(self, timeout_s: float = 30) -> int | None:
+    def wait_exit(self, timeout_s: float = 120) -> int | None:
         """Its exit code."""
         self._wait(timeout_s)
         return self.exit_code()
@@ -113,7 +113,7 @@ class Worker:
             return {}
         return found
 
-    def wait(self, wanted: Callable[[dict[str, Any]], Any], timeout_s: float = 90) -> dict[str, Any]:
+    def wait(self, wanted: Callable[[dict[str, Any]], Any], timeout_s: float = 300) -> dict[str, Any]:
         """The first status for which `wanted` holds."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
