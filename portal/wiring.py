@@ -41,6 +41,7 @@ from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStart
 from apps.scheduling.models import Allocation
 from apps.scheduling.services.moving import move_begun, move_done, move_failed
 from apps.scheduling.services.quota import quota_defaults
+from apps.scheduling.services.resizing import workload_shrunk
 from apps.scheduling.services.workloads import slice_ended, slice_started
 from apps.telemetry import tasks as telemetry_tasks
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved, AlarmTold, RulesChanged
@@ -183,6 +184,10 @@ def _slice_ended(event: fleet.SliceEnded, actor: Actor) -> None:
     )
 
 
+def _slice_shrunk(event: fleet.SliceShrunk, actor: Actor) -> None:
+    workload_shrunk(actor=actor, workload_uid=UUID(event.workload_uid))
+
+
 def _move_begun(event: fleet.SliceMoveBegun, actor: Actor) -> None:
     move_begun(
         actor=actor,
@@ -221,6 +226,7 @@ def _usage_kept(event: fleet.UsageObserved, actor: Actor) -> None:
 
 within(fleet.SliceStarted, _slice_started)
 within(fleet.SliceEnded, _slice_ended)
+within(fleet.SliceShrunk, _slice_shrunk)
 within(fleet.SliceMoveBegun, _move_begun)
 within(fleet.SliceMoved, _moved)
 within(fleet.SliceMoveFailed, _move_failed)

@@ -158,6 +158,14 @@ class SliceResized(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SliceShrunk(Event):
+    """What a slice gave up is free now: its node has taken it away from the work, or the work has ended."""
+
+    slice_uid: str
+    workload_uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class SliceMoveBegun(Event):
     """A session is to move: `target_uid` is the slice made for it, which holds its share from now on."""
 

@@ -120,7 +120,10 @@ class DesiredSlice(Message):
 
 
 class SliceReport(Message):
-    """What the node observes of one slice, repeated in every sync until the server says forget."""
+    """What the node observes of one slice, repeated in every sync until the server says forget.
+
+    `compute_percent` and `memory_mib`: the share it is held to now, which a refused resize leaves as it was.
+    """
 
     slice_uid: Uid
     generation: Sequence
@@ -132,6 +135,8 @@ class SliceReport(Message):
     ended_at: AwareDatetime | None = None
     memory_enforced_by: Word = ""
     compute_enforced_by: Word = ""
+    compute_percent: Percent | None = None
+    memory_mib: Mebibytes | None = None
     delivered_percent: MeasuredPercent | None = None
     memory_used_mib: Mebibytes | None = None
     last_usage_seq: Counter = 0

@@ -55,7 +55,12 @@ def held_from(state: ShimState, last_seq: int, wish: SessionWish | None) -> Held
 def held_starting(slice_uid: str, spec: SliceSpec) -> Held:
     """A slice whose shim has not written anything yet."""
     report = SliceReport(
-        slice_uid=slice_uid, generation=spec.generation, state="starting", driver=spec.driver
+        slice_uid=slice_uid,
+        generation=spec.generation,
+        state="starting",
+        driver=spec.driver,
+        compute_percent=spec.compute_percent,
+        memory_mib=spec.memory_mib,
     )
     return Held(spec.device_uid, spec.compute_percent, spec.memory_mib, report, _session_wish(spec.session))
 

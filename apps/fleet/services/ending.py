@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from apps.fleet.events import SliceEnded, SliceLost
+from apps.fleet.events import SliceEnded, SliceLost, SliceShrunk
 from apps.fleet.models import Slice
 from apps.fleet.services.holds import holds_release
 from apps.fleet.states import FINAL, MoveState, SliceKind, SliceState
@@ -55,7 +55,7 @@ def slice_close(row: Slice, *, now: datetime, is_given_up: bool = False) -> bool
 
 def ended_tell(rows: Iterable[Slice], *, actor: Actor) -> None:
     """Tell of rows that were closed and saved in this transaction."""
-    told = sorted(rows, key=lambda row: (row.tenant_id, str(row.workload_uid), row.pk))
+    told = _in_order(rows)
     lives_on = _live_on(told)
     for row in told:
         assert row.ended_at is not None
@@ -73,6 +73,16 @@ def ended_tell(rows: Iterable[Slice], *, actor: Actor) -> None:
             ),
             actor=actor,
         )
+
+
+def _in_order(rows: Iterable[Slice]) -> list[Slice]:
+    """As workloads are locked everywhere by those who hear of their slices."""
+    return sorted(rows, key=lambda row: (row.tenant_id, str(row.workload_uid), row.pk))
+
+
+def shrunk_told(row: Slice) -> SliceShrunk:
+    """What is told of a slice that holds no more than its share from now on."""
+    return SliceShrunk(slice_uid=str(row.uid), workload_uid=str(row.workload_uid))
 
 
 def _live_on(rows: Sequence[Slice]) -> set[UUID]:
@@ -108,6 +118,8 @@ def slices_end_now(
     if rows:
         Slice.plain.bulk_update(rows, [*END_FIELDS, "counted_until_at"])
         holds_release(rows)
+        for row in _in_order(row for row in rows if row.holds_more):
+            emit(shrunk_told(row), actor=actor)
         if to == SliceState.LOST:
             _lost_tell(rows, actor=actor)
         ended_tell(rows, actor=actor)
@@ -115,7 +127,7 @@ def slices_end_now(
 
 def _lost_tell(rows: Sequence[Slice], *, actor: Actor) -> None:
     lives_on = _live_on(rows)
-    for row in sorted(rows, key=lambda row: (row.tenant_id, str(row.workload_uid), row.pk)):
+    for row in _in_order(rows):
         emit(
             SliceLost(
                 slice_uid=str(row.uid),

@@ -69,10 +69,16 @@ def _open_devices(device_uid: str, resource_group: str) -> QuerySet[Device]:
 
 
 def hold_resize(row: Slice, compute_percent: int, memory_mib: int) -> None:
-    """Hold another share of the same device for a slice, in one update: what grows must find room, what shrinks
-    always may. Raises DeviceUnavailable with the figures when it does not."""
+    """Hold for a slice what it is to have, in one update: what grows must find room, what shrinks stays held until
+    its node has done it. One that no node was told of gives it up at once.
+
+    Raises DeviceUnavailable with the figures when there is no room.
+    """
     amounts_check(compute_percent, memory_mib)
-    more_percent, more_mib = compute_percent - row.compute_percent, memory_mib - row.memory_mib
+    is_known = row.told_at is not None
+    percent = max(compute_percent, row.held_percent if is_known else 0)
+    mib = max(memory_mib, row.held_mib if is_known else 0)
+    more_percent, more_mib = percent - row.held_percent, mib - row.held_mib
     rows = Device.objects.filter(pk=row.device_id)
     if more_percent > 0 or more_mib > 0:
         rows = _open_devices(row.device.uid, row.group_code)
@@ -87,6 +93,7 @@ def hold_resize(row: Slice, compute_percent: int, memory_mib: int) -> None:
     )
     if not held:
         _refuse(row.device.uid, max(more_percent, 0), max(more_mib, 0), False, row.group_code)
+    row.held_percent, row.held_mib = percent, mib
 
 
 @service(recorded=False)
@@ -126,17 +133,35 @@ class _Held:
     whole: bool = False
 
 
-def holds_release(slices: Iterable[Slice]) -> None:
-    """Give back the holds of slices that have just become final, in one update.
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """What of a device (by key) is to be given back."""
 
-    Only called with rows that this transaction has locked and moved to a final state: thus once for each.
+    device_id: int
+    compute_percent: int
+    memory_mib: int
+    whole: bool = False
+
+
+def hold_shrink(row: Slice) -> Freed:
+    """Let a slice hold no more than its share, in memory; what is to be given back of its device."""
+    freed = Freed(row.device_id, row.held_percent - row.compute_percent, row.held_mib - row.memory_mib)
+    row.held_percent, row.held_mib = row.compute_percent, row.memory_mib
+    return freed
+
+
+def holds_release(ended: Iterable[Slice], freed: Iterable[Freed] = ()) -> None:
+    """Give back, in one update, all that slices hold that have just become final, and what others gave up.
+
+    Only called with rows that this transaction has locked and changed so: thus once for each.
     """
+    whole = (Freed(row.device_id, row.held_percent, row.held_mib, row.is_exclusive) for row in ended)
     sums: dict[int, _Held] = defaultdict(_Held)
-    for row in slices:
-        held = sums[row.device_id]
-        held.compute_percent += row.compute_percent
-        held.memory_mib += row.memory_mib
-        held.whole |= row.is_exclusive
+    for part in (*whole, *freed):
+        held = sums[part.device_id]
+        held.compute_percent += part.compute_percent
+        held.memory_mib += part.memory_mib
+        held.whole |= part.whole
     if not sums:
         return
     percents = {pk: F("held_percent") - held.compute_percent for pk, held in sums.items()}

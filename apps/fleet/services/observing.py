@@ -24,6 +24,8 @@ MEASURE_FIELDS = [
     "driver_enforced",
     "is_mounted",
     "session",
+    "held_percent",
+    "held_mib",
 ]
 _STATES = {
     "starting": SliceState.STARTING,
@@ -53,6 +55,14 @@ def slice_observe(row: Slice, report: SliceReport, *, now: datetime) -> bool:
     _measure(row, report, now)
     _move(row, report, now)
     return _shown(row) != before
+
+
+def slice_has_shrunk(row: Slice, report: SliceReport) -> bool:
+    """Whether more is held for a slice than its node gives it and is to give it."""
+    if row.is_final or report.generation < row.generation:
+        return False
+    share = (row.compute_percent, row.memory_mib)
+    return row.holds_more and share == (report.compute_percent, report.memory_mib)
 
 
 def _session_observe(row: Slice, report: SliceReport) -> None:

@@ -57,6 +57,8 @@ def slice_desire(
         node_id=device.node_id,
         compute_percent=compute_percent,
         memory_mib=memory_mib,
+        held_percent=compute_percent,
+        held_mib=memory_mib,
         is_exclusive=exclusive,
         kind=spec.kind,
         driver=driver,
@@ -101,8 +103,8 @@ def work_check(work: dict[str, Any], run_timeout_s: int | None) -> WorkSpec:
 
 @service(recorded=False)
 def slice_resize(*, actor: Actor, slice_uid: UUID | str, compute_percent: int, memory_mib: int) -> Slice:
-    """Give a slice another share of its device while it runs (POOL-12.2): the hold and what the node is told
-    change together, the work is not touched.
+    """Give a slice another share of its device while it runs (POOL-12.2): the work is not touched. What it grows by
+    is held at once; what it gives up is held on until its node says that it has been taken away (`SliceShrunk`).
 
     Raises DeviceUnavailable, with the figures, when it cannot grow so far; Conflict for a slice that has ended, is
     held as a whole, is on the move or has more memory in use.
@@ -131,7 +133,7 @@ def slice_resize(*, actor: Actor, slice_uid: UUID | str, compute_percent: int, m
     return row
 
 
-_SHARE_FIELDS = ["compute_percent", "memory_mib", "peak_percent", "peak_mib"]
+_SHARE_FIELDS = ["compute_percent", "memory_mib", "held_percent", "held_mib", "peak_percent", "peak_mib"]
 
 
 def _resizable_check(row: Slice) -> None:

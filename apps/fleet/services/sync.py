@@ -27,11 +27,11 @@ from apps.fleet.locks import slices_lock
 from apps.fleet.models import LogChunk, Node, Slice
 from apps.fleet.services.clocks import clock_follow
 from apps.fleet.services.discovery import MEASURE_EVERY, devices_observe
-from apps.fleet.services.ending import ended_tell, slice_close
-from apps.fleet.services.holds import holds_release
+from apps.fleet.services.ending import ended_tell, shrunk_told, slice_close
+from apps.fleet.services.holds import Freed, hold_shrink, holds_release
 from apps.fleet.services.logs import events_take, logs_take
 from apps.fleet.services.moves import move_follow
-from apps.fleet.services.observing import MEASURE_FIELDS, STATE_FIELDS, slice_observe
+from apps.fleet.services.observing import MEASURE_FIELDS, STATE_FIELDS, slice_has_shrunk, slice_observe
 from apps.fleet.services.usage import usage_take
 from apps.fleet.services.wishes import reply_make
 from apps.fleet.states import MOVING, NODE, NodeState
@@ -59,6 +59,7 @@ class _Turn:
     partners: list[Slice] = field(default_factory=list)
     changed: list[Slice] = field(default_factory=list)
     ended: list[Slice] = field(default_factory=list)
+    freed: list[Freed] = field(default_factory=list)
     closed: list[Slice] = field(default_factory=list)
     chunks: list[LogChunk] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
@@ -88,7 +89,7 @@ def node_sync(*, actor: Actor, request: SyncRequest) -> SyncReply:
     for event in turn.events:
         emit(event, actor=actor)
     ended_tell(turn.closed, actor=actor)
-    holds_release(turn.ended)
+    holds_release(turn.ended, turn.freed)
     if turn.is_fresh:
         devices_observe(turn.node, request.devices, actor=actor, now=turn.now)
     return reply_make(
@@ -242,6 +243,10 @@ def _take_reports(turn: _Turn, request: SyncRequest) -> None:
             turn.events.append(_started(row))
         if row.is_final and not was_final:
             turn.ended.append(row)
+            turn.events += [shrunk_told(row)] if row.holds_more else []
+        elif slice_has_shrunk(row, report):
+            turn.freed.append(hold_shrink(row))
+            turn.events.append(shrunk_told(row))
         if row.measured_at == turn.now and not row.is_moving:
             turn.events.append(_measured(row))
 

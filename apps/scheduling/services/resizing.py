@@ -5,6 +5,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from apps.billing.services.charges import charge_resize
+from apps.fleet.selectors import held_beyond_get
 from apps.fleet.services.slices import slice_resize
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
@@ -16,7 +17,7 @@ from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.checks import amounts_check, hopeless_check
 from apps.scheduling.services.quota import quota_keep
 from apps.scheduling.services.workloads import workload_changed
-from apps.scheduling.states import OPEN_STATES, AllocationState, WorkloadState
+from apps.scheduling.states import OPEN_STATES, AllocationState, QuotaItem, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 
@@ -47,7 +48,7 @@ def workload_resize(
     act_subject("workload", row.uid, compute_percent=row.compute_percent, memory_mib=row.memory_mib)
     _shares_resize(row, actor)
     if row.state != WorkloadState.PENDING or not row.waits_for_quota:
-        quota_keep(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+        quota_keep(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=_quota(row, amounts))
     charge_resize(
         actor=actor,
         workload_uid=row.uid,
@@ -57,6 +58,27 @@ def workload_resize(
     row.save(update_fields=["compute_percent", "memory_mib", "updated_at"])
     workload_changed(row, actor)
     return row
+
+
+@service(recorded=False)
+def workload_shrunk(*, actor: Actor, workload_uid: UUID) -> None:
+    """A share of it gave up what it was to give up: its tenant may use that again."""
+    row = workload_lock(workload_uid)
+    if row is None or row.state not in OPEN_STATES or row.waits_for_quota:
+        return
+    amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
+    quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=_quota(row, amounts))
+
+
+def _quota(row: Workload, amounts: Amounts) -> dict[str, int]:
+    """What it takes of the quota: what its shares are to have, and more while their nodes have not taken that away
+    (POOL-12.2)."""
+    percent, mib = held_beyond_get(row.uid)
+    wanted = amounts.quota()
+    return wanted | {
+        QuotaItem.COMPUTE_PERCENT.value: wanted[QuotaItem.COMPUTE_PERCENT] + percent,
+        QuotaItem.GPU_MEMORY_MIB.value: wanted[QuotaItem.GPU_MEMORY_MIB] + mib,
+    }
 
 
 def _resizable_check(row: Workload) -> None:

@@ -4,11 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from apps.fleet import events
 from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import Slice
 from apps.fleet.services.devices import device_disable, device_oversubscribe, device_slicing_set
+from apps.fleet.services.ending import slices_end_now
 from apps.fleet.services.slices import slice_resize, slice_stop
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
@@ -21,6 +23,11 @@ def resize(row, percent, mib):
     return slice_resize(actor=SYSTEM, slice_uid=row.uid, compute_percent=percent, memory_mib=mib)
 
 
+def held_to(row, generation, percent, mib, **more):
+    """A report of what the node holds the slice to."""
+    return report(row, generation=generation, compute_percent=percent, memory_mib=mib, **more)
+
+
 def test_a_share_grows_and_shrinks_and_the_node_is_told(node, acme, heard):
     row = desire(acme, percent=20, mib=1024)
     node.sync(slices=[report(row)])
@@ -29,6 +36,7 @@ def test_a_share_grows_and_shrinks_and_the_node_is_told(node, acme, heard):
     (wish,) = node.sync(slices=[report(row)]).desired
     assert (wish.generation, wish.compute_percent, wish.memory_mib) == (2, 21, 1025)
     resize(row, 1, 1)
+    node.sync(slices=[held_to(row, 3, 1, 1)])
     assert held() == (1, 1, False)
     resized = heard(events.SliceResized)
     assert [(one.compute_percent, one.memory_mib) for one in resized] == [(21, 1025), (1, 1)]
@@ -59,7 +67,69 @@ def test_memory_in_use_is_not_given_back_as_if_it_were_free(node, acme):
     assert held() == (20, 1024, False)
     assert (fresh(row).compute_percent, fresh(row).generation) == (20, 1)
     resize(row, 1, 600)
+    node.sync(slices=[held_to(row, 2, 1, 600)])
     assert held() == (1, 600, False)
+
+
+def test_what_a_share_gives_up_is_free_only_when_its_node_has_taken_it_away(node, acme, heard):
+    row = desire(acme, percent=60, mib=4096)
+    node.sync(slices=[held_to(row, 1, 60, 4096)])
+    resize(row, 10, 1024)
+    assert held() == (60, 4096, False)
+    with pytest.raises(DeviceUnavailable, match="40 % and 4096 MiB left"):
+        desire(acme, percent=50, mib=1024)
+    # It was told and has not done it yet; then the work did not let go of its memory.
+    node.sync(slices=[held_to(row, 1, 60, 4096)])
+    node.sync(slices=[held_to(row, 2, 60, 4096, reason="not resized: 2048 MiB are in use")])
+    assert (held(), heard(events.SliceShrunk)) == ((60, 4096, False), [])
+    node.sync(slices=[held_to(row, 2, 10, 1024)])
+    assert held() == (10, 1024, False)
+    node.sync(slices=[held_to(row, 2, 10, 1024)])
+    assert (held(), len(heard(events.SliceShrunk))) == ((10, 1024, False), 1)
+    desire(acme, percent=90, mib=7168)
+
+
+def test_an_answer_to_an_earlier_shrink_frees_nothing(node, acme):
+    row = desire(acme, percent=60, mib=1024)
+    node.sync(slices=[held_to(row, 1, 60, 1024)])
+    for percent in (10, 30, 10):
+        resize(row, percent, 1024)
+    node.sync(slices=[held_to(row, 2, 10, 1024)])
+    assert held() == (60, 1024, False)
+    node.sync(slices=[held_to(row, 4, 10, 1024)])
+    assert held() == (10, 1024, False)
+
+
+def test_growing_back_needs_no_room_while_it_is_still_held(node, acme, heard):
+    row = desire(acme, percent=60, mib=1024)
+    node.sync(slices=[held_to(row, 1, 60, 1024)])
+    resize(row, 10, 1024)
+    desire(acme, percent=40, mib=1024)
+    resize(row, 60, 1024)
+    assert held() == (100, 2048, False)
+    with pytest.raises(DeviceUnavailable, match="0 % and 6144 MiB left, 1 %"):
+        resize(row, 61, 1024)
+    node.sync(slices=[held_to(row, 3, 60, 1024)])
+    assert (held(), heard(events.SliceShrunk)) == ((100, 2048, False), [])
+
+
+@pytest.mark.parametrize("ends", ["exited", "lost"])
+def test_a_share_that_ends_while_it_shrinks_gives_all_back_once(node, acme, heard, ends):
+    row = desire(acme, percent=60, mib=1024)
+    node.sync(slices=[held_to(row, 1, 60, 1024)])
+    resize(row, 10, 512)
+    if ends == "exited":
+        node.sync(slices=[held_to(row, 2, 60, 1024, state="exited")])
+    else:
+        slices_end_now([fresh(row)], "lost", actor=SYSTEM, now=timezone.now(), reason_code="lost", reason="")
+    assert held() == (0, 0, False)
+    assert len(heard(events.SliceShrunk)) == 1
+
+
+def test_a_share_that_no_node_was_told_of_shrinks_at_once(node, acme):
+    row = desire(acme, percent=60, mib=1024)
+    resize(row, 10, 512)
+    assert held() == (10, 512, False)
 
 
 def test_a_disabled_device_only_lets_shares_shrink(node, acme):
