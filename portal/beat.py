@@ -30,10 +30,13 @@ class LeaderScheduler(PersistentScheduler):
         return min(super().tick(*args, **kwargs), _RENEW_S)
 
     def close(self) -> None:
+        """Called when the process is told to end: the schedule is kept, the lead given away, good-bye said."""
         from apps.kernel.acts import SYSTEM
         from apps.rollouts.services.processes import lease_leave
+        from portal.celery import pulses
 
         super().close()
+        pulses["beat"].end()
         try:
             lease_leave(actor=SYSTEM, name="beat", holder=self._holder)
         except DatabaseError as error:

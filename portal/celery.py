@@ -17,11 +17,12 @@ app.autodiscover_tasks()
 
 
 # --- the processes tell of themselves --------------------------------------------------------------------------
-# A warm shutdown ends worker and beat in good order; their supervisor starts them again.
-_pulses = {kind: Pulse(kind, lambda: os.kill(os.getpid(), signal.SIGTERM)) for kind in ("worker", "beat")}
-worker_ready.connect(lambda **_: _pulses["worker"].start(), weak=False)
-worker_shutdown.connect(lambda **_: _pulses["worker"].end(), weak=False)
-beat_init.connect(lambda **_: _pulses["beat"].start(), weak=False)
+# A warm shutdown ends worker and beat in good order; their supervisor starts them again. Celery tells nobody that a
+# beat ends: its scheduler (`portal.beat`) says good-bye.
+pulses = {kind: Pulse(kind, lambda: os.kill(os.getpid(), signal.SIGTERM)) for kind in ("worker", "beat")}
+worker_ready.connect(lambda **_: pulses["worker"].start(), weak=False)
+worker_shutdown.connect(lambda **_: pulses["worker"].end(), weak=False)
+beat_init.connect(lambda **_: pulses["beat"].start(), weak=False)
 
 
 def _every(seconds: float, task: str) -> dict[str, object]:

@@ -8,6 +8,7 @@ from django.db import DatabaseError, connection
 
 log = logging.getLogger(__name__)
 BEAT_S = 2.0
+_BYE_S = 5.0
 
 
 class Pulse(threading.Thread):
@@ -35,10 +36,10 @@ class Pulse(threading.Thread):
         self._try(lambda: self._bye(process))
 
     def end(self) -> None:
-        """Say good-bye and stop; returns when that is done, or after two seconds."""
+        """Say good-bye and stop; returns when that is done, or after five seconds."""
         self._ended.set()
         if self.is_alive() and threading.current_thread() is not self:
-            self.join(2)
+            self.join(_BYE_S)
 
     def _beat(self, process: object) -> None:
         from apps.kernel.acts import SYSTEM

@@ -23,9 +23,10 @@ class NodeReturned(Event):
 
 @dataclass(frozen=True, slots=True)
 class NodeRemoved(Event):
-    """A node has left the pool, after its last slice; told whether it was silent or not."""
+    """A node has left the pool with its devices, after its last slice; told whether it was silent or not."""
 
     node_uid: str
+    device_uids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

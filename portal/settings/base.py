@@ -101,6 +101,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (ENV.upload_max_mib + 1) * 1024 * 1024
 WEIR_UPLOAD_MAX_BYTES = ENV.upload_max_mib * 1024 * 1024
 WEIR_AGENT_SYNC_S = ENV.agent_sync_s
 WEIR_NODE_LOST_AFTER_S = ENV.node_lost_after_s
+WEIR_NODE_UPGRADE_S = max(ENV.node_upgrade_s, ENV.node_lost_after_s)
 WEIR_SLICE_LOST_AFTER_S = ENV.slice_lost_after_s
 WEIR_BACKUP_DIR = ENV.backup_dir or ENV.var_dir / "backups"
 WEIR_BACKUP_EVERY_H = ENV.backup_every_h

@@ -32,6 +32,7 @@ class Env(BaseSettings):
     upload_max_mib: int = Field(default=10, ge=1, le=1024)
     agent_sync_s: float = Field(default=1.0, gt=0, le=60)
     node_lost_after_s: int = Field(default=12, ge=3, le=600)
+    node_upgrade_s: int = Field(default=75, ge=3, le=600)
     slice_lost_after_s: int = Field(default=900, ge=10, le=7 * 86400)
     backup_dir: Path | None = None
     backup_every_h: int = Field(default=24, ge=0, le=8760)

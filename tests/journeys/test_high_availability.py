@@ -14,7 +14,7 @@ from weir.api import Client
 from portal.local import ports
 from portal.local.options import Options
 from portal.local.stack import Stack
-from tests.harness.portal import own_environment, password_of
+from tests.harness.portal import own_environment, password_of, portal_folder
 
 pytestmark = [
     pytest.mark.journey,
@@ -30,12 +30,10 @@ PAUSE_S = 0.05
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    folder = tmp_path_factory.mktemp("ha")
-    for path in (folder, *folder.parents[:2]):
-        path.chmod(0o755)
     counts = {"nodes": 1, "webs": 2, "workers": 2, "beats": 2, "worker_processes": 1, "simulate": ""}
     with own_environment():
-        made = Stack(Options(var_dir=folder / "var", port=ports.any_free(), **counts), durable=False)
+        folder = portal_folder(tmp_path_factory, "ha")
+        made = Stack(Options(var_dir=folder, port=ports.any_free(), **counts), durable=False)
         try:
             made.start()
             yield made
@@ -150,6 +148,20 @@ def test_every_component_is_seen(stack, tender, admin):
     assert {"database", "queue", "agent", "session_server"} <= set(parts)
     assert all(row["version"] for row in parts.values())
     assert parts["agent"]["node_uid"] in {node["uid"] for node in admin.nodes()}
+
+
+@pytest.mark.req("POOL-12.20")
+def test_what_is_stopped_in_order_is_said_to_be_stopped(stack, tender, admin):
+    until("six processes", lambda: set(processes(admin)) == NAMES)
+    ended = ("web-2", "worker-2", "beat-2")
+    with tender.looking_away():
+        for name in ended:
+            stack.children[name].stop()
+        found = processes(admin)
+        assert {name: found[name]["state"] for name in ended} == dict.fromkeys(ended, "stopped")
+        for name in ended:
+            stack.children[name].start()
+    until("all back", lambda: {row["state"] for row in processes(admin).values()} == {"running"})
 
 
 @pytest.mark.req("POOL-12.22")

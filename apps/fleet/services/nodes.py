@@ -147,7 +147,8 @@ def nodes_leave(rows: QuerySet[Node], *, actor: Actor) -> int:
         NODE.move(node, NodeState.REMOVED, actor=actor)
         for token in AgentToken.objects.filter(kind=AgentToken.Kind.NODE, node_uid=node.uid, revoked_at=None):
             agent_token_revoke(actor=actor, token=token)
-        emit(NodeRemoved(node_uid=node.uid), actor=actor)
+        devices = tuple(node.devices.order_by("pk").values_list("uid", flat=True))
+        emit(NodeRemoved(node_uid=node.uid, device_uids=devices), actor=actor)
     return len(gone)
 
 

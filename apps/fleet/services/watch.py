@@ -29,7 +29,8 @@ REQUEUED_REASON = gettext_noop("The node was lost: the work is tried again elsew
 
 @service(recorded=False)
 def nodes_check(*, actor: Actor) -> NodesChecked:
-    """Miss the nodes that were silent for `WEIR_NODE_LOST_AFTER_S`; give up what they never brought back.
+    """Miss the nodes that were silent for `WEIR_NODE_LOST_AFTER_S`, those that change to another release for
+    `WEIR_NODE_UPGRADE_S`; give up what they never brought back.
 
     A lost node's slices keep their state, unvouched, for `WEIR_SLICE_LOST_AFTER_S`; then they are lost and their
     hold is given back; those to be tried again elsewhere are given up at once. A slice that has ended, but whose last
@@ -86,7 +87,9 @@ def _nodes_miss(actor: Actor, now: datetime, listening_since_at: datetime) -> in
     if listening_since_at > silent:
         return 0
     rows = Node.objects.filter(state__in=[NodeState.READY, NodeState.DRAINED], last_seen_at__lt=silent)
-    nodes = list(rows.select_for_update(no_key=True, skip_locked=True).order_by("pk"))
+    locked = rows.select_for_update(no_key=True, skip_locked=True).order_by("pk")
+    restarting_since = now - timedelta(seconds=settings.WEIR_NODE_UPGRADE_S)
+    nodes = [node for node in locked if not (node.is_upgrading and node.last_seen_at > restarting_since)]
     for node in nodes:
         NODE.move(node, NodeState.LOST, actor=actor, lost_at=now)
         emit(NodeLost(node_uid=node.uid, name=node.name), actor=actor)

@@ -9,11 +9,12 @@ from apps.fleet import events
 from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import Node, Slice, Watch
 from apps.fleet.selectors import device_list, node_get, node_list, slice_open_list
-from apps.fleet.services.devices import device_memory_accept
-from apps.fleet.services.nodes import node_drain, node_remove, node_undrain
+from apps.fleet.services.devices import device_memory_accept, device_remove
+from apps.fleet.services.nodes import node_drain, node_remove, node_undrain, node_want
 from apps.fleet.services.slices import slice_stop
 from apps.fleet.services.watch import nodes_check
 from apps.fleet.tasks import nodes_check as nodes_check_task
+from apps.identity.services import join_token_make
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Forbidden, NotFound
 from apps.telemetry.models import Alarm
@@ -54,6 +55,55 @@ def test_an_alarm_ends_with_the_node_that_is_removed_and_with_the_memory_that_is
     check()
     assert [alarm.key for alarm in alarms.all()] == [f"node-lost:{node.uid}"]
     node_remove(actor=SYSTEM, node_uid=node.uid)
+    assert not alarms.all().exists()
+
+
+@pytest.mark.req("POOL-12.22")
+def test_a_node_that_changes_its_release_may_be_silent_longer_but_not_for_ever(node, settings):
+    wish = {"version": "2", "path": "/api/agent/v1/releases/2", "sha256": "a" * 64, "signature": "b" * 128}
+    node_want(actor=SYSTEM, node_uid=node.uid, release=wish)
+    silent(settings.WEIR_NODE_UPGRADE_S - 2)
+    assert (check().lost_nodes, node_get(node.uid).state) == (0, "ready")
+    silent(settings.WEIR_NODE_UPGRADE_S + 1)
+    assert (check().lost_nodes, node_get(node.uid).state) == (1, "lost")
+
+
+@pytest.mark.req("POOL-12.22")
+@pytest.mark.parametrize("told", [{"agent_version": "2"}, {"release_problem": "its signature is wrong"}])
+def test_a_node_that_runs_its_release_or_refused_it_is_missed_as_any_other(node, settings, told):
+    wish = {"version": "2", "path": "/api/agent/v1/releases/2", "sha256": "a" * 64, "signature": "b" * 128}
+    node_want(actor=SYSTEM, node_uid=node.uid, release=wish)
+    node.info = node.info.model_copy(update=told)
+    node.sync()
+    silent(settings.WEIR_NODE_LOST_AFTER_S + 1)
+    assert (check().lost_nodes, node_get(node.uid).state) == (1, "lost")
+
+
+def test_the_alarms_of_cards_end_when_they_leave_or_their_node_is_removed(node):
+    alarms = Alarm.objects.exclude(state="resolved")
+    node.devices = (*node.devices, device_report("n1-d1", 1))
+    node.sync()
+    wrong = [device_report("n1-d0", 0, memory_mib=9000), device_report("n1-d1", 1, memory_mib=9000)]
+    node.sync(devices=wrong)
+    assert {alarm.key for alarm in alarms} == {"device-memory:n1-d0", "device-memory:n1-d1"}
+    device_remove(actor=SYSTEM, device_uid="n1-d0")
+    assert {alarm.key for alarm in alarms.all()} == {"device-memory:n1-d1"}
+    node_remove(actor=SYSTEM, node_uid=node.uid)
+    assert not alarms.all().exists()
+
+
+def test_a_lost_node_that_joins_again_is_missed_no_more(node, settings):
+    alarms = Alarm.objects.exclude(state="resolved")
+    silent(settings.WEIR_NODE_LOST_AFTER_S + 1)
+    check()
+    assert [alarm.key for alarm in alarms.all()] == [f"node-lost:{node.uid}"]
+    secret = join_token_make(actor=SYSTEM, note="n1")[1]
+    joined = node.post("join", node.join_request(secret).model_dump_json())
+    assert joined.status_code == 200
+    node.credential = joined.json()["credential"]
+    node.reboot()
+    node.sync()
+    assert node_get(node.uid).state == "ready"
     assert not alarms.all().exists()
 
 
@@ -177,7 +227,7 @@ def test_a_busy_node_leaves_when_its_last_slice_has_ended(node, acme, heard):
     assert node_get(node.uid).state == "ready"
     slice_stop(actor=SYSTEM, slice_uid=row.uid, reason="")
     nodes_check_task()
-    assert heard(events.NodeRemoved) == [events.NodeRemoved(node.uid)]
+    assert heard(events.NodeRemoved) == [events.NodeRemoved(node.uid, ("n1-d0",))]
     assert not node_list().exists()
     assert not device_list().exists()
     for act in (node_drain, node_remove):
