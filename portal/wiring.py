@@ -253,6 +253,13 @@ def _node_answered_for(event: fleet.NodeReturned | fleet.NodeRemoved, actor: Act
     alarm_resolve(actor=actor, key=f"node-lost:{event.node_uid}")
 
 
+def _node_gone(event: fleet.NodeRemoved, actor: Actor) -> None:
+    """Nobody can do anything about it, or its cards, any more."""
+    alarm_resolve(actor=actor, key=f"node-doubled:{event.node_uid}")
+    for uid in event.device_uids:
+        alarm_resolve(actor=actor, key=f"device-memory:{uid}")
+
+
 def _device_mismatch(event: fleet.DeviceMismatch, actor: Actor) -> None:
     alarm_raise(
         actor=actor,
@@ -267,7 +274,7 @@ def _device_mismatch(event: fleet.DeviceMismatch, actor: Actor) -> None:
     )
 
 
-def _device_accepted(event: fleet.DeviceAccepted, actor: Actor) -> None:
+def _device_settled(event: fleet.DeviceAccepted | fleet.DeviceLeft, actor: Actor) -> None:
     alarm_resolve(actor=actor, key=f"device-memory:{event.device_uid}")
 
 
@@ -321,8 +328,10 @@ within(fleet.UsageDoubted, _usage_doubted)
 within(fleet.NodeLost, _node_lost)
 within(fleet.NodeReturned, _node_answered_for)
 within(fleet.NodeRemoved, _node_answered_for)
+within(fleet.NodeRemoved, _node_gone)
 within(fleet.DeviceMismatch, _device_mismatch)
-within(fleet.DeviceAccepted, _device_accepted)
+within(fleet.DeviceAccepted, _device_settled)
+within(fleet.DeviceLeft, _device_settled)
 within(UsageRefused, _usage_refused)
 
 
@@ -333,6 +342,7 @@ def _alarm_message(event: AlarmTold, actor: Actor) -> None:
 within(AlarmTold, _alarm_message)
 # Sweep: deliveries_send.
 after(AlarmFired, lambda event: telemetry_tasks.deliveries_send.delay())
+after(AlarmResolved, lambda event: telemetry_tasks.deliveries_send.delay())
 
 # --- roll-outs → alarms ------------------------------------------------------------------------------------------
 

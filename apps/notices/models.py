@@ -1,16 +1,11 @@
 """In-site messages (PLAT-TODO-15)."""
 
 import uuid
-from collections.abc import Mapping
 
 from django.db import models
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-
-def message_text(msgid: str, params: Mapping[str, object]) -> str:
-    """The message in the current language."""
-    return gettext(msgid) % params
+from apps.kernel.sentences import sentence
 
 
 class Message(models.Model):
@@ -45,7 +40,7 @@ class Message(models.Model):
 
     @property
     def title(self) -> str:
-        return message_text(self.msgid, self.params)
+        return sentence(self.msgid, self.params)
 
     @property
     def is_read(self) -> bool:

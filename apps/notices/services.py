@@ -8,8 +8,9 @@ from django.db.models import QuerySet
 from django.utils import timezone, translation
 
 from apps.kernel.acts import Actor, act_subject
+from apps.kernel.sentences import is_part, sentence
 from apps.kernel.service import service
-from apps.notices.models import Message, message_text
+from apps.notices.models import Message
 from apps.notices.push import push
 from apps.notices.selectors import message_chosen, message_list
 from apps.tenancy.models import Tenant
@@ -28,9 +29,9 @@ def notice_send(
     """One message to each user (PLAT-TODO-15).
 
     `msgid` is an English sentence with `%(name)s` places, marked with gettext_noop where it is written;
-    `params` are its plain values; `link` is a path inside the reader's portal.
+    `params` are its plain values, or sentences of their own; `link` is a path inside the reader's portal.
     """
-    values = {name: str(value) for name, value in (params or {}).items()}
+    values = {name: value if is_part(value) else str(value) for name, value in (params or {}).items()}
     search_text = "\n".join(_in_language(code, msgid, values) for code, _name in settings.LANGUAGES)
     fields = {"msgid": msgid, "params": values, "search_text": search_text, "link": link, "tenant": tenant}
     rows = Message.objects.bulk_create(
@@ -41,9 +42,9 @@ def notice_send(
     return rows
 
 
-def _in_language(code: str, msgid: str, values: Mapping[str, str]) -> str:
+def _in_language(code: str, msgid: str, values: Mapping[str, object]) -> str:
     with translation.override(code):
-        return message_text(msgid, values)
+        return sentence(msgid, values)
 
 
 @service(recorded=False)

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.sentences import sentence
 from apps.telemetry.metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.states import (
     AlarmLevel,
@@ -138,7 +139,7 @@ class Alarm(models.Model):
         params = dict(self.params)
         if params.get("power_source"):
             params["power_source"] = gettext(params["power_source"])
-        return gettext(self.msgid) % params
+        return sentence(self.msgid, params)
 
     @property
     def is_open(self) -> bool:
@@ -261,7 +262,7 @@ class AlarmRoute(models.Model):
 
 
 class AlarmDelivery(models.Model):
-    """One alarm told over one route: when, or why not yet."""
+    """One alarm, or that it is over (`is_over`), told over one route: when, or why not yet."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     alarm = models.ForeignKey(
@@ -270,6 +271,7 @@ class AlarmDelivery(models.Model):
     route = models.ForeignKey(
         AlarmRoute, on_delete=models.PROTECT, related_name="deliveries", verbose_name=_("route")
     )
+    is_over = models.BooleanField(_("over"), default=False)
     channel = models.CharField(_("channel"), max_length=16, choices=Channel)
     state = models.CharField(_("state"), max_length=16, choices=DeliveryState, default=DeliveryState.PENDING)
     error = models.CharField(_("error"), max_length=300, blank=True)
@@ -284,7 +286,7 @@ class AlarmDelivery(models.Model):
         verbose_name_plural = _("alarm deliveries")
         ordering = ["-created_at", "-pk"]
         constraints = [
-            models.UniqueConstraint(fields=["alarm", "route"], name="alarm_delivery_once"),
+            models.UniqueConstraint(fields=["alarm", "route", "is_over"], name="alarm_delivery_once"),
             models.CheckConstraint(name="alarm_delivery_state", condition=Q(state__in=DeliveryState.values)),
         ]
         indexes = [

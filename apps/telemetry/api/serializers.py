@@ -92,8 +92,8 @@ class DeliveryOut(serializers.ModelSerializer):
     class Meta:
         model = AlarmDelivery
         fields = [
-            "uid", "alarm", "route", "channel", "addresses", "roles", "state", "error", "tries", "next_try_at",
-            "sent_at", "created_at",
+            "uid", "alarm", "route", "is_over", "channel", "addresses", "roles", "state", "error", "tries",
+            "next_try_at", "sent_at", "created_at",
         ]  # fmt: skip
 
 

@@ -5,18 +5,19 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
+from apps.kernel.sentences import is_part
 from apps.kernel.service import service
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
 from apps.telemetry.models import Alarm, AlarmRule
 from apps.telemetry.permissions import AlarmPermission as P
-from apps.telemetry.services.deliveries import deliveries_make
+from apps.telemetry.services.deliveries import deliveries_make, deliveries_make_over
 from apps.telemetry.states import ALARM, AlarmLevel, AlarmState
 
 
@@ -78,7 +79,9 @@ def _raise_again(key: str, title: dict[str, object], now: datetime) -> Alarm | N
 
 def _plain(params: Mapping[str, object]) -> dict[str, object]:
     return {
-        name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+        name: value
+        if is_part(value) or isinstance(value, (str, int, float, bool, type(None)))
+        else str(value)
         for name, value in params.items()
     }
 
@@ -103,10 +106,15 @@ def alarm_acknowledge(*, actor: Actor, alarm_uid: UUID | str) -> Alarm:
 @service(recorded=False)
 def alarm_resolve(*, actor: Actor, key: str) -> bool:
     """The cause is gone; whether an alarm of that key was open."""
-    rows = Alarm.objects.select_for_update(no_key=True).filter(key=key)
-    alarm = rows.exclude(state=AlarmState.RESOLVED).first()
-    if alarm is None:
-        return False
-    ALARM.move(alarm, AlarmState.RESOLVED, actor=actor, resolved_at=timezone.now())
-    emit(AlarmResolved(alarm_uid=str(alarm.uid), key=key), actor=actor)
-    return True
+    return alarms_end(Alarm.objects.filter(key=key), actor=actor) > 0
+
+
+def alarms_end(rows: QuerySet[Alarm], *, actor: Actor) -> int:
+    """Resolve the open ones of `rows` and have it told; how many there were. Internal to the app's services."""
+    now, count = timezone.now(), 0
+    for alarm in rows.exclude(state=AlarmState.RESOLVED).select_for_update(no_key=True).order_by("pk"):
+        ALARM.move(alarm, AlarmState.RESOLVED, actor=actor, resolved_at=now)
+        deliveries_make_over(alarm)
+        emit(AlarmResolved(alarm_uid=str(alarm.uid), key=alarm.key), actor=actor)
+        count += 1
+    return count

@@ -1,26 +1,31 @@
-"""Telling people of alarms: one delivery for each alarm and route, tried until it is through or given up.
+"""Telling people of alarms, and when they are over: one delivery of each for each alarm and route, tried until it is
+through or given up. Whoever was not told of the alarm is not told of its end.
 
 An e-mail may come twice (a process that dies between sending and saying so), never not at all while its server can be
 reached within the tries. An in-site message comes exactly once.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.identity.selectors import operators_with_role
 from apps.kernel.acts import Actor
 from apps.kernel.events import emit
+from apps.kernel.sentences import part
 from apps.kernel.service import service
 from apps.telemetry.events import AlarmTold
 from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute
 from apps.telemetry.states import DeliveryState
 
 TRIES_MAX = 8
+OVER = gettext_noop("It is over: %(alarm)s")
 _FIRST_WAIT_S = 10
 _WAIT_MAX_S = 600
 # Longer than a mail server may take: until then nobody else tries the same delivery.
@@ -40,11 +45,29 @@ def deliveries_make(alarm: Alarm) -> None:
     AlarmDelivery.objects.bulk_create(rows, ignore_conflicts=True)
 
 
+def deliveries_make_over(alarm: Alarm) -> None:
+    """One more for each route that has told of the alarm, or is about to, and still tells. A first message that
+    nobody has begun to send says itself that it is over. Internal to the app's services."""
+    now = timezone.now()
+    told = AlarmDelivery.objects.filter(alarm=alarm, is_over=False, route__is_enabled=True)
+    told = told.filter(Q(state=DeliveryState.SENT) | Q(state=DeliveryState.PENDING, tries__gt=0))
+    rows = [
+        AlarmDelivery(alarm=alarm, route=first.route, channel=first.channel, is_over=True, next_try_at=now)
+        for first in told.select_related("route")
+    ]
+    AlarmDelivery.objects.bulk_create(rows, ignore_conflicts=True)
+
+
 @service(recorded=False)
 def delivery_claim(*, actor: Actor) -> AlarmDelivery | None:
-    """The delivery that is due, kept from others for a minute; None when none is."""
+    """The delivery that is due, kept from others for a minute; None when none is. That it is over waits until the
+    alarm itself was told."""
     now = timezone.now()
+    first = AlarmDelivery.objects.filter(
+        alarm=OuterRef("alarm"), route=OuterRef("route"), is_over=False, state=DeliveryState.PENDING
+    )
     due = AlarmDelivery.objects.filter(state=DeliveryState.PENDING, next_try_at__lte=now)
+    due = due.filter(Q(is_over=False) | ~Exists(first)).order_by("next_try_at", "pk")
     row = due.select_for_update(skip_locked=True, of=("self",)).select_related("alarm", "route").first()
     if row is None:
         return None
@@ -65,11 +88,13 @@ def delivery_message(*, actor: Actor, delivery_uid: UUID) -> None:
     if not users:
         _settle(row, _("Nobody holds one of its roles."))
         return
-    alarm = row.alarm
-    told = AlarmTold(
-        user_ids=tuple(sorted(users)), msgid=alarm.msgid, params=alarm.params, link=f"/alarms/{alarm.uid}/"
+    alarm, msgid, params = row.alarm, row.alarm.msgid, row.alarm.params
+    if row.is_over:
+        msgid, params = OVER, {"alarm": part(msgid, params)}
+    emit(
+        AlarmTold(user_ids=tuple(sorted(users)), msgid=msgid, params=params, link=f"/alarms/{alarm.uid}/"),
+        actor=actor,
     )
-    emit(told, actor=actor)
     _settle(row, "")
 
 
@@ -89,38 +114,58 @@ def _settle(row: AlarmDelivery, error: str) -> None:
         row.state, row.sent_at = DeliveryState.SENT, now
     elif row.tries >= TRIES_MAX:
         row.state = DeliveryState.FAILED
+        _over_drop(row)
     else:
         wait_s = min(_FIRST_WAIT_S * 2 ** (row.tries - 1), _WAIT_MAX_S)
         row.next_try_at = now + timedelta(seconds=wait_s)
     row.save(update_fields=["state", "error", "sent_at", "next_try_at", "updated_at"])
 
 
+def _over_drop(row: AlarmDelivery) -> None:
+    """Whom the alarm could not be told is not told that it is over."""
+    rows = AlarmDelivery.objects.filter(alarm=row.alarm_id, route=row.route_id, is_over=True)
+    rows.filter(state=DeliveryState.PENDING).update(
+        state=DeliveryState.FAILED, error=_("The alarm itself was not told."), updated_at=timezone.now()
+    )
+
+
 def mail_send(delivery: AlarmDelivery) -> None:
-    """Send an alarm to the route's addresses in both languages, outside of any transaction.
+    """Send an alarm, or that it is over, to the route's addresses in both languages, outside of any transaction.
 
     Raises OSError or smtplib.SMTPException when the server does not take it.
     """
     parts, subject = [], ""
     for code, _name in settings.LANGUAGES:
         with translation.override(code):
-            lines = _lines(delivery.alarm)
+            lines = _lines(delivery.alarm, is_over=delivery.is_over)
         parts.append("\n".join(lines))
         subject = subject or lines[0]
     EmailMessage(
         subject=" ".join(f"[Weir] {subject}".split())[:200],
         body="\n\n".join(parts),
         to=list(delivery.route.addresses),
-        headers={"X-Weir-Alarm": str(delivery.alarm.uid), "Message-ID": f"<{delivery.uid}@weir>"},
+        headers={
+            "X-Weir-Alarm": str(delivery.alarm.uid),
+            "Message-ID": f"<{delivery.uid}@weir>",
+            # So that mail programs show an alarm and its end together.
+            "References": f"<alarm.{delivery.alarm.uid}@weir>",
+        },
     ).send()
 
 
-def _lines(alarm: Alarm) -> list[str]:
-    since = timezone.localtime(alarm.fired_at).strftime("%Y-%m-%d %H:%M:%S %z")
+def _lines(alarm: Alarm, *, is_over: bool) -> list[str]:
     rule = alarm.rule.code if alarm.rule_id else "–"
+    title = _(OVER) % {"alarm": alarm.title} if is_over else alarm.title
+    ended = [_("Over since: %(at)s") % {"at": _clock(alarm.resolved_at)}] if alarm.resolved_at else []
     return [
-        f"{alarm.get_level_display()}: {alarm.title}",
-        _("Since: %(since)s") % {"since": since},
+        f"{alarm.get_level_display()}: {title}",
+        _("Since: %(since)s") % {"since": _clock(alarm.fired_at)},
+        *ended,
         _("Rule: %(rule)s") % {"rule": rule},
         _("Subject: %(kind)s %(subject)s") % {"kind": alarm.subject_kind, "subject": alarm.subject_id},
         _("Number: %(uid)s") % {"uid": alarm.uid},
     ]
+
+
+def _clock(at: datetime) -> str:
+    return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S %z")

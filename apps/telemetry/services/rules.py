@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service
-from apps.telemetry.events import AlarmResolved, RulesChanged
+from apps.telemetry.events import RulesChanged
 from apps.telemetry.metrics import METRICS
 from apps.telemetry.models import Alarm, AlarmBreach, AlarmRule
 from apps.telemetry.permissions import AlarmPermission as P
-from apps.telemetry.states import ALARM, AlarmLevel, AlarmState, Comparison
+from apps.telemetry.services.alarms import alarms_end
+from apps.telemetry.states import AlarmLevel, AlarmState, Comparison
 
 FOR_MAX_S = 86_400
 EDITABLE = ("comparison", "threshold", "for_s", "severity", "subject", "ends_after_s", "is_enabled")
@@ -86,16 +86,6 @@ def rule_edit(*, actor: Actor, code: str, changes: Mapping[str, Any]) -> AlarmRu
         Alarm.objects.filter(rule=row).exclude(state=AlarmState.RESOLVED).update(level=row.severity)
     _changed(row, actor, **changes)
     return row
-
-
-def alarms_end(rows: Any, *, actor: Actor) -> int:
-    """Resolve the open ones of `rows`; how many there were. Internal to the app's services."""
-    now, count = timezone.now(), 0
-    for alarm in rows.exclude(state=AlarmState.RESOLVED).select_for_update(no_key=True):
-        ALARM.move(alarm, AlarmState.RESOLVED, actor=actor, resolved_at=now)
-        emit(AlarmResolved(alarm_uid=str(alarm.uid), key=alarm.key), actor=actor)
-        count += 1
-    return count
 
 
 def _changed(row: AlarmRule, actor: Actor, **detail: object) -> None:

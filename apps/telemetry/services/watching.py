@@ -11,8 +11,7 @@ from apps.kernel.service import service
 from apps.telemetry.locks import turn_take
 from apps.telemetry.metrics import METRICS
 from apps.telemetry.models import Alarm, AlarmBreach, AlarmRule
-from apps.telemetry.services.alarms import alarm_raise
-from apps.telemetry.services.rules import alarms_end
+from apps.telemetry.services.alarms import alarm_raise, alarms_end
 from apps.telemetry.states import AlarmState
 from apps.telemetry.thresholds import is_broken, is_settled
 from apps.telemetry.types import Checked, Reading

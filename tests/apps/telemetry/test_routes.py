@@ -8,7 +8,7 @@ from email.header import decode_header, make_header
 import pytest
 from aiosmtpd.controller import Controller
 from django.db import connection
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
@@ -182,11 +182,84 @@ def test_many_senders_send_one_mail(committed, box):
     assert len(box.mails) == 1
 
 
-def test_an_alarm_that_ended_meanwhile_is_still_told(db, box):
+def over():
+    alarm_resolve(actor=SYSTEM, key="node-lost:1")
+
+
+def body(mail):
+    return mail.get_payload(decode=True).decode()
+
+
+def test_an_alarm_that_ended_before_anybody_was_told_is_told_once_with_its_end(db, box):
     route()
     fire()
-    alarm_resolve(actor=SYSTEM, key="node-lost:1")
+    over()
     assert deliveries_send() == 1
+    ((_receivers, mail),) = box.mails
+    assert "Over since: " in body(mail)
+    assert delivery_list().count() == 1
+
+
+def test_who_was_mailed_an_alarm_is_mailed_its_end_once_in_both_languages(db, box):
+    route()
+    route(addresses=["late@example.org"], is_enabled=False)
+    alarm = fire()
+    assert deliveries_send() == 1
+    over()
+    over()
+    assert deliveries_send() == 1
+    assert deliveries_send() == 0
+    first, last = (mail for _receivers, mail in box.mails)
+    assert "Over since" not in body(first)
+    assert "It is over: Node n1 is lost." in body(last)
+    assert body(last).count("Node n1 is lost.") == 2
+    assert first["References"] == last["References"]
+    assert first["Message-ID"] != last["Message-ID"]
+    assert [(row.is_over, row.state) for row in delivery_list(alarm=alarm.uid)] == [
+        (True, "sent"),
+        (False, "sent"),
+    ]
+    fire()
+    assert deliveries_send() == 1, "it comes back: another alarm, told anew"
+
+
+def test_the_end_of_an_alarm_is_an_in_site_message_in_the_readers_language(db, operator):
+    admin = operator("cluster_administrator")
+    route("in_site", roles=["cluster_administrator"])
+    alarm = fire()
+    deliveries_send()
+    over()
+    deliveries_send()
+    last, first = Message.objects.filter(user=admin.user).order_by("-pk")
+    with translation.override("en"):
+        assert (first.title, last.title) == ("Node n1 is lost.", "It is over: Node n1 is lost.")
+    assert last.link == f"/alarms/{alarm.uid}/"
+    assert last.params == {"alarm": {"msgid": "Node %(name)s is lost.", "params": {"name": "n1"}}}
+
+
+def test_that_it_is_over_waits_for_the_alarm_and_is_not_told_without_it(db, box):
+    route()
+    alarm = fire()
+    box.refuses = "451 4.7.1 greylisted, try again later"
+    deliveries_send()
+    over()
+    assert deliveries_send() == 0, "the first message is to be tried again first"
+    for _try in range(TRIES_MAX):
+        due()
+        deliveries_send()
+    rows = {row.is_over: row for row in delivery_list(alarm=alarm.uid)}
+    assert (rows[False].state, rows[True].state, rows[True].tries) == ("failed", "failed", 0)
+    assert rows[True].error
+    assert box.mails == []
+
+
+def test_a_route_switched_off_meanwhile_tells_no_end(db, box):
+    row = route()
+    fire()
+    deliveries_send()
+    route_edit(actor=SYSTEM, route_uid=row.uid, changes={"is_enabled": False})
+    over()
+    assert (deliveries_send(), len(box.mails)) == (0, 1)
 
 
 def test_bad_routes_are_refused_and_change_nothing(db, operator):
