@@ -13,7 +13,7 @@ from portal.local.bootstrap import ROOT
 from portal.local.options import Options
 from portal.local.stack import Stack
 from tests.conformance.liar import Liar
-from tests.harness.portal import own_environment
+from tests.harness.portal import own_environment, portal_folder
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("conformance"), pytest.mark.timeout(3600)]
 SIMULATED = Options.model_fields["simulate"].default
@@ -22,12 +22,10 @@ SIMULATED = Options.model_fields["simulate"].default
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Two nodes with two CPU accelerators each and one with simulated ones; what restarts is started again."""
-    folder = tmp_path_factory.mktemp("conformance")
-    for path in (folder, *folder.parents[:2]):
-        path.chmod(0o755)
     over = threading.Event()
     with own_environment():
-        running = Stack.in_folder(folder / "var", webs=2, node_devices=2, simulate=SIMULATED)
+        folder = portal_folder(tmp_path_factory, "conformance")
+        running = Stack.in_folder(folder, webs=2, node_devices=2, simulate=SIMULATED)
         running.start()
         tending = threading.Thread(target=lambda: _tend(running, over))
         tending.start()

@@ -52,10 +52,10 @@ def connect(url: str, database: str) -> psycopg.Connection:
 
 
 @contextmanager
-def turn() -> Iterator[None]:
+def turn(what: str = "databases") -> Iterator[None]:
     """One process at a time makes templates and clones."""
     VAR.mkdir(parents=True, exist_ok=True)
-    with (VAR / "databases.lock").open("a") as lock:
+    with (VAR / f"{what}.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from portal.local.journey import Journey
 from portal.local.stack import Stack
+from tests.harness.prepared import folder_prepare
 
 
 def password_of(stack: Stack) -> str:
@@ -24,15 +26,21 @@ def own_environment() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Web, worker, beat and two agents on a folder and a port of their own."""
-    folder = tmp_path_factory.mktemp("portal")
+def portal_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
+    """A new folder for a portal, its database migrated and seeded."""
+    folder = tmp_path_factory.mktemp(name)
     # Agents run work as users of their own: the way to the folder is open to them.
     for path in (folder, *folder.parents[:2]):
         path.chmod(0o755)
+    folder_prepare(folder / "var")
+    return folder / "var"
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Web, worker, beat and two agents on a folder and a port of their own."""
     with own_environment():
-        running = Stack.in_folder(folder / "var")
+        running = Stack.in_folder(portal_folder(tmp_path_factory, "portal"))
         running.start()
         yield running
         running.stop()

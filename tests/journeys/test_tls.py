@@ -19,7 +19,7 @@ from portal.local import ports
 from portal.local.environment import tls_authority, tls_environment
 from portal.local.options import Options
 from portal.local.stack import Stack
-from tests.harness.portal import own_environment
+from tests.harness.portal import own_environment, portal_folder
 
 pytestmark = [
     pytest.mark.journey,
@@ -72,11 +72,13 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
 
 
-def test_a_portal_with_a_certificate_is_reached_by_tls_alone_and_its_agent_joins(tmp_path, papers):
-    tmp_path.chmod(0o755)
+def test_a_portal_with_a_certificate_is_reached_by_tls_alone_and_its_agent_joins(
+    tmp_path, tmp_path_factory, papers
+):
     with own_environment():
         options = Options(
-            var_dir=tmp_path / "var", port=ports.any_free(), nodes=1, webs=1, worker_processes=1, simulate="",
+            var_dir=portal_folder(tmp_path_factory, "tls"), port=ports.any_free(),
+            nodes=1, webs=1, worker_processes=1, simulate="",
             tls_cert=papers["cert"], tls_key=papers["key"], tls_ca=papers["ca"],
         )  # fmt: skip
         stack = Stack(options, durable=False)

@@ -10,7 +10,7 @@ from portal.local.errors import LocalError
 from portal.local.options import Options
 from portal.local.processes import identity_read, wait_until
 from portal.local.stack import Stack
-from tests.harness.portal import own_environment
+from tests.harness.portal import own_environment, portal_folder
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("stack")]
 
@@ -23,7 +23,7 @@ def told() -> list[str]:
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory, told: list[str]):
     with own_environment():
-        found = Stack.in_folder(tmp_path_factory.mktemp("var"), nodes=0, say=told.append)
+        found = Stack.in_folder(portal_folder(tmp_path_factory, "stack"), nodes=0, say=told.append)
         found.start()
         yield found
         found.stop()
