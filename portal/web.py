@@ -16,8 +16,10 @@ import uvicorn
 
 from portal.pulse import Pulse
 
-GRACE_S = 5
-_DRAIN_S = 2.0
+# How long requests may take to end: a slow machine needs it, others do not wait for it.
+GRACE_S = 20
+# As long as an idle connection is kept anyway, so that none is closed on somebody who is about to ask.
+_DRAIN_S = 5.0
 
 
 class Web(uvicorn.Server):
@@ -43,9 +45,14 @@ class Web(uvicorn.Server):
         state = self.server_state
         state.default_headers = [*state.default_headers, (b"connection", b"close")]
         end_s = time.monotonic() + _DRAIN_S
-        while state.connections and time.monotonic() < end_s and not self.force_exit:
+        while self._has_askers() and time.monotonic() < end_s and not self.force_exit:
             await asyncio.sleep(0.05)
         await super().shutdown(sockets)
+
+    def _has_askers(self) -> bool:
+        """Whether anybody may still ask here; an open socket is told to come again and asks nothing."""
+        kind = self.config.http_protocol_class
+        return any(isinstance(one, kind) for one in self.server_state.connections)
 
 
 def main() -> None:
@@ -60,6 +67,7 @@ def main() -> None:
         host=given.host,
         port=given.port,
         access_log=False,
+        timeout_keep_alive=int(_DRAIN_S),
         timeout_graceful_shutdown=GRACE_S,
         ssl_certfile=os.environ.get("WEIR_TLS_CERT") or None,
         ssl_keyfile=os.environ.get("WEIR_TLS_KEY") or None,

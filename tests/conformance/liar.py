@@ -51,7 +51,7 @@ class Liar:
             for name, value in asked.headers.items()
             if name.lower() not in ("host", "content-length")
         }
-        real = httpx.request(asked.command, self._real + asked.path, content=body, headers=kept, timeout=60)
+        real = httpx.request(asked.command, self._real + asked.path, content=body, headers=kept, timeout=240)
         told = self._changed(asked.path, real.text).encode()
         asked.send_response(real.status_code)
         asked.send_header("Content-Type", real.headers.get("Content-Type", "application/json"))

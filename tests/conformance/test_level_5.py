@@ -130,7 +130,7 @@ def _asked(pool: Stack, expression: str) -> bool:
 
 
 def _wait_for(pool: Stack, expression: str) -> None:
-    for _attempt in range(30):
+    for _attempt in range(120):
         if _asked(pool, expression):
             return
     raise AssertionError(f"{expression} did not come true")

@@ -46,12 +46,15 @@ class Backup(Case):
         file.parent.mkdir(parents=True, exist_ok=True)
         told = _manage("pool_backup", str(file))
         say.step("S1", "pool_backup", told, mib=round(file.stat().st_size / 2**20, 2))
-        told = _manage("pool_restore", str(file), WEIR_DATABASE_URL=_url(name))
-        say.step("S2", "pool_restore into an empty database", told)
+        elsewhere = file.parent / "restored"
+        told = _manage("pool_restore", str(file), WEIR_DATABASE_URL=_url(name), WEIR_VAR_DIR=str(elsewhere))
+        say.step("S2", "pool_restore into an empty database and data folder", told)
         before, after = _rows(connection.settings_dict["NAME"]), _rows(name)
         for table in TABLES:
             same = before[table] == after[table]
             say.expect("E2", same, f"{table}: {len(before[table])} rows, {len(after[table])} restored")
+        kept, found = _files(Path(settings.MEDIA_ROOT)), _files(elsewhere / "media")
+        say.expect("E2", found.items() <= kept.items(), f"uploaded files: {len(kept)}, {len(found)} restored")
 
     @staticmethod
     def _database(pool: Ground, name: str) -> None:
@@ -63,6 +66,11 @@ class Backup(Case):
             raise NotRun(
                 "the portal's database account may not make an empty database to restore into"
             ) from error
+
+
+def _files(root: Path) -> dict[str, int]:
+    """What is uploaded, with sizes. One that was added since the backup is not in it."""
+    return {str(path.relative_to(root)): path.stat().st_size for path in root.rglob("*") if path.is_file()}
 
 
 def _manage(*words: str, **variables: str) -> str:

@@ -17,7 +17,7 @@ from apps.conformance.running.processes import outside_environment
 from apps.conformance.running.record import CaseFailed, NotRun
 
 Json = dict[str, Any]
-SESSION_S = 120
+SESSION_S = 400
 BEGIN = "import json, os, sys, time\nimport torch\nimport weir.torch\n"
 # A running checksum in device memory: each line tells the step and the sum so far.
 CHECKSUM = (
@@ -65,13 +65,14 @@ class Script:
         pool.note("process", name)
         pool.folder.mkdir(parents=True, exist_ok=True)
         self.lines: list[tuple[float, str]] = []
-        self._pool = pool
+        self._pool, self._stop = pool, pool.folder / f"{name}.stop"
         self._process = subprocess.Popen(
             [sys.executable, "-c", code, *(["cpu"] if not shares else [])],
             env={
                 **outside_environment(),
                 **_file(pool.folder / f"{name}.json", shares),
                 **variables,
+                "STOP": str(self._stop),
                 "WEIR_CONFORMANCE": name,
             },
             cwd=settings.BASE_DIR,
@@ -97,7 +98,7 @@ class Script:
         """All it has printed so far."""
         return "\n".join(line for _at, line in self.lines)
 
-    def says(self, text: str, *, patience_s: float = 60) -> tuple[float, str]:
+    def says(self, text: str, *, patience_s: float = 300) -> tuple[float, str]:
         """Wait for a line with the text: when it came and what it says. Raises CaseFailed."""
 
         def look() -> tuple[float, str] | None:
@@ -113,7 +114,7 @@ class Script:
         except CaseFailed as error:
             raise CaseFailed(f"{error}; it said: {self.text[-300:] or 'nothing'}") from error
 
-    def result(self, *, patience_s: float = 90) -> Json:
+    def result(self, *, patience_s: float = 300) -> Json:
         """What it printed behind RESULT, as JSON."""
         _at, line = self.says("RESULT", patience_s=patience_s)
         return json.loads(line.partition("RESULT ")[2])
@@ -127,11 +128,15 @@ class Script:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def wait(self, patience_s: float = 60) -> int:
+    def wait(self, patience_s: float = 300) -> int:
         """Its exit status."""
         return self._pool.until(
             "the script to end", lambda: None if self.is_alive else (self._process.returncode, 0), patience_s
         )[0]
+
+    def finish(self) -> None:
+        """Let it end by itself, where its code looks for the file STOP."""
+        self._stop.touch()
 
     def end(self) -> None:
         """End it, if it still runs."""

@@ -4,7 +4,7 @@ from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
 START = (40, 256)
-LOW, HIGH, FOLLOWS, LOOKS = 10, 60, 1.6, 4
+LOW, HIGH, FOLLOWS, LOOKS = 10, 60, 1.6, 8
 STEPS = ((41, 257), (40, 256), (80, 512), (20, 192))
 # Takes 16 MiB at a time until it is refused, and says how many it got; then lives on.
 EATER = (

@@ -15,8 +15,8 @@ sums = [float(p.cpu().double().sum()) for p in parts]
 right = [float(((x * (i + 1)) @ x).double().sum()) for i in range(count)]
 print('RESULT', json.dumps({'count': count, 'devices': [str(p.device) for p in parts], 'sums': sums, 'right': right}),
       flush=True)
-until = time.time() + 5
-while time.time() < until:
+until = time.time() + 120
+while time.time() < until and not os.path.exists(os.environ['STOP']):
     for p in parts:
         for _ in range(20): q = p @ p
     float(q[0, 0])
@@ -55,13 +55,14 @@ class Aggregation(Case):
 
     @staticmethod
     def _watch(pool: Ground, script: Script, work: dict) -> list[tuple[str, float]]:
-        """The highest use of each card while the script computes."""
+        """The highest use of each card while the script computes: until all are used, or its time is over."""
         peaks: dict[str, tuple[str, float]] = {}
-        while script.is_alive and "DONE" not in script.text:
+        while script.is_alive and not (peaks and all(percent > 0 for _node, percent in peaks.values())):
             for grant in pool.work(work)["grants"]:
                 old = peaks.get(grant["device_uid"], ("", 0.0))[1]
                 peaks[grant["device_uid"]] = (grant["node"], max(old, float(grant["delivered_percent"] or 0)))
             pool.sleep(0.5)
+        script.finish()
         return list(peaks.values())
 
     @staticmethod

@@ -24,9 +24,8 @@ class Queue(Case):
         say.step("S2", "task 2, priority 1", second["state"])
         third = pool.submit(priority=9, **body)
         say.step("S3", "task 3, priority 9", third["state"])
-        pool.sleep(3)
         for work in (second, third):
-            waiting = pool.work(work)
+            waiting = pool.until("its place in the queue", lambda work=work: self._waiting(pool, work))
             text = f"place {waiting['position']}, priority {waiting['priority']}: {waiting['reason']}"
             say.step("S4", f"{waiting['name']} in the queue", text)
             is_queued = waiting["state"] == "pending" and bool(waiting["reason"]) and waiting["position"]
@@ -52,6 +51,12 @@ class Queue(Case):
         else:
             names = {"code": QUEUE, "name_en": "Conformance test", "name_zh": "合规测试"}
             pool.operator.post("queues", {**names, **settings})
+
+    @staticmethod
+    def _waiting(pool: Ground, work: dict) -> dict | None:
+        """The work once the scheduler has looked at it, or has given it a place."""
+        found = pool.work(work)
+        return found if found["state"] != "pending" or (found["reason"] and found["position"]) else None
 
     @staticmethod
     def _order(pool: Ground, say: Record, works: list[dict]) -> None:

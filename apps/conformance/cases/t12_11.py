@@ -4,7 +4,8 @@ from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
 IDLE_S = 30
-TOLERANCE_S = 5.0
+# Early by what the clock of the last line says, late by what a busy machine takes to tell.
+EARLY_S, LATE_S = 2.0, 10.0
 # Computes, rests 5 seconds, computes once more (which begins the time anew), and only waits from then on.
 TWICE = (
     BEGIN
@@ -14,7 +15,7 @@ print('FIRST', float((a @ a)[0, 0].cpu() * 0), flush=True)
 time.sleep(5)
 float((a @ a)[0, 0])
 print('LAST', flush=True)
-time.sleep(90)
+time.sleep(600)
 """
 )
 
@@ -35,16 +36,17 @@ class IdleTimeout(Case):
         script.says("FIRST")
         last_at, _line = script.says("LAST")
         say.step("S2", "a computation, and another 5 s later", "both done")
-        told_at, told = script.says("released", patience_s=IDLE_S + 25)
+        told_at, told = script.says("released", patience_s=IDLE_S + 270)
         waited_s = told_at - last_at
         ended = pool.ended(work)
         say.step("S3", "the terminal after the last use", told, seconds=round(waited_s, 2))
         text = f"{waited_s:.1f} s after the last use the terminal says: {told}"
-        say.expect("E2", abs(waited_s - IDLE_S) <= TOLERANCE_S, f"{text} (tolerance {TOLERANCE_S:.0f} s)")
+        is_met = -EARLY_S <= waited_s - IDLE_S <= LATE_S
+        say.expect("E2", is_met, f"{text} (tolerance {LATE_S:.0f} s)")
         say.expect(
             "E2", ended["reason_code"] == "idle_timeout", f"the task is {ended['state']}: {ended['reason']}"
         )
-        held = pool.until("the card to be free", lambda: _free(pool, device), 20)
+        held = pool.until("the card to be free", lambda: _free(pool, device))
         say.expect("E2", held == "free", "the allocation is given back")
 
 

@@ -5,7 +5,7 @@ from apps.conformance.running.ground import BUSY, Ground
 from apps.conformance.running.record import Record
 
 RUN_S = 30
-TOLERANCE_S = 3.0
+TOLERANCE_S = 5.0
 
 
 class RunTimeout(Case):
@@ -20,7 +20,7 @@ class RunTimeout(Case):
         body = {"device": device["uid"], "compute_percent": 10, "memory_mib": 256, "argv": list(BUSY)}
         work = pool.started(run_timeout_s=RUN_S, **body)
         say.step("S1", f"a busy task with a run timeout of {RUN_S} s", work["state"], run_timeout_s=RUN_S)
-        ended = pool.ended(work, patience_s=RUN_S + 30)
+        ended = pool.ended(work, patience_s=RUN_S + 270)
         ran_s = (_at(ended["ended_at"]) - _at(ended["started_at"])).total_seconds()
         printed = pool.says(work, "[weir]")
         told = next(line for line in printed.splitlines() if "[weir]" in line)
@@ -32,7 +32,7 @@ class RunTimeout(Case):
         code = ended["reason_code"]
         say.expect("E2", code == "run_timeout", f"it ended with {code}: {ended['reason']}")
         say.expect("E2", bool(told), f"the terminal says: {told}")
-        free = pool.until("the card to be free", lambda: not pool.device(device["uid"])["held_percent"], 20)
+        free = pool.until("the card to be free", lambda: not pool.device(device["uid"])["held_percent"])
         say.expect("E2", free, "the card is free again")
 
 

@@ -15,7 +15,7 @@ class Components(Case):
 
     def run(self, pool: Ground, say: Record) -> None:
         releases = Releases(pool)
-        agents = [pool.agent(devices="1x1:512", release_gate_s="40") for _node in range(2)]
+        agents = [pool.agent(devices="1x1:512", release_gate_s="120") for _node in range(2)]
         nodes = [node_ready(pool, a.name) for a in agents]
         self._state(pool, say)
         names, uids = [row["name"] for row in nodes], [row["uid"] for row in nodes]

@@ -38,9 +38,7 @@ class GreyUpgrade(Case):
         second = releases.add(f"{pool.label}-2")
         generations = _control(pool)
         with _Load(pool) as load:
-            found = rolled(
-                pool, release=second, nodes=uids[1:], server=True, batch=2, gate_s=90, patience_s=180
-            )
+            found = rolled(pool, release=second, nodes=uids[1:], server=True, batch=2)
         self._judge(pool, say, ("S3", "E3"), found, load, works)
         now = _control(pool)
         renewed = bool(now) and all(generation > min(generations.values()) for generation in now.values())
@@ -95,7 +93,7 @@ class _Load:
             began_s, problem = time.monotonic(), ""
             try:
                 # A connection of its own each time, as a new visitor has.
-                answer = httpx.get(f"{self._pool.url}/api/v1/quota", headers=headers, timeout=20)
+                answer = httpx.get(f"{self._pool.url}/api/v1/quota", headers=headers, timeout=120)
                 problem = "" if answer.is_success else str(answer.status_code)
             except httpx.HTTPError as error:
                 problem = type(error).__name__

@@ -30,9 +30,9 @@ class Migration(Case):
         asked_step = int(script.sums()[-1][0])
         pool.client.post(f"workloads/{work['uid']}/migrate", {"device": target["uid"]})
         say.step("S2", f"hot migration to {target['node']} at step {asked_step}", "accepted")
-        moved = pool.until("the task to be moved", lambda: self._moved(pool, work, target), 120)
+        moved = pool.until("the task to be moved", lambda: self._moved(pool, work, target))
         at_step = int(script.sums()[-1][0])
-        script.says("DONE", patience_s=180)
+        script.says("DONE", patience_s=600)
         self._watched(pool, say, script, work, moved, (asked_step, at_step))
         self._equal(pool, say, script)
         self._freed(pool, say, source)
@@ -92,7 +92,7 @@ class Migration(Case):
     @staticmethod
     def _equal(pool: Ground, say: Record, script: Script) -> None:
         local = Script(pool, CHECKSUM, [], STEPS=str(STEPS), REST="0")
-        local.says("DONE", patience_s=180)
+        local.says("DONE", patience_s=600)
         mine, right = [row[:2] for row in script.sums()], [row[:2] for row in local.sums()]
         same = mine == right
         say.expect(
@@ -101,7 +101,7 @@ class Migration(Case):
 
     @staticmethod
     def _freed(pool: Ground, say: Record, source: dict) -> None:
-        pool.until("the source to be free", lambda: not pool.device(source["uid"])["held_percent"], 20)
+        pool.until("the source to be free", lambda: not pool.device(source["uid"])["held_percent"])
         say.expect("E3", True, f"the card of {source['node']} is free again")
 
     @staticmethod

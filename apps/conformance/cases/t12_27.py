@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.seen import devices_of, nodes_of
-from apps.conformance.running.ground import Ground
+from apps.conformance.running.ground import FINAL, Ground
 from apps.conformance.running.record import Record
 
 POLICIES = ("local", "local_first", "node_balanced", "node_compact", "device_balanced", "device_compact")
@@ -45,6 +45,7 @@ class Policies(Case):
         """Two tasks, one after the other: where they go follows from the policy alone."""
         body = {"resource_group": group, "local_node": local["node_uid"], **SHARE, **own}
         works = [_placed(pool, body) for _task in range(2)]
+        works = [pool.in_state(work, "running") for work in works]
         places = "; ".join(f"{w['grants'][0]['node']} / {w['grants'][0]['device_uid'][-6:]}" for w in works)
         step, expectation = names
         say.step(step, f"two tasks by {policy}{' of their own' if own else ''}", places)
@@ -74,8 +75,14 @@ class Policies(Case):
 
 
 def _placed(pool: Ground, body: dict) -> dict:
-    """Work that was given its place and has begun."""
-    return pool.in_state(pool.submit(**body), "running")
+    """Work that was given its place."""
+    work = pool.submit(**body)
+
+    def look() -> dict | None:
+        found = pool.work(work)
+        return found if found["grants"] or found["state"] in FINAL else None
+
+    return pool.until(f"{work['name']} to be given its place", look)
 
 
 def _same(values: list) -> bool:

@@ -10,7 +10,8 @@ from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import CaseFailed
 from apps.rollouts.building import public_key_of, release_pack, release_sign
 
-ROLLOUT_S = 240
+ROLLOUT_S = 900
+GATE_S = 300
 CLOSED = ("done", "rolled_back", "cancelled")
 
 
@@ -53,7 +54,7 @@ def _broken(pool: Ground) -> Path:
 
 def rolled(pool: Ground, *, patience_s: float = ROLLOUT_S, **body: object) -> dict:
     """Start a roll-out and follow it to its end."""
-    made = pool.operator.post("rollouts", {"batch": 1, "gate_s": 90, **body})
+    made = pool.operator.post("rollouts", {"batch": 1, "gate_s": GATE_S, **body})
     return followed(pool, made["uid"], patience_s=patience_s)
 
 

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from apps.conformance.running.processes import outside_environment, process_start, processes_end
 
-_STOP_WORK_S = 60
+_STOP_WORK_S = 240
 
 
 @dataclass

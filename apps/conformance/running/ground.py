@@ -22,7 +22,8 @@ T = TypeVar("T")
 # Begins the name of everything that tests make.
 OWN = "cf-"
 FINAL = ("finished", "failed", "lost")
-PATIENCE_S = 90.0
+# For a slow and busy portal: one on which all goes well waits for nothing.
+PATIENCE_S = 300.0
 _POLL_S = 0.25
 _FILE_S = 60
 IDLE = ("python", "-c", "import time; time.sleep(600)")

@@ -21,7 +21,7 @@ from apps.kernel.acts import SYSTEM
 
 log = logging.getLogger("weir.conformance")
 _GONE = 404
-_WORK_ENDS_S = 40
+_WORK_ENDS_S = 240
 _FINAL = ("finished", "failed", "lost")
 
 

@@ -32,7 +32,7 @@ class Leases:
         count: int = 1,
         nodes: int = 1,
         fits: Callable[[Json], bool] = lambda _device: True,
-        patience_s: float = 120,
+        patience_s: float = 900,
     ) -> list[Json]:
         """Devices for a test alone, on at least so many different nodes, spread as evenly as it goes.
 

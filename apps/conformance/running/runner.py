@@ -39,7 +39,7 @@ from apps.kernel.planes import in_public
 
 log = logging.getLogger("weir.conformance")
 Say = Callable[[str], None]
-SIDE_BY_SIDE = 2
+SIDE_BY_SIDE = 3
 _HEARD_EVERY_S = 2.0
 
 

@@ -16,8 +16,9 @@ from apps.kernel.service import service
 from apps.rollouts.models import Lease, ServerProcess, ServerWish
 from apps.rollouts.states import ProcessState
 
-# Longer than any process takes to come back: after that the next one does not wait for it.
-RESTART_MAX_S = 90
+# Longer than any process takes to end its requests and to come back, on a busy machine too: after that the next one
+# does not wait for it.
+RESTART_MAX_S = 300
 _FORGET_AFTER = timedelta(days=1)
 _TURN_LOCK = 0x57656973
 
