@@ -3,6 +3,10 @@ from django.utils.translation import gettext_lazy as _
 from apps.kernel.errors import Conflict, InvalidInput
 
 
+class SnapshotFailed(Exception):
+    """The snapshot cannot be made or restored; the text says why and what to do."""
+
+
 class ReleaseUnsound(InvalidInput):
     """The file is no release, or its signature is not by a key that is trusted."""
 

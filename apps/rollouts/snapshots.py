@@ -1,7 +1,7 @@
 """One consistent snapshot of the whole database in one file, and back again into an empty one (POOL-11c).
 
-The file is a tar: `manifest.json` (version, time, rows of each table at that instant) and `weir.dump`, made by
-PostgreSQL's own tools over the same snapshot.
+The file is a tar: `manifest.json` (version, time, rows of each table at that instant), `weir.dump`, made by
+PostgreSQL's own tools over the same snapshot, and `files.tar`, the uploaded files, read after it.
 """
 
 import hashlib
@@ -20,15 +20,14 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-_DUMP, _MANIFEST = "weir.dump", "manifest.json"
+from apps.rollouts.errors import SnapshotFailed
+from apps.rollouts.snapshot_files import files_bring, files_pack, files_unpack
+
+_DUMP, _FILES, _MANIFEST = "weir.dump", "files.tar", "manifest.json"
 _TABLES = """
     SELECT schemaname, tablename FROM pg_tables
     WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2
 """
-
-
-class SnapshotFailed(Exception):
-    """The snapshot cannot be made or restored; the text says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +66,9 @@ class Database:
         return {**os.environ, **{name: value for name, value in given.items() if value}}
 
 
-def snapshot_write(database: Database, path: Path, *, version: str, at: str) -> int:
-    """Write a snapshot; the file is whole or absent. Returns its size in bytes. Raises SnapshotFailed, OSError."""
+def snapshot_write(database: Database, path: Path, files: Path, **facts: str) -> int:
+    """Write a snapshot of the database and the folder of uploaded files; the file is whole or absent. `facts` go
+    into its manifest. Returns its size in bytes. Raises SnapshotFailed, OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as folder, database.connect() as db:
         dump = Path(folder) / _DUMP
@@ -85,22 +85,25 @@ def snapshot_write(database: Database, path: Path, *, version: str, at: str) -> 
             ],
             database,
         )
-        manifest = {"weir": version, "at": at, "sha256": _digest(dump), "rows": _rows(db)}
+        manifest = {**facts, "sha256": _digest(dump), "rows": _rows(db)}
+        uploaded = Path(folder) / _FILES
+        manifest["files"] = {"count": files_pack(files, uploaded), "sha256": _digest(uploaded)}
         draft = Path(folder) / "whole"
-        _pack(draft, dump, manifest)
+        _pack(draft, [dump, uploaded], manifest)
         draft.chmod(0o600)
         draft.replace(path)
     return path.stat().st_size
 
 
-def _pack(path: Path, dump: Path, manifest: dict[str, Any]) -> None:
+def _pack(path: Path, parts: list[Path], manifest: dict[str, Any]) -> None:
     told = json.dumps(manifest, indent=1).encode()
     entry = tarfile.TarInfo(_MANIFEST)
     entry.size = len(told)
     with path.open("wb") as file:
         with tarfile.open(fileobj=file, mode="w") as packed:
             packed.addfile(entry, io.BytesIO(told))
-            packed.add(dump, _DUMP)
+            for part in parts:
+                packed.add(part, part.name)
         file.flush()
         os.fsync(file.fileno())
 
@@ -112,17 +115,20 @@ def snapshot_manifest(path: Path) -> dict[str, Any]:
             found = packed.extractfile(_MANIFEST)
             told = json.loads(found.read()) if found else None
             packed.getmember(_DUMP)
+            packed.getmember(_FILES)
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
         raise SnapshotFailed(f"{path} is no backup of this product, or is cut off: {error}") from error
-    if not isinstance(told, dict) or not isinstance(told.get("rows"), dict) or "sha256" not in told:
+    known = {"rows": dict, "files": dict, "sha256": str}
+    if not isinstance(told, dict) or not all(isinstance(told.get(key), kind) for key, kind in known.items()):
         raise SnapshotFailed(f"{path} is no backup of this product: its manifest makes no sense")
     return told
 
 
-def snapshot_restore(database: Database, path: Path) -> dict[str, int]:
-    """Restore into an empty database, all or nothing; the rows of each table, as the backup counted them.
+def snapshot_restore(database: Database, path: Path, files: Path) -> dict[str, int]:
+    """Restore into an empty database, all or nothing, and then the uploaded files into their folder; the rows of each
+    table, as the backup counted them. A file that is there with another content is never overwritten.
 
-    Raises SnapshotFailed.
+    Raises SnapshotFailed, OSError.
     """
     manifest = snapshot_manifest(path)
     with database.connect() as db:
@@ -132,9 +138,15 @@ def snapshot_restore(database: Database, path: Path) -> dict[str, int]:
             )
         tool = _tool("pg_restore", db)
     with tempfile.TemporaryDirectory() as folder:
-        dump = _unpack(path, Path(folder), manifest["sha256"])
-        options = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"]
-        _run([tool, *options, f"--dbname={database.name}", str(dump)], database)
+        dump = _unpack(path, _DUMP, Path(folder), manifest["sha256"])
+        uploaded = _unpack(path, _FILES, Path(folder), manifest["files"]["sha256"])
+        draft = files_unpack(uploaded, files)
+        try:
+            options = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"]
+            _run([tool, *options, f"--dbname={database.name}", str(dump)], database)
+            files_bring(draft, files)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
     with database.connect() as db:
         found = _rows(db)
     if found != manifest["rows"]:
@@ -143,16 +155,16 @@ def snapshot_restore(database: Database, path: Path) -> dict[str, int]:
     return found
 
 
-def _unpack(path: Path, folder: Path, sha256: str) -> Path:
+def _unpack(path: Path, name: str, folder: Path, sha256: str) -> Path:
     try:
         with tarfile.open(path) as packed:
-            packed.extract(_DUMP, folder, filter="data")
-        whole = _digest(folder / _DUMP) == sha256
+            packed.extract(name, folder, filter="data")
+        whole = _digest(folder / name) == sha256
     except (OSError, tarfile.TarError) as error:
         raise SnapshotFailed(f"{path} cannot be read to its end: {error}") from error
     if not whole:
         raise SnapshotFailed(f"{path} was changed or cut off since it was written")
-    return folder / _DUMP
+    return folder / name
 
 
 def _digest(path: Path) -> str:

@@ -13,6 +13,7 @@ from portal.settings.unfold import UNFOLD  # noqa: F401
 ENV = env()
 BASE_DIR: Path = ROOT
 SECRET_KEY = ENV.secret_key.get_secret_value()
+SECRET_KEY_FALLBACKS = [key.get_secret_value() for key in ENV.secret_key_fallbacks]
 DEBUG = ENV.debug
 ALLOWED_HOSTS = [*ENV.provider_hosts, f".{ENV.tenant_domain}"]
 
@@ -106,6 +107,7 @@ WEIR_SLICE_LOST_AFTER_S = ENV.slice_lost_after_s
 WEIR_BACKUP_DIR = ENV.backup_dir or ENV.var_dir / "backups"
 WEIR_BACKUP_EVERY_H = ENV.backup_every_h
 WEIR_BACKUP_KEEP = ENV.backup_keep
+WEIR_BACKUP_PASSPHRASE = ENV.backup_passphrase.get_secret_value()
 WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
 WEIR_PORT = ENV.port

@@ -21,6 +21,7 @@ class Env(BaseSettings):
     database_url: PostgresDsn
     redis_url: RedisDsn
     secret_key: SecretStr = Field(min_length=32)
+    secret_key_fallbacks: tuple[SecretStr, ...] = ()
     debug: bool = False
     version: str = ""
     port: int = Field(default=8000, ge=1, le=65535)
@@ -37,6 +38,7 @@ class Env(BaseSettings):
     backup_dir: Path | None = None
     backup_every_h: int = Field(default=24, ge=0, le=8760)
     backup_keep: int = Field(default=7, ge=1, le=1000)
+    backup_passphrase: SecretStr = SecretStr("")
     email_url: str = ""
     email_from: str = "weir@localhost"
 

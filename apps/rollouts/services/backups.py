@@ -14,6 +14,7 @@ from apps.kernel.service import service
 from apps.rollouts.events import BackupFailed, BackupMade
 from apps.rollouts.models import Backup
 from apps.rollouts.services.processes import lease_hold
+from apps.rollouts.snapshot_keys import key_id, keys_path, keys_write
 from apps.rollouts.snapshots import Database, SnapshotFailed, snapshot_write
 
 _TURN_S = 3600
@@ -21,7 +22,8 @@ _TURN_S = 3600
 
 @service()
 def backup_make(*, actor: Actor, path: Path) -> Backup:
-    """Write a snapshot of the pool into a file of this host; what came of it is kept either way."""
+    """Write a snapshot of the pool into a file of this host, and its keys into one beside it; what came of it is kept
+    either way."""
     began_at = timezone.now()
     row = Backup(host=socket.gethostname()[:200], path=str(path), started_at=began_at)
     act_subject("backup", path.name)
@@ -29,9 +31,13 @@ def backup_make(*, actor: Actor, path: Path) -> Backup:
         row.size = snapshot_write(
             Database.of(connection.settings_dict),
             path,
-            version=settings.WEIR_VERSION,
+            settings.MEDIA_ROOT,
+            weir=settings.WEIR_VERSION,
             at=began_at.isoformat(),
+            key=key_id(settings.SECRET_KEY),
         )
+        keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+        keys_write(keys_path(path), keys, settings.WEIR_BACKUP_PASSPHRASE)
     except (SnapshotFailed, OSError) as error:
         row.reason = str(error)[:500]
         emit(BackupFailed(host=row.host, reason=row.reason), actor=actor)
@@ -62,3 +68,4 @@ def backup_due(*, actor: Actor) -> Backup | None:
 def _prune(folder: Path) -> None:
     for old in sorted(folder.glob("weir-*.backup"))[: -settings.WEIR_BACKUP_KEEP]:
         old.unlink(missing_ok=True)
+        keys_path(old).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""`manage.py pool_backup FILE`: the whole pool in one file, as it is at this instant."""
+"""`manage.py pool_backup FILE`: the whole pool in one file, as it is at this instant; its keys in FILE.keys."""
 
 from argparse import ArgumentParser
 from pathlib import Path
