@@ -2,7 +2,7 @@
 
     home/releases/<version>/   an unpacked release: our packages and their manifest
     home/releases/state.json   which one runs, which ran before, whether it is on trial
-    home/releases/keys.json    the keys trusted: those the portal named when the node joined
+    home/releases/keys.json    the keys trusted: those the portal named when the node joined; those revoked since
 
 Whatever fails (signature, length, disk, the release itself), the old one goes on and `problem` says why.
 """
@@ -24,7 +24,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import ValidationError
 
 from node_agent.protocol.fields import SUPPORTED
-from node_agent.protocol.releases import BUILTIN_PATH, MANIFEST, RELEASE_BYTES, Manifest, signed_text
+from node_agent.protocol.releases import (
+    BUILTIN_PATH,
+    MANIFEST,
+    RELEASE_BYTES,
+    Manifest,
+    ReleaseKeys,
+    signed_text,
+)
 from node_agent.protocol.sync import ReleaseWish
 from node_agent.runtime.files import read_json, write_json
 
@@ -138,14 +145,25 @@ class ReleaseStore:
 
     def keys(self) -> tuple[str, ...]:
         """The keys kept since the node joined."""
-        kept = (read_json(self.folder / "keys.json") or {}).get("keys", [])
-        return tuple(key for key in kept if isinstance(key, str))
+        return self._kept("keys")
 
-    def keys_keep(self, keys: Iterable[str]) -> None:
-        """Keep the keys the portal named first; later ones never replace them."""
-        if keys and not self.keys():
+    def revoked(self) -> tuple[str, ...]:
+        """The keys that the portal has ever said are trusted no more."""
+        return self._kept("revoked")
+
+    def keys_follow(self, told: ReleaseKeys) -> None:
+        """Keep the keys the portal named first; later ones never replace them. What it revokes is never trusted
+        again: whoever speaks for the portal can take trust away, and cannot give it."""
+        kept, revoked = self.keys(), self.revoked()
+        first = () if kept or revoked else told.keys
+        keys, gone = (*kept, *first), tuple(dict.fromkeys((*revoked, *told.revoked)))
+        if (keys, gone) != (kept, revoked):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o755)
-            write_json(self.folder / "keys.json", {"keys": list(keys)})
+            write_json(self.folder / "keys.json", {"keys": list(keys), "revoked": list(gone)})
+
+    def _kept(self, name: str) -> tuple[str, ...]:
+        found = (read_json(self.folder / "keys.json") or {}).get(name, [])
+        return tuple(key for key in found if isinstance(key, str))
 
     def draft(self) -> Path:
         """Where a download may be written; what an earlier one left is removed."""
@@ -181,7 +199,7 @@ def signature_check(file: Path, wish: ReleaseWish, keys: Iterable[str]) -> None:
     trusted = tuple(keys)
     if not trusted:
         raise ReleaseRefused(
-            "no key is trusted on this node: set WEIR_AGENT_RELEASE_KEYS, or make one on the portal"
+            "no key is trusted on this node (any more): set WEIR_AGENT_RELEASE_KEYS, or make one on the portal"
         )
     if _digest(file) != wish.sha256:
         raise ReleaseRefused(f"release {wish.version} is not what was announced: its digest differs")

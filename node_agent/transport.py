@@ -11,7 +11,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from node_agent.protocol.errors import ErrorReply
-from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH, Digest
+from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH
 from node_agent.protocol.join import JoinReply, JoinRequest
 from node_agent.protocol.releases import KEYS_PATH, RELEASE_BYTES, ReleaseKeys
 from node_agent.protocol.sync import SyncReply, SyncRequest
@@ -63,9 +63,9 @@ class Transport:
         self._credential = credential
         return self._post(SYNC_PATH, request, SyncReply, {"Authorization": f"Bearer {credential}"})
 
-    def release_keys(self) -> tuple[Digest, ...]:
-        """The keys that the portal's operators sign releases with."""
-        return self._read(self._exchange("GET", KEYS_PATH, None, self._bearer()), ReleaseKeys).keys
+    def release_keys(self) -> ReleaseKeys:
+        """The keys that the portal's operators sign releases with, and those they have revoked."""
+        return self._read(self._exchange("GET", KEYS_PATH, None, self._bearer()), ReleaseKeys)
 
     def fetch(self, path: str, file: Path) -> None:
         """Write what the portal serves at a path into a file. Raises OSError too, where the disk does."""

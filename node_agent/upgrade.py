@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from node_agent.config import AgentSettings
-from node_agent.protocol.fields import Digest
-from node_agent.protocol.releases import BUILTIN_PATH, RELEASES_PATH
+from node_agent.protocol.releases import BUILTIN_PATH, RELEASES_PATH, ReleaseKeys
 from node_agent.protocol.sync import ReleaseWish
 from node_agent.release import BUILTIN, ReleaseRefused, ReleaseStore, is_wish_met, running_release
 from node_agent.transport import TransportError
@@ -24,8 +23,8 @@ class Portal(Protocol):
     def fetch(self, path: str, file: Path) -> None:
         """Write what the portal serves at a path into a file."""
 
-    def release_keys(self) -> tuple[Digest, ...]:
-        """The keys that the portal's operators sign with."""
+    def release_keys(self) -> ReleaseKeys:
+        """The keys that the portal's operators sign with, and those they have revoked."""
 
 
 class Upgrade:
@@ -52,7 +51,7 @@ class Upgrade:
         # Once a release is selected the launcher may read it at any moment: it is not taken a second time.
         if self.is_due.is_set() or (self._thread is not None and self._thread.is_alive()):
             return
-        if not (self._given_keys or self._has_asked_keys):
+        if not self._has_asked_keys:
             self._begin(self._keys_take)
         elif wish is None:
             self._forgive()
@@ -82,7 +81,7 @@ class Upgrade:
     def _keys_take(self) -> None:
         self._has_asked_keys = True
         try:
-            self._store.keys_keep(self._portal.release_keys())
+            self._store.keys_follow(self._portal.release_keys())
         except (TransportError, OSError) as error:
             log.warning("the portal's release keys were not taken: %s", error)
 
@@ -106,18 +105,19 @@ class Upgrade:
             return
         if not wish.path.startswith(RELEASES_PATH):
             raise ReleaseRefused(f"release {wish.version} is not at the portal's place for releases")
-        file = self._store.draft()
+        keys, file = self._keys(), self._store.draft()
         self._portal.fetch(wish.path, file)
-        self._store.take(file, wish, self._keys())
+        self._store.take(file, wish, keys)
         file.unlink(missing_ok=True)
         self._store.prune({wish.version, running_release()})
         self._store.select(wish.version, running_release(), wish.sha256)
 
     def _keys(self) -> tuple[str, ...]:
-        """Those given to this node, else those that the portal named first: from then on no others are believed."""
-        if not self._given_keys and not self._store.keys():
-            self._store.keys_keep(self._portal.release_keys())
-        return self._given_keys or self._store.keys()
+        """Those given to this node, else those that the portal named first: from then on no others are believed. The
+        portal is asked each time, before anything is, for what it has revoked."""
+        self._store.keys_follow(self._portal.release_keys())
+        revoked = self._store.revoked()
+        return tuple(key for key in self._given_keys or self._store.keys() if key not in revoked)
 
     def _fail(self, refused: ReleaseWish | None, problem: str) -> None:
         self._refused = refused

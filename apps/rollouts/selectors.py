@@ -17,10 +17,12 @@ from apps.kernel.errors import NotFound
 from apps.rollouts.models import Release, ReleaseKey, Rollout, RolloutStep, ServerProcess, ServerWish
 from apps.rollouts.states import ProcessState
 from apps.rollouts.types import Component
+from node_agent.protocol.releases import ReleaseKeys
 
-PROCESS_LOST_AFTER_S = 15
+PROCESS_LOST_AFTER_S = 30
 _SHOWN_AFTER_END = timedelta(minutes=10)
 _REDIS_TIMEOUT_S = 1.0
+_KEYS_MAX, _REVOKED_MAX = 16, 256
 
 
 def component_list() -> list[Component]:
@@ -119,10 +121,13 @@ def release_key_list() -> QuerySet[ReleaseKey]:
     return ReleaseKey.objects.all()
 
 
-def release_keys_trusted() -> tuple[str, ...]:
-    """The public keys that agents are told when they join."""
-    rows = ReleaseKey.objects.filter(revoked_at=None).order_by("created_at", "pk")
-    return tuple(rows.values_list("public_key", flat=True)[:16])
+def release_keys_told() -> ReleaseKeys:
+    """What agents are told of keys when they join, and before they take a release."""
+    rows = ReleaseKey.objects.order_by("created_at", "pk").values_list("public_key", flat=True)
+    return ReleaseKeys(
+        keys=tuple(rows.filter(revoked_at=None)[:_KEYS_MAX]),
+        revoked=tuple(rows.filter(revoked_at__isnull=False).reverse()[:_REVOKED_MAX]),
+    )
 
 
 def rollout_list() -> QuerySet[Rollout]:

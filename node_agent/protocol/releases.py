@@ -33,9 +33,11 @@ class Manifest(Message):
 
 
 class ReleaseKeys(Message):
-    """The public keys (Ed25519, hexadecimal) whose signature the portal's operators stand for."""
+    """The public keys (Ed25519, hexadecimal) whose signature the portal's operators stand for, and those whose
+    signature they stand for no more."""
 
     keys: Annotated[tuple[Digest, ...], Field(max_length=16)] = ()
+    revoked: Annotated[tuple[Digest, ...], Field(max_length=256)] = ()
 
 
 def signed_text(version: str, sha256: str) -> bytes:

@@ -12,9 +12,8 @@ from apps.identity.services import agent_authenticate
 from apps.kernel.errors import NotFound, WeirError
 from apps.kernel.planes import in_public
 from apps.rollouts.models import Release
-from apps.rollouts.selectors import release_keys_trusted
+from apps.rollouts.selectors import release_keys_told
 from node_agent.protocol.errors import ErrorDetail, ErrorReply
-from node_agent.protocol.releases import ReleaseKeys
 
 
 def _for_agents(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -40,8 +39,8 @@ def _json(status: int, body: str) -> HttpResponse:
 
 @_for_agents
 def release_keys(request: HttpRequest) -> HttpResponse:
-    """The public keys that this pool's operators sign with."""
-    return _json(200, ReleaseKeys(keys=release_keys_trusted()).model_dump_json())
+    """The public keys that this pool's operators sign with, and those they have revoked."""
+    return _json(200, release_keys_told().model_dump_json())
 
 
 @_for_agents

@@ -99,7 +99,7 @@ def release_key_trust(*, actor: Actor, public_key: str, name: str) -> ReleaseKey
 
 @service(P.MANAGE)
 def release_key_revoke(*, actor: Actor, public_key: str) -> ReleaseKey:
-    """Take in nothing more that is signed with this key."""
+    """Take in nothing more that is signed with this key, nor roll it out; no node takes it from now on."""
     act_subject("release_key", public_key)
     row = ReleaseKey.objects.select_for_update(no_key=True).filter(public_key=public_key).first()
     if row is None:

@@ -18,7 +18,7 @@ from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service
-from apps.rollouts.errors import NodeUnreachable, TargetBusy
+from apps.rollouts.errors import NodeUnreachable, ReleaseUnsound, TargetBusy
 from apps.rollouts.events import RolloutDone, RolloutFailed, RolloutMoved
 from apps.rollouts.models import Release, Rollout, RolloutStep
 from apps.rollouts.selectors import release_get
@@ -56,6 +56,10 @@ def rollout_start(
         created_by=actor.name,
     )
     act_subject("rollout", rollout.uid, release=release, nodes=len(nodes), with_server=with_server)
+    if rollout.release is not None and rollout.release.key.revoked_at is not None:
+        raise ReleaseUnsound(
+            _("The key that release %(version)s is signed with was revoked.") % {"version": release}
+        )
     rollout.save()
     _steps_make(rollout, _targets(nodes), with_server)
     return rollout

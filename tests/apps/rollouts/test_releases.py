@@ -16,6 +16,7 @@ from apps.rollouts.building import public_key_of, release_pack, release_sign
 from apps.rollouts.errors import ReleaseKnown, ReleaseUnsound
 from apps.rollouts.models import Release, ReleaseKey
 from apps.rollouts.services.releases import release_add, release_key_revoke, release_key_trust
+from apps.rollouts.services.rollouts import rollout_start
 from node_agent.protocol.releases import MANIFEST, MANIFEST_BYTES, ReleaseKeys
 from tests.apps.rollouts.conftest import FILES
 from tests.unit.node_agent.releases import archive
@@ -101,10 +102,16 @@ def test_nodes_fetch_what_was_signed_and_strangers_get_nothing(release, pool):
     assert hashlib.sha256(answer.content).hexdigest() == row.sha256
     assert agent.client.get("/api/agent/v1/releases/9.9", headers=headers).status_code == 404
     assert agent.client.post(path, headers=headers).status_code == 405
-    keys = ReleaseKeys.model_validate_json(
-        agent.client.get("/api/agent/v1/release-keys", headers=headers).content
-    )
-    assert keys.keys == (row.key.public_key,)
+
+    def keys():
+        answer = agent.client.get("/api/agent/v1/release-keys", headers=headers)
+        return ReleaseKeys.model_validate_json(answer.content)
+
+    assert keys() == ReleaseKeys(keys=(row.key.public_key,))
+    release_key_revoke(actor=SYSTEM, public_key=row.key.public_key)
+    assert keys() == ReleaseKeys(revoked=(row.key.public_key,))
+    with pytest.raises(ReleaseUnsound, match="revoked"):
+        rollout_start(actor=SYSTEM, release="2.0", nodes=[agent.uid])
 
 
 def test_operators_add_releases_by_the_api_and_others_may_not(key, operator, client):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from node_agent.config import AgentSettings
+from node_agent.protocol.releases import ReleaseKeys
 from node_agent.release import BUILTIN, ReleaseRefused, ReleaseStore
 from node_agent.upgrade import Upgrade
 from tests.unit.node_agent.releases import Maker, archive
@@ -147,22 +148,30 @@ def test_a_damaged_release_is_given_up_for_the_one_before_or_what_is_installed(s
 
 
 def test_keys_named_later_never_replace_the_first(store, maker):
-    store.keys_keep([maker.key])
-    store.keys_keep([Maker().key])
+    store.keys_follow(ReleaseKeys(keys=(maker.key,)))
+    store.keys_follow(ReleaseKeys(keys=(Maker().key,)))
     assert store.keys() == (maker.key,)
+
+
+def test_a_key_once_revoked_is_never_trusted_again_whatever_is_told_later(store, maker):
+    store.keys_follow(ReleaseKeys(keys=(maker.key,)))
+    store.keys_follow(ReleaseKeys(keys=(), revoked=(maker.key,)))
+    for told in (ReleaseKeys(keys=(maker.key,)), ReleaseKeys(keys=(Maker().key,)), ReleaseKeys()):
+        store.keys_follow(told)
+        assert (store.keys(), store.revoked()) == ((maker.key,), (maker.key,))
 
 
 class Portal:
     """Serves one release, and says which keys are its own."""
 
     def __init__(self) -> None:
-        self.content, self.keys = b"", ()
+        self.content, self.keys, self.revoked = b"", (), ()
 
     def fetch(self, path: str, file: Path) -> None:
         file.write_bytes(self.content)
 
-    def release_keys(self) -> tuple[str, ...]:
-        return self.keys
+    def release_keys(self) -> ReleaseKeys:
+        return ReleaseKeys(keys=self.keys, revoked=self.revoked)
 
 
 def test_the_first_keys_that_a_release_was_believed_by_stay_the_only_ones(tmp_path, maker):
@@ -184,6 +193,29 @@ def test_the_first_keys_that_a_release_was_believed_by_stay_the_only_ones(tmp_pa
     offered(restarted, "1.2", stranger)
     assert "not signed by a key that this node trusts" in offered(restarted, "1.2", stranger)
     assert ReleaseStore(settings.home).read().version == "1.1"
+
+
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_a_release_signed_by_a_revoked_key_is_refused_by_a_node_that_trusted_it(tmp_path, maker, is_pinned):
+    pinned = {"release_keys": maker.key} if is_pinned else {}
+    settings, portal = AgentSettings(name="a", state_dir=tmp_path, **pinned), Portal()
+    portal.keys, portal.content = (maker.key,), archive("1.1", FILES)
+    upgrade = Upgrade(settings, portal)
+    upgrade.synced(None)
+    upgrade._thread.join(30)
+    portal.revoked = (maker.key,)
+    upgrade.synced(maker.wish("1.1", portal.content))
+    upgrade._thread.join(30)
+    assert "no key is trusted" in upgrade.problem
+    assert ReleaseStore(settings.home).read().version == BUILTIN
+    # Whoever speaks for the portal now cannot take that back.
+    portal.revoked, portal.content = (), archive("1.2", FILES)
+    again = Upgrade(settings, portal)
+    again.synced(None)
+    again._thread.join(30)
+    again.synced(maker.wish("1.2", portal.content))
+    again._thread.join(30)
+    assert "no key is trusted" in again.problem
 
 
 def test_a_torn_state_means_what_is_installed(store):
