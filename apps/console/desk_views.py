@@ -19,6 +19,7 @@ from apps.cases.types import CaseKind
 from apps.console import desk_selectors as read
 from apps.console.desk_charts import alarm_option
 from apps.console.desk_forms import AlarmsForm, CasesForm, InboxForm
+from apps.fleet.states import NodeState
 from apps.identity.pages import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
 from apps.identity.services import tenants_of
 from apps.kernel.errors import Forbidden
@@ -63,7 +64,9 @@ def desk_figures(request: HttpRequest) -> dict[str, Any]:
         rows = read.alarm_open_list()
         found |= {"alarms": rows[:SHOWN], "alarm_count": rows.count()}
     if actor.may("fleet.view"):
-        found["nodes"] = read.pool_use()
+        nodes = read.pool_use()
+        lost = sum(use.node.state == NodeState.LOST for use in nodes)
+        found |= {"nodes": nodes, "lost_count": lost}
     if actor.may("scheduling.view"):
         rows = read.waiting_list()
         waiting = [(row, workload_reason(row)) for row in rows[:SHOWN]]

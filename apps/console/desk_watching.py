@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.console import desk_charts as charts
+from apps.console.alarm_steps import alarm_link, alarm_steps, alarm_subject
 from apps.console.reports.form import period
 from apps.console.reports.table import COLUMNS, REPORTS, report_rows
 from apps.console.watching_forms import (
@@ -81,9 +82,12 @@ def log_entry(request: HttpRequest, pk: int) -> HttpResponse:
 
 @desk("alarms.view")
 def alarm(request: HttpRequest, uid: UUID) -> HttpResponse:
-    """One alarm: its rule, its times, whom it was told."""
-    context = {"row": read.alarm_get(uid), "role_names": _role_names(), "live": ["alarms"]}
-    return show(request, "telemetry/alarm", context)
+    """One alarm: its rule, its times, whom it was told, what to do about it."""
+    row = read.alarm_get(uid)
+    help_on = {"link": alarm_link(row), "subject": alarm_subject(row), "steps": alarm_steps(row)}
+    return show(
+        request, "telemetry/alarm", {"row": row, "role_names": _role_names(), "live": ["alarms"], **help_on}
+    )
 
 
 def _role_names() -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The side navigation of the tenant's portal: one table, shown as far as the active role may go."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.urls import reverse
@@ -11,12 +12,16 @@ from apps.kernel.acts import Actor
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page of the navigation: open to who holds one of `permissions`, to everybody if there are none."""
+    """A page of the navigation: open to who holds one of `permissions`, to everybody if there are none.
+
+    Pages under its address belong to it, and those of the views that `beside` names.
+    """
 
     label: str | Promise
     icon: str
     view: str
     permissions: frozenset[str] = frozenset()
+    beside: frozenset[str] = frozenset()
 
     @property
     def url(self) -> str:
@@ -33,8 +38,10 @@ class Group:
     entries: tuple[Entry, ...]
 
 
-def _entry(label: str | Promise, icon: str, view: str, *permissions: str) -> Entry:
-    return Entry(label, icon, view, frozenset(permissions))
+def _entry(
+    label: str | Promise, icon: str, view: str, *permissions: str, beside: tuple[str, ...] = ()
+) -> Entry:
+    return Entry(label, icon, view, frozenset(permissions), frozenset(beside))
 
 
 TENANT = (
@@ -42,7 +49,13 @@ TENANT = (
     Group(
         _("Services"),
         (
-            _entry(_("Commodity square"), "building-store", "catalog:square", "catalog.view"),
+            _entry(
+                _("Commodity square"),
+                "building-store",
+                "catalog:square",
+                "catalog.view",
+                beside=("catalog:commodity",),
+            ),
             _entry(_("Cart"), "shopping-cart", "orders:cart", "orders.apply"),
             _entry(_("My applications"), "file-text", "orders:forms", "orders.view"),
             _entry(_("My orders"), "package", "orders:orders", "orders.view"),
@@ -53,7 +66,9 @@ TENANT = (
     Group(
         _("Tasks"),
         (
-            _entry(_("My processes"), "checklist", "approvals:inbox", "orders.view"),
+            _entry(
+                _("My processes"), "checklist", "approvals:inbox", "orders.view", beside=("approvals:task",)
+            ),
             _entry(_("My tickets"), "tool", "tickets:tickets", "tickets.work", "orders.view"),
             _entry(_("Messages"), "bell", "notices:messages"),
         ),
@@ -74,6 +89,7 @@ TENANT = (
         ),
     ),
 )
+ALARM_VIEWS = ("desk:rules", "desk:rule", "desk:rule_new", "desk:routes")
 PROVIDER = (
     Group("", (_entry(_("Desk"), "layout-dashboard", "desk:home"),)),
     Group(
@@ -100,7 +116,7 @@ PROVIDER = (
             _entry(_("Pool components"), "components", "rollouts:components", "fleet.view"),
             _entry(_("Releases"), "package", "rollouts:releases", "fleet.view"),
             _entry(_("Roll-outs"), "rocket", "rollouts:rollouts", "fleet.view"),
-            _entry(_("Alarms now"), "bell-ringing", "desk:alarms", "alarms.view"),
+            _entry(_("Alarms now"), "bell-ringing", "desk:alarms", "alarms.view", beside=ALARM_VIEWS),
             _entry(_("Log"), "file-search", "desk:logs", "logs.view"),
             _entry(_("Statistics"), "chart-bar", "desk:statistics", "reports.view"),
             _entry(_("Acceptance test"), "certificate", "conformance:home", "conformance.view"),
@@ -126,3 +142,11 @@ def navigation_for(actor: Actor, *, in_tenant: bool) -> list[Group]:
         if entries:
             found.append(Group(group.label, entries))
     return found
+
+
+def entry_of(groups: Iterable[Group], view: str, path: str) -> Entry | None:
+    """The entry that a page belongs to: by its view, else the one with the nearest address above `path`."""
+    entries = [entry for group in groups for entry in group.entries]
+    named = next((entry for entry in entries if view == entry.view or view in entry.beside), None)
+    above = [entry for entry in entries if path.startswith(entry.url)]
+    return named or max(above, key=lambda entry: len(entry.url), default=None)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from apps.billing.models import RatedItem
 from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, SOURCE_LABELS, STATE_COLOURS
-from apps.console.navigation import Group, navigation_for
+from apps.console.navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
 from apps.notices.push import topics_sign
 from apps.scheduling.endings import end_sentence
@@ -30,6 +30,13 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 @register.simple_tag(takes_context=True)
 def navigation(context: Context) -> list[Group]:
     return navigation_for(context["actor"], in_tenant=context["request"].entered_tenant is not None)
+
+
+@register.simple_tag(takes_context=True)
+def here(context: Context, groups: Iterable[Group]) -> Entry | None:
+    """The entry of the navigation that the open page belongs to."""
+    request = context["request"]
+    return entry_of(groups, request.resolver_match.view_name if request.resolver_match else "", request.path)
 
 
 @register.simple_tag(takes_context=True)

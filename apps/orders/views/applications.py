@@ -34,8 +34,10 @@ def forms(request: HttpRequest) -> HttpResponse:
     """My applications (PLAT-APPLY-8, -9, -10, -13)."""
     chosen = cleaned(FormsForm(request.GET))
     wanted = chosen | {"business_system": str(chosen["business_system"] or "")}
+    rows = paged(request, form_list(actor=request.actor, **wanted))
     context = {
-        "rows": paged(request, form_list(actor=request.actor, **wanted)),
+        "rows": rows,
+        "has_drafts": any(row.is_draft and row.applicant_id == request.actor.user_id for row in rows),
         "chosen": chosen,
         "states": FormState.choices,
         "systems": business_system_list(actor=request.actor),

@@ -6,6 +6,7 @@ import { followLogs } from "./follow.js";
 import { followTopics } from "./live.js";
 import { sendFormsOnce } from "./once.js";
 import { showProblems } from "./problems.js";
+import { fitTables } from "./tables.js";
 
 protectRequests();
 sendFormsOnce();
@@ -14,3 +15,4 @@ showProblems();
 linkFields();
 followLogs();
 followTopics();
+fitTables();
