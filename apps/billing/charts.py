@@ -37,8 +37,8 @@ def bars_option(rows: Sequence[CostRow]) -> dict[str, Any]:
     return {
         "aria": {"enabled": True},
         "tooltip": {"trigger": "item"},
-        "grid": {"left": 8, "right": 24, "top": 8, "bottom": 8, "containLabel": True},
-        "xAxis": {"type": "value"},
+        "grid": {"left": 8, "right": 40, "top": 8, "bottom": 8, "containLabel": True},
+        "xAxis": {"type": "value", "name": "CNY"},
         "yAxis": {"type": "category", "inverse": True, "data": names},
         "series": [
             {"type": "bar", "barMaxWidth": 28, "data": [float(bill_round(row.exact)) for row in rows]}

@@ -17,13 +17,9 @@ _PAGES = {
 _LOG = _("The log of that node tells what came before.")
 _STEPS: Mapping[str, tuple[str | Promise, ...]] = {
     "node-lost": (
-        _(
-            "See whether the machine runs and reaches the portal; start its agent: it takes up its work."
-        ),
+        _("See whether the machine runs and reaches the portal; start its agent: it takes up its work."),
         _("Nothing new is placed there meanwhile, and seconds that nobody can vouch for are not billed."),
-        _(
-            "If it does not come back, remove the node on its page: its work ends, its users may start anew."
-        ),
+        _("If it does not come back, remove the node on its page: its work ends, its users may start anew."),
         _LOG,
     ),
     "node-silent": (

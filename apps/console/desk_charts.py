@@ -16,9 +16,9 @@ def alarm_option(days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
         "aria": {"enabled": True},
         "tooltip": {"trigger": "axis"},
         "legend": {"bottom": 0},
-        "grid": {"left": 8, "right": 16, "top": 16, "bottom": 32, "containLabel": True},
+        "grid": {"left": 8, "right": 16, "top": 32, "bottom": 32, "containLabel": True},
         "xAxis": {"type": "category", "data": list(days)},
-        "yAxis": {"type": "value", "minInterval": 1},
+        "yAxis": {"type": "value", "minInterval": 1, "name": _("Alarms")},
         "series": [
             {
                 "name": str(label),

@@ -76,7 +76,7 @@ TENANT = (
     Group(
         _("Cost"),
         (
-            _entry(_("Bills"), "receipt", "billing:bills", "billing.view"),
+            _entry(_("Bills"), "receipt", "billing:bills", "billing.view", beside=("billing:costs",)),
             _entry(_("Account"), "wallet", "billing:account", "billing.view"),
             _entry(_("Coupon centre"), "ticket", "catalog:coupons", "coupons.claim", "billing.view"),
         ),
@@ -89,6 +89,7 @@ TENANT = (
         ),
     ),
 )
+HOMES = ("console:home", "desk:home")
 ALARM_VIEWS = ("desk:rules", "desk:rule", "desk:rule_new", "desk:routes")
 PROVIDER = (
     Group("", (_entry(_("Desk"), "layout-dashboard", "desk:home"),)),
@@ -148,5 +149,5 @@ def entry_of(groups: Iterable[Group], view: str, path: str) -> Entry | None:
     """The entry that a page belongs to: by its view, else the one with the nearest address above `path`."""
     entries = [entry for group in groups for entry in group.entries]
     named = next((entry for entry in entries if view == entry.view or view in entry.beside), None)
-    above = [entry for entry in entries if path.startswith(entry.url)]
+    above = [entry for entry in entries if entry.view not in HOMES and path.startswith(entry.url)]
     return named or max(above, key=lambda entry: len(entry.url), default=None)

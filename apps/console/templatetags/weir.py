@@ -20,6 +20,7 @@ from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, SOURCE_LABELS, ST
 from apps.console.navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
 from apps.notices.push import topics_sign
+from apps.rollouts.views import kind_label
 from apps.scheduling.endings import end_sentence
 
 register = template.Library()
@@ -131,6 +132,12 @@ def amount_label(code: str) -> str:
 def held_by(code: str) -> str:
     """How a slice's limit is held, from its agent's code; a code of a newer agent as it came."""
     return str(HELD_BY_LABELS.get(code, code or "–"))
+
+
+@register.filter
+def part_label(code: str) -> str:
+    """What a part of a node is called."""
+    return str(kind_label(code))
 
 
 @register.filter
