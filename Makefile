@@ -36,7 +36,7 @@ reset: env ## Stop, then wipe all data under var/
 
 test: env-dev ## Run every test
 	@$(PY) -m portal.local.assets
-	@exec $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup -q $(ARGS)
+	@exec $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q $(ARGS)
 
 unit: env-dev ## Run the tests that need no server
 	@exec $(PY) -m pytest tests/unit --confcutdir=tests/unit -n $(WORKERS) -q $(ARGS)

@@ -32,6 +32,9 @@ from tests.harness import database
 from tests.harness.portal import journey, stack  # noqa: F401
 
 PASSWORD = "correct-horse-9"
+# Groups, and folders of what is in none, by the time they take, the longest first.
+LONGEST = ("conformance", "portal", "portal pages", "high availability", "agent", "pool", "upgrade", "shim", "stack",
+           "tls", "tests/sessions", "world")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,17 @@ class Person:
         client = APIClient(headers={"host": "localhost"})
         client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
         return client
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest and cannot be shared out begins first."""
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    mark = item.get_closest_marker("xdist_group")
+    name = mark.args[0] if mark else item.nodeid.partition("/test_")[0]
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,8 @@ from portal.local.stack import Stack
 from tests.browser.visitor import NARROW, WIDE, Visitor
 from tests.harness.portal import password_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
+# A group, and so a portal, of its own: it takes as long as all other pages' stories together.
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal pages")]
 Visit = Callable[[str], Visitor]
 CJK = re.compile(r"[\u4e00-\u9fff]")
 LIVED_S = 10
@@ -84,22 +85,23 @@ def opened(page: Page, path: str) -> int:
 def faults(page: Page, path: str, language: str) -> Iterator[str]:
     """What is wrong with one page in one language."""
     page.bring_to_front()
+    dress(page, *LOOKS[language][0])
     status = opened(page, path)
     if status != 200:
         yield f"{path} {language}: status {status}"
         return
     yield from word_faults(page, path, language)
-    for look in LOOKS[language]:
-        yield from look_faults(page, f"{path} {language}", *look)
+    yield from look_faults(page, f"{path} {language}", *LOOKS[language][0])
+    dress(page, *LOOKS[language][1])
+    if path.startswith("/admin/"):
+        # The admin's own frame looks at the reader's wish when it is loaded.
+        page.reload()
+    yield from look_faults(page, f"{path} {language}", *LOOKS[language][1])
     dress(page, *LOOKS[language][0])
 
 
 def look_faults(page: Page, place: str, size: ViewportSize, scheme: str) -> Iterator[str]:
     """What is wrong with the open page at that size and in that theme."""
-    dress(page, size, scheme)
-    if "/admin/" in place:
-        # The admin's own frame looks at the reader's wish when it is loaded.
-        page.reload()
     if not comes(page, THEMED, scheme):
         yield f"{place} {size['width']}: does not turn {scheme}"
     if not comes(page, FITS):
