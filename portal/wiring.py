@@ -353,7 +353,7 @@ def _rollout_failed(event: RolloutFailed, actor: Actor) -> None:
         key=f"rollout-failed:{event.rollout_uid}",
         level="major",
         msgid=ROLLOUT_FAILED,
-        params={"target": event.target, "what": event.what, "reason": event.reason},
+        params={"target": event.target, "what": event.what, "reason": event.why},
         source="platform",
         subject_kind="rollout",
         subject_id=event.rollout_uid,

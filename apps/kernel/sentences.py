@@ -16,6 +16,11 @@ def part(msgid: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
     return {"msgid": msgid, "params": dict(params or {})}
 
 
+def plain(text: str) -> dict[str, Any]:
+    """Words that come from elsewhere, as they are, where a part is wanted."""
+    return part("%(text)s", {"text": text})
+
+
 def is_part(value: object) -> bool:
     """Whether it was made by `part`."""
     return isinstance(value, Mapping) and value.keys() == {"msgid", "params"}

@@ -1,6 +1,7 @@
 """What happened to components and roll-outs, told upward."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from apps.kernel.events import Event
 
@@ -20,7 +21,8 @@ class RolloutFailed(Event):
     rollout_uid: str
     target: str
     what: str
-    reason: str
+    # A sentence as `kernel.sentences` keeps it.
+    why: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.sentences import part_text
 from apps.rollouts.states import ProcessKind, ProcessState, RolloutState, StepState, TargetKind
 
 
@@ -54,7 +55,8 @@ class Release(models.Model):
 class Rollout(models.Model):
     """A release or a configuration on its way to its targets, batch by batch (POOL-12.22).
 
-    `gate_s`: how long a target may take to be healthy with it. `config`: the values asked for, else {}.
+    `gate_s`: how long a target may take to be healthy with it. `config`: the values asked for, else {}. `why`: a
+    sentence as `kernel.sentences` keeps it.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -65,7 +67,7 @@ class Rollout(models.Model):
     batch = models.PositiveSmallIntegerField(_("targets in a batch"), default=1)
     gate_s = models.PositiveIntegerField(_("time for each target (s)"), default=60)
     state = models.CharField(_("state"), max_length=16, choices=RolloutState, default=RolloutState.RUNNING)
-    reason = models.CharField(_("reason"), max_length=500, blank=True)
+    why = models.JSONField(_("reason"), default=dict, blank=True)
     created_by = models.CharField(_("started by"), max_length=150, blank=True)
     created_at = models.DateTimeField(_("started at"), auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -83,6 +85,11 @@ class Rollout(models.Model):
     def __str__(self) -> str:
         return str(self.uid)
 
+    @property
+    def reason(self) -> str:
+        """Why it goes back, in the reader's language."""
+        return part_text(self.why)
+
 
 class RolloutStep(models.Model):
     """One target of a roll-out. `before` is what it was told before, `slices` what ran there at the start."""
@@ -99,7 +106,7 @@ class RolloutStep(models.Model):
     before = models.JSONField(default=dict, blank=True)
     generation = models.PositiveBigIntegerField(default=0)
     slices = models.JSONField(default=list, blank=True)
-    reason = models.CharField(_("reason"), max_length=500, blank=True)
+    why = models.JSONField(_("reason"), default=dict, blank=True)
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
 
@@ -116,6 +123,11 @@ class RolloutStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.state}"
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in the reader's language."""
+        return part_text(self.why)
 
 
 class ServerProcess(models.Model):

@@ -80,6 +80,8 @@ class RolloutIn(serializers.Serializer):
 
 
 class RolloutStepOut(serializers.ModelSerializer):
+    reason = serializers.CharField(read_only=True)
+
     class Meta:
         model = RolloutStep
         fields = [
@@ -98,6 +100,7 @@ class RolloutStepOut(serializers.ModelSerializer):
 
 class RolloutOut(serializers.ModelSerializer):
     release = serializers.CharField(source="release.version", default="", read_only=True)
+    reason = serializers.CharField(read_only=True)
     steps = RolloutStepOut(many=True, read_only=True)
 
     class Meta:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import override
+from django.utils.translation import gettext_noop, override
 from pydantic import ValidationError
 
 from apps.fleet.models import Node
@@ -17,6 +17,7 @@ from apps.fleet.states import NodeState
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.events import emit
+from apps.kernel.sentences import part
 from apps.kernel.service import service
 from apps.rollouts.errors import NodeUnreachable, ReleaseUnsound, TargetBusy
 from apps.rollouts.events import RolloutDone, RolloutFailed, RolloutMoved
@@ -155,7 +156,7 @@ def rollout_cancel(*, actor: Actor, uid: UUID | str) -> Rollout:
 def rollout_roll_back(*, actor: Actor, uid: UUID | str) -> Rollout:
     """Give every target back what it had before."""
     rollout = _locked(uid)
-    _send_back(rollout, _("An operator sent it back."), actor)
+    _send_back(rollout, part(gettext_noop("An operator sent it back.")), actor)
     return rollout
 
 
@@ -188,7 +189,7 @@ def rollouts_advance(*, actor: Actor) -> int:
     """Carry every open roll-out on by what its targets tell now; how many were looked at."""
     rows = Rollout.objects.filter(state__in=OPEN).order_by("pk")
     rollouts = list(rows.select_for_update(no_key=True, skip_locked=True))
-    # What is kept is kept in one language: it is read by people of both.
+    # What others say is kept as they say it, in one language; our own sentences are read in the reader's.
     with override("en"):
         for rollout in rollouts:
             _release_light(rollout)
@@ -216,7 +217,7 @@ def _judge(rollout: Rollout, now: datetime) -> RolloutStep | None:
         if why is None:
             continue
         step.state, step.finished_at = StepState.FAILED if why else StepState.DONE, now
-        step.reason = why[:500]
+        step.why = why
         step.save()
         failed = step if why else failed
     return failed
@@ -247,15 +248,15 @@ def _fail(rollout: Rollout, step: RolloutStep, actor: Actor) -> None:
             rollout_uid=str(rollout.uid),
             target=step.name,
             what=rollout.release.version if rollout.release else "",
-            reason=step.reason,
+            why=step.why,
         ),
         actor=actor,
     )
-    _send_back(rollout, f"{step.name}: {step.reason}", actor)
+    _send_back(rollout, part("%(target)s: %(why)s", {"target": step.name, "why": step.why}), actor)
 
 
-def _send_back(rollout: Rollout, reason: str, actor: Actor) -> None:
-    ROLLOUT.move(rollout, RolloutState.ROLLING_BACK, actor=actor, reason=reason[:500], finished_at=None)
+def _send_back(rollout: Rollout, why: dict[str, Any], actor: Actor) -> None:
+    ROLLOUT.move(rollout, RolloutState.ROLLING_BACK, actor=actor, why=why, finished_at=None)
     rollout.steps.filter(state=StepState.WAITING).update(state=StepState.SKIPPED)
     _apart(lambda: rollout.steps.update(is_open=True))
     for step in rollout.steps.filter(state__in=[StepState.UPGRADING, StepState.DONE, StepState.FAILED]):

@@ -6,13 +6,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _
 
 from apps.fleet.models import Node, Slice
 from apps.fleet.services.nodes import node_want
 from apps.fleet.states import NodeState, SliceState
 from apps.kernel.acts import Actor
 from apps.kernel.errors import WeirError
+from apps.kernel.sentences import part, plain
 from apps.rollouts.models import Release, Rollout, RolloutStep, ServerProcess
 from apps.rollouts.selectors import PROCESS_LOST_AFTER_S
 from apps.rollouts.services.processes import RESTART_MAX_S, server_restart_want
@@ -24,6 +25,7 @@ from node_agent.protocol.releases import BUILTIN_PATH, RELEASES_PATH
 # How long a node may take to hear of a wish: what it says of an earlier one is not held against this one.
 _HEARING_S = 8
 _NOTHING = "0" * 64
+Verdict = dict[str, Any] | None
 
 
 def step_begin(step: RolloutStep, rollout: Rollout, *, actor: Actor) -> None:
@@ -36,7 +38,7 @@ def step_begin(step: RolloutStep, rollout: Rollout, *, actor: Actor) -> None:
             with transaction.atomic():
                 _node_begin(step, rollout, actor)
         except WeirError as error:
-            step.state, step.before, step.reason = StepState.FAILED, {}, str(error.message)[:500]
+            step.state, step.before, step.why = StepState.FAILED, {}, plain(str(error.message))
     step.save()
 
 
@@ -78,12 +80,12 @@ def _installed(version: str) -> dict[str, str]:
     return {"version": version, "path": BUILTIN_PATH, "sha256": _NOTHING, "signature": _NOTHING * 2}
 
 
-def step_judge(step: RolloutStep, rollout: Rollout, *, now: datetime) -> str | None:
-    """Why the step has failed, "" if it has not, None where it is not decided yet (the health gate)."""
+def step_judge(step: RolloutStep, rollout: Rollout, *, now: datetime) -> Verdict:
+    """Why the step has failed, {} if it has not, None where it is not decided yet (the health gate)."""
     assert step.started_at is not None
     verdict = _server_judge(step, now) if step.kind == TargetKind.SERVER else _node_judge(step, rollout, now)
     if verdict is None and now - step.started_at > timedelta(seconds=gate_s(step, rollout)):
-        return _("It was not healthy within %(gate)s s.") % {"gate": gate_s(step, rollout)}
+        return part(_("It was not healthy within %(gate)s s."), {"gate": gate_s(step, rollout)})
     return verdict
 
 
@@ -94,28 +96,28 @@ def gate_s(step: RolloutStep, rollout: Rollout) -> int:
     return rollout.gate_s * max(1, ServerProcess.objects.exclude(state=ProcessState.STOPPED).count())
 
 
-def _server_judge(step: RolloutStep, now: datetime) -> str | None:
+def _server_judge(step: RolloutStep, now: datetime) -> Verdict:
     alive = Q(seen_at__gt=now - timedelta(seconds=PROCESS_LOST_AFTER_S)) & ~Q(state=ProcessState.STOPPED)
     leaving = Q(state=ProcessState.RESTARTING)
     behind = ServerProcess.objects.filter(alive | leaving, generation__lt=step.generation)
     gone = behind.filter(leaving, restart_at__lt=now - timedelta(seconds=RESTART_MAX_S)).first()
     if gone is not None:
-        return _("%(process)s did not come back.") % {"process": gone}
+        return part(_("%(process)s did not come back."), {"process": str(gone)})
     there = set(
         ServerProcess.objects.filter(alive, state=ProcessState.RUNNING).values_list("kind", flat=True)
     )
-    return "" if not behind.exists() and there >= set(ProcessKind.values) else None
+    return {} if not behind.exists() and there >= set(ProcessKind.values) else None
 
 
-def _node_judge(step: RolloutStep, rollout: Rollout, now: datetime) -> str | None:
+def _node_judge(step: RolloutStep, rollout: Rollout, now: datetime) -> Verdict:
     node = Node.objects.exclude(state=NodeState.REMOVED).filter(uid=step.node_uid).first()
     if node is None:
-        return _("The node was removed.")
+        return part(_("The node was removed."))
     problem = node.info.get("release_problem" if rollout.release else "config_problem", "")
     assert step.started_at is not None
     is_heard = node.last_seen_at > step.started_at + timedelta(seconds=_HEARING_S)
     if problem and (is_heard or problem != step.before.get("problem")):
-        return problem
+        return plain(problem)
     harm = _harm(step, node)
     if harm:
         return harm
@@ -125,15 +127,15 @@ def _node_judge(step: RolloutStep, rollout: Rollout, now: datetime) -> str | Non
         else node.info.get("config_generation", 0) >= step.generation
     )
     is_there = node.state in (NodeState.READY, NodeState.DRAINED) and node.last_seen_at > step.started_at
-    return "" if has_arrived and is_there else None
+    return {} if has_arrived and is_there else None
 
 
-def _harm(step: RolloutStep, node: Node) -> str:
+def _harm(step: RolloutStep, node: Node) -> dict[str, Any]:
     """What went wrong on the node since the step began: work that ran, or a new alarm. That it does not answer
     while it restarts is no harm: it has to answer in time anyway."""
     broken = Slice.plain.filter(uid__in=step.slices, state__in=[SliceState.FAILED, SliceState.LOST]).first()
     if broken is not None:
-        return _("Work that ran on it has ended: %(reason)s") % {"reason": broken.reason or broken.state}
+        return part(_("Work that ran on it has ended: %(reason)s"), {"reason": broken.reason or broken.state})
     subjects = [node.uid, *node.devices.values_list("uid", flat=True)]
     alarm = (
         Alarm.objects.exclude(state=AlarmState.RESOLVED)
@@ -141,7 +143,7 @@ def _harm(step: RolloutStep, node: Node) -> str:
         .exclude(key__startswith="node-lost:")
         .first()
     )
-    return _("A new alarm: %(title)s") % {"title": alarm.title} if alarm else ""
+    return part(_("A new alarm: %(title)s"), {"title": part(alarm.msgid, alarm.params)}) if alarm else {}
 
 
 def step_undo(step: RolloutStep, rollout: Rollout, *, actor: Actor) -> None:

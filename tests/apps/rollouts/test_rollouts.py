@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from apps.fleet.models import Node, Slice
 from apps.kernel.acts import SYSTEM
@@ -121,6 +121,29 @@ def test_a_node_that_says_nothing_in_time_has_failed(pool, release):
     Node.objects.filter(name="n1").update(agent_version="?")
     advance()
     assert fresh(rollout).state == "rolled_back"
+
+
+def test_why_it_goes_back_is_read_in_the_readers_language(pool, release):
+    release("2.0")
+    rollout = start(pool, ["n1"], release="2.0", gate_s=60)
+    advance()
+    pool.say("n1", agent_version="2.0")
+    alarm_raise(
+        actor=SYSTEM, key="x", level="major", msgid="%(name)s: %(why)s", params={"name": "n1", "why": "smoke"},
+        subject_kind="device", subject_id="n1-d0",
+    )  # fmt: skip
+    advance()
+    row = fresh(rollout)
+    assert row.why["params"]["why"]["msgid"] == "A new alarm: %(title)s"
+    told = {}
+    for code in ("en", "zh-hans"):
+        with translation.override(code):
+            told[code] = row.reason
+            words = translation.gettext("A new alarm: %(title)s") % {"title": "n1: smoke"}
+            assert told[code] == f"n1: {words}"
+            assert row.steps.get().reason == words
+            assert words in Alarm.objects.get(key=f"rollout-failed:{row.uid}").title
+    assert told["en"] != told["zh-hans"]
 
 
 def test_work_that_broke_and_new_alarms_close_the_gate(pool, release, acme):
