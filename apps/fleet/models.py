@@ -258,9 +258,9 @@ class Slice(TenantOwned):
     node = models.ForeignKey(Node, on_delete=models.PROTECT, related_name="slices", verbose_name=_("node"))
     compute_percent = models.PositiveSmallIntegerField(_("compute share (%)"))
     memory_mib = models.PositiveBigIntegerField(_("memory (MiB)"))
-    # What its device keeps for it: more than it is to have, until its node has said that it shrank (POOL-12.2).
-    held_percent = models.PositiveSmallIntegerField(_("compute held (%)"))
-    held_mib = models.PositiveBigIntegerField(_("memory held (MiB)"))
+    # What its device keeps for it beyond its share, until its node has said that it shrank (POOL-12.2).
+    surplus_percent = models.PositiveSmallIntegerField(default=0)
+    surplus_mib = models.PositiveBigIntegerField(default=0)
     # The most it ever held: what was vouched for before it shrank is still believed.
     peak_percent = models.PositiveSmallIntegerField(default=0)
     peak_mib = models.PositiveBigIntegerField(default=0)
@@ -324,10 +324,6 @@ class Slice(TenantOwned):
             models.CheckConstraint(
                 name="slice_share", condition=Q(compute_percent__range=(1, 100), memory_mib__gte=1)
             ),
-            models.CheckConstraint(
-                name="slice_held",
-                condition=Q(held_percent__gte=F("compute_percent"), held_mib__gte=F("memory_mib")),
-            ),
             models.CheckConstraint(name="slice_kind", condition=Q(kind__in=SliceKind.values)),
             models.CheckConstraint(
                 name="slice_move",
@@ -361,7 +357,7 @@ class Slice(TenantOwned):
     @property
     def holds_more(self) -> bool:
         """Whether its device keeps more for it than its share: it is shrinking, or ended before it had."""
-        return (self.held_percent, self.held_mib) != (self.compute_percent, self.memory_mib)
+        return bool(self.surplus_percent or self.surplus_mib)
 
     @property
     def is_moving(self) -> bool:

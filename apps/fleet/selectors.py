@@ -4,7 +4,7 @@ workloads they are."""
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import F, Prefetch, Q, QuerySet, Sum
+from django.db.models import Prefetch, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
@@ -53,9 +53,7 @@ def device_get(uid: str) -> Device:
 def held_beyond_get(workload_uid: UUID) -> tuple[int, int]:
     """Percent and MiB that devices keep for a workload beyond its shares, until their nodes have shrunk them."""
     rows = Slice.plain.filter(workload_uid=workload_uid, final_at=None)
-    sums = rows.aggregate(
-        percent=Sum(F("held_percent") - F("compute_percent")), mib=Sum(F("held_mib") - F("memory_mib"))
-    )
+    sums = rows.aggregate(percent=Sum("surplus_percent"), mib=Sum("surplus_mib"))
     return sums["percent"] or 0, sums["mib"] or 0
 
 

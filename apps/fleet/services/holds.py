@@ -75,10 +75,10 @@ def hold_resize(row: Slice, compute_percent: int, memory_mib: int) -> None:
     Raises DeviceUnavailable with the figures when there is no room.
     """
     amounts_check(compute_percent, memory_mib)
-    is_known = row.told_at is not None
-    percent = max(compute_percent, row.held_percent if is_known else 0)
-    mib = max(memory_mib, row.held_mib if is_known else 0)
-    more_percent, more_mib = percent - row.held_percent, mib - row.held_mib
+    held = (row.compute_percent + row.surplus_percent, row.memory_mib + row.surplus_mib)
+    kept = held if row.told_at is not None else (0, 0)
+    percent, mib = max(compute_percent, kept[0]), max(memory_mib, kept[1])
+    more_percent, more_mib = percent - held[0], mib - held[1]
     rows = Device.objects.filter(pk=row.device_id)
     if more_percent > 0 or more_mib > 0:
         rows = _open_devices(row.device.uid, row.group_code)
@@ -86,14 +86,14 @@ def hold_resize(row: Slice, compute_percent: int, memory_mib: int) -> None:
         rows = rows.filter(held_percent__lte=_ROOM_PERCENT - more_percent)
     if more_mib > 0:
         rows = rows.filter(held_mib__lte=_ROOM_MIB - more_mib)
-    held = rows.update(
+    found = rows.update(
         held_percent=F("held_percent") + more_percent,
         held_mib=F("held_mib") + more_mib,
         updated_at=timezone.now(),
     )
-    if not held:
+    if not found:
         _refuse(row.device.uid, max(more_percent, 0), max(more_mib, 0), False, row.group_code)
-    row.held_percent, row.held_mib = percent, mib
+    row.surplus_percent, row.surplus_mib = percent - compute_percent, mib - memory_mib
 
 
 @service(recorded=False)
@@ -145,8 +145,8 @@ class Freed:
 
 def hold_shrink(row: Slice) -> Freed:
     """Let a slice hold no more than its share, in memory; what is to be given back of its device."""
-    freed = Freed(row.device_id, row.held_percent - row.compute_percent, row.held_mib - row.memory_mib)
-    row.held_percent, row.held_mib = row.compute_percent, row.memory_mib
+    freed = Freed(row.device_id, row.surplus_percent, row.surplus_mib)
+    row.surplus_percent = row.surplus_mib = 0
     return freed
 
 
@@ -155,7 +155,15 @@ def holds_release(ended: Iterable[Slice], freed: Iterable[Freed] = ()) -> None:
 
     Only called with rows that this transaction has locked and changed so: thus once for each.
     """
-    whole = (Freed(row.device_id, row.held_percent, row.held_mib, row.is_exclusive) for row in ended)
+    whole = (
+        Freed(
+            row.device_id,
+            row.compute_percent + row.surplus_percent,
+            row.memory_mib + row.surplus_mib,
+            row.is_exclusive,
+        )
+        for row in ended
+    )
     sums: dict[int, _Held] = defaultdict(_Held)
     for part in (*whole, *freed):
         held = sums[part.device_id]

@@ -86,8 +86,6 @@ def _target_make(actor: Actor, source: Slice, device: Device) -> Slice:
         **{name: getattr(source, name) for name in copied},
         device=device,
         node_id=device.node_id,
-        held_percent=source.compute_percent,
-        held_mib=source.memory_mib,
         run_timeout_s=_run_left_s(source),
         ticket=seal(key_new()),
         moves_from=source.uid,

@@ -24,8 +24,8 @@ MEASURE_FIELDS = [
     "driver_enforced",
     "is_mounted",
     "session",
-    "held_percent",
-    "held_mib",
+    "surplus_percent",
+    "surplus_mib",
 ]
 _STATES = {
     "starting": SliceState.STARTING,

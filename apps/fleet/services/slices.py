@@ -57,8 +57,6 @@ def slice_desire(
         node_id=device.node_id,
         compute_percent=compute_percent,
         memory_mib=memory_mib,
-        held_percent=compute_percent,
-        held_mib=memory_mib,
         is_exclusive=exclusive,
         kind=spec.kind,
         driver=driver,
@@ -133,7 +131,14 @@ def slice_resize(*, actor: Actor, slice_uid: UUID | str, compute_percent: int, m
     return row
 
 
-_SHARE_FIELDS = ["compute_percent", "memory_mib", "held_percent", "held_mib", "peak_percent", "peak_mib"]
+_SHARE_FIELDS = [
+    "compute_percent",
+    "memory_mib",
+    "surplus_percent",
+    "surplus_mib",
+    "peak_percent",
+    "peak_mib",
+]
 
 
 def _resizable_check(row: Slice) -> None:
