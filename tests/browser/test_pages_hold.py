@@ -9,6 +9,7 @@ from playwright.sync_api import APIResponse, Page, TimeoutError, ViewportSize
 
 from portal.local.journey import AMOUNTS, Journey
 from portal.local.stack import Stack
+from tests.browser.rules import content_faults, table_faults
 from tests.browser.visitor import NARROW, WIDE, Visitor
 from tests.harness.portal import password_of
 
@@ -91,6 +92,8 @@ def faults(page: Page, path: str, language: str) -> Iterator[str]:
         yield f"{path} {language}: status {status}"
         return
     yield from word_faults(page, path, language)
+    if not path.startswith("/admin/"):
+        yield from content_faults(page, f"{path} {language}")
     yield from look_faults(page, f"{path} {language}", *LOOKS[language][0])
     dress(page, *LOOKS[language][1])
     if path.startswith("/admin/"):
@@ -106,6 +109,8 @@ def look_faults(page: Page, place: str, size: ViewportSize, scheme: str) -> Iter
         yield f"{place} {size['width']}: does not turn {scheme}"
     if not comes(page, FITS):
         yield f"{place} {size['width']}: too wide: {page.evaluate(WIDEST)}"
+    if "/admin/" not in place:
+        yield from table_faults(page, f"{place} {size['width']}")
 
 
 def dress(page: Page, size: ViewportSize, scheme: str) -> None:

@@ -93,6 +93,14 @@ def draft_of(alice, world) -> str:
     return answer["Location"].removesuffix("edit/")
 
 
+def test_the_cart_asks_for_as_long_as_was_asked_for_beside_the_quote(alice, world):
+    wished = configured(duration=3, duration_unit=86400)
+    alice.post(world.fill("/commodities/{commodity}/put-in-cart/"), wished)
+    text = alice.get("/cart/").content.decode()
+    assert 'name="duration" min="1" value="3"' in text
+    assert '<option value="86400" selected>' in text
+
+
 def filled(world, **changes: object) -> dict[str, object]:
     line = {f"line_0_{name}": value for name, value in configured().items() if "duration" not in name}
     given = {

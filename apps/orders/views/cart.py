@@ -12,13 +12,15 @@ from apps.catalog.selectors import commodity_get, commodity_list
 from apps.catalog.types import Quote
 from apps.identity.pages import cleaned, go, page, show
 from apps.kernel.errors import InvalidInput, WeirError
-from apps.orders.forms import ChosenLinesForm, QuoteForm, line_of
+from apps.orders.forms import DURATION_UNITS, ChosenLinesForm, DurationForm, QuoteForm, line_of
 from apps.orders.selectors import cart_list
 from apps.orders.services.carts import cart_add, cart_remove
 from apps.orders.services.drafts import form_draft, quotes_make
 from apps.orders.types import LineInput
 from apps.scheduling.selectors import expected_start_get
 from apps.tenancy.models import Tenant
+
+WISHED = "weir_duration"
 
 
 def quote_context(tenant: Tenant, lines: list[LineInput], given: dict) -> dict[str, object]:
@@ -61,6 +63,10 @@ def quote(request: HttpRequest, uid: UUID) -> HttpResponse:
 @page("orders.apply")
 def add(request: HttpRequest, uid: UUID) -> HttpResponse:
     line = line_of(request.POST, uid)
+    wished = DurationForm(request.POST)
+    if wished.is_valid():
+        # How long was asked for beside the quote; the cart does not ask for it a second time.
+        request.session[WISHED] = [request.POST["duration"], request.POST["duration_unit"]]
     cart_add(actor=request.actor, commodity_uid=uid, amounts=dict(line.amounts), count=line.count)
     messages.success(request, _("It is in your cart."))
     return go(request, "orders:cart")
@@ -73,7 +79,12 @@ def cart(request: HttpRequest) -> HttpResponse:
     open_ids = (
         set(commodity_list(tenant=request.entered_tenant).values_list("pk", flat=True)) if rows else set()
     )
-    context = {"rows": [(row, row.commodity_id in open_ids) for row in rows]}
+    duration, unit = request.session.get(WISHED, ("1", "3600"))
+    context = {
+        "rows": [(row, row.commodity_id in open_ids) for row in rows],
+        "duration": duration,
+        "units": [(code, label, code == unit) for code, label in DURATION_UNITS],
+    }
     return show(request, "orders/cart", context)
 
 
