@@ -15,6 +15,8 @@ PYTHON := $(shell for top in 14 99; do for name in python3 python3.13 python3.12
 endif
 VENV := .venv/bin
 PY := $(CURDIR)/$(VENV)/python
+# Dozens of processes start from this tree: none compiles it anew.
+unexport PYTHONDONTWRITEBYTECODE
 # The stories wait more than they compute: a third worker uses two cores better than two do.
 WORKERS ?= 3
 COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
