@@ -34,6 +34,7 @@ class Child:
     fds: tuple[int, ...] = ()
     status: int | None = None
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _is_asked: bool = field(default=False, repr=False)
 
     @property
     def log_path(self) -> Path:
@@ -64,6 +65,7 @@ class Child:
                 pass_fds=self.fds,
                 preexec_fn=child_setup(),
             )
+        self._is_asked = False
         identity_write(self.pid_path, self._process.pid)
 
     def end_leftover(self) -> None:
@@ -87,12 +89,18 @@ class Child:
         if self._process is not None:
             self._bury()
 
+    def ask(self) -> None:
+        """Ask it to leave, once."""
+        if self._process is not None and not self._is_asked and not self._is_over():
+            self._is_asked = True
+            self._process.send_signal(signal.SIGTERM)
+
     def stop(self) -> None:
         """Ask it to leave, wait, and kill what is left of it."""
         if self._process is None:
             return
+        self.ask()
         if not self._is_over():
-            self._process.send_signal(signal.SIGTERM)
             wait_until(self._is_over, timeout_s=self.stop_timeout_s)
         self._bury()
 

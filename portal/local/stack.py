@@ -127,10 +127,11 @@ class Stack:
 
     def stop(self) -> None:
         """Stop everything this stack started, agents and their work first, servers last; may be repeated."""
-        for name in reversed(self.children):
-            self.children[name].stop()
-            if name in self._nodes():
-                work_stop(self._state_dir(name), self.children[name].environment)
+        nodes = [name for name in self._nodes() if name in self.children]
+        self._stop_together(nodes)
+        for name in nodes:
+            work_stop(self._state_dir(name), self.children[name].environment)
+        self._stop_together([name for name in self.children if name not in nodes])
         self.servers.stop()
         if self._listener is not None:
             self._listener.close()
@@ -140,6 +141,12 @@ class Stack:
             (self.var_dir / "run" / "stack.pid").unlink(missing_ok=True)
             self._lock.close()
             self._lock = None
+
+    def _stop_together(self, names: list[str]) -> None:
+        for name in names:
+            self.children[name].ask()
+        for name in names:
+            self.children[name].stop()
 
     def kill(self, name: str) -> None:
         """SIGKILL one child with its group: web, web-2, worker, beat, node-1, node-2; or postgres, redis.

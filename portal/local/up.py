@@ -21,7 +21,7 @@ from portal.local.shims import work_stop
 from portal.local.stack import Stack
 
 _CHILDREN = ("web*", "worker*", "beat*")
-_STOP_TIMEOUT_S = 90
+_STOP_TIMEOUT_S = 240
 
 
 def say(line: str) -> None:
