@@ -18,6 +18,8 @@ from node_agent.sessions.service import Service
 
 _LOOK_S = 0.05
 _STATUS_S = 0.5
+# What changes all the time: written at leisure, for each write takes the interpreter from the session.
+_RESTLESS = frozenset({"idle_s", "operators", "memory_mib"})
 _MIB = 1 << 20
 
 
@@ -103,7 +105,7 @@ class Watch:
 
     def _status_write(self) -> None:
         status, now = self._status(), time.monotonic()
-        steady = {key: value for key, value in status.items() if key not in ("idle_s", "operators")}
+        steady = {key: value for key, value in status.items() if key not in _RESTLESS}
         if steady == self._written and now - self._written_at < _STATUS_S:
             return
         # A full disk must not end the session.

@@ -21,6 +21,7 @@ from node_agent.runtime.files import read_json
 from node_agent.sessions.certificate import context_make
 from node_agent.sessions.core import Session
 from node_agent.sessions.door import Door
+from node_agent.sessions.heap import heap_tune
 from node_agent.sessions.limits import limits_set
 from node_agent.sessions.pace import Clock
 from node_agent.sessions.service import Service
@@ -32,6 +33,7 @@ _END_S = 10.0
 def main() -> int:
     """Serve the session; 0 when it ended in order, 2 where session.json says nothing usable."""
     folder = Path.cwd()
+    heap_tune()
     wish = read_json(folder / "session.json")
     try:
         service = _service_make(wish or {})

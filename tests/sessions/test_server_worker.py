@@ -1,8 +1,10 @@
 """The worker as its shim starts it: a process, its files, its end."""
 
+import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +13,13 @@ torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 from weir.wire import SessionFault, SessionLost  # noqa: E402
 
 from node_agent.runtime.files import write_json  # noqa: E402
+from node_agent.sessions import watch  # noqa: E402
+from node_agent.sessions.certificate import context_make  # noqa: E402
+from node_agent.sessions.core import Session  # noqa: E402
+from node_agent.sessions.door import Door  # noqa: E402
+from node_agent.sessions.service import Service  # noqa: E402
 from tests.sessions.client import Hand  # noqa: E402
-from tests.sessions.workers import ROOT, workers  # noqa: E402
+from tests.sessions.workers import ROOT, TOKEN, workers  # noqa: E402
 
 
 @pytest.fixture
@@ -105,6 +112,50 @@ def test_a_lying_client_cannot_take_the_machine_s_memory(make):
     assert hand.down(hand.up(torch.ones(2))).tolist() == [1, 1]
     assert hand.link.stat()["used_bytes"] == 8
     link.close()
+
+
+def faults_of(pid: int) -> int:
+    """Pages a process had to be given so far, without a read from a disk."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[7])
+
+
+def test_the_temporaries_of_a_step_lie_where_those_of_the_last_one_lay(make):
+    worker = make("heap", memory_mib=256)
+    link = worker.link()
+    hand = Hand(link)
+    page_count, like = 1024, torch.empty(1 << 20)
+    held = hand.up(torch.ones(1 << 20))
+
+    def step():
+        hand.free(*[hand.run("aten::add.Tensor", [held, held], like=like) for _ in range(40)])
+        link.stat()
+
+    for _ in range(4):
+        step()
+    before = faults_of(worker.pid)
+    for _ in range(4):
+        step()
+    # Given back and faulted in again, each step would take forty times a tensor's pages.
+    assert faults_of(worker.pid) - before < 4 * page_count
+    link.close()
+
+
+def test_what_changes_all_the_time_is_written_at_leisure(tmp_path, monkeypatch):
+    monkeypatch.setattr(watch, "_STATUS_S", 3600.0)
+    session = Session("cpu", 16)
+    session.operators = 1
+    service = Service(session, token=TOKEN)
+    watching = watch.Watch(tmp_path, service, Door("127.0.0.1", service, context_make()))
+    watching.look()
+    status = tmp_path / "status.json"
+    first = status.stat().st_ino
+    session.ledger.used_bytes = 5 << 20
+    session.operators = 2
+    watching.look()
+    assert status.stat().st_ino == first
+    service.move = "sending"
+    watching.look()
+    assert json.loads(status.read_bytes())["memory_mib"] == 5
 
 
 def test_a_wish_that_says_nothing_is_answered_by_the_exit_code(make):

@@ -82,6 +82,7 @@ class Worker:
                 env={**os.environ, **ENVIRONMENT},
                 stderr=errors,
             )
+        self.pid = process.pid
         self.exit_code, self._wait = process.poll, process.wait
         self.terminate, self._kill = process.terminate, process.kill
 
@@ -92,6 +93,7 @@ class Worker:
         process.start()
         for name, value in outer.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
+        self.pid = process.pid
         self.exit_code, self._wait = lambda: process.exitcode, process.join
         self.terminate, self._kill = process.terminate, process.kill
 
