@@ -1,6 +1,7 @@
 """Runs and their results, for who may see them."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
@@ -8,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.conformance.models import ConformanceResult, ConformanceRun, ReportKey, Trace
+from apps.conformance.report.signing import is_sound
 from apps.conformance.states import OPEN, Outcome, RunState
 from apps.kernel.errors import NotFound
 
@@ -53,3 +55,9 @@ def trace_list() -> list[Trace]:
 def is_own_key(public_key: str) -> bool:
     """Whether this portal ever signed with the key."""
     return ReportKey.objects.filter(public_key=public_key).exists()
+
+
+def verdict_of(document: Any) -> dict[str, Any]:
+    """What can be said of a report by its file alone: is it sound, is it our own, with which key."""
+    key = document["signature"]["public_key"] if is_sound(document) else ""
+    return {"is_sound": bool(key), "is_own": bool(key) and is_own_key(key), "public_key": key}

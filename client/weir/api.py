@@ -9,15 +9,18 @@ from typing import Any
 
 import httpx
 
+from weir.calls import Json
+from weir.components import Components
 from weir.config import Config
+from weir.conformance import Conformance
 from weir.errors import ApiError, Unreachable
+from weir.pool import Pool
 from weir.watching import Watching
 
-Json = dict[str, Any]
 _RETRIES = 4
 
 
-class Client(Watching):
+class Client(Watching, Pool, Components, Conformance):
     """A signed-in caller of one centre.
 
     Args:
@@ -98,17 +101,16 @@ class Client(Watching):
             error.get("fields", {}),
         )
 
-    def get(self, path: str, **query: Any) -> Any:
-        return self.call("GET", path, **query)
-
-    def post(self, path: str, body: Any = None) -> Any:
-        return self.call("POST", path, {} if body is None else body)
-
-    def text(self, path: str, **query: Any) -> str:
-        """A file of the API, as text."""
+    def download(self, path: str, **query: Any) -> bytes:
+        """A file of the API."""
         wanted = {name: value for name, value in query.items() if value not in (None, "")}
         response = self._try("GET", path, params=wanted)
-        return response.text if response.is_success else self._answer(response)
+        return response.content if response.is_success else self._answer(response)
+
+    def upload(self, path: str, file: Path, **fields: str) -> Any:
+        """Send a file, with text beside it."""
+        options = {"files": {"file": (file.name, file.read_bytes())}}
+        return self._answer(self._try("POST", path, data=fields, **options))
 
     def all(self, path: str, **query: Any) -> Iterator[Json]:
         """Every row of a list, page after page."""
@@ -192,9 +194,7 @@ class Client(Watching):
 
     def attach(self, application: str, file: Path) -> Json:
         """Add a file to a draft."""
-        with file.open("rb") as stream:
-            options = {"files": {"file": (file.name, stream.read())}}
-        return self._answer(self._try("POST", f"application-forms/{application}/attachments", **options))
+        return self.upload(f"application-forms/{application}/attachments", file)
 
     # --- approvals, orders, tickets -----------------------------------------------------------------------
 
@@ -357,123 +357,10 @@ class Client(Watching):
     def bill_pay(self, uid: str, coupon: str | None = None) -> Json:
         return self.post(f"bills/{uid}/pay", {"coupon": coupon} if coupon else {})
 
-    # --- messages, operators ------------------------------------------------------------------------------
+    # --- messages ----------------------------------------------------------------------------------------
 
     def messages(self) -> list[Json]:
         return list(self.all("messages"))
 
     def business_systems(self) -> list[Json]:
         return list(self.all("business-systems"))
-
-    def nodes(self) -> list[Json]:
-        return list(self.all("nodes"))
-
-    def devices(self) -> list[Json]:
-        return list(self.all("devices"))
-
-    def join_token(self, note: str) -> str:
-        """A one-time token with which a node may join (operators)."""
-        return self.post("agent-tokens", {"note": note})["secret"]
-
-    # --- the pool (operators) -----------------------------------------------------------------------------
-
-    def node(self, uid: str) -> Json:
-        """A node: address, state, components, devices, and the tasks on it."""
-        return self.get(f"nodes/{uid}")
-
-    def node_act(self, uid: str, act: str) -> Json:
-        """`drain` (no new work), `undrain`, or `remove` (out of the pool once its work has ended)."""
-        return self.post(f"nodes/{uid}/{act}")
-
-    def device_act(self, uid: str, act: str) -> Json:
-        """`enable`, `disable`, `slice` (shares of it), `unslice` (whole only), `remove`, `accept-memory`."""
-        return self.post(f"devices/{uid}/{act}")
-
-    def device_oversubscribe(self, uid: str, compute_permille: int, memory_permille: int = 1000) -> Json:
-        """How often each percent and MiB may be held, in permille: 1000 is once."""
-        body = {"compute_permille": compute_permille, "memory_permille": memory_permille}
-        return self.post(f"devices/{uid}/oversubscribe", body)
-
-    def slices(self, *, node: str = "", device: str = "") -> list[Json]:
-        """The slices that hold a share now, across tenants."""
-        return list(self.all("slices", node=node, device=device))
-
-    def sessions(self) -> list[Json]:
-        """The sessions across tenants, with transport and what is measured of it."""
-        return list(self.all("sessions"))
-
-    def session_move(self, slice_uid: str, device: str) -> Json:
-        """Move a running session to another device; the answer is the slice made there."""
-        return self.post(f"sessions/{slice_uid}/move", {"device": device})
-
-    def session_stay(self, slice_uid: str) -> Json:
-        """Call its move off."""
-        return self.post(f"sessions/{slice_uid}/stay")
-
-    def resource_groups(self) -> list[Json]:
-        return list(self.all("resource-groups"))
-
-    def resource_group(self, code: str) -> Json:
-        return self.get(f"resource-groups/{code}")
-
-    def resource_group_make(self, code: str, name_en: str, name_zh: str = "") -> Json:
-        return self.post("resource-groups", {"code": code, "name_en": name_en, "name_zh": name_zh})
-
-    def resource_group_remove(self, code: str) -> None:
-        self.call("DELETE", f"resource-groups/{code}")
-
-    def resource_group_devices(self, code: str, devices: list[str]) -> Json:
-        """Make these the group's devices; those left out are everybody's again."""
-        return self.call("PUT", f"resource-groups/{code}/devices", {"devices": devices})
-
-    def resource_group_grant(self, code: str, tenant: str, members: list[str] | None = None) -> Json:
-        """Grant it to a tenant: to all its members (None), or to these login accounts."""
-        return self.post(f"resource-groups/{code}/grants", {"tenant": tenant, "members": members})
-
-    def resource_group_revoke(self, code: str, tenant: str) -> None:
-        self.call("DELETE", f"resource-groups/{code}/grants/{tenant}")
-
-    def specs(self) -> list[Json]:
-        return list(self.all("specs"))
-
-    def spec_make(
-        self, code: str, name_en: str, compute_percent: int, memory_mib: int, name_zh: str = ""
-    ) -> Json:
-        share = {"compute_percent": compute_percent, "memory_mib": memory_mib}
-        return self.post("specs", {"code": code, "name_en": name_en, "name_zh": name_zh, **share})
-
-    def spec_disable(self, code: str) -> Json:
-        return self.post(f"specs/{code}/disable")
-
-    def spec_enable(self, code: str) -> Json:
-        return self.post(f"specs/{code}/enable")
-
-    # --- components (operators) ---------------------------------------------------------------------------
-
-    def components(self) -> list[Json]:
-        """Every part of the pool: component, host, name, node_uid, version, state, config_generation …"""
-        return list(self.all("components"))
-
-    def releases(self) -> list[Json]:
-        return list(self.all("releases"))
-
-    def release_add(self, file: Path, signature: str = "", notes: str = "") -> Json:
-        """Add a signed release; the signature is read from `<file>.sig` where none is given."""
-        signed = signature or file.with_name(f"{file.name}.sig").read_text()
-        options = {"files": {"file": (file.name, file.read_bytes())}}
-        body = {"signature": signed.strip(), "notes": notes}
-        return self._answer(self._try("POST", "releases", data=body, **options))
-
-    def rollouts(self) -> list[Json]:
-        return list(self.all("rollouts"))
-
-    def rollout(self, uid: str) -> Json:
-        return self.get(f"rollouts/{uid}")
-
-    def rollout_start(self, **body: Any) -> Json:
-        """`release` or `config`, `nodes` (uids), `server`, `batch`, `gate_s`."""
-        return self.post("rollouts", body)
-
-    def rollout_act(self, uid: str, act: str) -> Json:
-        """`pause`, `resume`, `cancel` or `roll_back`."""
-        return self.post(f"rollouts/{uid}/{act}")

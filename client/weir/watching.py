@@ -1,26 +1,13 @@
 """What operators watch: the pool's log, alarms with their rules and routes, reports."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-Json = dict[str, Any]
+from weir.calls import Calls, Json
 
 
-class Watching(ABC):
+class Watching(Calls):
     """The part of a client that watches. Times are ISO 8601 with a zone; a period is from an instant up to another."""
-
-    @abstractmethod
-    def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """One call of the API."""
-
-    @abstractmethod
-    def all(self, path: str, **query: Any) -> Iterator[Json]:
-        """Every row of a list."""
-
-    @abstractmethod
-    def text(self, path: str, **query: Any) -> str:
-        """A file of the API, as text."""
 
     def logs(self, *, from_at: str = "", to_at: str = "", **filters: Any) -> Iterator[Json]:
         """The log's lines, newest first. `filters`: level, component, node, task, tenant, priority, search."""

@@ -5,6 +5,7 @@ from rest_framework import serializers
 
 from apps.conformance.catalogue.entries import Entry, own, standard
 from apps.conformance.models import ConformanceResult, ConformanceRun
+from apps.conformance.report.forms import FORMS
 
 
 class RunIn(serializers.Serializer):
@@ -15,6 +16,18 @@ class RunIn(serializers.Serializer):
         child=serializers.ChoiceField([*standard(), *own()]), required=False, default=list, max_length=60
     )
     clauses = serializers.BooleanField(required=False, default=False)
+
+
+class ReportFilter(serializers.Serializer):
+    format = serializers.ChoiceField(sorted(FORMS), default="json")
+
+
+class VerdictOut(serializers.Serializer):
+    """What can be said of a report."""
+
+    is_sound = serializers.BooleanField(help_text="It is as it was signed.")
+    is_own = serializers.BooleanField(help_text="It is sound, and this portal signed it.")
+    public_key = serializers.CharField(help_text="What it was signed with; empty where it is not sound.")
 
 
 class TextOut(serializers.Serializer):

@@ -2,15 +2,17 @@
 
 from uuid import UUID
 
+from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.conformance.api import serializers as s
 from apps.conformance.catalogue.entries import own, standard
 from apps.conformance.permissions import ConformancePermission as P
-from apps.conformance.selectors import run_get, run_list
+from apps.conformance.report.forms import FORMS, render
+from apps.conformance.selectors import run_get, run_list, verdict_of
 from apps.conformance.services import run_ask, run_stop
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import NotFound
@@ -75,10 +77,30 @@ class ReportView(ApiView):
     plane = "provider"
     permission = P.VIEW
 
-    @extend_schema(responses=OpenApiTypes.OBJECT)
-    def get(self, request: Request, uid: UUID) -> Response:
-        """The signed report. 404 while the run goes on."""
-        row = run_get(uid)
+    @extend_schema(
+        parameters=[s.ReportFilter],
+        responses={
+            (200, "application/json"): OpenApiResponse(OpenApiTypes.OBJECT),
+            (200, "application/pdf"): OpenApiResponse(OpenApiTypes.BINARY),
+            (200, "application/xml"): OpenApiResponse(OpenApiTypes.STR),
+            (200, "text/plain"): OpenApiResponse(OpenApiTypes.STR),
+        },
+    )
+    def get(self, request: Request, uid: UUID) -> HttpResponse:
+        """The signed report, or rendered from it. 404 while the run goes on."""
+        given = s.ReportFilter(data=request.query_params)
+        given.is_valid(raise_exception=True)
+        row, form = run_get(uid), given.validated_data["format"]
         if row.report is None:
             raise NotFound()
-        return Response(row.report)
+        return HttpResponse(render(row.report, form), content_type=FORMS[form][0])
+
+
+class VerifyView(ApiView):
+    plane = "provider"
+    permission = P.VIEW
+
+    @extend_schema(request=OpenApiTypes.OBJECT, responses=s.VerdictOut)
+    def post(self, request: Request) -> Response:
+        """Whether a report is as it was signed, and by this portal. Nothing is kept."""
+        return Response(s.VerdictOut(verdict_of(request.data)).data)

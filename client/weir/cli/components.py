@@ -59,6 +59,22 @@ def release_add(
     said(ctx, answer, f"Release {answer['version']} is there.")
 
 
+def release_keys(ctx: typer.Context) -> None:
+    """The keys that releases are or were signed with."""
+    columns = [("key", "public_key"), ("name", "name"), ("since", "created_at"), ("revoked", "revoked_at")]
+    with caller(ctx) as client:
+        rows(ctx, client.release_keys(), columns)
+
+
+def release_key_revoke(
+    ctx: typer.Context, public_key: str = typer.Argument(..., help="`weir release-keys` lists them.")
+) -> None:
+    """Trust a key no more, here and on every node; that cannot be taken back on the nodes."""
+    with caller(ctx) as client:
+        answer = client.release_key_revoke(public_key)
+    said(ctx, answer, f"Nothing signed with {answer['name']} is taken any more.")
+
+
 def rollouts(ctx: typer.Context) -> None:
     """The roll-outs, newest first."""
     with caller(ctx) as client:
@@ -147,6 +163,8 @@ COMMANDS = (
     components,
     releases,
     release_add,
+    release_keys,
+    release_key_revoke,
     rollouts,
     rollout,
     roll_out,

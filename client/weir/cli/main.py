@@ -7,7 +7,7 @@ import typer
 
 from weir import __version__
 from weir.api import Client
-from weir.cli import components, fleet, money, ordering, pooling, running, watching, working
+from weir.cli import components, conformance, fleet, money, ordering, pooling, running, watching, working
 from weir.cli.show import err, one, said
 from weir.config import Config
 from weir.errors import WeirClientError
@@ -40,6 +40,7 @@ for command in (running.run, pooling.submit):
     app.command(context_settings=running.CONTEXT)(command)
 app.add_typer(pooling.environments, name="environments")
 app.add_typer(pooling.sessions, name="sessions")
+app.add_typer(conformance.conformance, name="conformance")
 
 
 @app.callback()

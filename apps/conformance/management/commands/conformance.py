@@ -12,9 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.conformance.models import ConformanceRun
 from apps.conformance.report.forms import FORMS, render
-from apps.conformance.report.signing import is_sound
 from apps.conformance.running.runner import carry_out
-from apps.conformance.selectors import is_own_key, run_get
+from apps.conformance.selectors import run_get, verdict_of
 from apps.conformance.services import run_ask
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import WeirError
@@ -99,9 +98,10 @@ class Command(BaseCommand):
             document = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise CommandError(f"{file} is no report: {error}") from error
-        if not is_sound(document):
+        found = verdict_of(document)
+        key = found["public_key"]
+        if not found["is_sound"]:
             raise CommandError(f"{file} is not as it was signed.")
-        key = document["signature"]["public_key"]
-        if not is_own_key(key):
+        if not found["is_own"]:
             raise CommandError(f"{file} is sound, but it was signed by another portal, with key {key}.")
         self.stdout.write(f"{file} is as this portal signed it, with key {key}.")

@@ -1,0 +1,38 @@
+"""What the parts of the client stand on: one call of the API, in the few shapes that they need."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+
+class Calls(ABC):
+    """Who can call the API. Every method raises ApiError for a refusal, Unreachable where nobody answers."""
+
+    @abstractmethod
+    def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """One call of the API; empty query values are left out."""
+
+    @abstractmethod
+    def all(self, path: str, **query: Any) -> Iterator[Json]:
+        """Every row of a list."""
+
+    @abstractmethod
+    def download(self, path: str, **query: Any) -> bytes:
+        """A file of the API."""
+
+    @abstractmethod
+    def upload(self, path: str, file: Path, **fields: str) -> Any:
+        """Send a file, with text beside it."""
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.call("GET", path, **query)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        return self.call("POST", path, {} if body is None else body)
+
+    def text(self, path: str, **query: Any) -> str:
+        """A file of the API, as text."""
+        return self.download(path, **query).decode()
