@@ -20,7 +20,7 @@ def fingerprint() -> str:
     """Changes with anything that decides what a provisioned tenant holds: migrations, planes, roles, wiring, quota."""
     portal, quota = ROOT / "portal", ROOT / "apps/scheduling/services/quota.py"
     files = [*ROOT.glob("apps/*/migrations/*.py"), quota]
-    files += [portal / name for name in ("roles.py", "wiring.py", "settings/planes.py")]
+    files += [portal / name for name in ("roles.py", "wiring.py", "edges/tenants.py", "settings/planes.py")]
     digest = hashlib.sha256()
     for file in sorted([*files, Path(__file__)]):
         digest.update(file.read_bytes())

@@ -22,7 +22,7 @@ from apps.scheduling.models import Queue, Workload
 from apps.telemetry.models import Alarm
 from apps.tickets.models import Ticket
 from apps.tickets.services import ticket_claim, ticket_return
-from portal import wiring
+from portal.edges import orders as edges
 from tests.apps.orders.scene import AMOUNTS, HOUR_TOTAL, Scene, ends_now, runs_now, workload_of
 
 pytestmark = pytest.mark.django_db
@@ -463,7 +463,7 @@ def test_an_order_that_cannot_be_told_stops_nobody_and_is_told_again(scene: Scen
         raise RuntimeError("a row of this order is damaged")
 
     with monkeypatch.context() as patch:
-        patch.setattr(wiring, "order_ended", broken)
+        patch.setattr(edges, "order_ended", broken)
         ends_now(order, timezone.now())
     order.refresh_from_db()
     assert (workload_of(order).state, order.ended_at) == ("finished", None)
