@@ -1,7 +1,5 @@
 """The operators' nodes and devices."""
 
-from typing import Any, ClassVar
-
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,6 +17,7 @@ from apps.fleet.services.devices import (
     device_slicing_set,
 )
 from apps.fleet.services.nodes import node_drain, node_remove, node_undrain
+from apps.identity.api.acting import ActView
 from apps.identity.api.base import ApiView
 from apps.kernel.acts import Actor
 
@@ -43,16 +42,10 @@ class NodeView(ApiView):
         return Response(NodeDetailOut(node_get(uid)).data)
 
 
-class NodeActView(ApiView):
-    """One thing done to a node; which, the route says."""
-
-    plane = "provider"
+@extend_schema(request=None, responses=NodeOut)
+class NodeActView(ActView):
     permission = P.MANAGE
-    act: ClassVar[Any] = None
-
-    @extend_schema(request=None, responses=NodeOut)
-    def post(self, request: Request, uid: str) -> Response:
-        return Response(NodeOut(type(self).act(actor=self.actor, node_uid=uid)).data)
+    takes, shows = "node_uid", NodeOut
 
 
 class NodeDrainView(NodeActView):
@@ -79,16 +72,10 @@ class DevicesView(ApiView):
         return self.page(rows.filter(node__uid=node_uid) if node_uid else rows, DeviceOut)
 
 
-class DeviceActView(ApiView):
-    """One thing done to a device; which, the route says."""
-
-    plane = "provider"
+@extend_schema(request=None, responses=DeviceOut)
+class DeviceActView(ActView):
     permission = P.MANAGE
-    act: ClassVar[Any] = None
-
-    @extend_schema(request=None, responses=DeviceOut)
-    def post(self, request: Request, uid: str) -> Response:
-        return Response(DeviceOut(type(self).act(actor=self.actor, device_uid=uid)).data)
+    takes, shows = "device_uid", DeviceOut
 
 
 class DeviceEnableView(DeviceActView):

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.fleet.permissions import FleetPermission as P
+from apps.identity.api.acting import ActView
 from apps.identity.api.base import ApiView
 from apps.rollouts.api.serializers import (
     ComponentOut,
@@ -19,6 +20,7 @@ from apps.rollouts.api.serializers import (
     RolloutIn,
     RolloutOut,
 )
+from apps.rollouts.models import Rollout
 from apps.rollouts.selectors import (
     component_list,
     release_get,
@@ -148,17 +150,14 @@ class RolloutView(ApiView):
         return Response(RolloutOut(rollout_get(uid)).data)
 
 
-class RolloutActView(ApiView):
-    """One thing done to a roll-out; which, the route says."""
-
-    plane = "provider"
+@extend_schema(request=None, responses=RolloutOut)
+class RolloutActView(ActView):
     permission = P.MANAGE
-    act: ClassVar[Any] = None
+    shows = RolloutOut
 
-    @extend_schema(request=None, responses=RolloutOut)
-    def post(self, request: Request, uid: UUID) -> Response:
-        row = type(self).act(actor=self.actor, uid=uid)
-        return Response(RolloutOut(rollout_get(row.uid)).data)
+    def row_of(self, row: Rollout) -> Rollout:
+        """With its steps."""
+        return rollout_get(row.uid)
 
 
 class RolloutPauseView(RolloutActView):
