@@ -44,6 +44,8 @@ class NodeView(ApiView):
 
 @extend_schema(request=None, responses=NodeOut)
 class NodeActView(ActView):
+    """One thing done to a node; which, the route says."""
+
     permission = P.MANAGE
     takes, shows = "node_uid", NodeOut
 
@@ -74,6 +76,8 @@ class DevicesView(ApiView):
 
 @extend_schema(request=None, responses=DeviceOut)
 class DeviceActView(ActView):
+    """One thing done to a device; which, the route says."""
+
     permission = P.MANAGE
     takes, shows = "device_uid", DeviceOut
 

@@ -152,6 +152,8 @@ class RolloutView(ApiView):
 
 @extend_schema(request=None, responses=RolloutOut)
 class RolloutActView(ActView):
+    """One thing done to a roll-out; which, the route says."""
+
     permission = P.MANAGE
     shows = RolloutOut
 
