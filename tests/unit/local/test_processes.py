@@ -48,7 +48,7 @@ def test_a_zombie_is_not_alive() -> None:
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     identity = ProcessIdentity.of(process.pid)
     assert identity is not None
-    assert wait_until(lambda: not identity.is_alive(), timeout_s=10)
+    assert wait_until(lambda: not identity.is_alive(), timeout_s=60)
     process.wait()
 
 
@@ -61,7 +61,7 @@ def test_end_goes_on_to_the_stronger_signal() -> None:
     process.stdout.readline()
     identity = ProcessIdentity.of(process.pid)
     assert identity is not None
-    assert end(identity, ((signal.SIGTERM, 0.2), (signal.SIGKILL, 5)))
+    assert end(identity, ((signal.SIGTERM, 0.2), (signal.SIGKILL, 60)))
     assert process.wait() == -signal.SIGKILL
     process.stdout.close()
 

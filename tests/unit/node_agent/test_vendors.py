@@ -160,7 +160,7 @@ def test_a_vendor_s_bad_day_makes_its_cards_degraded_and_says_why(
         began = time.monotonic()
         assert [device.uid for device in driver.discover()] == [first.uid, second.uid]
         measured = driver.measure(first)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 60
         assert (measured.health, cause in measured.health_reason) == ("degraded", True), measured
 
     tools("npu-smi", f"grep -v C2:00.0 {SAMPLES / 'ascend.txt'}")
