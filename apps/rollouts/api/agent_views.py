@@ -40,7 +40,8 @@ def _json(status: int, body: str) -> HttpResponse:
 @_for_agents
 def release_keys(request: HttpRequest) -> HttpResponse:
     """The public keys that this pool's operators sign with, and those they have revoked."""
-    return _json(200, release_keys_told().model_dump_json())
+    # An agent of before there was revoking refuses words that it does not know.
+    return _json(200, release_keys_told().model_dump_json(exclude_defaults=True))
 
 
 @_for_agents
