@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from node_agent.protocol.messages import DesiredSlice, ReleaseWish
-from node_agent.protocol.releases import BUILTIN_PATH
+from node_agent.protocol.releases import BUILTIN_PATH, KEYS_PATH, ReleaseKeys
 from node_agent.release import BUILTIN, ReleaseStore
 from tests.unit.node_agent.releases import Maker, agent_files, archive
 from tests.unit.node_agent.server import PortalServer, portal_server
@@ -94,6 +94,15 @@ def node(tmp_path: Path) -> Iterator[Node]:
             started.process.wait()
             stop = [sys.executable, "-m", "node_agent", "stop-work"]
             subprocess.run(stop, env=started.env, check=True, capture_output=True, timeout=180)
+
+
+def test_a_release_signed_by_a_revoked_key_is_refused_though_it_was_pinned(node: Node):
+    installed, told = node.version, ReleaseKeys(revoked=(node.maker.key,))
+    node.portal.files[KEYS_PATH] = told.model_dump_json().encode()
+    node.wish("9.1", archive("9.1", agent_files()))
+    node.until(lambda: node.problem)
+    assert "no key is trusted" in node.problem
+    assert (node.version, node.store.read().version) == (installed, BUILTIN)
 
 
 def test_a_release_is_taken_up_while_work_runs_and_given_back_again(node: Node):

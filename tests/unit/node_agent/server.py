@@ -23,6 +23,7 @@ from node_agent.protocol.messages import (
     SyncRequest,
     UsageReport,
 )
+from node_agent.protocol.releases import KEYS_PATH
 
 Answer = tuple[int, bytes]
 
@@ -47,7 +48,7 @@ class PortalServer:
         self.credential = "secret-credential"
         self.url = ""
         self.release: ReleaseWish | None = None
-        self.files: dict[str, bytes] = {}
+        self.files: dict[str, bytes] = {KEYS_PATH: b"{}"}
 
     def handle(self, path: str, body: bytes, headers: dict[str, str]) -> Answer:
         with self.lock:
