@@ -23,5 +23,5 @@ def heap_tune() -> bool:
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         settings = ((_MMAP_THRESHOLD, _MMAP_BYTES), (_TRIM_THRESHOLD, _KEPT_BYTES), (_TOP_PAD, _GROWTH_BYTES))
-        return all([mallopt(name, value) == 1 for name, value in settings])
+        return all(mallopt(name, value) == 1 for name, value in settings)
     return False

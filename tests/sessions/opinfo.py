@@ -8,21 +8,11 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-import types
-import unittest
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-
-try:
-    import expecttest  # noqa: F401
-except ImportError:
-    # PyTorch's test package only takes its base class from it, which the database of operators does not use.
-    sys.modules["expecttest"] = types.ModuleType("expecttest")
-    sys.modules["expecttest"].TestCase = unittest.TestCase  # type: ignore[attr-defined]
-
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_map
 

@@ -15,7 +15,9 @@ from weir.torch import (
     factories,
     recurrent,
     serialization,
+    sparse,
     special,
+    splitting,
     tensor,
 )
 from weir.torch.backend import backend_module, is_available
@@ -74,6 +76,8 @@ def _register_kernels() -> None:
     factories.register(aten)
     attention.register(aten)
     autocast.register(aten, everything)
+    sparse.register(aten)
+    splitting.register(aten)
     aten.impl("_copy_from", _copy_from, "PrivateUse1")
     aten.impl("_pin_memory", _pin_memory, "CPU")
     everything.fallback(_fallback, "PrivateUse1")

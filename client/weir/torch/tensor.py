@@ -29,6 +29,9 @@ class RemoteTensor(torch.Tensor):
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
+        if len(types) > 1:
+            # A sparse tensor takes part: its class runs the operator.
+            return NotImplemented
         return _run(func, args, kwargs or {})
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
