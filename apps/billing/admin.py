@@ -202,10 +202,10 @@ class BillAdmin(DeskAdmin):
     list_select_related = ["tenant"]
     search_fields = ["no", "tenant__name"]
     fields = [
-        "no", "tenant", "shown_state", "shown_total", "period_from", "period_until", "made_at", "confirmed_at",
+        "no", "tenant", "state", "shown_total", "period_from", "period_until", "made_at", "confirmed_at",
         "paid_at",
     ]  # fmt: skip
-    readonly_fields = ["shown_state", "shown_total"]
+    readonly_fields = ["shown_total"]
     inlines = [BillLineInline, PaymentInline]
 
     @display(

@@ -272,10 +272,10 @@ class CouponActivityAdmin(DeskAdmin):
     ]  # fmt: skip
     list_filter = ["state", "budget_year"]
     fields = [
-        "name_zh", "name_en", "shown_state", "value", "quantity", "per_tenant_limit", "least", "ratio_percent",
+        "name_zh", "name_en", "state", "value", "quantity", "per_tenant_limit", "least", "ratio_percent",
         "valid_from", "valid_until", "issued_at", "budget_year", "claimed_count", "issued", "claimed", "used",
     ]  # fmt: skip
-    readonly_fields = ["shown_state", "value", "least", "issued", "claimed", "used"]
+    readonly_fields = ["value", "least", "issued", "claimed", "used"]
     search_fields = ["name_zh", "name_en"]
     add_act = Act(
         "add",
@@ -351,8 +351,8 @@ class CouponAdmin(DeskAdmin):
     list_select_related = ["tenant", "activity", "claimed_by"]
     search_fields = ["code", "claimed_by__username"]
     inlines = [RedemptionInline]
-    fields = ["code", "tenant", "activity", "shown_state", "value", "rest", "claimed_by", "created_at"]
-    readonly_fields = ["shown_state", "value", "rest"]
+    fields = ["code", "tenant", "activity", "state", "value", "rest", "claimed_by", "created_at"]
+    readonly_fields = ["value", "rest"]
     list_before_template = "desk/coupon_totals.html"
     row_acts = [
         Act(

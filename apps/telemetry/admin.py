@@ -36,10 +36,10 @@ class AlarmAdmin(DeskAdmin):
     ]
     list_display_links = ["title"]
     fields = [
-        "title", "shown_level", "shown_state", "source", "subject_kind", "subject_id", "key", "count", "fired_at",
+        "title", "level", "state", "source", "subject_kind", "subject_id", "key", "count", "fired_at",
         "raised_at", "acknowledged_at", "acknowledged_by", "resolved_at",
     ]  # fmt: skip
-    readonly_fields = ["title", "shown_level", "shown_state"]
+    readonly_fields = ["title"]
     list_filter = ["level", "state", "source"]
     search_fields = ["key", "subject_id", "msgid"]
     row_acts = [
