@@ -239,10 +239,17 @@ def test_time_in_which_the_shim_was_frozen_is_not_vouched_for(agent: Agent) -> N
     assert 3 < max(gaps) < 30
 
 
+def _share(agent: Agent) -> tuple[int, int | None, int | None]:
+    report = agent.portal.reports["w"]
+    return report.generation, report.compute_percent, report.memory_mib
+
+
 def test_stop_resize_and_forget(agent: Agent) -> None:
     agent.want("w", SPIN, compute_percent=10)
     agent.until(lambda: len(agent.portal.usage.get("w", {})) >= 1)
     agent.want("w", SPIN, compute_percent=30, memory_mib=300, generation=2)
+    # What it is held to is told of its own accord: that is when the portal gives away what it gave up.
+    agent.until(lambda: _share(agent) == (2, 30, 300))
     agent.until(lambda: agent.portal.usage["w"][max(agent.portal.usage["w"])].compute_percent == 30)
     agent.want("w", SPIN, generation=3, state="stopped")
     report = agent.until_state("w", "exited")
