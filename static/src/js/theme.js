@@ -1,8 +1,9 @@
 // Loaded in the head, before the first paint, so that a dark page does not flash white.
-const KEY = "weir-theme";
+// Kept where the kit of the desk's tables keeps it, in quotes as it does: both look alike, and either may change it.
+const KEY = "adminTheme";
 
 function wished() {
-  const kept = localStorage.getItem(KEY);
+  const kept = localStorage.getItem(KEY)?.replaceAll('"', "");
   if (kept === "light" || kept === "dark") return kept;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
@@ -19,6 +20,6 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest?.("[data-theme-switch]");
   if (!button) return;
   const next = button.dataset.themeSwitch || (wished() === "dark" ? "light" : "dark");
-  localStorage.setItem(KEY, next);
+  localStorage.setItem(KEY, JSON.stringify(next));
   apply();
 });
