@@ -250,11 +250,11 @@ class RemoteLink(Link):
         """Resume at the worker, or where the session has moved, or back at its source. Raises SessionLost."""
         self._drop()
         home, began, was_local = self._endpoint, time.monotonic(), self.transport == LocalTransport.name
-        wait_s = 0.02
+        wait_s, has_left = 0.02, False
         while time.monotonic() - began < self._resume_s:
             if self._is_closed:
                 raise SessionLost("the session was closed")
-            is_back = moved is not None and time.monotonic() - began > _MOVE_TRIES_S
+            is_back = moved is not None and not has_left and time.monotonic() - began > _MOVE_TRIES_S
             try:
                 target = home if moved is None or is_back else moved
                 self._resume(target, is_back=is_back, is_move=target == moved)
@@ -262,6 +262,8 @@ class RemoteLink(Link):
             except Refused as refusal:
                 if refusal.code in _FINAL and moved is None:
                     raise lost_by(refusal) from None
+                # The target has welcomed this client, whether or not it heard so: the source has let go.
+                has_left = has_left or (is_back and refusal.code == "ended")
                 why = str(refusal)
             except _BROKEN as error:
                 why = str(error)

@@ -77,7 +77,7 @@ class Kind(IntEnum):
     BYE = 6
     """Empty: the client has finished, the session ends."""
     STATE = 7
-    """Migration only: bytes of the session's state, in order."""
+    """Migration only: bytes of the session's state, in order; empty afterwards: the source takes the session back."""
 
     TEMPLATE = 16
     """JSON {"add": [template], "drop": [template id]}; see `Template nodes` below."""
@@ -131,7 +131,7 @@ class Kind(IntEnum):
     SHARE = 73
     """JSON {"quota_mib", "compute_percent"}: the share changed while running."""
     TAKEN = 74
-    """Migration only: empty, the target has the whole state."""
+    """Migration only: empty, the target has the whole state; once more: it has the client, too."""
 
 
 FIRST_COUNTED, LAST_COUNTED = 16, 63

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from node_agent.sessions.state import Arena, Course, state_load, state_stream
 
 _CONNECT_S = 5.0
 _TAKEN_S = 30.0
+# Less than the target's patience with a client that comes to it meanwhile.
+_DECIDED_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,30 @@ class Mover:
         for piece in state_stream(session, course):
             self._send(piece)
         self._taken()
+
+    def is_settled(self, timeout_s: float = 0.0) -> bool:
+        """After `send`: whether the target has said that the client is there."""
+        if self._transport is None:
+            return False
+        try:
+            frame = self._transport.receive(timeout_s)
+        except (OSError, WireError):
+            self.close()
+            return False
+        return frame is not None and frame.kind == Kind.TAKEN
+
+    def is_called_off(self) -> bool:
+        """Ask the target, which alone decides, to let the session stay; a target that is gone cannot have it."""
+        if self.is_settled():
+            return False
+        try:
+            self._send(b"")
+        except (OSError, WireError):
+            self.close()
+            return True
+        is_settled = self.is_settled(_DECIDED_S)
         self.close()
+        return not is_settled
 
     def close(self) -> None:
         """Let the target go."""
@@ -71,6 +97,32 @@ class Mover:
         frame = None if self._transport is None else self._transport.receive(_TAKEN_S)
         if frame is None or frame.kind != Kind.TAKEN:
             raise WireError("the target did not take the state over")
+
+
+class Giver:
+    """The source, as the target sees it once it has the state."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def settle(self) -> bool:
+        """Tell it that the client is here; False where it has taken the session back before."""
+        if self.has_called_off():
+            return False
+        with contextlib.suppress(OSError):
+            self._transport.send((Kind.TAKEN, []))
+        self._transport.close()
+        return True
+
+    def has_called_off(self) -> bool:
+        """Whether it has; a source that has died since has not: what it sent is all there is."""
+        try:
+            is_back = self._transport.receive(0.0) is not None
+        except (OSError, WireError):
+            return False
+        if is_back:
+            self._transport.close()
+        return is_back
 
 
 class Taker:
@@ -93,6 +145,10 @@ class Taker:
         course = state_load(session, self._pieces(), arena)
         self._transport.send((Kind.TAKEN, []))
         return course
+
+    def giver(self) -> Giver:
+        """The source, which waits to hear that the client has come."""
+        return Giver(self._transport)
 
     def close(self) -> None:
         """Nothing more is expected."""

@@ -10,7 +10,6 @@ import queue
 import secrets
 import threading
 import time
-from collections import deque
 from typing import Any
 
 from weir import wire
@@ -20,13 +19,15 @@ from weir.wire import Fault, Kind, WireError
 
 from node_agent.sessions.core import Session
 from node_agent.sessions.door import Arrival, Door, Refusal
-from node_agent.sessions.move import Mover, Taker, Target, moved_payload
+from node_agent.sessions.kept import KeptReplies
+from node_agent.sessions.move import Giver, Mover, Taker, Target, moved_payload
 from node_agent.sessions.reply import Reply
 from node_agent.sessions.state import Course
 
 _ACK_FRAMES = 64
 _ACK_BYTES = 8 << 20
-_KEPT_FRAMES = 256
+# How long a script may import before its first word.
+_FIRST_S = 600.0
 _TICK_S = 0.05
 _ACK_AFTER_S = 0.004
 
@@ -46,19 +47,21 @@ class Service:
         self.end = ""
         self._token, self._ticket = token, ticket
         self._course = Course("" if ticket else secrets.token_hex(16), 0, [])
-        self._kept: deque[tuple[int, Reply]] = deque()
-        self._kept_bytes = 0
+        self._kept = KeptReplies()
         self._frozen_s: float | None = None
         self._gone_to: Target | None = None
         self._wished: Target | None = None
         self._mover: Mover | None = None
+        self._sent: Mover | None = None
         self._wire: Transport | None = None
         self._parting: Transport | None = None
         self._is_fresh = True
-        self._has_come = False
+        self._has_come = self._has_left = False
         self._acked = 0
         self._unacked_bytes = 0
         self._left_at = time.monotonic()
+        self._came_at: float | None = None
+        self._source: Giver | None = None
         self._stop = threading.Event()
         self._door: Door
 
@@ -74,8 +77,8 @@ class Service:
 
     def check(self, claim: Claim) -> None:
         """One client, from its first to its last word."""
-        if self.end:
-            raise Refusal("ended", "the session has ended")
+        if self.end or self._has_left:
+            raise Refusal("ended", "the session has ended here")
         if claim.purpose == "state":
             return
         if not self._course.session:
@@ -97,8 +100,16 @@ class Service:
 
     @property
     def idle_s(self) -> float:
-        """Seconds since the last use of the device; 0 while it computes."""
-        return 0.0 if self.session.is_running else time.monotonic() - self.session.used_at
+        """Seconds since the last use of the device, or since the client came; 0 before, and while it computes."""
+        if self._came_at is None or self.session.is_running:
+            return 0.0
+        return time.monotonic() - max(self.session.used_at, self._came_at)
+
+    @property
+    def _away_s(self) -> float:
+        """How long the client may be away now: before it has come it may be importing what its script needs."""
+        is_awaited = self._came_at is None and not self._ticket
+        return max(_FIRST_S, self.detach_s) if is_awaited else self.detach_s
 
     def stop_soon(self) -> None:
         """End between two frames; may be called from a signal's handler."""
@@ -132,8 +143,9 @@ class Service:
         """Frames until something else wants attention. Raises OSError when the connection drops."""
         transport = self._wire
         if transport is None or self._frozen_s is not None:
-            if time.monotonic() - self._left_at > self.detach_s:
+            if time.monotonic() - self._left_at > self._away_s:
                 self.end = "detached"
+            self._hear_other_end()
             time.sleep(0 if not self._door.arrivals.empty() else 0.005)
             return
         while self._door.arrivals.empty() and self._mover is None and not self.end:
@@ -153,13 +165,12 @@ class Service:
             return
         # Frames are sent only after the client has settled here; it need not say so.
         self._is_fresh, self.attached = False, True
-        if self._kept:
-            self._freeze_kept()
+        self._kept.freeze()
         reply = self.session.handle(kind, payload)
         course = self._course
         course.processed += 1
         if reply is not None:
-            self._keep(course.processed, reply)
+            self._kept.keep(course.processed, reply)
             self._answer(transport, course.processed, reply)
             self._acked, self._unacked_bytes = course.processed, 0
             return
@@ -175,7 +186,7 @@ class Service:
         if kind == Kind.PING:
             transport.send((Kind.PONG, [bytes(payload[:8])]))
         elif kind == Kind.GOT and len(payload) == wire.NUMBER.size:
-            self._forget_kept(wire.NUMBER.unpack(payload)[0])
+            self._kept.forget(wire.NUMBER.unpack(payload)[0])
         elif kind == Kind.REPORT:
             self._report(wire.load_json(payload))
         elif kind == Kind.BYE:
@@ -192,23 +203,6 @@ class Service:
         self.attached = True
 
     # --- replies
-
-    def _keep(self, number: int, reply: Reply) -> None:
-        self._kept.append((number, reply))
-        self._kept_bytes += _size(reply)
-        limit = max(256 << 20, self.session.ledger.quota_bytes)
-        while len(self._kept) > 1 and (len(self._kept) > _KEPT_FRAMES or self._kept_bytes > limit):
-            self._kept_bytes -= _size(self._kept.popleft()[1])
-
-    def _freeze_kept(self) -> None:
-        """What a kept reply shows of tensors must not change with them."""
-        for _number, reply in self._kept:
-            if reply.bulk and not isinstance(reply.body[0], bytes):
-                reply.body = [bytes(reply.body[0])]
-
-    def _forget_kept(self, number: int) -> None:
-        while self._kept and self._kept[0][0] <= number:
-            self._kept_bytes -= _size(self._kept.popleft()[1])
 
     @staticmethod
     def _answer(transport: Transport, number: int, reply: Reply) -> None:
@@ -247,9 +241,13 @@ class Service:
             return
         if arrival.claim.is_back:
             self._thaw("the client could not reach the target")
+        if self._has_left or not self._settle():
+            self._drop(ConnectionResetError("the session lives at the other end of its move"))
+            return
         self._welcome(arrival)
-        self._forget_kept(arrival.claim.received)
-        for number, reply in self._kept:
+        self._came_at = self._came_at or time.monotonic()
+        self._kept.forget(arrival.claim.received)
+        for number, reply in self._kept.again():
             self._answer(arrival.transport, number, reply)
         self._acked = self._course.processed
         if self._gone_to is not None:
@@ -310,15 +308,15 @@ class Service:
             self._move_failed("the move was called off")
             return
         began = time.monotonic()
-        self._freeze_kept()
-        self._course.kept = list(self._kept)
+        self._kept.freeze()
+        self._course.kept = list(self._kept.rows)
         try:
             mover.send(self.session, self._course)
         except (OSError, WireError) as error:
             mover.close()
             self._move_failed(f"the target did not take the session over: {error}")
             return
-        self._frozen_s, self._gone_to, self.move = began, mover.target, "sent"
+        self._sent, self._frozen_s, self._gone_to, self.move = mover, began, mover.target, "sent"
         self._send_away(mover.target)
 
     def _send_away(self, target: Target) -> None:
@@ -334,9 +332,39 @@ class Service:
             transport.send((Kind.MOVED, [moved_payload(target, frozen_s)]))
 
     def _thaw(self, reason: str) -> None:
-        if self._frozen_s is not None:
-            self._frozen_s = self._gone_to = None
-            self._move_failed(reason)
+        """Go on here, unless the target has the client: a session lives at one end only."""
+        if self._sent is None:
+            return
+        if not self._sent.is_called_off():
+            self._part()
+            return
+        self._sent = self._frozen_s = self._gone_to = None
+        self._move_failed(reason)
+
+    def _hear_other_end(self) -> None:
+        """Of a move whose client is on its way: one end alone goes on."""
+        if self._sent is not None and self._sent.is_settled():
+            self._part()
+        if self._source is not None and self._source.has_called_off():
+            self._called_off()
+
+    def _called_off(self) -> None:
+        self._part()
+        self.move_reason = "the source has called the move off"
+
+    def _part(self) -> None:
+        """The session lives at the other end: nothing of it stays here."""
+        self._sent, self._source, self._has_left = None, None, True
+        self.session = Session(self.session.device, self.session.quota_mib, clock=self.session.clock)
+        self._kept = KeptReplies()
+
+    def _settle(self) -> bool:
+        """At the target, when the client comes: the source is told; False where it has called the move off."""
+        source, self._source = self._source, None
+        if source is None or source.settle():
+            return True
+        self._called_off()
+        return False
 
     def _take_over(self, arrival: Arrival) -> None:
         """The state of another worker; a broken stream leaves this one empty and waiting."""
@@ -351,25 +379,20 @@ class Service:
             course = taker.take(fresh)
         except (OSError, WireError) as error:
             self.move_reason = f"a state did not arrive whole: {error}"
-            return
-        finally:
             taker.close()
+            return
+        self._source = taker.giver()
         self._ticket, self._has_come = "", True
         self.session, self._course = fresh, course
-        self._kept = deque(course.kept)
-        self._kept_bytes = sum(_size(reply) for _number, reply in course.kept)
+        self._kept = KeptReplies(course.kept)
         self._is_fresh = False
-        self._left_at = time.monotonic()
+        self._came_at = self._left_at = time.monotonic()
 
     def _next_transport(self) -> Transport:
         try:
             return self._door.arrivals.get(timeout=2.0).transport
         except queue.Empty as error:
             raise ConnectionResetError("the source went away") from error
-
-
-def _size(reply: Reply) -> int:
-    return sum(map(wire.size_of, reply.body))
 
 
 def _measure(value: Any, default: float | None) -> float | None:

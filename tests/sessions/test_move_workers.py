@@ -8,10 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir.wire import SessionLost  # noqa: E402
+from weir.link_handshake import Claim, Endpoint, Refused, attach  # noqa: E402
+from weir.wire import Kind, SessionLost  # noqa: E402
 
 from tests.sessions.client import Hand  # noqa: E402
-from tests.sessions.workers import workers  # noqa: E402
+from tests.sessions.workers import TOKEN, workers  # noqa: E402
 
 TICKETS = [f"one-time-ticket-{n}" for n in range(5)]
 
@@ -171,3 +172,60 @@ def test_a_state_larger_than_the_target_s_quota_stays_where_it_is(make):
     source.wait(lambda status: status["move"] == "failed")
     assert hand.down(a).sum() == 1 << 20
     link.close()
+
+
+def endpoint_of(worker) -> Endpoint:
+    status = worker.wait(lambda found: found["port"])
+    return Endpoint("127.0.0.1", status["port"], status["fingerprint"])
+
+
+def refused_at(worker, claim) -> str:
+    """How a client with this claim fares there, also where it is cut off before it is refused."""
+    for _ in range(20):
+        try:
+            attach(endpoint_of(worker), TOKEN, claim, timeout_s=10)[0].close()
+        except Refused as refusal:
+            return refusal.code
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return "welcome"
+    return "cut off"
+
+
+@pytest.mark.req("POOL-12.23")
+def test_once_the_target_has_the_client_the_source_lets_it_in_no_more(make):
+    here, there = make("a"), make("b", ticket=TICKETS[0])
+    link = here.link()
+    hand = Hand(link)
+    held = hand.up(torch.ones(1 << 20))
+    here.change(move_to=there.target())
+    there.wait(lambda status: status.get("move") == "done")
+    assert refused_at(here, Claim(link._session, link._received, is_back=True)) == "ended"
+    assert here.wait(lambda status: status["memory_mib"] == 0)
+    assert hand.down(held).sum() == 1 << 20
+    link.close()
+
+
+@pytest.mark.req("POOL-12.23")
+def test_once_the_source_has_taken_the_client_back_the_target_lets_it_in_no_more(make):
+    here, there = make("a"), make("b", ticket=TICKETS[0])
+    transport, welcome = attach(endpoint_of(here), TOKEN, Claim(), timeout_s=10)
+    transport.send((Kind.STAT, []))
+    here.change(move_to=there.target())
+    while True:
+        frame = transport.receive(60)
+        assert frame is not None
+        if frame.kind == Kind.MOVED:
+            break
+    back, again = attach(endpoint_of(here), TOKEN, Claim(welcome.session, 0, is_back=True), timeout_s=10)
+    assert again.processed == 1
+    here.wait(lambda status: status["move"] == "failed")
+    assert refused_at(there, Claim(welcome.session)) == "ended"
+    back.send((Kind.STAT, []))
+    while True:
+        frame = back.receive(60)
+        assert frame is not None
+        if frame.kind == Kind.ACK or (frame.kind == Kind.VALUE and frame.payload[0] == 2):
+            break
+    back.close()

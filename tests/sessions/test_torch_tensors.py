@@ -174,7 +174,7 @@ def test_what_cannot_be_is_refused_clearly(weir0):
         torch.Generator(device=weir0)
     with pytest.raises((RuntimeError, NotImplementedError), match="generator="):
         torch.rand(2, device=weir0, generator=torch.Generator())
-    with pytest.raises((RuntimeError, NotImplementedError), match="dense|quantized"):
+    with pytest.raises((RuntimeError, NotImplementedError), match=r"dense|quantized"):
         torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8).to(weir0)
     assert x.tolist() == [1, 1]
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from weir.torch.device import Device, Handle, handle_of
-from weir.torch.metas import contiguous_meta
+from weir.torch.metas import Meta, contiguous_meta
 from weir.torch.templates import DTYPE_NAMES
 from weir.torch.tensor import RemoteTensor, wrap
 
@@ -81,5 +81,18 @@ def replace_contents(target: Any, source: torch.Tensor) -> bool:
     device = handle.device
     target._remote = None
     del handle
-    target._remote = _uploaded(source, device)
+    try:
+        target._remote = _uploaded(source, device)
+    except BaseException:
+        target._remote = _blank(device, meta)
+        raise
     return True
+
+
+def _blank(device: Device, meta: Meta) -> Handle:
+    """A handle for a tensor whose own was given up for contents that did not arrive."""
+    try:
+        return handle_of(torch.empty(meta.size, dtype=meta.dtype, device=device.torch_device))
+    except (RuntimeError, OSError):
+        # No room, or no session: whatever uses it says so.
+        return Handle(device, meta, 0)
