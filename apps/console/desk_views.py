@@ -59,7 +59,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def desk_figures(request: HttpRequest) -> dict[str, Any]:
     """What the desk shows, each part as far as the active role may see it."""
-    actor, found = request.actor, {}
+    actor = request.actor
+    found: dict[str, Any] = {}
     if actor.may("alarms.view"):
         rows = read.alarm_open_list()
         found |= {"alarms": rows[:SHOWN], "alarm_count": rows.count()}
