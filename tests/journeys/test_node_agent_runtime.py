@@ -70,7 +70,7 @@ class Agent:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def until(self, is_so: Callable[[], object], wait_s: float = 90) -> None:
+    def until(self, is_so: Callable[[], object], wait_s: float = 300) -> None:
         end = time.monotonic() + wait_s
         while not is_so():
             assert time.monotonic() < end, self.home.with_suffix(".out").read_text()
@@ -92,7 +92,7 @@ class Agent:
     def report(self, uid: str) -> SliceReport | None:
         return self.portal.reports.get(uid)
 
-    def until_state(self, uid: str, state: str, wait_s: float = 90) -> SliceReport:
+    def until_state(self, uid: str, state: str, wait_s: float = 300) -> SliceReport:
         self.until(lambda: (report := self.report(uid)) is not None and report.state == state, wait_s)
         report = self.report(uid)
         assert report is not None

@@ -85,7 +85,7 @@ class Kept:
         now = {"compute_percent": self.state()["compute_percent"], "memory_mib": self.state()["memory_mib"]}
         write_json(self.files.control, {"generation": self.generation, "state": "running"} | now | changes)
 
-    def until(self, is_so: Callable[[], object], wait_s: float = 120) -> None:
+    def until(self, is_so: Callable[[], object], wait_s: float = 300) -> None:
         end = time.monotonic() + wait_s
         while not is_so():
             assert time.monotonic() < end, (self.state(), self.log())
@@ -94,7 +94,7 @@ class Kept:
     def log(self) -> str:
         return self.files.log.read_text() if self.files.log.exists() else ""
 
-    def ended(self, wait_s: float = 120) -> dict[str, Any]:
+    def ended(self, wait_s: float = 300) -> dict[str, Any]:
         self.shim.wait(wait_s)
         return self.state()
 
