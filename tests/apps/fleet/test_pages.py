@@ -57,7 +57,7 @@ def test_a_node_s_page_shows_address_components_cards_and_tasks(pool, node, admi
     )
     node.sync(slices=[report(Slice.plain.get(uid=pool["program"]))])
     text = admin.get(f"/pool/nodes/{pool['node']}/").content.decode()
-    for part in ("10.0.0.7", "session_server", 'data-uid="n1-d0"', f'data-uid="{pool["program"]}"'):
+    for part in ("10.0.0.7", "Session server", 'data-uid="n1-d0"', f'data-uid="{pool["program"]}"'):
         assert part in text
 
 
