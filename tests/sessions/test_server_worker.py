@@ -13,12 +13,14 @@ torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 from weir.wire import SessionFault, SessionLost  # noqa: E402
 
 from node_agent.runtime.files import write_json  # noqa: E402
+from node_agent.sessions import service as service_module  # noqa: E402
 from node_agent.sessions import watch  # noqa: E402
 from node_agent.sessions.certificate import context_make  # noqa: E402
 from node_agent.sessions.core import Session  # noqa: E402
 from node_agent.sessions.door import Door  # noqa: E402
 from node_agent.sessions.service import Service  # noqa: E402
 from tests.sessions.client import Hand  # noqa: E402
+from tests.sessions.served import served  # noqa: E402
 from tests.sessions.workers import ROOT, TOKEN, workers  # noqa: E402
 
 
@@ -83,6 +85,30 @@ def test_idleness_is_told_to_the_terminal_and_a_stat_is_no_use(make, capsys):
     assert worker.wait(lambda status: status["end"])["end"] == "closed"
 
 
+@pytest.mark.req("POOL-12.11")
+def test_a_script_that_takes_long_to_import_is_not_idle(make):
+    worker = make("slow", idle_timeout_s=1, detach_s=1)
+    worker.wait(lambda status: status["port"])
+    time.sleep(2.5)
+    assert worker.status()["idle_s"] == 0
+    assert worker.status()["end"] == ""
+    attached_at = time.monotonic()
+    link = worker.link()
+    told: list[str] = []
+    link.on_notice = lambda code, text: told.append(code)
+    while not told and time.monotonic() - attached_at < 60:
+        time.sleep(0.01)
+    assert told == ["idle_timeout"], "attached, but using nothing"
+    assert time.monotonic() - attached_at >= 0.9
+    link.close()
+
+
+def test_a_session_nobody_ever_attaches_to_ends_all_the_same(monkeypatch):
+    monkeypatch.setattr(service_module, "_FIRST_S", 0.2)
+    with served(detach_s=0.1) as worker:
+        worker.wait(lambda service: service.end == "detached")
+
+
 @pytest.mark.req("POOL-12.24", "ELA-1405")
 def test_a_worker_killed_is_seen_by_its_own_client_only(make):
     one, two = make("a"), make("b")
@@ -93,6 +119,33 @@ def test_a_worker_killed_is_seen_by_its_own_client_only(make):
     with pytest.raises(SessionLost):
         first.read(a, 12)
     assert b.down(held).tolist() == [1, 1, 1]
+    first.close()
+    second.close()
+
+
+@pytest.mark.req("POOL-12.24")
+def test_a_kernel_that_trusts_an_index_breaks_its_own_worker_only(make):
+    """PyTorch reads some indices unchecked: what that costs, it costs the session that asked for it."""
+    one, two = make("wild"), make("tame")
+    first, second = one.link(resume_s=0.3), two.link()
+    hand, other = Hand(first), Hand(second)
+    held = other.up(torch.arange(3.0))
+    like = torch.zeros(1, 1, 4, 4)
+    far = hand.up(torch.full((1, 1, 2, 2), 1 << 45, dtype=torch.int64))
+    gradient, plane, wild = hand.up(torch.ones(1, 1, 2, 2)), hand.up(like), 1 << 40
+    pairs = [["l", [["c", n], ["c", n]]] for n in (2, 2, 0, 1)]
+    template = {
+        "op": "aten::max_pool2d_with_indices_backward.default",
+        "args": [["t", 0], ["t", 1], *pairs, ["c", False], ["t", 2]],
+        "n_inputs": 3,
+        "outs": [[list(like.shape), list(like.stride()), "float32"]],
+    }
+    hand.batch([hand.template(template), gradient, plane, far, wild])
+    with pytest.raises(SessionLost):
+        first.read(wild, 64)
+    assert one.wait_exit() not in (0, None)
+    assert other.down(held).tolist() == [0, 1, 2]
+    assert two.exit_code() is None
     first.close()
     second.close()
 

@@ -40,6 +40,23 @@ def test_the_error_is_raised_where_memory_is_asked_for_and_nothing_is_lost(attac
     weir.torch.synchronize()
 
 
+def test_a_tensor_whose_new_contents_do_not_fit_is_a_tensor_still(attach):
+    device = attach(quota_mib=8)
+    link = devices.get(device).link
+    whole, small = mib(4, device), torch.ones(2, device=device)
+    link.quota_mib = 2
+    with pytest.raises(torch.OutOfMemoryError):
+        whole.copy_(torch.ones(4 * MIB, dtype=torch.uint8))
+    assert whole.shape == (4 * MIB,)
+    with pytest.raises(RuntimeError):
+        whole.sum().item()
+    link.quota_mib = 8
+    assert small.tolist() == [1, 1]
+    with pytest.raises(NotImplementedError, match="dense"):
+        small.copy_(torch.ones(2).to_sparse())
+    assert small.tolist() == [1, 1]
+
+
 def test_freed_memory_is_there_for_the_next_line(attach):
     device = attach(quota_mib=8)
     x = mib(3, device)

@@ -75,7 +75,8 @@ def replace_contents(target: Any, source: torch.Tensor) -> bool:
     handle = handle_of(target)
     meta = handle.meta
     is_whole = handle.base is None and meta.is_contiguous and not meta.offset
-    is_alike = source.dtype is meta.dtype and tuple(source.shape) == meta.size
+    is_dense = source.layout is torch.strided and not source.is_quantized
+    is_alike = is_dense and source.dtype is meta.dtype and tuple(source.shape) == meta.size
     if not (is_whole and is_alike) or sys.getrefcount(handle) > REFERENCES_OF_ONE_TENSOR:
         return False
     device = handle.device
