@@ -1,6 +1,7 @@
 """What the transports of a session carry: bandwidth, round trip, operators, and the pause of a move.
 
-`make bench` prints the figures; limits are ratios inside one run, for machines differ.
+`make bench` prints the figures. Limits are ratios inside one run, for machines differ; but the pause of a move
+is promised in milliseconds.
 """
 
 import statistics
@@ -136,6 +137,5 @@ def test_the_pause_of_a_move_of_200_mib(make, capsys):
         )
     assert hand.link.stat()["used_bytes"] == (200 << 20) + 64
     assert held
-    # The state takes one pass through the same transport; on a busy machine both take longer.
-    assert min(pauses) < max(300, 1.5 * yardstick_ms)
+    assert min(pauses) < 300
     link.close()
