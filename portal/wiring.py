@@ -37,7 +37,13 @@ from apps.orgs.services import roles_sync, roles_unbind_all
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed, RolloutMoved
 from apps.rollouts.types import BACKUP_FAILED, ROLLOUT_FAILED
 from apps.scheduling import tasks as scheduling_tasks
-from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
+from apps.scheduling.events import (
+    QueueChanged,
+    WorkloadChanged,
+    WorkloadEnded,
+    WorkloadStarted,
+    WorkloadSubmitted,
+)
 from apps.scheduling.models import Allocation
 from apps.scheduling.services.moving import move_begun, move_done, move_failed
 from apps.scheduling.services.quota import quota_defaults
@@ -159,6 +165,7 @@ within(WorkloadEnded, _order_ended)
 # Sweep: beat runs a cycle anyway.
 after(WorkloadSubmitted, lambda event: scheduling_tasks.cycle.delay())
 after(WorkloadEnded, lambda event: scheduling_tasks.cycle.delay())
+after(QueueChanged, lambda event: scheduling_tasks.cycle.delay())
 after(fleet.NodeReturned, lambda event: scheduling_tasks.cycle.delay())
 after(fleet.DeviceFound, lambda event: scheduling_tasks.cycle.delay())
 
@@ -380,6 +387,7 @@ def _workload_pages(event: WorkloadChanged, actor: Actor) -> None:
 
 
 within(WorkloadChanged, _workload_pages)
+within(QueueChanged, lambda event, actor: push("pool"))
 within(fleet.LogGrew, lambda event, actor: push(f"log.{event.workload_uid}"))
 
 

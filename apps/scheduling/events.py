@@ -43,3 +43,10 @@ class WorkloadChanged(Event):
 
     schema: str
     workload_uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged(Event):
+    """A queue was made, changed or removed: what waits may be judged otherwise, and pages show it."""
+
+    code: str

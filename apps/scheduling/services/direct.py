@@ -17,6 +17,7 @@ from apps.scheduling.models import Environment, Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors import environment_find, policy_get
 from apps.scheduling.services import checks
+from apps.scheduling.services.admission import admission_check, priority_of, purpose_of, reservation_of
 from apps.scheduling.services.quota import quota_hold, quota_release
 from apps.scheduling.types import Amounts, Asked
 from apps.tenancy.models import Tenant
@@ -33,11 +34,15 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
     The tenant's quota is held in the workload's name until it ends (POOL-12.6); it is charged by the policy's
     direct commodity, or metered only.
     """
-    checks.asked_check(asked)
+    known = asked.client_key and Workload.plain.filter(tenant=tenant, client_key=asked.client_key).first()
+    if known:
+        return known
+    checks.asked_check(asked, timezone.now())
     environment = environment_find(tenant, asked.environment) if asked.environment else None
     amounts = amounts_of(asked, environment)
     checks.amounts_check(amounts)
     row = _row(actor, tenant, asked, environment, amounts)
+    admission_check(actor, row)
     checks.group_check(row)
     checks.hopeless_check(row)
     if not asked.wait_for_quota:
@@ -89,8 +94,21 @@ def _row(
         name_en=asked.name,
         name_zh=asked.name,
         queue=checks.queue_open(asked.queue, tenant),
-        priority=asked.priority,
+        priority=priority_of(actor, asked.priority),
+        urgent=asked.urgent,
+        preemptible=asked.preemptible,
         shares=amounts.shares,
+        min_shares=asked.min_shares,
+        host_cpu_milli=asked.host_cpu_milli,
+        host_memory_mib=asked.host_memory_mib,
+        earliest_start_at=asked.earliest_start_at,
+        deadline_at=asked.deadline_at,
+        purpose=asked.purpose or purpose_of(asked.kind),
+        any_models=list(asked.any_models),
+        reservation=reservation_of(tenant, asked.reservation),
+        client_key=asked.client_key,
+        max_attempts=asked.max_attempts,
+        retry_delay_s=asked.retry_delay_s,
         compute_percent=amounts.compute_percent,
         memory_mib=amounts.memory_mib,
         whole_cards=asked.whole_cards,
