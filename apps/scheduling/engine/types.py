@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from apps.scheduling.engine.mix import Typical as Typical
 from apps.scheduling.engine.rows import NO_LABELS as NO_LABELS
 from apps.scheduling.engine.rows import NOTHING as NOTHING
 from apps.scheduling.engine.rows import UNLIMITED as UNLIMITED
@@ -220,6 +221,7 @@ class Snapshot:
     `past_use`: card-seconds of tenants, faded to this instant. `tenant_weights`: shares of FAIR_SHARE and
     DOMINANT_SHARE, 1 where not named; a tenant of 0 is served when no other can be (ELA-1005).
     `holds`: the holds of kind FREED of the last plan, given back until their requests are placed.
+    `mix`: the kinds of work that arrived lately, for FRAGMENTATION; none is taken for the usual slices.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -234,6 +236,7 @@ class Snapshot:
     tenant_weights: tuple[tuple[str, int], ...] = ()
     holds: tuple[Hold, ...] = ()
     history: tuple[RunHistory, ...] = ()
+    mix: tuple[Typical, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ class Placing(StrEnum):
     """The least used device of the pool."""
     DEVICE_COMPACT = "device_compact"
     """The fullest device of the pool that fits: keeps whole cards free."""
+    FRAGMENTATION = "fragmentation"
+    """Where it takes the least from the work that usually comes (`Snapshot.mix`); see `packing`."""
 
 
 class ReasonCode(StrEnum):
