@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.scheduling.api import desk, views, work
+from apps.scheduling.api import desk, steering, views, work
 
 urlpatterns = [
     path("resources", views.ResourcesView.as_view(), name="resources"),
@@ -10,6 +10,8 @@ urlpatterns = [
     path("quota", views.QuotaView.as_view(), name="quota"),
     path("workloads", work.WorkloadsView.as_view(), name="workloads"),
     path("workloads/across", work.WorkloadsAcrossView.as_view(), name="workloads_across"),
+    path("workloads/dry-run", steering.WorkloadDryRunView.as_view(), name="workload_dry_run"),
+    path("workloads/<uuid:uid>/explain", steering.WorkloadExplainView.as_view(), name="workload_explain"),
     path("workloads/<uuid:uid>", work.WorkloadView.as_view(), name="workload"),
     path("workloads/<uuid:uid>/stop", work.WorkloadStopView.as_view(), name="workload_stop"),
     path("workloads/<uuid:uid>/resize", work.WorkloadResizeView.as_view(), name="workload_resize"),
@@ -18,6 +20,7 @@ urlpatterns = [
     path("environments", work.EnvironmentsView.as_view(), name="environments"),
     path("environments/<uuid:uid>", work.EnvironmentView.as_view(), name="environment"),
     path("queues", desk.QueuesView.as_view(), name="queues"),
+    path("queue-tree", desk.QueueTreeView.as_view(), name="queue_tree"),
     path("queues/<slug:code>", desk.QueueView.as_view(), name="queue"),
     path("scheduling-policy", desk.SchedulingPolicyView.as_view(), name="scheduling_policy"),
     path("quotas/<slug:schema>", desk.TenantQuotaView.as_view(), name="tenant_quota"),

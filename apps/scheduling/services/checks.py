@@ -62,8 +62,6 @@ def asked_check(asked: Asked, now: datetime) -> None:
     """InvalidInput for wishes that contradict one another or have no meaning; DeadlineImpossible."""
     wrong = _words_check(asked)
     shares = asked.shares or 1
-    if asked.min_shares is not None and not 1 <= asked.min_shares <= shares:
-        wrong["min_shares"] = _("1 to %(most)s") % {"most": shares}
     if asked.placing == engine.Placing.LOCAL and not asked.local_node:
         wrong["local_node"] = _("Local placing wants a local node.")
     if asked.affinity and shares > 1:
@@ -77,6 +75,12 @@ def asked_check(asked: Asked, now: datetime) -> None:
     if wrong:
         raise InvalidInput(fields=wrong)
     _times_check(asked, now)
+
+
+def elastic_check(min_shares: int | None, shares: int) -> None:
+    """InvalidInput where elastic work would begin with more than its most (ELA-507)."""
+    if min_shares is not None and not 1 <= min_shares <= shares:
+        raise InvalidInput(fields={"min_shares": _("1 to %(most)s") % {"most": shares}})
 
 
 def _words_check(asked: Asked) -> dict[str, object]:

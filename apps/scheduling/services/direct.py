@@ -37,14 +37,7 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
     known = asked.client_key and Workload.plain.filter(tenant=tenant, client_key=asked.client_key).first()
     if known:
         return known
-    checks.asked_check(asked, timezone.now())
-    environment = environment_find(tenant, asked.environment) if asked.environment else None
-    amounts = amounts_of(asked, environment)
-    checks.amounts_check(amounts)
-    row = _row(actor, tenant, asked, environment, amounts)
-    admission_check(actor, row)
-    checks.group_check(row)
-    checks.hopeless_check(row)
+    row, amounts = workload_draft(actor, tenant, asked)
     if not asked.wait_for_quota:
         quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
     row.save(force_insert=True)
@@ -52,6 +45,20 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
     act_subject("workload", row.uid, no=row.no, name=row.name_en, group=row.resource_group)
     emit(WorkloadSubmitted(schema=tenant.schema_name, workload_uid=row.uid), actor=actor)
     return row
+
+
+def workload_draft(actor: Actor, tenant: Tenant, asked: Asked) -> tuple[Workload, Amounts]:
+    """The workload as it would be submitted, not saved, and its amounts; every refusal but that of the quota."""
+    checks.asked_check(asked, timezone.now())
+    environment = environment_find(tenant, asked.environment) if asked.environment else None
+    amounts = amounts_of(asked, environment)
+    checks.amounts_check(amounts)
+    checks.elastic_check(asked.min_shares, amounts.shares)
+    row = _row(actor, tenant, asked, environment, amounts)
+    admission_check(actor, row)
+    checks.group_check(row)
+    checks.hopeless_check(row)
+    return row, amounts
 
 
 def amounts_of(asked: Asked, environment: Environment | None) -> Amounts:
