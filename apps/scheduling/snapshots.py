@@ -37,12 +37,12 @@ _AHEAD_DAYS = 8
 
 def snapshot_get(*, with_work: bool = True) -> engine.Snapshot:
     """The whole pool as one snapshot; without work only what does not depend on it."""
-    requests, running = work_read() if with_work else ((), ())
+    requests, running = work_read() if with_work else ({}, {})
     return engine.Snapshot(
-        nodes=nodes_read(),
-        devices=devices_read(),
-        running=tuple(running),
-        requests=tuple(requests),
+        nodes=tuple(nodes_read().values()),
+        devices=tuple(devices_read().values()),
+        running=tuple(running.values()),
+        requests=tuple(requests.values()),
         **rules_read(),
     )
 
@@ -50,16 +50,16 @@ def snapshot_get(*, with_work: bool = True) -> engine.Snapshot:
 # --- the pool ----------------------------------------------------------------------------------------------------
 
 
-def nodes_read(pks: Iterable[int] | None = None) -> tuple[engine.Node, ...]:
-    """The nodes that have not left, or those of `pks` that have not."""
+def nodes_read(pks: Iterable[int] | None = None) -> dict[int, engine.Node]:
+    """The nodes that have not left, or those of `pks` that have not, by key."""
     rows = Node.objects.exclude(state="removed")
-    return tuple(_node(row) for row in (rows if pks is None else rows.filter(pk__in=pks)))
+    return {row.pk: _node(row) for row in (rows if pks is None else rows.filter(pk__in=list(pks)))}
 
 
-def devices_read(pks: Iterable[int] | None = None) -> tuple[engine.Device, ...]:
-    """The devices that have not left, or those of `pks` that have not."""
-    rows = Device.objects.filter(left_at=None).exclude(node__state="removed").select_related("node", "group")
-    return tuple(_device(row) for row in (rows if pks is None else rows.filter(pk__in=pks)))
+def devices_read(pks: Iterable[int] | None = None) -> dict[int, engine.Device]:
+    """The devices that have not left, or those of `pks` that have not, by key."""
+    rows = Device.objects.filter(left_at=None).select_related("node", "group").defer("measured", "apis")
+    return {row.pk: _device(row) for row in (rows if pks is None else rows.filter(pk__in=list(pks)))}
 
 
 def _node(row: Node) -> engine.Node:
@@ -254,8 +254,8 @@ _WORK_FIELDS = (
 
 def work_read(
     pks: Iterable[int] | None = None,
-) -> tuple[list[engine.Request], list[engine.Running]]:
-    """What waits (the oldest MAX_WAITING) and what holds something; of `pks` alone where they are given."""
+) -> tuple[dict[int, engine.Request], dict[int, engine.Running]]:
+    """What waits (the oldest MAX_WAITING) and what holds something, by key; of `pks` alone where they are given."""
     named = Q() if pks is None else Q(pk__in=list(pks))
     rows = Workload.objects.across().filter(named).only(*_WORK_FIELDS)
     waiting = list(rows.filter(state=WorkloadState.PENDING).order_by("pk")[:MAX_WAITING])
@@ -263,8 +263,8 @@ def work_read(
     holders = _holders(rows, held, pks is None)
     names = Names.of([*waiting, *holders])
     return (
-        [request_of(row, names) for row in waiting],
-        [running_of(row, held[row.pk], names) for row in holders],
+        {row.pk: request_of(row, names) for row in waiting},
+        {row.pk: running_of(row, held[row.pk], request_of(row, names)) for row in holders},
     )
 
 
@@ -367,10 +367,10 @@ def request_of(row: Workload, names: Names | None = None) -> engine.Request:
     )
 
 
-def running_of(row: Workload, held: Iterable[tuple[Any, ...]], names: Names) -> engine.Running:
+def running_of(row: Workload, held: Iterable[tuple[Any, ...]], asks: engine.Request) -> engine.Running:
     """The workload with what it holds: (device, node, percent, MiB, exclusive) of each share."""
-    asks = request_of(row, names)
-    since = row.started_at or row.placed_at or row.created_at
+    # Of work that was queued again the first start is kept: its present run began when it was placed last.
+    since = max(filter(None, (row.started_at, row.placed_at)), default=row.created_at)
     is_elastic = row.min_shares is not None
     grants = tuple(
         engine.Grant(

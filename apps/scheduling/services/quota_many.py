@@ -1,0 +1,87 @@
+"""What many workloads use of their tenants' quotas, in a few statements: `quota_keep` for a scheduling cycle."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from uuid import UUID
+
+from django.db.models import Sum
+from django.utils.translation import gettext as _
+
+from apps.kernel.acts import Actor
+from apps.kernel.bulk import insert_many, update_many
+from apps.kernel.errors import QuotaExceeded
+from apps.kernel.service import service
+from apps.scheduling.models import QuotaHold, TenantQuota
+from apps.scheduling.states import HoldState, QuotaItem
+
+Wanted = Mapping[UUID, Mapping[str, int]]
+
+
+@service(recorded=False)
+def quotas_use(*, actor: Actor, wanted: Mapping[int, Wanted]) -> dict[UUID, QuotaExceeded]:
+    """Let holders of several tenants (by key) use exactly these amounts from now on; who may not, and why.
+
+    All of one holder or nothing. Only what is more than it holds already is checked, in the order given.
+    """
+    refused: dict[UUID, QuotaExceeded] = {}
+    for tenant_id in sorted(wanted):
+        refused |= _tenant_use(tenant_id, wanted[tenant_id])
+    return refused
+
+
+def _tenant_use(tenant_id: int, wanted: Wanted) -> dict[UUID, QuotaExceeded]:
+    left = _left(tenant_id)
+    held: dict[UUID, dict[str, QuotaHold]] = defaultdict(dict)
+    for row in QuotaHold.plain.filter(tenant_id=tenant_id, holder_uid__in=list(wanted)):
+        held[row.holder_uid][row.item] = row
+    refused, changed, new = {}, [], []
+    for holder_uid, amounts in wanted.items():
+        rows = held[holder_uid]
+        more = {item: amount - _held(rows.get(item)) for item, amount in amounts.items()}
+        short = next((item for item in sorted(more) if more[item] > max(0, left.get(item, 0))), None)
+        if short is not None:
+            refused[holder_uid] = _exceeded(short, more[short], left.get(short, 0))
+            continue
+        for item, amount in amounts.items():
+            left[item] = left.get(item, 0) - more[item]
+            if item in rows:
+                changed.append((rows[item].pk, amount, HoldState.USED.value))
+            elif amount:
+                new.append(
+                    QuotaHold(
+                        tenant_id=tenant_id,
+                        holder_uid=holder_uid,
+                        item=item,
+                        amount=amount,
+                        state=HoldState.USED,
+                    )
+                )
+    update_many(
+        "scheduling_quotahold",
+        {"amount": "bigint", "state": "text"},
+        changed,
+        "(t.amount, t.state) <> (v.amount, v.state)",
+    )
+    insert_many(new)
+    return refused
+
+
+def _left(tenant_id: int) -> dict[str, int]:
+    """What of each item nobody holds, its row locked: parallel asks are served one after the other."""
+    rows = TenantQuota.plain.select_for_update().filter(tenant_id=tenant_id).order_by("item")
+    totals = dict(rows.values_list("item", "total"))
+    holds = QuotaHold.plain.filter(tenant_id=tenant_id).exclude(state=HoldState.RELEASED)
+    sums = dict(holds.values_list("item").annotate(sum=Sum("amount")).order_by())
+    return {item: total - sums.get(item, 0) for item, total in totals.items()}
+
+
+def _held(row: QuotaHold | None) -> int:
+    return row.amount if row is not None and row.state != HoldState.RELEASED else 0
+
+
+def _exceeded(item: str, more: int, left: int) -> QuotaExceeded:
+    return QuotaExceeded(
+        _("Of %(item)s %(left)s are left, %(asked)s more are asked.")
+        % {"item": QuotaItem(item).label, "left": max(0, left), "asked": more},
+        fields={item: _("%(left)s left") % {"left": max(0, left)}, "quota": item},
+    )
