@@ -27,7 +27,7 @@ from apps.identity.events import MembershipEnded
 from apps.kernel.acts import Actor
 from apps.kernel.planes import in_tenant
 from apps.kernel.wiring import after, recorder, within
-from apps.notices.push import push
+from apps.notices.push import push, push_many
 from apps.notices.services import notice_send
 from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
@@ -39,10 +39,12 @@ from apps.rollouts.types import BACKUP_FAILED, ROLLOUT_FAILED
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import (
     QueueChanged,
+    WhatIfAsked,
+    WhatIfEnded,
     WorkloadChanged,
     WorkloadEnded,
+    WorkloadsChanged,
     WorkloadStarted,
-    WorkloadSubmitted,
 )
 from apps.scheduling.models import Allocation
 from apps.scheduling.services.moving import move_begun, move_done, move_failed
@@ -162,12 +164,7 @@ def _order_ended(event: WorkloadEnded, actor: Actor) -> None:
 
 within(WorkloadStarted, _order_started)
 within(WorkloadEnded, _order_ended)
-# Sweep: beat runs a cycle anyway.
-after(WorkloadSubmitted, lambda event: scheduling_tasks.cycle.delay())
-after(WorkloadEnded, lambda event: scheduling_tasks.cycle.delay())
-after(QueueChanged, lambda event: scheduling_tasks.cycle.delay())
-after(fleet.NodeReturned, lambda event: scheduling_tasks.cycle.delay())
-after(fleet.DeviceFound, lambda event: scheduling_tasks.cycle.delay())
+# What the scheduler has to know it hears from the database itself: see migration scheduling.0005.
 
 # --- fleet → scheduling, billing -------------------------------------------------------------------------------
 
@@ -377,6 +374,12 @@ def _backup_failed(event: BackupFailed, actor: Actor) -> None:
 within(BackupFailed, _backup_failed)
 within(BackupMade, lambda event, actor: alarm_resolve(actor=actor, key="backup-failed"))
 
+# --- what-ifs → a worker ---------------------------------------------------------------------------------------
+
+# Sweep: what_ifs_sweep.
+after(WhatIfAsked, lambda event: scheduling_tasks.what_if_run.delay(str(event.uid)))
+within(WhatIfEnded, lambda event, actor: push("what-ifs"))
+
 # --- open pages ------------------------------------------------------------------------------------------------
 
 
@@ -386,7 +389,19 @@ def _workload_pages(event: WorkloadChanged, actor: Actor) -> None:
     push("pool")
 
 
+def _workloads_pages(event: WorkloadsChanged, actor: Actor) -> None:
+    schemas = {schema for schema, _uid in event.workloads}
+    push_many(
+        [
+            *(f"workload.{uid}" for _schema, uid in event.workloads),
+            *(f"tenant.{schema}.resources" for schema in schemas),
+            "pool",
+        ]
+    )
+
+
 within(WorkloadChanged, _workload_pages)
+within(WorkloadsChanged, _workloads_pages)
 within(QueueChanged, lambda event, actor: push("pool"))
 within(fleet.LogGrew, lambda event, actor: push(f"log.{event.workload_uid}"))
 
