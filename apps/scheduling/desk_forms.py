@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.fleet.models import ResourceGroup
 from apps.identity.models import User
+from apps.scheduling.fields import MarkedForm
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue
 from apps.scheduling.selectors import queue_list
 from apps.scheduling.services.queue_checks import MAX_WEIGHT
@@ -19,20 +20,6 @@ BY_POLICY = ("", _("as the policy says"))
 AS_IS = ("", _("as it is"))
 _MOST = 2**31 - 1
 _PRIORITY = 1000
-
-
-class DeskForm(forms.Form):
-    """A form whose fields look like the portal's, and are found by tests by `<prefix>-<name>`."""
-
-    mark = "desk"
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id=f"{self.mark}-%s", **kwargs)
-        for name, field in self.fields.items():
-            kind = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
-            if isinstance(field.widget, forms.CheckboxInput):
-                kind = "form-check-input"
-            field.widget.attrs |= {"class": kind, "data-test": f"{self.mark}-{name}"}
 
 
 def _amount(label: Any, *, least: int = 0, hint: Any = "", required: bool = False) -> forms.IntegerField:
@@ -55,7 +42,7 @@ def _as_is(label: Any) -> forms.TypedChoiceField:
     )
 
 
-class QueueForm(DeskForm):
+class QueueForm(MarkedForm):
     """A queue as it is to be; what is left empty has no bound, or follows the policy."""
 
     mark = "queue"
@@ -161,7 +148,7 @@ def _initial(queue: Queue) -> dict[str, Any]:
     }
 
 
-class PolicyForm(DeskForm):
+class PolicyForm(MarkedForm):
     """The global policy (PLAT-AICFG-18)."""
 
     mark = "policy"
@@ -202,7 +189,7 @@ class PolicyForm(DeskForm):
     max_open_per_tenant = _amount(_("Open work per tenant at most"), least=1, required=True)
 
 
-class PriorityForm(DeskForm):
+class PriorityForm(MarkedForm):
     """What priority a user's work has, and how high they may ask (PLAT-AICFG-25)."""
 
     mark = "priority"
@@ -211,7 +198,7 @@ class PriorityForm(DeskForm):
     may_urgent = forms.BooleanField(label=_("Urgent task"), required=False)
 
 
-class ValidityForm(DeskForm):
+class ValidityForm(MarkedForm):
     """A rule: its users, and the periods of each purpose (PLAT-AICFG-29)."""
 
     mark = "validity"
@@ -248,7 +235,7 @@ class ValidityForm(DeskForm):
         }
 
 
-class SpecialForm(DeskForm):
+class SpecialForm(MarkedForm):
     """What a user, or each user of a tenant, may hold for a time (PLAT-CLU-37)."""
 
     mark = "special"
@@ -278,7 +265,7 @@ class SpecialForm(DeskForm):
         return found
 
 
-class WhatIfForm(DeskForm):
+class WhatIfForm(MarkedForm):
     """Settings to try: what is left empty stays as it is."""
 
     mark = "what-if"
