@@ -25,6 +25,7 @@ TEXTS: dict[ReasonCode, str] = {
         "Work starts only within the valid periods, and where it can end before they do; the next one begins in "
         "%(wait_s)s s."
     ),
+    ReasonCode.WINDOWS_OVER: gettext_noop("All its valid periods are over, or too short for its run time."),
     ReasonCode.RESERVATION_UNKNOWN: gettext_noop(
         "There is no reservation %(reservation)s for this tenant and queue."
     ),
@@ -131,8 +132,7 @@ def sentence(reason: Reason) -> str:
 
 def explain(plan: Plan, request_id: str) -> Explanation | None:
     """Why the request waits by this plan; None when the plan places it or does not know it."""
-    for refusal in plan.refusals:
-        if refusal.request_id == request_id:
-            reason = refusal.reason
-            return Explanation(reason, sentence(reason), refusal.position, refusal.permanent)
-    return None
+    refusal = plan.refusals.get(request_id)
+    if refusal is None:
+        return None
+    return Explanation(refusal.reason, sentence(refusal.reason), refusal.position, refusal.permanent)

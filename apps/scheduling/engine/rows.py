@@ -8,7 +8,6 @@ from typing import TypeAlias
 from apps.scheduling.engine.words import Ordering, Placing, QueueState
 
 Labels: TypeAlias = frozenset[tuple[str, str]]
-Param: TypeAlias = str | int | bool | None
 
 WHOLE_CARD_PERCENT = 100
 NO_LABELS: Labels = frozenset()

@@ -6,10 +6,13 @@ instants in seconds since 1970 (UTC), ratios in permille. Identities are strings
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from apps.scheduling.engine.mix import Typical as Typical
+from apps.scheduling.engine.reasons import Param as Param
+from apps.scheduling.engine.reasons import Reason as Reason
+from apps.scheduling.engine.reasons import Refusal as Refusal
+from apps.scheduling.engine.refusals import Refusals as Refusals
 from apps.scheduling.engine.rows import NO_LABELS as NO_LABELS
 from apps.scheduling.engine.rows import NOTHING as NOTHING
 from apps.scheduling.engine.rows import UNLIMITED as UNLIMITED
@@ -19,7 +22,6 @@ from apps.scheduling.engine.rows import Device as Device
 from apps.scheduling.engine.rows import Labels as Labels
 from apps.scheduling.engine.rows import Limit as Limit
 from apps.scheduling.engine.rows import Node as Node
-from apps.scheduling.engine.rows import Param as Param
 from apps.scheduling.engine.rows import Queue as Queue
 from apps.scheduling.engine.rows import Quota as Quota
 from apps.scheduling.engine.rows import Window as Window
@@ -129,6 +131,8 @@ class Running:
     resized_at_s: int | None = None
     movable: bool = False
     """A session whose shares may be moved to other devices while it runs."""
+    moving: frozenset[int] = frozenset()
+    """Its grants, by place, that are being moved away; what they move to is among its grants too."""
     preempted: bool = False
     """It is being stopped: it counts until it is gone, and is never chosen again."""
     preempted_count: int = 0
@@ -240,18 +244,6 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """A code and the figures of its sentence, by name in fixed order."""
-
-    code: ReasonCode
-    params: tuple[tuple[str, Param], ...] = ()
-
-    def get(self, name: str) -> Param:
-        """The figure called `name`, None where the reason has no such figure."""
-        return dict(self.params).get(name)
-
-
-@dataclass(frozen=True, slots=True)
 class Placement:
     """Start this request on these shares."""
 
@@ -260,21 +252,6 @@ class Placement:
     queue_id: str
     grants: tuple[Grant, ...]
     policy: Placing
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """This request goes on waiting, `position` in its queue counted from 1.
-
-    `permanent`: no release can help. It is wrong in itself, exceeds a quota's bound, or would not fit the
-    registered pool with every device whole, ready and empty (ELA-507). Such a request never holds up others.
-    """
-
-    request_id: str
-    queue_id: str
-    reason: Reason
-    position: int
-    permanent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,11 +306,16 @@ class Plan:
     """
 
     placements: tuple[Placement, ...] = ()
-    refusals: Sequence[Refusal] = ()
+    refusals: Refusals = field(default_factory=Refusals)
     preemptions: tuple[Preemption, ...] = ()
     resizes: tuple[ElasticChange, ...] = ()
     moves: tuple[Move, ...] = ()
     holds: tuple[Hold, ...] = ()
+
+    @property
+    def freed_holds(self) -> tuple[Hold, ...]:
+        """The holds to be given back in the next snapshot."""
+        return tuple(hold for hold in self.holds if hold.kind is HoldKind.FREED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ class ReasonCode(StrEnum):
     DEADLINE_PAST = "deadline_past"
     TOO_EARLY = "too_early"
     OUTSIDE_WINDOW = "outside_window"
+    WINDOWS_OVER = "windows_over"
     RESERVATION_UNKNOWN = "reservation_unknown"
     RESERVATION_CLOSED = "reservation_closed"
     QUEUE_UNKNOWN = "queue_unknown"

@@ -4,7 +4,6 @@ Internal to the app's services.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db.models import Q
@@ -14,7 +13,6 @@ from apps.fleet.models import Device, Node
 from apps.fleet.selectors import device_list, group_allowed, group_get, node_list
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.scheduling.engine import types as engine
-from apps.scheduling.engine.cycle import Cycle
 from apps.scheduling.errors import (
     DeadlineImpossible,
     GangTooLarge,
@@ -30,7 +28,8 @@ from apps.scheduling.errors import (
 )
 from apps.scheduling.models import PLACINGS, Queue, Workload
 from apps.scheduling.selectors import queue_admits, reason_sentence
-from apps.scheduling.snapshots import request_of, snapshot_get
+from apps.scheduling.services.hoping import hopeless
+from apps.scheduling.snapshots import request_of
 from apps.scheduling.states import Purpose
 from apps.scheduling.types import Amounts, Asked
 from apps.tenancy.models import Tenant
@@ -199,17 +198,11 @@ _HOPELESS: Mapping[engine.ReasonCode, type[WeirError]] = {
 def hopeless_check(row: Workload) -> None:
     """Refuse what would not fit even if every device of the pool were whole, ready and empty (ELA-507).
 
-    An empty pool refuses nothing: devices may join.
+    An empty pool refuses nothing: devices may join. What fits the pool as it was read last is let in at once;
+    nothing is refused but by the pool as it is.
     """
-    snapshot = snapshot_get(with_work=False)
-    ideal = replace(
-        snapshot,
-        nodes=tuple(replace(node, ready=True, schedulable=True) for node in snapshot.nodes),
-        devices=tuple(
-            replace(device, enabled=True, healthy=True, sliced=None) for device in snapshot.devices
-        ),
-    )
-    reason = Cycle(ideal, seed=0).hopeless(request_of(row))
+    request = request_of(row)
+    reason = hopeless(request, is_fresh=False) and hopeless(request, is_fresh=True)
     if reason is not None and reason.code in _HOPELESS:
         raise _HOPELESS[reason.code](reason_sentence(reason.code, dict(reason.params)))
 
