@@ -16,6 +16,7 @@ from django.utils.translation import gettext_noop
 from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.audit.services import act_record
 from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPaid, UsageRated, UsageRefused
+from apps.billing.services.compensating import preemption_compensate
 from apps.billing.services.usage import usage_record
 from apps.billing.types import Usage
 from apps.cases.events import CaseChanged
@@ -43,7 +44,9 @@ from apps.scheduling.events import (
     WhatIfEnded,
     WorkloadChanged,
     WorkloadEnded,
+    WorkloadPreempted,
     WorkloadsChanged,
+    WorkloadsSubmitted,
     WorkloadStarted,
 )
 from apps.scheduling.models import Allocation
@@ -164,6 +167,15 @@ def _order_ended(event: WorkloadEnded, actor: Actor) -> None:
 
 within(WorkloadStarted, _order_started)
 within(WorkloadEnded, _order_ended)
+
+
+def _preempted(event: WorkloadPreempted, actor: Actor) -> None:
+    preemption_compensate(
+        actor=actor, workload_uid=event.workload_uid, user_id=event.user_id, card_seconds=event.card_seconds
+    )
+
+
+within(WorkloadPreempted, _preempted)
 # What the scheduler has to know it hears from the database itself: see migration scheduling.0005.
 
 # --- fleet → scheduling, billing -------------------------------------------------------------------------------
@@ -402,6 +414,7 @@ def _workloads_pages(event: WorkloadsChanged, actor: Actor) -> None:
 
 within(WorkloadChanged, _workload_pages)
 within(WorkloadsChanged, _workloads_pages)
+within(WorkloadsSubmitted, lambda event, actor: push_many([f"tenant.{event.schema}.resources", "pool"]))
 within(QueueChanged, lambda event, actor: push("pool"))
 within(fleet.LogGrew, lambda event, actor: push(f"log.{event.workload_uid}"))
 

@@ -82,3 +82,11 @@ class WorkloadPreempted(Event):
     user_id: int | None
     at: datetime
     card_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadsSubmitted(Event):
+    """`WorkloadSubmitted` of many at once."""
+
+    schema: str
+    count: int

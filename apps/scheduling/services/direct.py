@@ -18,7 +18,9 @@ from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors import environment_find, policy_get
 from apps.scheduling.services import checks
 from apps.scheduling.services.admission import admission_check, priority_of, purpose_of, reservation_of
+from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota import quota_hold, quota_release
+from apps.scheduling.states import DecisionKind
 from apps.scheduling.types import Amounts, Asked
 from apps.tenancy.models import Tenant
 
@@ -41,6 +43,7 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
     if not asked.wait_for_quota:
         quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
     row.save(force_insert=True)
+    decided(row, DecisionKind.SUBMITTED, actor)
     _charge(actor, row, amounts)
     act_subject("workload", row.uid, no=row.no, name=row.name_en, group=row.resource_group)
     emit(WorkloadSubmitted(schema=tenant.schema_name, workload_uid=row.uid), actor=actor)
@@ -143,16 +146,21 @@ def _row(
 
 
 def _charge(actor: Actor, row: Workload, amounts: Amounts) -> None:
-    commodity = policy_get().direct_commodity
     charge_open(
         actor=actor,
         tenant=row.tenant,
         order_uid=None,
         order_no=row.no,
         workload_uid=row.uid,
-        quote=_quote(commodity, amounts) if commodity else None,
+        quote=quote_of(amounts),
         labels=row.labels,
     )
+
+
+def quote_of(amounts: Amounts) -> dict[str, object] | None:
+    """What direct work of these amounts is charged as; None where it is metered only."""
+    commodity = policy_get().direct_commodity
+    return _quote(commodity, amounts) if commodity else None
 
 
 def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:

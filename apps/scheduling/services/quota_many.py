@@ -13,6 +13,7 @@ from apps.kernel.errors import QuotaExceeded
 from apps.kernel.service import service
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.states import HoldState, QuotaItem
+from apps.tenancy.models import Tenant
 
 Wanted = Mapping[UUID, Mapping[str, int]]
 
@@ -27,6 +28,27 @@ def quotas_use(*, actor: Actor, wanted: Mapping[int, Wanted]) -> dict[UUID, Quot
     for tenant_id in sorted(wanted):
         refused |= _tenant_use(tenant_id, wanted[tenant_id])
     return refused
+
+
+@service(recorded=False)
+def quotas_hold(*, actor: Actor, tenant: Tenant, wanted: Wanted) -> None:
+    """Hold amounts in process for many new holders, all of them or none; QuotaExceeded names what is left."""
+    left = _left(tenant.pk)
+    sums: dict[str, int] = defaultdict(int)
+    for amounts in wanted.values():
+        for item, amount in amounts.items():
+            sums[item] += amount
+    for item, asked in sorted(sums.items()):
+        if asked > max(0, left.get(item, 0)):
+            raise _exceeded(item, asked, left.get(item, 0))
+    insert_many(
+        [
+            QuotaHold(tenant_id=tenant.pk, holder_uid=holder_uid, item=item, amount=amount)
+            for holder_uid, amounts in wanted.items()
+            for item, amount in amounts.items()
+            if amount
+        ]
+    )
 
 
 def _tenant_use(tenant_id: int, wanted: Wanted) -> dict[UUID, QuotaExceeded]:
@@ -70,7 +92,8 @@ def _left(tenant_id: int) -> dict[str, int]:
     """What of each item nobody holds, its row locked: parallel asks are served one after the other."""
     rows = TenantQuota.plain.select_for_update().filter(tenant_id=tenant_id).order_by("item")
     totals = dict(rows.values_list("item", "total"))
-    holds = QuotaHold.plain.filter(tenant_id=tenant_id).exclude(state=HoldState.RELEASED)
+    counted = (HoldState.IN_PROCESS, HoldState.USED)
+    holds = QuotaHold.plain.filter(tenant_id=tenant_id, state__in=counted)
     sums = dict(holds.values_list("item").annotate(sum=Sum("amount")).order_by())
     return {item: total - sums.get(item, 0) for item, total in totals.items()}
 
