@@ -47,13 +47,8 @@ class Measure:
         needs = [kind.host_cpu_milli * kind.shares or 1 for kind in kinds]
         self._needs, self._need_of = np.unique(np.array(needs, np.int64), return_inverse=True)
         self._gang = np.array([kind.shares for kind in kinds], np.int64)
-        self._weights = np.array(
-            [
-                [weight if not kind.models or kind.models & models else 0 for kind, weight in zip(kinds, weights, strict=True)]
-                for models in classes
-            ],
-            np.int64,
-        )  # fmt: skip
+        open_to = [[not kind.models or bool(kind.models & models) for kind in kinds] for models in classes]
+        self._weights = np.array(open_to, np.int64) * np.array(weights, np.int64)
 
     def usable(self, free: Ints, cpu: Ints, of_class: Ints) -> Ints:
         """Usable percent times weight of each row: free percent of its cards, CPU left, class of its server."""
