@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.scheduling.engine import types as engine
-from apps.scheduling.engine.eta import eta
+from apps.scheduling.engine.eta import eta, offer
 from apps.scheduling.models import Promise, Workload
 from apps.scheduling.quantiles import Quantiles
 from apps.scheduling.selectors import reason_sentence
@@ -26,6 +26,7 @@ TOLERANCE = timedelta(seconds=15)
 BASIS_TEXTS = {
     engine.EtaBasis.FREE_NOW: gettext_noop("there is room now"),
     engine.EtaBasis.KNOWN_ENDS: gettext_noop("the known ends of what runs and waits before it"),
+    engine.EtaBasis.HISTORY: gettext_noop("how long such work ran before"),
     engine.EtaBasis.UNKNOWN_ENDS: gettext_noop("nothing: work before it has no known end"),
     engine.EtaBasis.NEEDS_REPAIR: gettext_noop("nothing: a node or device must come back first"),
     engine.EtaBasis.QUEUE_STOPPED: gettext_noop("nothing: its queue starts no work now"),
@@ -185,27 +186,11 @@ def past_interval(start: datetime, now: datetime, basis: str) -> tuple[datetime,
     return max(now, start + wait * low), max(start, start + wait * high)
 
 
-def now_of(row: Workload, snapshot: engine.Snapshot, found: Expectation) -> Now | None:
-    """With how much it could start at once, where it could not with what it asks for."""
-    if found.basis == engine.EtaBasis.FREE_NOW:
-        return None
-    request = request_of(row)
-    now = int(timezone.now().timestamp())
-
-    def fits(**less: Any) -> bool:
-        return eta(snapshot, replace(request, **less), now=now).basis is engine.EtaBasis.FREE_NOW
-
-    percent = (
-        0 if request.exclusive else _most(request.compute_percent, lambda each: fits(compute_percent=each))
-    )
-    shares = _most(request.shares, lambda each: fits(shares=each, min_shares=None))
-    return Now(percent, shares) if percent or shares else None
-
-
-def _most(asked: int, fits: Any) -> int:
-    """The most below `asked` that fits, by halving; 0 for none."""
-    low, high = 0, asked
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+def offer_of(row: Workload, snapshot: engine.Snapshot) -> tuple[Expectation, Now | None]:
+    """When it would start; and with how much it could start at once, where it could not with what it asks for."""
+    now = timezone.now()
+    found = offer(snapshot, request_of(row), now=int(now.timestamp()))
+    told = expectation_from(found.eta, now)
+    if told.basis == engine.EtaBasis.FREE_NOW or not (found.percent_now or found.shares_now):
+        return told, None
+    return told, Now(found.percent_now, found.shares_now)

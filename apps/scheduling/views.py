@@ -76,15 +76,22 @@ def _resource(request: HttpRequest, uid: UUID) -> tuple[Workload, dict[str, obje
 
 def _acts(request: HttpRequest, row: Workload) -> dict[str, object]:
     """What the reader may do with it."""
-    may = request.actor.may("resources.operate") and row.state in OPEN_STATES
+    may = request.actor.may("resources.operate")
+    is_open = may and row.state in OPEN_STATES
     is_free = row.is_direct and not row.spec and not row.whole_cards
     if row.environment is not None and row.environment.is_fixed:
         is_free = False
+    runs = row.state in (WorkloadState.PLACED, WorkloadState.RUNNING)
     return {
-        "may_stop": may and (row.is_direct or request.actor.kind == "operator"),
-        "may_resize": may and is_free,
-        "may_migrate": may and row.kind == WorkKind.SESSION,
-        "nodes": node_ready_names() if may and row.kind == WorkKind.SESSION else [],
+        "may_stop": (is_open or (may and row.state == WorkloadState.SUSPENDED))
+        and (row.is_direct or request.actor.kind == "operator"),
+        "may_resize": is_open and is_free,
+        "may_migrate": is_open and row.kind == WorkKind.SESSION,
+        "may_suspend": is_open and row.is_direct,
+        "may_resume": may and row.is_direct and row.state == WorkloadState.SUSPENDED,
+        "may_requeue": may and row.is_direct and runs,
+        "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),
+        "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],
     }
 
 

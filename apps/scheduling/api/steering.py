@@ -1,5 +1,6 @@
 """Work that is thought about before it is submitted, explained while it waits, and steered while it runs."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -8,11 +9,19 @@ from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
 from apps.scheduling.api import serializers as s
+from apps.scheduling.api.views import whole
 from apps.scheduling.api.work import WorkView, asked_of, read
 from apps.scheduling.forecast import expectation_of
+from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission
 from apps.scheduling.selectors import workload_reason
 from apps.scheduling.services.promises import workload_dry_run
+from apps.scheduling.services.steering import (
+    workload_requeue,
+    workload_resume,
+    workload_scale,
+    workload_suspend,
+)
 from apps.scheduling.states import WorkloadState
 from apps.scheduling.timeline import promise_of, timeline
 
@@ -47,3 +56,42 @@ class WorkloadExplainView(WorkView):
             "decisions": timeline(row),
         }
         return Response(s.ExplainOut(told).data)
+
+
+class WorkloadActView(WorkView):
+    """What its owner does with work while it waits or runs."""
+
+    def carry_out(self, request: Request, uid: UUID, act: Callable[..., Workload]) -> Response:
+        row, body = self.row(uid), read(s.StopIn, request)
+        act(actor=self.actor, tenant=row.tenant, workload_uid=row.uid, reason=body["reason"])
+        return whole(self.row(uid))
+
+
+class WorkloadSuspendView(WorkloadActView):
+    @extend_schema(request=s.StopIn, responses=s.ResourceOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Put it aside: it holds no device and no quota until it is resumed, and keeps its place (ELA-503)."""
+        return self.carry_out(request, uid, workload_suspend)
+
+
+class WorkloadResumeView(WorkloadActView):
+    @extend_schema(request=s.StopIn, responses=s.ResourceOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Let suspended work wait again, in its old place."""
+        return self.carry_out(request, uid, workload_resume)
+
+
+class WorkloadRequeueView(WorkloadActView):
+    @extend_schema(request=s.StopIn, responses=s.ResourceOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Stop running work after its grace and let it wait again, in its old place."""
+        return self.carry_out(request, uid, workload_requeue)
+
+
+class WorkloadScaleView(WorkView):
+    @extend_schema(request=s.ScaleIn, responses=s.ResourceOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Give it another most number of shares; elastic work that runs follows at once (ELA-905)."""
+        row, body = self.row(uid), read(s.ScaleIn, request)
+        workload_scale(actor=self.actor, tenant=row.tenant, workload_uid=row.uid, shares=body["shares"])
+        return whole(self.row(uid))

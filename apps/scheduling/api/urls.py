@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.scheduling.api import desk, steering, views, work
+from apps.scheduling.api import bulk, desk, steering, views, work
 
 urlpatterns = [
     path("resources", views.ResourcesView.as_view(), name="resources"),
@@ -10,10 +10,15 @@ urlpatterns = [
     path("quota", views.QuotaView.as_view(), name="quota"),
     path("workloads", work.WorkloadsView.as_view(), name="workloads"),
     path("workloads/across", work.WorkloadsAcrossView.as_view(), name="workloads_across"),
+    path("workloads/bulk", bulk.WorkloadsBulkView.as_view(), name="workloads_bulk"),
     path("workloads/dry-run", steering.WorkloadDryRunView.as_view(), name="workload_dry_run"),
     path("workloads/<uuid:uid>/explain", steering.WorkloadExplainView.as_view(), name="workload_explain"),
     path("workloads/<uuid:uid>", work.WorkloadView.as_view(), name="workload"),
     path("workloads/<uuid:uid>/stop", work.WorkloadStopView.as_view(), name="workload_stop"),
+    path("workloads/<uuid:uid>/scale", steering.WorkloadScaleView.as_view(), name="workload_scale"),
+    path("workloads/<uuid:uid>/suspend", steering.WorkloadSuspendView.as_view(), name="workload_suspend"),
+    path("workloads/<uuid:uid>/resume", steering.WorkloadResumeView.as_view(), name="workload_resume"),
+    path("workloads/<uuid:uid>/requeue", steering.WorkloadRequeueView.as_view(), name="workload_requeue"),
     path("workloads/<uuid:uid>/resize", work.WorkloadResizeView.as_view(), name="workload_resize"),
     path("workloads/<uuid:uid>/migrate", work.WorkloadMigrateView.as_view(), name="workload_migrate"),
     path("workloads/<uuid:uid>/session", work.WorkloadSessionView.as_view(), name="workload_session"),

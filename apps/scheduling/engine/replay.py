@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from apps.scheduling.engine.cycle import plan
 from apps.scheduling.engine.types import Grant, Plan, Preemption, Request, Running, Snapshot
+from apps.scheduling.engine.warm import Warm
 
 STEPS = 3000
 """At most so many cycles are run: moments closer to each other than the span divided by it are judged together."""
@@ -56,10 +56,11 @@ def replay(rules: Snapshot, past: Sequence[Past], *, until_s: int, seed: int = 0
 
 class _Replay:
     def __init__(self, rules: Snapshot, past: Sequence[Past], until_s: int, seed: int) -> None:
-        self._rules, self._until_s, self._seed = rules, until_s, seed
+        self._warm, self._until_s, self._seed = Warm(rules), until_s, seed
         self._past = {each.request.id: each for each in past}
-        self._arrivals = sorted(past, key=lambda each: (each.request.submitted_at_s, each.request.submitted_seq))
-        self._waiting: dict[str, Request] = {}
+        self._arrivals = sorted(
+            past, key=lambda each: (each.request.submitted_at_s, each.request.submitted_seq)
+        )
         self._running: dict[str, Running] = {}
         self._ends: list[tuple[int, str, int]] = []
         self._starts: dict[str, int] = {}
@@ -77,8 +78,7 @@ class _Replay:
         while at <= self._until_s:
             self._end_all(at)
             while arrived < len(self._arrivals) and self._arrivals[arrived].request.submitted_at_s <= at:
-                request = self._arrivals[arrived].request
-                self._waiting[request.id] = request
+                self._warm.request_put(self._arrivals[arrived].request)
                 arrived += 1
             self._cycle(at)
             coming = [self._ends[0][0]] if self._ends else []
@@ -90,31 +90,27 @@ class _Replay:
         return self._outcome()
 
     def _cycle(self, at: int) -> None:
-        if not self._waiting:
-            return
-        decided = plan(self._snapshot(), now=at, seed=self._seed)
+        decided = self._warm.plan(at, self._seed)
         for victim in decided.preemptions:
             self._preempt(victim, at)
         self._start_all(decided, at)
         if decided.preemptions:
             # Their room is there at once: a grace period of seconds is nothing beside the waits that are compared.
-            self._start_all(plan(self._snapshot(), now=at, seed=self._seed), at)
+            self._warm.holds_put(decided.freed_holds)
+            self._start_all(self._warm.plan(at, self._seed), at)
+            self._warm.holds_put(())
         self._use.append((at, 100 * self._used // self._room))
-
-    def _snapshot(self) -> Snapshot:
-        return replace(
-            self._rules, requests=tuple(self._waiting.values()), running=tuple(self._running.values())
-        )
 
     def _start_all(self, decided: Plan, at: int) -> None:
         for placement in decided.placements:
-            self._start(self._waiting.pop(placement.request_id), placement.grants, at)
+            self._warm.request_drop(placement.request_id)
+            self._start(self._past[placement.request_id].request, placement.grants, at)
 
     def _start(self, request: Request, grants: tuple[Grant, ...], at: int) -> None:
         past = self._past[request.id]
         # Elastic work that got fewer shares takes as much longer.
         runs_s = max(1, past.runs_s * request.shares // len(grants))
-        self._running[request.id] = Running(
+        work = Running(
             request.id,
             request.tenant_id,
             request.queue_id,
@@ -128,6 +124,8 @@ class _Replay:
             min_shares=request.min_shares,
             asks=request,
         )
+        self._running[work.id] = work
+        self._warm.running_put(work)
         self._starts.setdefault(request.id, at)
         self._since[request.id] = at
         self._used += _percent(grants)
@@ -138,6 +136,7 @@ class _Replay:
             end, uid, since = heapq.heappop(self._ends)
             # One that was preempted since began again, and ends later.
             if uid in self._running and self._since[uid] == since:
+                self._warm.running_drop(uid)
                 self._count(self._running.pop(uid), end)
 
     def _count(self, work: Running, end: int) -> None:
@@ -148,11 +147,12 @@ class _Replay:
 
     def _preempt(self, victim: Preemption, at: int) -> None:
         work = self._running.pop(victim.running_id)
+        self._warm.running_drop(work.id)
         percent = _percent(work.grants)
         self._used -= percent
         self._lost += percent * (at - self._since[work.id])
         self._preemptions += 1
-        self._waiting[work.id] = self._past[work.id].request
+        self._warm.request_put(self._past[work.id].request)
 
     def _outcome(self) -> Outcome:
         for uid in list(self._running):
@@ -201,4 +201,6 @@ def jain_permille(shares: Sequence[float]) -> int:
 
 def satisfied(outcome: Outcome) -> list[float]:
     """By tenant: how much of what it asked for ran within the span."""
-    return [outcome.served.get(tenant, 0) / amount for tenant, amount in sorted(outcome.asked.items()) if amount]
+    return [
+        outcome.served.get(tenant, 0) / amount for tenant, amount in sorted(outcome.asked.items()) if amount
+    ]

@@ -12,7 +12,7 @@ from apps.scheduling.forecast import (
     Expectation,
     Now,
     expectation_of,
-    now_of,
+    offer_of,
     snapshot_with_history,
 )
 from apps.scheduling.models import Promise, Workload
@@ -33,9 +33,7 @@ def workload_dry_run(
     """When such work would start if it were submitted now, and with how much it could start at once. Refused for the
     same reasons as the submission would be; nothing is kept."""
     row, _amounts = workload_draft(actor, tenant, asked)
-    snapshot = snapshot_with_history()
-    found = expectation_of(row, snapshot)
-    return row, found, now_of(row, snapshot, found)
+    return row, *offer_of(row, snapshot_with_history())
 
 
 @service(recorded=False)

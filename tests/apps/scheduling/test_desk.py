@@ -366,3 +366,85 @@ def test_what_cannot_be_set_any_more_fails_and_says_why(alice, desk):
     row.refresh_from_db()
     assert row.state == "failed"
     assert "can guarantee 100" in row.error
+
+
+# --- a member's pages --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("ELA-501", "ELA-503")
+def test_work_is_submitted_in_the_browser_after_a_dry_run(alice, acme):
+    page = alice.page()
+    form = text(page.get("/resources/submit/"))
+    assert 'data-test="submit-deadline_at"' in form
+    given = {
+        "name": "train", "kind": "program", "command": "python 'my train.py' --lr 0.1", "compute_percent": 30,
+        "memory_mib": 512, "shares": 2, "min_shares": 1, "queue": "default", "run_minutes": 10, "preemptible": "on",
+    }  # fmt: skip
+    dry = text(page.post("/resources/submit/dry-run/", given))
+    assert "There is room now" in dry
+    assert "once" in dry
+    wrong = text(page.post("/resources/submit/dry-run/", {**given, "command": "python 'x"}))
+    assert "quotation mark" in wrong
+    assert page.post("/resources/submit/", given).status_code == 302
+    row = Workload.objects.across().get()
+    assert row.work["argv"] == ["python", "my train.py", "--lr", "0.1"]
+    assert (row.shares, row.min_shares, row.run_timeout_s, row.preemptible, row.purpose) == (
+        2,
+        1,
+        600,
+        True,
+        "training",
+    )
+    shown = text(page.get(f"/resources/{row.uid}/"))
+    for part in ("timeline", "expected", "elastic", "suspend", "scale"):
+        assert f'data-test="{part}"' in shown, part
+    listed = text(page.get("/resources/?search=train&kind=program&queue=default&mine=on"))
+    assert row.no in listed
+    assert row.no not in text(page.get("/resources/?search=other"))
+
+
+@pytest.mark.req("ELA-503")
+def test_work_is_put_aside_and_taken_up_again_on_its_page_and_over_the_api(alice, acme, member):
+    row = ask(alice, acme, min_shares=1, shares=3, compute_percent=10)
+    page, api = alice.page(), alice.api()
+    page.post(f"/resources/{row.uid}/steer/suspend/", {"reason": "lunch"})
+    row.refresh_from_db()
+    assert row.state == "suspended"
+    assert 'data-test="resume"' in text(page.get(f"/resources/{row.uid}/"))
+    assert api.post(f"/api/v1/workloads/{row.uid}/resume", {}, format="json").json()["state"] == "pending"
+    scaled = api.post(f"/api/v1/workloads/{row.uid}/scale", {"shares": 2}, format="json")
+    assert scaled.json()["shares"] == 2, scaled.content
+    assert page.post(f"/resources/{row.uid}/steer/explode/").status_code == 404
+    kinds = [line["kind"] for line in api.get(f"/api/v1/workloads/{row.uid}/explain").json()["decisions"]]
+    assert kinds[0] == "submitted"
+    assert {"suspended", "resumed", "scaled"} <= set(kinds)
+    stranger = member("globex", "tenant_front_line").api()
+    for act in ("suspend", "resume", "requeue", "scale"):
+        answer = stranger.post(f"/api/v1/workloads/{row.uid}/{act}", {"shares": 1}, format="json")
+        assert answer.status_code == 404, act
+
+
+@pytest.mark.req("ELA-503")
+def test_many_are_submitted_in_one_call_or_none(alice, acme):
+    api = alice.api()
+    jobs = [
+        {**JOB, "argv": ["true"], "name": f"j{index}", "compute_percent": 1, "memory_mib": 1}
+        for index in range(12)
+    ]
+    done = api.post("/api/v1/workloads/bulk", {"jobs": jobs}, format="json")
+    assert done.status_code == 201, done.content
+    assert done.json()["count"] == 12
+    names = Workload.objects.across().order_by("pk").values_list("name_en", flat=True)
+    assert list(names) == [job["name"] for job in jobs]
+    for wrong, field in (
+        ({"shares": "x"}, "jobs[3].shares"),
+        ({"argv": "true"}, "jobs[3].argv"),
+        ({"name": ""}, "jobs[3].name"),
+    ):
+        bad = [*jobs[:3], {**jobs[3], **wrong}]
+        refused = api.post("/api/v1/workloads/bulk", {"jobs": bad}, format="json")
+        assert (refused.status_code, list(refused.json()["error"]["fields"])) == (400, [field])
+    refused = api.post("/api/v1/workloads/bulk", {"jobs": [*jobs, {**jobs[0], "shares": 500}]}, format="json")
+    assert refused.status_code == 400
+    assert api.post("/api/v1/workloads/bulk", {"jobs": []}, format="json").status_code == 400
+    assert Workload.objects.across().count() == 12
