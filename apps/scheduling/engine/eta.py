@@ -86,6 +86,7 @@ class Replay:
         self._ends: list[tuple[int, str]] = []
         self.has_guessed = False
         """Some end that was used is one that history guesses."""
+        self._guessed: set[str] = set()
         for work in list(warm.running.values()):
             self._put(work, now)
 
@@ -103,7 +104,7 @@ class Replay:
         if guess <= now:  # it runs longer than such work does: as long again, up to the longest
             guess = max(work.started_at_s + row.p90_s, now + max(1, (now - work.started_at_s) // 2))
         if work.ends_at_s is None:
-            self.has_guessed = True
+            self._guessed.add(work.id)
             return guess
         # Promises rest on what is known; how early it may be, on what is usual.
         return min(guess, work.ends_at_s) if self._part is PARTS[0] else work.ends_at_s
@@ -146,7 +147,9 @@ class Replay:
         while self._ends:
             at = heapq.nsmallest(batch, self._ends)[-1][0]
             while self._ends and self._ends[0][0] <= at:
-                self._warm.running_drop(heapq.heappop(self._ends)[1])
+                ended = heapq.heappop(self._ends)[1]
+                self._warm.running_drop(ended)
+                self.has_guessed = self.has_guessed or ended in self._guessed
             yield at
 
 

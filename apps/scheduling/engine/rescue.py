@@ -3,25 +3,28 @@ work is stopped; the least harm first, and no more than is needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from apps.scheduling.engine.backlog import Entry, Group
-from apps.scheduling.engine.fit import View, room
+from apps.scheduling.engine.fit import View, room, server_room
 from apps.scheduling.engine.moving import Moving
 from apps.scheduling.engine.place import grant_of
+from apps.scheduling.engine.pool import Server
 from apps.scheduling.engine.quota import granted
 from apps.scheduling.engine.roles import leaving_grants
 from apps.scheduling.engine.shapes import Shape
 from apps.scheduling.engine.types import Grant, Reason, ReasonCode
-from apps.scheduling.engine.victims import Unit, Victims
+from apps.scheduling.engine.victims import Loss, Unit, Victims
 
 if TYPE_CHECKING:
     from apps.scheduling.engine.round import Round
 
 ATTEMPTS = 32
 """At most so many requests have room made for them in one cycle."""
+NODES = 64
+"""So many nodes are compared for the least harm."""
 
 
 class Made(NamedTuple):
@@ -195,7 +198,8 @@ class Rescue:
             for unit in reversed(units):
                 self.count(unit, 1)
             return None
-        chosen = self._prune(case, self._shortest(case, units))
+        enough = self._shortest(case, units)
+        chosen = self._on_one_node(case, units, enough) or self._prune(case, enough)
         grants = self.fits(case)
         assert grants is not None
         return chosen, grants
@@ -222,14 +226,71 @@ class Rescue:
             self.count(unit, -1)
         return wanted
 
+    def _on_one_node(self, case: Case, units: list[Unit], out: list[Unit]) -> list[Unit] | None:
+        """Of the nodes that take the request whole, the one where the least is lost, its units counted out in place
+        of those that are. No higher priority is touched than has to be."""
+        if case.shape.shares > 1 and not case.shape.single_node:
+            return None
+        worst = max(unit.work.priority for unit in out)
+        self._count_to(out, len(out), 0)
+        best: tuple[Loss, list[Unit]] | None = None
+        for server, own in self._by_node(case, [unit for unit in units if unit.work.priority <= worst]):
+            found = self._enough_on(case, server, own)
+            if found and (best is None or self._victims.loss(found) < best[0]):
+                best = (self._victims.loss(found), found)
+        chosen = None if best is None else best[1]
+        self._count_to(out if chosen is None else chosen, 0, len(out if chosen is None else chosen))
+        return chosen
+
+    def _by_node(self, case: Case, units: list[Unit]) -> list[tuple[Server, list[Unit]]]:
+        """The nodes on which units are, those that lack the fewest shares first."""
+        pool, area = self._round.warm.pool, self._round.warm.fit.area(case.shape.constraint)
+        on: dict[Server, dict[int, Unit]] = {}
+        for number, unit in enumerate(units):
+            for grant in unit.grants:
+                card = pool.cards.get(grant.device_id)
+                if card is not None and card.bit & area.usable:
+                    on.setdefault(card.server, {})[number] = unit
+        shares = case.shape.shares
+
+        def lacks(server: Server) -> tuple[int, int]:
+            return -server_room(area.on_server[server.at], server, case.shape, case.view, shares), server.at
+
+        return [(server, list(on[server].values())) for server in sorted(on, key=lacks)[:NODES]]
+
+    def _enough_on(self, case: Case, server: Server, own: list[Unit]) -> list[Unit]:
+        """The least harmful units that make room on the node, none where they do not; the pool stays as it is."""
+        chosen: list[Unit] = []
+        for unit in own:
+            self.count(unit, -1)
+            chosen.append(unit)
+            if self._takes(case, server):
+                break
+        else:
+            self._count_to(chosen, len(chosen), 0)
+            return []
+        chosen = self._spare(chosen, lambda: self._takes(case, server))
+        self._count_to(chosen, len(chosen), 0)
+        return chosen
+
+    def _takes(self, case: Case, server: Server) -> bool:
+        round_, shares = self._round, case.shape.shares
+        cards = round_.warm.fit.area(case.shape.constraint).on_server[server.at]
+        if server_room(cards, server, case.shape, case.view, shares) < shares:
+            return False
+        return self.fits(case) is not None
+
     def _prune(self, case: Case, units: list[Unit]) -> list[Unit]:
-        """Spare whoever need not go, the most harmed first. Of elastic work the last shares go first."""
-        units = self._only_there(case, units)
+        """Only those without whom there is no room."""
+        return self._spare(self._only_there(case, units), lambda: self.fits(case) is not None)
+
+    def _spare(self, units: list[Unit], fits: Callable[[], bool]) -> list[Unit]:
+        """Count in again whoever need not go, the most harmed first."""
         for unit in list(reversed(units)):
-            if not unit.stops and any(other.follows(unit) for other in units):
+            if any(other is not unit and other.follows(unit) for other in units):
                 continue
             self.count(unit, 1)
-            if self.fits(case) is not None:
+            if fits():
                 units.remove(unit)
             else:
                 self.count(unit, -1)

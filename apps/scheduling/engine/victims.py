@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 MOST_UNITS = 2000
 """So many are looked at for one request, of the lowest priorities first."""
+LOWEST = -(1 << 62)
 
 Harm = tuple[int, int, int, int, int, str]
+
+Loss = tuple[int, int, int, int, int]
 
 
 class Unit(NamedTuple):
@@ -142,6 +145,14 @@ class Victims:
     def _lost(self, work: Running) -> tuple[int, int]:
         unsaved = self._unsaved_s(work)
         return unsaved * granted(work.grants)[0] // 100, unsaved * work.cost_per_hour_micros // 3600
+
+    def loss(self, units: list[Unit]) -> Loss:
+        """What it costs to free all of these: the less, the better."""
+        stopped = [unit.work for unit in units if unit.stops]
+        lost = [self._lost(work) for work in stopped]
+        worst = max((work.priority for work in stopped), default=LOWEST)
+        seconds, micros = sum(each[0] for each in lost), sum(each[1] for each in lost)
+        return (worst, seconds, micros, len(stopped), len(units))
 
     def preemptions(self, units: list[Unit], request_id: str) -> list[Preemption]:
         """The plan's rows for what is stopped."""
