@@ -107,7 +107,7 @@ class Now:
             parts.append(_("with %(percent)s %% of a device each") % {"percent": self.percent})
         if self.shares:
             parts.append(_("with %(shares)s shares") % {"shares": self.shares})
-        return _("It could start now %(how)s.") % {"how": _(" or ").join(parts)} if parts else ""
+        return _("It could start now %(how)s.") % {"how": " / ".join(parts)} if parts else ""
 
 
 def snapshot_with_history() -> engine.Snapshot:

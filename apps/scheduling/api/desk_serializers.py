@@ -154,14 +154,21 @@ class CalibrationOut(serializers.Serializer):
     without_start = serializers.IntegerField()
 
 
+class TriedQueueIn(QueueChangeIn):
+    """A queue's settings but for its tenants and windows, which stay as they are."""
+
+    tenants = None
+    windows = None
+
+
 class WhatIfIn(serializers.Serializer):
     """Settings to try on the submissions of the last days. `policy`: as for the scheduling policy; `queues`: by code,
     as for a queue; `quotas`: by tenant, its totals by item."""
 
     name = serializers.CharField(max_length=80)
-    days = serializers.IntegerField(min_value=1, max_value=31, default=7)
+    days = serializers.IntegerField(min_value=1, max_value=7, default=7)
     policy = PolicyIn(required=False)
-    queues = serializers.DictField(child=serializers.DictField(), required=False)
+    queues = serializers.DictField(child=TriedQueueIn(), required=False)
     quotas = serializers.DictField(
         child=serializers.DictField(child=serializers.IntegerField(min_value=0)), required=False
     )

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.scheduling.api import bulk, desk, steering, views, work
+from apps.scheduling.api import bulk, desk, steering, trials, views, work
 
 urlpatterns = [
     path("resources", views.ResourcesView.as_view(), name="resources"),
@@ -28,5 +28,10 @@ urlpatterns = [
     path("queue-tree", desk.QueueTreeView.as_view(), name="queue_tree"),
     path("queues/<slug:code>", desk.QueueView.as_view(), name="queue"),
     path("scheduling-policy", desk.SchedulingPolicyView.as_view(), name="scheduling_policy"),
+    path("user-priorities", trials.PrioritiesView.as_view(), name="user_priorities"),
+    path("user-priorities/<str:username>", trials.PriorityView.as_view(), name="user_priority"),
+    path("promised-starts", trials.CalibrationView.as_view(), name="promised_starts"),
+    path("what-ifs", trials.WhatIfsView.as_view(), name="what_ifs"),
+    path("what-ifs/<uuid:uid>", trials.WhatIfView.as_view(), name="what_if"),
     path("quotas/<slug:schema>", desk.TenantQuotaView.as_view(), name="tenant_quota"),
 ]

@@ -448,3 +448,31 @@ def test_many_are_submitted_in_one_call_or_none(alice, acme):
     assert refused.status_code == 400
     assert api.post("/api/v1/workloads/bulk", {"jobs": []}, format="json").status_code == 400
     assert Workload.objects.across().count() == 12
+
+
+@pytest.mark.req("PLAT-AICFG-25", "ELA-103")
+def test_priorities_promises_and_what_ifs_over_the_api(alice, acme, desk):
+    queue_ensure(actor=SYSTEM)
+    api = desk.api()
+    given = {"priority": 2, "most_priority": 4, "may_urgent": True}
+    assert api.put(f"/api/v1/user-priorities/{alice.user.username}", given, format="json").json() == given
+    (row,) = api.get("/api/v1/user-priorities").json()
+    assert (row["user"], row["most_priority"], row["groups"]) == (alice.user.username, 4, [])
+    assert api.get("/api/v1/promised-starts").json()["scored"] == 0
+    body = {"name": "w", "days": 2, "policy": {"ordering": "priority"}, "queues": {"default": {"weight": 3}}}
+    made = api.post("/api/v1/what-ifs", body, format="json")
+    assert made.status_code == 201, made.content
+    assert made.json()["changes"] == {
+        "policy": {"ordering": "priority"},
+        "queues": {"default": {"weight": 3}},
+    }
+    assert api.get(f"/api/v1/what-ifs/{made.json()['uid']}").json()["state"] == "waiting"
+    assert len(api.get("/api/v1/what-ifs").json()["results"]) == 1
+    for wrong in (
+        {"queues": {"default": {"weight": "heavy"}}},
+        {"queues": {"none": {"weight": 1}}},
+        {"days": 8},
+        {},
+    ):
+        assert api.post("/api/v1/what-ifs", {"name": "w", **wrong}, format="json").status_code in (400, 404)
+    assert alice.api().get("/api/v1/what-ifs").status_code == 403
