@@ -35,7 +35,10 @@ class Cluster:
         self.gpus = np.array([host.gpus for host in hosts], np.int64)
         self.cpu = np.array([host.cpu_milli for host in hosts], np.int64)
         self.memory = np.array([host.memory_mib for host in hosts], np.int64)
-        self.model = np.array([host.model for host in hosts])
+        self._with = {
+            model: np.array([host.model == model for host in hosts])
+            for model in {host.model for host in hosts}
+        }
         self.changed = np.zeros(len(hosts), np.int64)
         self.count = 0
 
@@ -51,8 +54,14 @@ class Cluster:
         if task.gpus:
             fits &= (self.left >= task.gpu_milli).sum(axis=1) >= task.gpus
             if task.models:
-                fits &= np.isin(self.model, sorted(task.models))
+                fits &= self._of(task.models)
         return fits
+
+    def _of(self, models: frozenset[str]) -> Bools:
+        nowhere = np.zeros(len(self.cpu), np.bool_)
+        return np.logical_or.reduce(
+            [nowhere, *(self._with[model] for model in models if model in self._with)]
+        )
 
     def take(self, task: Task, at: int, columns: Ints) -> None:
         """Put the task on these GPUs of a node."""

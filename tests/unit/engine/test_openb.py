@@ -61,13 +61,13 @@ def test_lists_are_read_by_their_columns(lists: tuple[Path, Path]) -> None:
     hosts, tasks = read_hosts(lists[0]), read_tasks(lists[1])
     assert (len(hosts), hosts[0]) == (4, Host("n0", 16_000, 65_536, 2, "P100"))
     assert tasks[1] == Task(2_000, 2_048, 1, 1_000, frozenset({"P100", "T4"}))
-    assert tasks[3].asked_milli == 0 and tasks[2].asked_milli == 2_000
+    assert [each.asked_milli for each in tasks] == [500, 1_000, 2_000, 0, 250]
 
 
 def test_a_list_without_a_column_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "pods.csv"
     path.write_text("name,cpu_milli\na,1\n")
-    with pytest.raises(ValueError, match="memory_mib' missing|no column 'gpu_milli'"):
+    with pytest.raises(ValueError, match="no column 'gpu_milli'"):
         read_tasks(path)
 
 
@@ -77,7 +77,8 @@ def test_what_arrives_asks_for_as_much_as_was_said(asked: int) -> None:
     queue = arrivals(tasks, asked, Random(1))
     assert asked - 500 < sum(each.asked_milli for each in queue) <= asked
     assert set(queue) <= set(tasks)
-    assert arrivals(tasks, asked, Random(1)) == queue != arrivals(tasks, asked, Random(2))
+    assert arrivals(tasks, asked, Random(1)) == queue
+    assert any(arrivals(tasks, asked, Random(seed)) != queue for seed in range(2, 9))
 
 
 def test_a_list_without_gpus_is_refused() -> None:
@@ -190,7 +191,8 @@ def test_the_engine_pairs_what_the_published_policies_leave_apart() -> None:
     tasks = [task(810, cpu=10), task(190, cpu=10), task(470, cpu=10), task(530, cpu=10)]
     by = {name: study(hosts, tasks, seed=1, arrived=1.3, policy=name) for name in ("fragmentation", "random")}
     at = {name: row["allocated_percent_at"] for name, row in by.items()}
-    assert isinstance(at["fragmentation"], dict) and isinstance(at["random"], dict)
+    assert isinstance(at["fragmentation"], dict)
+    assert isinstance(at["random"], dict)
     assert at["fragmentation"]["130"] > at["random"]["130"] + 2
 
 
@@ -213,7 +215,8 @@ def test_every_policy_runs_and_prints_its_row(
     assert main(arguments) == 0
     row = json.loads(capsys.readouterr().out)
     assert list(row) == ["policy", "allocated_percent_at", "seconds"]
-    assert row["policy"] == policy and list(row["allocated_percent_at"]) == ["90", "100", "110", "130"]
+    assert row["policy"] == policy
+    assert list(row["allocated_percent_at"]) == ["90", "100", "110", "130"]
     assert 50 < row["allocated_percent_at"]["130"] <= 100
 
 

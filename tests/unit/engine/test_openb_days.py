@@ -35,15 +35,13 @@ def test_a_job_waits_for_the_card_and_its_use_is_counted() -> None:
 
 @pytest.mark.req("ELA-1002", "ELA-1003")
 def test_fair_share_meets_what_first_come_and_priority_do_not() -> None:
-    day = 24 * HOUR_S
-    fair, first, by_priority = (
-        fairness(ordering, seed=5, until_s=day)
-        for ordering in (Ordering.FAIR_SHARE, Ordering.FIRST_COME, Ordering.PRIORITY)
-    )
-    assert isinstance(fair["furthest_percent"], float) and fair["furthest_percent"] < 2
-    assert isinstance(first["furthest_percent"], float) and first["furthest_percent"] > 10
-    assert isinstance(fair["jain"], float) and isinstance(by_priority["jain"], float)
-    assert fair["jain"] > by_priority["jain"]
+    furthest, index = {}, {}
+    for ordering in (Ordering.FAIR_SHARE, Ordering.FIRST_COME, Ordering.PRIORITY):
+        row = fairness(ordering, seed=5, until_s=10 * HOUR_S)
+        furthest[ordering], index[ordering] = float(str(row["furthest_percent"])), float(str(row["jain"]))
+    assert furthest[Ordering.FAIR_SHARE] < 4
+    assert furthest[Ordering.FIRST_COME] > 10
+    assert index[Ordering.FAIR_SHARE] > max(index[Ordering.FIRST_COME], index[Ordering.PRIORITY])
 
 
 def test_whole_cards_are_those_of_idle_nodes() -> None:

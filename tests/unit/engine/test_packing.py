@@ -128,7 +128,7 @@ def test_a_server_changed_between_cycles_is_judged_anew() -> None:
 
 def test_a_new_mix_counts_from_the_next_cycle_on() -> None:
     running = (holding("a", "n0/0", 50, 0), holding("b", "n0/1", 30, 0))
-    warm = Warm(packed(1, 2, running=running, mix=(Typical(20, count=100), Typical(50))))
+    warm = Warm(packed(1, 2, running=running, mix=(Typical(70),)))
     warm.request_put(ask(1, 20, 0))
     first = devices_of(warm.plan(0, 1))
     warm.mix_put((Typical(50),))
