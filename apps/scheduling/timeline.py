@@ -1,18 +1,23 @@
 """A workload's time line and how well promised starts came true: what pages and API show of the past."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+from apps.fleet.models import Device
 from apps.scheduling.endings import end_sentence
-from apps.scheduling.engine.explain import TEXTS
-from apps.scheduling.engine.types import ReasonCode
-from apps.scheduling.models import Decision, Promise, Workload
+from apps.scheduling.models import PLACINGS, Decision, Promise, Workload
 from apps.scheduling.selectors import reason_sentence
+from apps.scheduling.states import DecisionKind
+
+_SHOWN = 8
+"""So many devices are named; of more the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +39,78 @@ def timeline(row: Workload) -> list[Line]:
     ]
 
 
+# What was decided and why, by kind and reason code, else by kind alone.
+_SENTENCES = {
+    "preempting:priority": gettext_noop(
+        "More important work needs its room: it is told to save and will be stopped."
+    ),
+    "preempting:reclaim": gettext_noop(
+        "A queue takes its guarantee back: it is told to save and will be stopped."
+    ),
+    "preempted": gettext_noop(
+        "It made room for %(other)s and lost %(lost)s of card time, which is made good."
+    ),
+    "scaled:plan": gettext_noop(
+        "From %(before)s to %(shares)s shares, as there was room or others needed it."
+    ),
+    "scaled:owner": gettext_noop("From %(before)s to %(shares)s shares, as its owner asked."),
+    "moved": gettext_noop("From %(source)s to %(target)s, so that waiting work finds whole cards."),
+    "requeued:lost": gettext_noop(
+        "Its node was lost: it waits again in its old place (attempt %(attempt)s)."
+    ),
+    "requeued:preempted": gettext_noop("It waits again in its old place (attempt %(attempt)s)."),
+    "requeued": gettext_noop("It waits again (attempt %(attempt)s)."),
+    "placed": gettext_noop("On %(where)s: %(how)s."),
+    "started": gettext_noop("All its shares run (attempt %(attempt)s)."),
+}
+
+
 def decision_sentence(decision: Decision, row: Workload) -> str:
     """Why it was decided so; "" where the word says it all."""
-    params = decision.params
-    if decision.code in set(ReasonCode) and ReasonCode(decision.code) in TEXTS and "text" not in params:
-        try:
-            return reason_sentence(decision.code, params)
-        except (KeyError, ValueError):
-            # Figures of an older version's sentence: they are shown as they are.
-            return _figures(params)
-    if "text" in params or decision.code:
-        text = str(params.get("text", ""))
-        return end_sentence(
-            decision.code, text, seconds=row.run_timeout_s, idle_s=row.idle_timeout_s, mib=row.memory_mib
-        ) or _figures({name: value for name, value in params.items() if name != "text"})
-    return _figures(params)
+    kind, code, params = decision.kind, decision.code, decision.params
+    own = _SENTENCES.get(f"{kind}:{code}") or _SENTENCES.get(kind)
+    try:
+        if own:
+            return _(own) % _figures_of(params, code)
+        if kind == DecisionKind.WAITING:
+            return reason_sentence(code, params)
+    except (KeyError, ValueError):
+        # Figures of an older version's sentence: they are shown as they are.
+        return _figures(params)
+    text = str(params.get("text", ""))
+    return end_sentence(
+        code, text, seconds=row.run_timeout_s, idle_s=row.idle_timeout_s, mib=row.memory_mib
+    ) or _figures(params)
 
 
-def _figures(params: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in params.items() if value not in (None, "", [], {}))
+def _figures_of(params: Mapping[str, Any], code: str) -> dict[str, Any]:
+    """The figures of a decision in words: devices and work by name, card time in hours."""
+    shown: dict[str, Any] = {"attempt": 1, **params}
+    if "devices" in params:
+        names = _device_names(params["devices"])
+        shown["where"] = ", ".join(names.get(uid, uid) for uid in params["devices"][:_SHOWN])
+        shown["where"] += " …" if len(params["devices"]) > _SHOWN else ""
+        shown["how"] = str(dict(PLACINGS).get(code, code))
+    if "source" in params:
+        names = _device_names([params["source"], params["target"]])
+        shown |= {each: names.get(params[each], params[each]) for each in ("source", "target")}
+    if "lost_card_seconds" in params:
+        shown["lost"] = f"{params['lost_card_seconds'] / 3600:.2f} {_('h')}"
+        # Another tenant's work is not named.
+        shown["other"] = _("more important work")
+    return shown
+
+
+def _device_names(uids: Sequence[str]) -> dict[str, str]:
+    rows = Device.objects.filter(uid__in=uids).select_related("node")
+    return {row.uid: f"{row.node.name} #{row.index}" for row in rows}
+
+
+def _figures(params: Mapping[str, Any]) -> str:
+    known = {
+        name: value for name, value in params.items() if name != "text" and value not in (None, "", [], {})
+    }
+    return ", ".join(f"{name} {value}" for name, value in known.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -417,7 +417,7 @@ def test_work_is_put_aside_and_taken_up_again_on_its_page_and_over_the_api(alice
     assert page.post(f"/resources/{row.uid}/steer/explode/").status_code == 404
     kinds = [line["kind"] for line in api.get(f"/api/v1/workloads/{row.uid}/explain").json()["decisions"]]
     assert kinds[0] == "submitted"
-    assert {"suspended", "resumed", "scaled"} <= set(kinds)
+    assert kinds[-2:] == ["suspended", "resumed"]
     stranger = member("globex", "tenant_front_line").api()
     for act in ("suspend", "resume", "requeue", "scale"):
         answer = stranger.post(f"/api/v1/workloads/{row.uid}/{act}", {"shares": 1}, format="json")
