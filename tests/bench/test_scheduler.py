@@ -5,11 +5,7 @@ The scheduler runs as the process it is; the database flushes each commit to dis
 
 import os
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
 import psycopg
@@ -31,6 +27,7 @@ from apps.scheduling.types import Asked
 from apps.tenancy.models import Tenant
 from tests.bench import slurm
 from tests.harness import database
+from tests.harness.schedulers import scheduler
 
 NODES, CARDS = int(os.environ.get("WEIR_BENCH_NODES", "1000")), 8
 JOBS = int(os.environ.get("WEIR_BENCH_JOBS", "8000"))
@@ -60,7 +57,9 @@ def pool(committed):
 def nodes_make(*, is_sliced: bool) -> None:
     far = timezone.now() + timedelta(days=1)
     nodes = [
-        Node(uid=f"bench-{n}", name=f"bench-{n}", last_seen_at=far, info={"cpu_count": 64, "memory_mib": 2**19})
+        Node(
+            uid=f"bench-{n}", name=f"bench-{n}", last_seen_at=far, info={"cpu_count": 64, "memory_mib": 2**19}
+        )
         for n in range(NODES)
     ]
     insert_many(nodes)
@@ -73,38 +72,6 @@ def nodes_make(*, is_sliced: bool) -> None:
         for index in range(CARDS)
     ]  # fmt: skip
     insert_many(devices)
-
-
-@contextmanager
-def scheduler() -> Iterator[subprocess.Popen]:
-    """A scheduler process on this test's database, that leads."""
-    settings = connection.settings_dict
-    url = (
-        f"postgres://{settings['USER']}:{settings['PASSWORD']}@/{settings['NAME']}?host={settings['HOST']}"
-        if str(settings["HOST"]).startswith("/")
-        else f"postgres://{settings['USER']}:{settings['PASSWORD']}@{settings['HOST']}:{settings['PORT']}/{settings['NAME']}"
-    )
-    environment = {**os.environ, "WEIR_DATABASE_URL": url, "WEIR_PROCESS_NAME": "scheduler"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "portal.scheduler"], env=environment, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    try:
-        for line in process.stderr:
-            if "leads now" in line:
-                break
-        else:
-            raise RuntimeError("the scheduler did not start")
-        yield process
-    finally:
-        process.terminate()
-        try:
-            _out, said = process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            _out, said = process.communicate()
-        if said:
-            print(said[-4000:])
 
 
 def placed_wait(count: int) -> float:

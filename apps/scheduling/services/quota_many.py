@@ -53,13 +53,11 @@ def quotas_hold(*, actor: Actor, tenant: Tenant, wanted: Wanted) -> None:
 
 def _tenant_use(tenant_id: int, wanted: Wanted) -> dict[UUID, QuotaExceeded]:
     left = _left(tenant_id)
-    held: dict[UUID, dict[str, QuotaHold]] = defaultdict(dict)
-    for row in QuotaHold.plain.filter(tenant_id=tenant_id, holder_uid__in=list(wanted)):
-        held[row.holder_uid][row.item] = row
+    held = _held(tenant_id, wanted)
     refused, changed, new = {}, [], []
     for holder_uid, amounts in wanted.items():
         rows = held[holder_uid]
-        more = {item: amount - _held(rows.get(item)) for item, amount in amounts.items()}
+        more = {item: amount - rows.get(item, _NOTHING)[1] for item, amount in amounts.items()}
         short = next((item for item in sorted(more) if more[item] > max(0, left.get(item, 0))), None)
         if short is not None:
             refused[holder_uid] = _exceeded(short, more[short], left.get(short, 0))
@@ -67,17 +65,9 @@ def _tenant_use(tenant_id: int, wanted: Wanted) -> dict[UUID, QuotaExceeded]:
         for item, amount in amounts.items():
             left[item] = left.get(item, 0) - more[item]
             if item in rows:
-                changed.append((rows[item].pk, amount, HoldState.USED.value))
+                changed.append((rows[item][0], amount, HoldState.USED.value))
             elif amount:
-                new.append(
-                    QuotaHold(
-                        tenant_id=tenant_id,
-                        holder_uid=holder_uid,
-                        item=item,
-                        amount=amount,
-                        state=HoldState.USED,
-                    )
-                )
+                new.append(_hold(tenant_id, holder_uid, item, amount))
     update_many(
         "scheduling_quotahold",
         {"amount": "bigint", "state": "text"},
@@ -88,6 +78,26 @@ def _tenant_use(tenant_id: int, wanted: Wanted) -> dict[UUID, QuotaExceeded]:
     return refused
 
 
+_NOTHING = (0, 0)
+
+
+def _held(tenant_id: int, wanted: Wanted) -> dict[UUID, dict[str, tuple[int, int]]]:
+    """Of each holder and item the key of its row and what it holds now."""
+    held: dict[UUID, dict[str, tuple[int, int]]] = defaultdict(dict)
+    rows = QuotaHold.plain.filter(tenant_id=tenant_id, holder_uid__in=list(wanted))
+    for pk, holder_uid, item, amount, state in rows.values_list(
+        "pk", "holder_uid", "item", "amount", "state"
+    ):
+        held[holder_uid][item] = (pk, amount if state != HoldState.RELEASED else 0)
+    return held
+
+
+def _hold(tenant_id: int, holder_uid: UUID, item: str, amount: int) -> QuotaHold:
+    return QuotaHold(
+        tenant_id=tenant_id, holder_uid=holder_uid, item=item, amount=amount, state=HoldState.USED
+    )
+
+
 def _left(tenant_id: int) -> dict[str, int]:
     """What of each item nobody holds, its row locked: parallel asks are served one after the other."""
     rows = TenantQuota.plain.select_for_update().filter(tenant_id=tenant_id).order_by("item")
@@ -96,10 +106,6 @@ def _left(tenant_id: int) -> dict[str, int]:
     holds = QuotaHold.plain.filter(tenant_id=tenant_id, state__in=counted)
     sums = dict(holds.values_list("item").annotate(sum=Sum("amount")).order_by())
     return {item: total - sums.get(item, 0) for item, total in totals.items()}
-
-
-def _held(row: QuotaHold | None) -> int:
-    return row.amount if row is not None and row.state != HoldState.RELEASED else 0
 
 
 def _exceeded(item: str, more: int, left: int) -> QuotaExceeded:

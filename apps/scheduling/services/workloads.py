@@ -135,7 +135,7 @@ def slice_started(*, actor: Actor, workload_uid: UUID, at: datetime) -> None:
     held = row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).values("slice_uid")
     slices = slice_list(workload_uids=[workload_uid]).filter(uid__in=held)
     starts = list(slices.values_list("started_at", flat=True))
-    if len(starts) < row.shares or None in starts:
+    if len(starts) < (row.active_shares or row.shares) or None in starts:
         return
     # Its start may be told after that of a slice which began later: the last of them counts.
     at = row.started_at or max([at, *starts])
