@@ -15,7 +15,7 @@ NODES, CARDS = 32, 8
 STEP_S = 300
 SLICES = ((10, 3), (20, 3), (30, 3), (40, 2), (50, 2), (70, 1), (100, 2))
 """Percent of a card, and how often."""
-SLICE_LOAD, GANG_LOAD = 0.45, 0.25
+SLICE_LOAD, GANG_LOAD = 0.55, 0.25
 """What slices and gangs ask for, as a part of the pool."""
 PLACINGS = (
     Placing.FRAGMENTATION, Placing.BEST_FIT, Placing.SPREAD, Placing.NODE_COMPACT, Placing.DEVICE_COMPACT,

@@ -14,6 +14,7 @@ from apps.scheduling.engine.warm import Warm
 QUEUE = "work"
 CARD_MIB = 81_920
 WHOLE = 100
+MIX_EVERY_S = 6 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Simulation:
         for request in requests:
             self.warm.request_put(request)
         self._mix = tally(requests, self._mix)
-        if now % 86_400 == 0:
+        if now % MIX_EVERY_S == 0:
             self.warm.mix_put(self._mix)
 
     def _request(self, at: int) -> Request:
