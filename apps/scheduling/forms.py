@@ -83,9 +83,9 @@ class SubmitForm(MarkedForm):
     )
     spec = forms.ChoiceField(label=_("Specification"), required=False)
     compute_percent = forms.IntegerField(
-        label=_("Compute of each share (%)"), min_value=1, max_value=100, required=False, initial=30
+        label=_("Compute (%)"), min_value=1, max_value=100, required=False, initial=30
     )
-    memory_mib = forms.IntegerField(label=_("Memory of each share (MiB)"), initial=1024, **_AMOUNT)
+    memory_mib = forms.IntegerField(label=_("Memory (MiB)"), initial=1024, **_AMOUNT)
     shares = forms.IntegerField(
         label=_("Shares"), min_value=1, max_value=512, initial=1, help_text=_("All start together, or none.")
     )

@@ -21,7 +21,10 @@ from apps.tenancy.models import Tenant
 
 PARTS = (
     (gettext_lazy("What runs"), ("name", "kind", "purpose", "command")),
-    (gettext_lazy("How much"), ("spec", "compute_percent", "memory_mib", "shares", "min_shares")),
+    (
+        gettext_lazy("How much, of each share"),
+        ("spec", "compute_percent", "memory_mib", "shares", "min_shares"),
+    ),
     ("", ("whole_cards", "distinct_devices", "single_node")),
     (
         gettext_lazy("When and in which order"),

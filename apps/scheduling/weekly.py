@@ -30,10 +30,19 @@ def clock_of(minute: int) -> str:
 
 
 def weekly_text(spans: Iterable[Span]) -> str:
-    """The spans as `weekly_read` takes them, a line each."""
-    return "\n".join(
-        f"{weekday_name(day)} {clock_of(begin)}-{clock_of(end)}" for day, begin, end in sorted(spans)
-    )
+    """The spans as `weekly_read` takes them, a line each; following days with the same hours are one line."""
+    runs: list[tuple[int, int, int, int]] = []
+    for day, begin, end in sorted(spans, key=lambda span: (span[1], span[2], span[0])):
+        if runs and runs[-1][1:] == (day - 1, begin, end):
+            runs[-1] = (runs[-1][0], day, begin, end)
+        else:
+            runs.append((day, day, begin, end))
+    return "\n".join(_run_text(*run) for run in sorted(runs))
+
+
+def _run_text(first: int, last: int, begin: int, end: int) -> str:
+    days = weekday_name(first) + (f"-{weekday_name(last)}" if last != first else "")
+    return f"{days} {clock_of(begin)}-{clock_of(end)}"
 
 
 def weekly_read(text: str, *, field: str = "windows") -> list[Span]:
@@ -65,7 +74,8 @@ def weekly_check(spans: Iterable[Span], *, field: str = "windows") -> list[Span]
 
 def _line_read(line: str, field: str) -> list[Span]:
     match = _LINE.fullmatch(line.lower())
-    days = match and (_DAYS.get(match["first"]), _DAYS.get(match["last"] or match["first"]))
+    names = _DAYS | {weekday_name(day).lower(): day for day in range(7)}
+    days = match and (names.get(match["first"]), names.get(match["last"] or match["first"]))
     if match is None or days is None or None in days:
         raise InvalidInput(
             _("%(line)s is no window.") % {"line": line},

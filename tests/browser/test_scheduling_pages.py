@@ -39,7 +39,7 @@ def test_a_queue_is_made_in_the_tree_refused_a_cycle_and_removed(visit: Callable
     ops.fill("queue-weight", "3")
     ops.press("queue-save")
     row = queue_row(ops, QUEUE)
-    expect(row).to_contain_text("Mon 20:00-24:00")
+    expect(row).to_contain_text("Mon-Sun 20:00-24:00")
     ops.press("queue-new")
     ops.fill("queue-code", f"{QUEUE}-low")
     ops.fill("queue-name_en", "Below")

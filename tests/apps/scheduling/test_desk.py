@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.billing.services.ledger import account_open
 from apps.fleet.services import groups
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import QuotaExceeded
@@ -32,6 +33,7 @@ JOB = {"name": "job", "argv": ("true",), "compute_percent": 60, "memory_mib": 51
 def alice(acme, globex, member):
     for tenant in (acme, globex):
         quota_defaults(actor=SYSTEM, tenant=tenant)
+        account_open(actor=SYSTEM, tenant=tenant)
     node_make("n1")
     return member("acme", "tenant_front_line")
 
@@ -90,7 +92,7 @@ def test_a_queue_is_made_changed_and_removed_on_its_pages(alice, desk):
     )
     shown = text(page.get("/scheduling/queues/"))
     assert 'data-code="night"' in shown
-    assert "Mon 20:00-24:00" in shown
+    assert "Mon-Sun 20:00-24:00" in shown
     form = text(page.get("/scheduling/queues/night/"))
     assert 'value="40"' in form
     refused = page.post("/scheduling/queues/night/", {**given, "parent": row.pk})
@@ -444,7 +446,7 @@ def test_many_are_submitted_in_one_call_or_none(alice, acme):
         bad = [*jobs[:3], {**jobs[3], **wrong}]
         refused = api.post("/api/v1/workloads/bulk", {"jobs": bad}, format="json")
         assert (refused.status_code, list(refused.json()["error"]["fields"])) == (400, [field])
-    refused = api.post("/api/v1/workloads/bulk", {"jobs": [*jobs, {**jobs[0], "shares": 500}]}, format="json")
+    refused = api.post("/api/v1/workloads/bulk", {"jobs": [*jobs, {**jobs[0], "shares": 513}]}, format="json")
     assert refused.status_code == 400
     assert api.post("/api/v1/workloads/bulk", {"jobs": []}, format="json").status_code == 400
     assert Workload.objects.across().count() == 12
