@@ -126,12 +126,20 @@ def policy_history() -> list[Any]:
     for record in reversed(records):
         known = {name: value for name, value in record.detail.items() if hasattr(SchedulingPolicy, name)}
         record.changed = [
-            (_label(name), before.get(name), value)
+            (_label(name), _said(name, before[name]) if name in before else "", _said(name, value))
             for name, value in known.items()
-            if before.get(name) != value
+            if name not in before or before[name] != value
         ]
         before |= known
     return [record for record in records[:HISTORY_SHOWN] if record.changed]
+
+
+def _said(name: str, value: Any) -> str:
+    """A setting as the form says it."""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    choices = dict(getattr(PolicyForm.base_fields.get(name), "choices", ()))
+    return str(choices.get(value, "–" if value is None else value))
 
 
 def _label(name: str) -> str:
