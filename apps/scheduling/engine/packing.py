@@ -3,9 +3,9 @@
 For every kind of work that arrives (`mix`) a server has *usable room*: the free percent of the cards that its host
 CPU still lets it fill with that kind. A placement costs what it takes from the usable room, averaged over the
 kinds. A kind counts by how many shares of it arrive; by how scarce its devices are, since work that may go to few
-places must find room in just those; and by the inverse square of its size, since small work is what fills a rest. Costs are
-compared in steps of `STEP_PERCENT` of a card: what differs by less is no better, and the first server is taken, so
-that the last ones stay whole. All numbers are whole, so the same state gives the same choice on any machine.
+places must find room in just those; and by the inverse square of its size, since small work is what fills a rest.
+Costs are compared in steps of `STEP_PERCENT` of a card: what differs by less is no better, and the first server is
+taken, so that the last ones stay whole. All numbers are whole, so the same state gives the same choice anywhere.
 
 The room of the pool is mirrored in arrays; only servers that changed since a shape last asked are judged again.
 """
