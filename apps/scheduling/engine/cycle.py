@@ -12,4 +12,4 @@ def plan(snapshot: Snapshot, *, now: int, seed: int) -> Plan:
     Raises ValueError when the snapshot contradicts itself: a cycle in the tree of queues, a second request or
     queue of one identity.
     """
-    return Warm(snapshot).plan(now, seed)
+    return Warm(snapshot).plan_last(now, seed)

@@ -173,16 +173,18 @@ def offer(snapshot: Snapshot, request: Request, *, now: int) -> Offer:
         replace(snapshot, requests=tuple(each for each in snapshot.requests if each.id != request.id))
     )
 
-    def starts(**smaller: int) -> bool:
-        warm.request_put(replace(request, min_shares=None, **smaller))
+    def starts(smaller: Request) -> bool:
+        warm.request_put(replace(smaller, min_shares=None))
         return warm.plan(now, 0).refusals.get(request.id) is None
 
     if told.basis is EtaBasis.FREE_NOW:
         return Offer(told, request.compute_percent, request.shares)
-    percent = (
-        0 if request.exclusive else _largest(request.compute_percent, lambda n: starts(compute_percent=n))
+    percent = 0 if request.exclusive else request.compute_percent
+    return Offer(
+        told,
+        _largest(percent, lambda n: starts(replace(request, compute_percent=n))),
+        _largest(request.shares, lambda n: starts(replace(request, shares=n))),
     )
-    return Offer(told, percent, _largest(request.shares, lambda n: starts(shares=n)))
 
 
 def _largest(most: int, works: Callable[[int], bool]) -> int:

@@ -108,10 +108,11 @@ class Forecast:
         for number, (at, work_id) in enumerate(round_.warm.ends[:STEPS]):
             work = running[work_id]
             ends.append(Release(max(at, soon), number, work.tenant_id, work.queue_id, work.grants))
-        for number, work in enumerate(round_.warm.roles.leaving.values(), STEPS):
+        leaving = sorted(round_.warm.roles.leaving.values(), key=lambda work: work.id)
+        for number, work in enumerate(leaving, STEPS):
             if work.preempted and work.ends_at_s is None:
                 at = round_.now + round_.warm.policy.grace_s
                 ends.append(Release(at, number, work.tenant_id, work.queue_id, work.grants))
         ends += round_.started
         ends += self._held
-        return heapq.nsmallest(STEPS, ends)
+        return heapq.nsmallest(STEPS, ends, key=lambda each: each[:2])

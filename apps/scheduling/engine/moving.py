@@ -21,11 +21,11 @@ class Piece(NamedTuple):
     """One share that could be moved."""
 
     work: Running
-    index: int
+    share: int
 
     @property
     def grant(self) -> Grant:
-        return self.work.grants[self.index]
+        return self.work.grants[self.share]
 
 
 class Moving:
@@ -144,7 +144,7 @@ class Moving:
         """Plan the moves that were found; where they go to stays taken for this pass."""
         round_ = self._round
         for piece, to in self._found:
-            round_.moves.append(Move(piece.work.id, piece.index, piece.grant.device_id, to, request_id))
+            round_.moves.append(Move(piece.work.id, piece.share, piece.grant.device_id, to, request_id))
             round_.shifted.append((to, self._view(None)))
         moved = {piece.work.id for piece, _ in self._found}
         if self._pieces is not None:

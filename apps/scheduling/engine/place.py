@@ -22,6 +22,8 @@ FILLING = frozenset({Placing.DEVICE_COMPACT, Placing.FRAGMENTATION})
 BY_DEVICE = FILLING | {Placing.DEVICE_BALANCED}
 COMPACT = FILLING | {Placing.NODE_COMPACT}
 DRAWS = 8
+MUCH = 512
+"""So many cards freed: all places are looked at anew."""
 MASK_64 = (1 << 64) - 1
 
 
@@ -45,9 +47,23 @@ class Candidates:
     """The places that may have room for one shape in one view. `maybe`: cards for a single share placed by
     device, servers that take the whole request otherwise; `some`: servers with room for a share at least."""
 
-    __slots__ = ("_area", "_by_card", "_pool", "_read", "_shape", "_view", "maybe", "some")
+    __slots__ = (
+        "_area",
+        "_base",
+        "_by_card",
+        "_pool",
+        "_read",
+        "_shape",
+        "_single",
+        "_view",
+        "maybe",
+        "some",
+    )
 
-    def __init__(self, pool: Pool, shape: Shape, view: View, area: Area) -> None:
+    def __init__(self, pool: Pool, shape: Shape, view: View, area: Area, base: Candidates | None) -> None:
+        self._base = base
+        """The line of the same shape without claims: what is full there is full here."""
+        self._single: Card | None = None
         self._pool = pool
         self._shape = shape
         self._view = view
@@ -63,23 +79,32 @@ class Candidates:
         self._read = len(self._pool.freed)
         self.maybe = area.usable if self._by_card else area.servers
         self.some = area.servers
+        if self._base is not None:
+            self._base.hear()
+            self.maybe, self.some = self._base.maybe, self._base.some
 
     def pick(self, draw: Draw) -> list[Card] | None:
         """Cards for all shares, one entry a share; None when they do not fit now."""
-        self._hear()
+        self.hear()
         if self._by_card:
-            card = self._best_card(lambda card: room(card, self._shape, self._view) > 0)
+            card = self._best_card(self._has_room)
             return None if card is None else [card]
         server = self._best_server(draw) if self.maybe else None
+        if self._shape.shares == 1:
+            return None if server is None or self._single is None else [self._single]
         if server is not None:
             return self._fill([server])
-        if self._shape.single_node or self._shape.shares == 1:
-            return None
-        return self._span(draw)
+        return None if self._shape.single_node else self._span(draw)
+
+    def _has_room(self, card: Card) -> bool:
+        if room(card, self._shape, self._view):
+            return True
+        self._strike(card.bit)
+        return False
 
     def pick_smallest(self) -> list[Card] | None:
         """The cards that fit with the least memory in all, for whole cards under a tight quota."""
-        self._hear()
+        self.hear()
         lines = [self._fitting(server) for server in self._pool.servers_in(self.some)]
         if not self._shape.single_node:
             lines = [[card for line in lines for card in line]]
@@ -88,12 +113,15 @@ class Candidates:
         enough = [line[: self._shape.shares] for line in lines if len(line) >= self._shape.shares]
         return min(enough, key=lambda line: sum(card.device.memory_mib for card in line), default=None)
 
-    def _hear(self) -> None:
+    def hear(self) -> None:
         """What was freed since may have room again."""
         freed = self._pool.freed
         if self._read == len(freed):
             return
         area = self._area
+        if len(freed) - self._read > MUCH:
+            self.reset()
+            return
         for card in freed[self._read :]:
             server = card.server
             self.some |= server.bit & area.servers
@@ -106,9 +134,22 @@ class Candidates:
     def _takes_all(self, server: Server) -> bool:
         shape = self._shape
         cards = self._area.on_server[server.at]
-        if shape.shares == 1:
-            return any(room(card, shape, self._view) for card in cards)
-        return server_room(cards, server, shape, self._view, shape.shares) >= shape.shares
+        if shape.shares > 1:
+            return server_room(cards, server, shape, self._view, shape.shares) >= shape.shares
+        self._single = self._best_on(cards)
+        return self._single is not None
+
+    def _best_on(self, cards: list[Card]) -> Card | None:
+        """Of one server, the least used card that takes a single share."""
+        shape, view = self._shape, self._view
+        percent, mib = shape.compute_percent, shape.memory_mib
+        best, least = None, 0
+        for card in cards:
+            if card.free_percent >= percent and card.free_mib >= mib and room(card, shape, view):
+                use = card.use_with(0, 0)
+                if best is None or use < least:
+                    best, least = card, use
+        return best
 
     def _best_server(self, draw: Draw) -> Server | None:
         shape = self._shape
@@ -128,8 +169,19 @@ class Candidates:
             return False
         if self._takes_all(server):
             return True
-        self.maybe ^= server.bit
+        self._strike(server.bit)
         return False
+
+    def _strike(self, bit: int) -> None:
+        """The place has no room; nor has it without claims, where the line without claims finds so too."""
+        self.maybe &= ~bit
+        base = self._base
+        if base is not None and base.maybe & bit:
+            at = bit.bit_length() - 1
+            if self._by_card:
+                base._has_room(self._pool.at[at])
+            else:
+                base._check(self._pool.server_at[at])
 
     def _by_use(self) -> Server | None:
         by_use = self._pool.by_use
@@ -157,8 +209,6 @@ class Candidates:
                 if suits(card):
                     return card
                 left ^= low
-                if self._by_card:
-                    self.maybe ^= low
             if not self.maybe:
                 break
         return None
@@ -181,8 +231,6 @@ class Candidates:
     def _fill(self, servers: list[Server]) -> list[Card]:
         """The shape's shares on these servers in turn; they are known to have the room together."""
         shape = self._shape
-        if shape.shares == 1:
-            return [self._card(dict.fromkeys(self._fitting(servers[0]), 0))]
         chosen: list[Card] = []
         for server in servers:
             wanted = shape.shares - len(chosen)
@@ -316,7 +364,8 @@ class Placer:
         line = self._candidates.get((shape, view))
         if line is None:
             area = self._fit.area(shape.constraint)
-            line = self._candidates[shape, view] = Candidates(self._pool, shape, view, area)
+            base = None if view == FREE_VIEW or shape.is_worded else self._line(shape, FREE_VIEW)
+            line = self._candidates[shape, view] = Candidates(self._pool, shape, view, area, base)
         return line
 
     def _take(self, shape: Shape, view: View, cards: list[Card] | None) -> tuple[Grant, ...] | None:

@@ -30,8 +30,8 @@ class Card:
     """A device and what is left of it. `at` is its place in the pool, `bit` the mask of that place alone."""
 
     __slots__ = (
-        "affine", "at", "bit", "claims", "device", "exclusives", "free_mib", "free_percent", "holders", "level",
-        "server", "shunned", "used_mib", "used_percent", "words",
+        "affine", "at", "bit", "claims", "device", "exclusives", "free_mib", "free_percent", "holders", "level", "mib",
+        "percent", "server", "shunned", "used_mib", "used_percent", "words",
     )  # fmt: skip
 
     def __init__(self, device: Device, server: Server, at: int, words: Counter[str]) -> None:
@@ -50,6 +50,8 @@ class Card:
     def renew(self, device: Device) -> None:
         """Take the device's present row."""
         self.device = device
+        self.percent = device.compute_capacity_percent
+        self.mib = device.memory_capacity_mib
         self._settle()
 
     def add(self, grant: Grant, sign: int) -> None:
@@ -64,15 +66,11 @@ class Card:
         self._settle()
 
     def _settle(self) -> None:
-        device = self.device
         if self.exclusives:
             self.free_percent = self.free_mib = 0
-        elif device.oversubscription_permille == device.memory_oversubscription_permille == 1000:
-            self.free_percent = 100 - self.used_percent
-            self.free_mib = device.memory_mib - self.used_mib
         else:
-            self.free_percent = device.compute_capacity_percent - self.used_percent
-            self.free_mib = device.memory_capacity_mib - self.used_mib
+            self.free_percent = self.percent - self.used_percent
+            self.free_mib = self.mib - self.used_mib
 
     def _add_words(self, grant: Grant, sign: int) -> None:
         if grant.affinity:
@@ -99,11 +97,7 @@ class Card:
 
     def use_with(self, percent: int, mib: int) -> int:
         """Compute and memory in use together with so much more, permille of each added."""
-        device = self.device
-        return combined_use(
-            self.used_percent + percent, device.compute_capacity_percent,
-            self.used_mib + mib, device.memory_capacity_mib,
-        )  # fmt: skip
+        return combined_use(self.used_percent + percent, self.percent, self.used_mib + mib, self.mib)
 
 
 class Server:

@@ -36,7 +36,18 @@ def _bound(nominal: Limit, borrow: Amount) -> tuple[int | None, ...]:
 class Holder:
     """One queue or tenant: its bound, its use (with all below it) and what it keeps from its siblings."""
 
-    __slots__ = ("bound", "guaranteed", "id", "kept", "kept_below", "lend", "line", "parent", "used")
+    __slots__ = (
+        "bound",
+        "bounded",
+        "guaranteed",
+        "id",
+        "kept",
+        "kept_below",
+        "lend",
+        "line",
+        "parent",
+        "used",
+    )
 
     def __init__(self, holder_id: str, quota: Quota, parent: Holder | None) -> None:
         self.id = holder_id
@@ -49,12 +60,10 @@ class Holder:
         self.kept = [0, 0, 0]
         self.line: tuple[Holder, ...] = (self, *(parent.line if parent else ()))
         """It and all above it."""
+        self.bounded = tuple((above, self.line[i - 1] if i else None) for i, above in enumerate(self.line)
+                             if above.bound != (None, None, None) and above.parent is not None)  # fmt: skip
+        """Those of them that have a bound, each with the next below; without the root."""
         self.keep()
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether any dimension has a bound."""
-        return self.bound != (None, None, None)
 
     def keep(self) -> None:
         """Work out anew what is kept: the idle part of the guarantee less what may be lent."""
@@ -147,17 +156,17 @@ class QuotaTree:
 
     def short(self, holder_id: str, amount: Triple) -> tuple[Holder, int, int] | None:
         """The first holder in whose bound `amount` more does not go, in which dimension, and what it keeps."""
-        child: Holder | None = None
-        for holder in self.holder(holder_id).line:
-            if holder.is_bounded:
-                for i, bound in enumerate(holder.bound):
-                    kept = holder.kept_below[i] - (child.kept[i] if child else 0)
-                    # The root is no limit of its own: the devices are. It only keeps guarantees.
-                    if bound is None or (holder is self._root and kept <= 0):
-                        continue
-                    if holder.used[i] + amount[i] + kept > bound:
-                        return holder, i, kept
-            child = holder
+        asking = self.holder(holder_id)
+        for holder, child in asking.bounded:
+            found = _too_much(holder, child, amount)
+            if found is not None:
+                return holder, *found
+        # The root is no limit of its own: the devices are. It only keeps guarantees.
+        root = self._root
+        if root.kept_below != [0, 0, 0]:
+            found = _too_much(root, asking.line[-2], amount, least_kept=1)
+            if found is not None:
+                return root, *found
         return None
 
     def exceeds(self, holder_id: str, amount: Triple) -> bool:
@@ -185,3 +194,16 @@ class QuotaTree:
             ("used", holder.used[i]), ("kept", kept), ("asked", amount[i]),
         )  # fmt: skip
         return Reason(self._code, params)
+
+
+def _too_much(
+    holder: Holder, child: Holder | None, amount: Triple, least_kept: int = 0
+) -> tuple[int, int] | None:
+    """In which dimension the amount goes beyond the holder's bound, and what is kept there for others; only those
+    dimensions in which `least_kept` is."""
+    for i, bound in enumerate(holder.bound):
+        if bound is not None:
+            kept = holder.kept_below[i] - (child.kept[i] if child else 0)
+            if kept >= least_kept and holder.used[i] + amount[i] + kept > bound:
+                return i, kept
+    return None

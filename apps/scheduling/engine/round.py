@@ -1,4 +1,4 @@
-"""One pass over all that waits. It works on the warm state itself and leaves it as it was."""
+"""One pass over all that waits. It works on the warm state itself; `undo` leaves that as it was."""
 
 from __future__ import annotations
 
@@ -72,6 +72,8 @@ class Round:
         self.started: list[Release] = []
         """What this pass starts and when that will end."""
         self._handled: set[str] = set()
+        self._open: set[Group] = set()
+        """Groups that nothing but room keeps from starting."""
         self._why: dict[tuple[Shape, View], Reason] = {}
         self._held_by: dict[str, str] = {}
         self._heads: dict[str, int] = {}
@@ -85,14 +87,11 @@ class Round:
 
     def run(self) -> Plan:
         """Serve the held, then the urgent, then the others; give what is left to elastic work."""
-        try:
-            self._keep_holds()
-            self._serve_held()
-            turns = [self._pass(urgent=urgent) for urgent in (True, False)]
-            grow(self)
-            return self._plan([turn for turn in turns if turn is not None])
-        finally:
-            self._undo()
+        self._keep_holds()
+        self._serve_held()
+        turns = [self._pass(urgent=urgent) for urgent in (True, False)]
+        grow(self)
+        return self._plan([turn for turn in turns if turn is not None])
 
     def _plan(self, turns: Sequence[Turns]) -> Plan:
         paths = {queue_id: turn.path_of(queue_id) for turn in turns for queue_id in turn.turns}
@@ -102,7 +101,8 @@ class Round:
             tuple(self.moves), tuple(self.holds),
         )  # fmt: skip
 
-    def _undo(self) -> None:
+    def undo(self) -> None:
+        """Leave the warm state as it was."""
         for grant, view in reversed(self.shifted):
             self.warm.placer.undo((grant,), view)
         self.claims.clear()
@@ -163,9 +163,12 @@ class Round:
         if entry[2] in self._handled:
             turns.advance()
             return
-        self.warm.look(group)
-        reason = self._closed(group)
-        if reason is None:
+        reason = None
+        if group not in self._open:
+            self.warm.look(group)
+            reason = self._closed(group)
+            self._open.add(group)
+        if reason is None and self._held_by:
             reason = self._behind(group)
         if reason is None:
             reason = self._place(group, entry)

@@ -26,7 +26,7 @@ class Unit(NamedTuple):
     work: Running
     grants: tuple[Grant, ...]
     stops: bool
-    index: int = 0
+    share: int = 0
     """Of a share: its place among the work's grants; the last go first."""
 
     @classmethod
@@ -36,7 +36,7 @@ class Unit(NamedTuple):
 
     def follows(self, other: Unit) -> bool:
         """Whether this one cannot stay freed when the other is spared."""
-        return self.work.id == other.work.id and (self.stops or self.index < other.index)
+        return self.work.id == other.work.id and (self.stops or self.share < other.share)
 
 
 class Victims:
@@ -56,7 +56,7 @@ class Victims:
             for index in range(len(work.grants) - 1, least - 1, -1):
                 units.append(Unit(work, (work.grants[index],), False, index))
         units = self._helpful(units, shape)
-        return sorted(units, key=lambda unit: (unit.work.priority, -unit.index, unit.work.id))[:MOST_UNITS]
+        return sorted(units, key=lambda unit: (unit.work.priority, -unit.share, unit.work.id))[:MOST_UNITS]
 
     def stoppable(self, request: Request, shape: Shape, doomed: set[str]) -> list[Unit]:
         """Work that may be stopped for the request: of lower priority, or what borrowed its queue's guarantee."""
@@ -168,5 +168,5 @@ class Victims:
         left: dict[str, int] = {}
         for unit in units:
             if unit.work.id not in stopped:
-                left[unit.work.id] = min(unit.index, left.get(unit.work.id, unit.index))
+                left[unit.work.id] = min(unit.share, left.get(unit.work.id, unit.share))
         return [ElasticChange(work_id, shares, (), request_id) for work_id, shares in left.items()]

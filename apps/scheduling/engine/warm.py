@@ -89,6 +89,15 @@ class Warm:
     def plan(self, now: int, seed: int) -> Plan:
         """Judge all that waits, and change nothing; `now` in seconds since 1970."""
         self.settle()
+        round_ = Round(self, now, seed)
+        try:
+            return round_.run()
+        finally:
+            round_.undo()
+
+    def plan_last(self, now: int, seed: int) -> Plan:
+        """The same for a state that is thrown away: it is left as the plan would have it."""
+        self.settle()
         return Round(self, now, seed).run()
 
     # --- what is built from the rows -----------------------------------------------------------------------------
