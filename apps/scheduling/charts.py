@@ -76,7 +76,7 @@ def calibration_options(found: Calibration) -> dict[str, Any]:
                 "data": [inside for _day, _count, inside in found.days],
                 "markLine": {
                     "symbol": "none",
-                    "label": {"formatter": "90 %"},
+                    "label": {"formatter": "90 %", "position": "insideEndTop"},
                     "data": [{"yAxis": TARGET_PERCENT}],
                 },
             }

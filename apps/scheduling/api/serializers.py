@@ -375,7 +375,7 @@ class DryRunOut(ExpectationOut):
     now = NowOut(allow_null=True)
 
 
-class DecisionOut(serializers.Serializer):
+class TimelineOut(serializers.Serializer):
     at = serializers.DateTimeField()
     kind = serializers.CharField()
     what = serializers.CharField()
@@ -404,7 +404,7 @@ class ExplainOut(serializers.Serializer):
     ahead = serializers.IntegerField(allow_null=True)
     expected = ExpectationOut(allow_null=True)
     promise = PromiseOut(allow_null=True)
-    decisions = DecisionOut(many=True)
+    decisions = TimelineOut(many=True)
 
 
 class ScaleIn(serializers.Serializer):

@@ -125,7 +125,13 @@ def _special_check(row: Workload, more: int) -> None:
         if most is not None and used + amount * more > most:
             raise QuotaExceeded(
                 _("%(name)s gives you %(most)s of %(item)s: %(used)s are used, %(asked)s more are asked.")
-                % {"name": spec.name, "most": most, "item": item, "used": used, "asked": amount * more},
+                % {
+                    "name": spec.name,
+                    "most": most,
+                    "item": SpecialSpec._meta.get_field(item).verbose_name,
+                    "used": used,
+                    "asked": amount * more,
+                },
                 fields={item: _("%(left)s left") % {"left": max(0, most - used)}},
             )
 

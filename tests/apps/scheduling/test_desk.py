@@ -1,6 +1,6 @@
 """The operators' scheduling pages: queues, policy with its history, priorities, validity, special specs, what-ifs."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -180,7 +180,7 @@ def test_a_special_spec_bounds_a_user_while_it_is_in_force(alice, acme, desk):
         from_at=now - timedelta(hours=1), until_at=now + timedelta(hours=1),
     )  # fmt: skip
     ask(alice, acme)
-    with pytest.raises(QuotaExceeded, match="intern gives you 70 of compute_percent: 60 are used, 60 more"):
+    with pytest.raises(QuotaExceeded, match="intern gives you 70 of compute share .*: 60 are used, 60 more"):
         ask(alice, acme)
     page = desk.page()
     page.post(f"/scheduling/specials/{row.pk}/disable/")
@@ -478,3 +478,15 @@ def test_priorities_promises_and_what_ifs_over_the_api(alice, acme, desk):
     ):
         assert api.post("/api/v1/what-ifs", {"name": "w", **wrong}, format="json").status_code in (400, 404)
     assert alice.api().get("/api/v1/what-ifs").status_code == 403
+
+
+@pytest.mark.req("ELA-1102")
+def test_how_long_such_work_ran_makes_an_expected_start_where_nobody_said(alice, acme):
+    past_make(acme, count=12)
+    first = ask(alice, acme)
+    cycle_run(actor=SYSTEM)
+    Workload.plain.filter(pk=first.pk).update(placed_at=timezone.now() - timedelta(minutes=10))
+    found = alice.api().post("/api/v1/workloads/dry-run", {**JOB, "argv": ["true"]}, format="json").json()
+    assert found["basis"] == "history"
+    wait = datetime.fromisoformat(found["start_at"]) - timezone.now()
+    assert timedelta(minutes=35) < wait < timedelta(minutes=45)
