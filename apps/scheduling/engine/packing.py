@@ -2,7 +2,7 @@
 
 For every kind of work that arrives (`mix`) a server has *usable room*: the free percent of the cards that its host
 CPU still lets it fill with that kind. A placement costs what it takes from the usable room, averaged over the
-kinds. A kind counts by how many shares of it arrive; by how scarce its devices are, since work that may go to few
+kinds. A kind counts by how often it arrives; by how scarce its devices are, since work that may go to few
 places must find room in just those; and by the inverse square of its size, since small work is what fills a rest.
 Costs are compared in steps of `STEP_PERCENT` of a card: what differs by less is no better, and the first server is
 taken, so that the last ones stay whole. All numbers are whole, so the same state gives the same choice anywhere.
@@ -73,13 +73,13 @@ def _merged(kinds: Sequence[Typical]) -> tuple[Typical, ...]:
 
 
 def _weight(kind: Typical, cards_by_model: dict[str, int]) -> int:
-    """How much a kind counts: often, in many shares, picky and small count more."""
+    """How much a kind counts: often, picky and small count more."""
     every = sum(cards_by_model.values())
     open_to_it = sum(cards_by_model.get(model, 0) for model in kind.models) if kind.models else every
     if not open_to_it:
         return 0
     scarce = 16 * every // open_to_it
-    return max(1, kind.count * kind.shares * scarce * WHOLE_CARD_PERCENT**2 // kind.compute_percent**2)
+    return max(1, kind.count * scarce * WHOLE_CARD_PERCENT**2 // kind.compute_percent**2)
 
 
 class Mirror:
