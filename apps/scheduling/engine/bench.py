@@ -117,6 +117,20 @@ def _fragmentation(options: argparse.Namespace) -> int:
     return 0
 
 
+def _passes(options: argparse.Namespace) -> int:
+    from apps.scheduling.engine.bench_passes import growth, passes  # it builds on this module
+
+    rows = [
+        passes(options.devices, options.waiting, placing, ends=ends)
+        for placing in (Placing.SPREAD, Placing.NODE_COMPACT, Placing.DEVICE_COMPACT)
+        for ends in (False, True)
+    ]
+    rows.append(growth(Placing.DEVICE_COMPACT))
+    for row in rows:
+        print(json.dumps(row) if options.json else _told(row))
+    return 0
+
+
 def _told(row: Mapping[str, object]) -> str:
     return "  ".join(f"{name} {value}" for name, value in row.items())
 
@@ -146,6 +160,10 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--days", type=int, default=days)
         command.add_argument("--seed", type=int, default=42)
         command.set_defaults(run=run)
+    command = commands.add_parser("passes", help="seconds and memory of passes over a long backlog")
+    command.add_argument("--devices", type=int, default=10_000)
+    command.add_argument("--waiting", type=int, default=100_000)
+    command.set_defaults(run=_passes)
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true")
     return parser

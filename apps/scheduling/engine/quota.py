@@ -74,15 +74,6 @@ class Holder:
                 self.parent.kept_below[i] += kept - self.kept[i]
             self.kept[i] = kept
 
-    def add(self, amount: Triple, sign: int) -> None:
-        """Count use in (1) or out (-1)."""
-        used = self.used
-        used[0] += sign * amount[0]
-        used[1] += sign * amount[1]
-        used[2] += sign * amount[2]
-        if self.guaranteed != ZERO:
-            self.keep()
-
     @property
     def is_below_guarantee(self) -> bool:
         """Whether it has a guarantee, and none of it is used up."""
@@ -146,8 +137,14 @@ class QuotaTree:
 
     def add(self, holder_id: str, amount: Triple, sign: int = 1) -> None:
         """Count use in (or out, sign -1) for the holder and all above it."""
+        percent, mib, shares = amount
         for holder in self.holder(holder_id).line:
-            holder.add(amount, sign)
+            used = holder.used
+            used[0] += sign * percent
+            used[1] += sign * mib
+            used[2] += sign * shares
+            if holder.guaranteed != ZERO:
+                holder.keep()
 
     def shortage(self, holder_id: str, amount: Triple) -> Reason | None:
         """What stands against `amount` more for the holder; None when nothing does."""

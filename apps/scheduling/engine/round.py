@@ -106,9 +106,12 @@ class Round:
         for grant, view in reversed(self.shifted):
             self.warm.placer.undo((grant,), view)
         self.claims.clear()
-        for tenant_id, queue_id, grants, view in reversed(self.taken):
+        by_holder: dict[tuple[str, str], list[Grant]] = {}
+        for tenant_id, queue_id, grants, view in self.taken:
             self.warm.placer.undo(grants, view)
-            self.warm.count(tenant_id, queue_id, grants, -1)
+            by_holder.setdefault((tenant_id, queue_id), []).extend(grants)
+        for (tenant_id, queue_id), all_grants in by_holder.items():
+            self.warm.count(tenant_id, queue_id, tuple(all_grants), -1)
 
     # --- requests with room that was made for them -----------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from apps.scheduling.engine.admit import admits
 from apps.scheduling.engine.backlog import Backlog, Group
-from apps.scheduling.engine.fair import Tenants
+from apps.scheduling.engine.fair import BY_TENANT, Tenants
 from apps.scheduling.engine.fit import Fit, Prospect
 from apps.scheduling.engine.place import Placer
 from apps.scheduling.engine.pool import Card, Pool
@@ -126,6 +126,8 @@ class Warm:
             capacity=self.pool.capacity(),
         )
         self.tenants = Tenants(self.pool, self.policy, self.past_use, self.tenant_weights)
+        orderings = {self.policy.ordering, *(queue.ordering for queue in self.queues.values())}
+        self._is_shared = bool(orderings & BY_TENANT)
         self._quotas_stale = False
         for work in self.running.values():
             self.count(work.tenant_id, work.queue_id, work.grants, 1)
@@ -157,7 +159,8 @@ class Warm:
         amount = granted(grants)
         self.tenant_quota.add(tenant_id, amount, sign)
         self.queue_quota.add(queue_id, amount, sign)
-        self.tenants.add(tenant_id, grants, sign)
+        if self._is_shared:
+            self.tenants.add(tenant_id, grants, sign)
 
     # --- changes ---------------------------------------------------------------------------------------------------
 
