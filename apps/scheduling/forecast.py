@@ -19,12 +19,18 @@ from apps.scheduling.states import WorkloadState
 
 HISTORY_DAYS = 30
 HISTORY_MOST = 20_000
+PACE_MOST = 100_000
 HISTORY_LEAST = 10
 """Fewer runs than that say nothing of the next one."""
 TOLERANCE = timedelta(seconds=15)
 """What is free now starts within so much: a cycle, and its node's next beat."""
 
-BASIS_TEXTS = {
+MOST_JUDGED = 3000
+"""Of a longer line nobody can be told by replaying all of it while a page waits: its pace says enough."""
+PACE = "pace"
+
+BASIS_TEXTS: dict[str, str] = {
+    PACE: gettext_noop("how fast its queue moved in the last hour"),
     engine.EtaBasis.FREE_NOW: gettext_noop("there is room now"),
     engine.EtaBasis.KNOWN_ENDS: gettext_noop("the known ends of what runs and waits before it"),
     engine.EtaBasis.HISTORY: gettext_noop("how long such work ran before"),
@@ -50,7 +56,7 @@ class Expectation:
 
     @property
     def basis_text(self) -> str:
-        text = BASIS_TEXTS.get(self.basis)  # type: ignore[call-overload]
+        text = BASIS_TEXTS.get(self.basis)
         return _(text) if text else self.basis
 
     @property
@@ -152,8 +158,30 @@ def _history(row: dict[str, Any]) -> engine.RunHistory:
 def expectation_of(row: Workload, snapshot: engine.Snapshot | None = None) -> Expectation:
     """When the workload, waiting or not yet submitted, is expected to start."""
     now = timezone.now()
+    if snapshot is None and is_long_line():
+        return by_pace(row, now)
     found = eta(snapshot or snapshot_with_history(), request_of(row), now=int(now.timestamp()))
     return expectation_from(found, now)
+
+
+def is_long_line() -> bool:
+    """Whether more waits than can be judged anew for one answer."""
+    waiting = Workload.objects.across().filter(state=WorkloadState.PENDING).order_by()
+    return waiting[: MOST_JUDGED + 1].count() > MOST_JUDGED
+
+
+def by_pace(row: Workload, now: datetime) -> Expectation:
+    """By its place and how many of its queue were placed in the last hour; with none nobody can say."""
+    newest = Workload.objects.across().aggregate(pk=Max("pk"))["pk"] or 0
+    line = Workload.objects.across().filter(queue=row.queue)
+    placed = line.filter(pk__gt=newest - PACE_MOST, placed_at__gte=now - timedelta(hours=1)).count()
+    if not placed:
+        return Expectation(None, None, None, engine.EtaBasis.UNKNOWN_ENDS.value)
+    place = row.position or line.filter(state=WorkloadState.PENDING).count() + 1
+    wait = timedelta(hours=place / placed)
+    # Ends come in bursts: with few of them the pace is little known.
+    doubt = 2 / placed**0.5
+    return Expectation(now + wait, now + wait / (1 + doubt), now + wait * (1 + doubt), PACE)
 
 
 def expectation_from(found: engine.Eta, now: datetime) -> Expectation:
@@ -192,10 +220,12 @@ def past_interval(start: datetime, now: datetime, basis: str) -> tuple[datetime,
     return max(now, start + wait * low), max(start, start + wait * high)
 
 
-def offer_of(row: Workload, snapshot: engine.Snapshot) -> tuple[Expectation, Now | None]:
+def offer_of(row: Workload) -> tuple[Expectation, Now | None]:
     """When it would start; and with how much it could start at once, where it could not with what it asks for."""
     now = timezone.now()
-    found = offer(snapshot, request_of(row), now=int(now.timestamp()))
+    if is_long_line():
+        return by_pace(row, now), None
+    found = offer(snapshot_with_history(), request_of(row), now=int(now.timestamp()))
     told = expectation_from(found.eta, now)
     if told.basis == engine.EtaBasis.FREE_NOW or not (found.percent_now or found.shares_now):
         return told, None

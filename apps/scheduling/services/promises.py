@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from time import monotonic
 
 from django.db import connection
 from django.utils import timezone
@@ -12,6 +13,7 @@ from apps.scheduling.forecast import (
     Expectation,
     Now,
     expectation_of,
+    is_long_line,
     offer_of,
     snapshot_with_history,
 )
@@ -23,7 +25,9 @@ from apps.scheduling.types import Asked
 from apps.tenancy.models import Tenant
 
 AT_ONCE = 50
-"""A promise takes a look at the whole pool: so many are made in one go, the rest in the next."""
+BUDGET_S = 2.0
+"""A promise takes a look at the whole pool: so many, or as many as fit into the time, are made in one go."""
+_LOCK = 0x57656976
 
 
 @service(P.OPERATE, recorded=False)
@@ -33,7 +37,7 @@ def workload_dry_run(
     """When such work would start if it were submitted now, and with how much it could start at once. Refused for the
     same reasons as the submission would be; nothing is kept."""
     row, _amounts = workload_draft(actor, tenant, asked)
-    return row, *offer_of(row, snapshot_with_history())
+    return row, *offer_of(row)
 
 
 @service(recorded=False)
@@ -42,12 +46,21 @@ def promises_make(*, actor: Actor) -> int:
 
     A start is promised once: it is what the submitter was told, and is scored as such.
     """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+        # Somebody makes them already.
+        if not cursor.fetchone()[0]:
+            return 0
     rows = Workload.objects.across().filter(state=WorkloadState.PENDING, promise=None, attempt=1)
     waiting = list(rows.select_related("queue", "tenant").order_by("pk")[:AT_ONCE])
     if not waiting:
         return 0
-    snapshot = snapshot_with_history()
-    made = [_promise(row, expectation_of(row, snapshot)) for row in waiting]
+    snapshot = None if is_long_line() else snapshot_with_history()
+    until_s, made = monotonic() + BUDGET_S, []
+    for row in waiting:
+        made.append(_promise(row, expectation_of(row, snapshot)))
+        if monotonic() > until_s:
+            break
     return len(Promise.objects.bulk_create(made, ignore_conflicts=True))
 
 

@@ -9,6 +9,7 @@ from apps.billing.services.ledger import account_open
 from apps.fleet.services import groups
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import QuotaExceeded
+from apps.scheduling import forecast
 from apps.scheduling.errors import DeadlineImpossible, OutsideValidity, PriorityNotAllowed, TooMuchOpen
 from apps.scheduling.models import Promise, Queue, SchedulingPolicy, TenantQuota, WhatIf, Workload
 from apps.scheduling.services.cycles import cycle_run
@@ -180,7 +181,7 @@ def test_a_special_spec_bounds_a_user_while_it_is_in_force(alice, acme, desk):
         from_at=now - timedelta(hours=1), until_at=now + timedelta(hours=1),
     )  # fmt: skip
     ask(alice, acme)
-    with pytest.raises(QuotaExceeded, match="intern gives you 70 of compute share .*: 60 are used, 60 more"):
+    with pytest.raises(QuotaExceeded, match=r"intern gives you 70 of compute share .*: 60 are used, 60 more"):
         ask(alice, acme)
     page = desk.page()
     page.post(f"/scheduling/specials/{row.pk}/disable/")
@@ -446,7 +447,9 @@ def test_many_are_submitted_in_one_call_or_none(alice, acme):
         bad = [*jobs[:3], {**jobs[3], **wrong}]
         refused = api.post("/api/v1/workloads/bulk", {"jobs": bad}, format="json")
         assert (refused.status_code, list(refused.json()["error"]["fields"])) == (400, [field])
-    refused = api.post("/api/v1/workloads/bulk", {"jobs": [*jobs, {**jobs[0], "shares": 513}]}, format="json")
+    refused = api.post(
+        "/api/v1/workloads/bulk", {"jobs": [jobs[0], {**jobs[0], "shares": 513}]}, format="json"
+    )
     assert refused.status_code == 400
     assert api.post("/api/v1/workloads/bulk", {"jobs": []}, format="json").status_code == 400
     assert Workload.objects.across().count() == 12
@@ -490,3 +493,18 @@ def test_how_long_such_work_ran_makes_an_expected_start_where_nobody_said(alice,
     assert found["basis"] == "history"
     wait = datetime.fromisoformat(found["start_at"]) - timezone.now()
     assert timedelta(minutes=35) < wait < timedelta(minutes=45)
+
+
+@pytest.mark.req("ELA-1102")
+def test_of_a_long_line_the_pace_tells_the_start(alice, acme, monkeypatch):
+    monkeypatch.setattr(forecast, "MOST_JUDGED", 1)
+    rows = [ask(alice, acme, compute_percent=1) for _index in range(4)]
+    assert forecast.expectation_of(rows[-1]).start_at is None
+    past_make(acme, count=6)
+    Workload.plain.filter(state="finished").update(placed_at=timezone.now() - timedelta(minutes=30))
+    found = forecast.expectation_of(rows[-1])
+    assert (found.basis, found.basis_text) == ("pace", "how fast its queue moved in the last hour")
+    # Six started within the hour, and it is the fifth in line.
+    assert timedelta(minutes=49) < found.start_at - timezone.now() < timedelta(minutes=51)
+    assert found.low_at < found.start_at < found.high_at
+    assert promises_make(actor=SYSTEM) == 4
