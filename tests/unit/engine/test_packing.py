@@ -68,9 +68,23 @@ def test_work_that_needs_little_host_cpu_leaves_the_rich_hosts() -> None:
     assert devices_of(run(snapshot, ask(1, 100, 0, host_cpu_milli=32_000))) == ["n0/0"]
 
 
+def test_cards_that_host_cpu_cannot_serve_are_no_loss() -> None:
+    nodes = (Node("n0", host_cpu_milli=16_000), Node("n1", host_cpu_milli=8_000))
+    snapshot = replace(packed(2, 2, mix=(Typical(100, host_cpu_milli=8_000),)), nodes=nodes)
+    assert devices_of(run(snapshot, ask(1, 100, 0))) == ["n1/0"]
+
+
+def test_a_gang_does_not_share_oversold_cards() -> None:
+    devices = tuple(device("n0", i, oversubscription_permille=2000) for i in range(2))
+    snapshot = replace(packed(1, 2, running=(holding("a", "n0/0", 50, 0),)), devices=devices)
+    gang = ask(1, 100, 0, shares=2, exclusive=True, single_node=True)
+    assert devices_of(run(snapshot, gang)) == []
+    assert devices_of(run(replace(snapshot, running=()), gang)) == ["n0/0", "n0/1"]
+
+
 def test_scarce_models_are_left_to_those_who_need_them() -> None:
     devices = (device("n0", 0, model="rare"), device("n1", 0, model="plain"), device("n2", 0, model="plain"))
-    mix = (Typical(100, count=9), Typical(100, models=frozenset({"rare"})))
+    mix = (Typical(100, count=99), Typical(100, models=frozenset({"rare"})))
     snapshot = replace(packed(3, 1, mix=mix), devices=devices)
     assert devices_of(run(snapshot, ask(1, 100, 0))) == ["n1/0"]
     assert devices_of(run(snapshot, ask(1, 100, 0, model="rare"))) == ["n0/0"]
