@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NODES = 8
 """So many nodes are tried for one request, those with the fewest moves first."""
+SHAPES = 4
 
 
 class Piece(NamedTuple):
@@ -35,6 +36,8 @@ class Moving:
         self._round = round_
         self._pieces: dict[str, list[Piece]] | None = None
         self._found: list[tuple[Piece, Grant]] = []
+        self._tried: set[Shape] = set()
+        """Shapes for which no moves were found: a pass looks for few, since it looks at all their devices."""
 
     def _on(self, card: Card) -> list[Piece]:
         """The movable shares on the card."""
@@ -48,12 +51,13 @@ class Moving:
     def free(self, owner: str, shape: Shape, view: View, doomed: set[str]) -> tuple[tuple[Grant, ...], int]:
         """The request's grants and how many moves free them, which are done in the pool; no moves: not possible."""
         left = self._round.warm.policy.max_moves - len(self._round.moves)
-        if left <= 0 or shape.is_worded:
+        if left <= 0 or shape.is_worded or shape in self._tried or len(self._tried) >= SHAPES:
             return (), 0
         for cards, pieces in self._plans(shape, view, doomed, left):
             grants = tuple(grant_of(card, shape) for card in cards)
             if self._try(owner, grants, pieces):
                 return grants, len(pieces)
+        self._tried.add(shape)
         return (), 0
 
     def _plans(

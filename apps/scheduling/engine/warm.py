@@ -162,11 +162,13 @@ class Warm:
         if self._is_shared:
             self.tenants.add(tenant_id, grants, sign)
 
-    # --- changes ---------------------------------------------------------------------------------------------------
+    # --- changes: a row that is as it was costs nothing ---------------------------------------------------------
 
     def node_put(self, node: Node) -> None:
         """A new node, or a node's new row."""
         old = self.nodes.get(node.id)
+        if old == node:
+            return
         self.nodes[node.id] = node
         server = self.pool.servers.get(node.id)
         if old is None or server is None:
@@ -183,6 +185,8 @@ class Warm:
 
     def device_put(self, device: Device) -> None:
         """A new device, or a device's new row."""
+        if self.devices.get(device.id) == device:
+            return
         self.devices[device.id] = device
         card = self.pool.cards.get(device.id)
         if card is None or not self.pool.renew(device):
@@ -204,8 +208,9 @@ class Warm:
 
     def queue_put(self, queue: Queue) -> None:
         """A new queue, or a queue's new row."""
-        self.queues[queue.id] = queue
-        self._reorder()
+        if self.queues.get(queue.id) != queue:
+            self.queues[queue.id] = queue
+            self._reorder()
 
     def queue_drop(self, queue_id: str) -> None:
         """The queue is gone; what waits in it is told so."""
@@ -214,8 +219,9 @@ class Warm:
 
     def policy_put(self, policy: Policy) -> None:
         """The operators chose otherwise."""
-        self.policy = policy
-        self._reorder()
+        if self.policy != policy:
+            self.policy = policy
+            self._reorder()
 
     def _reorder(self) -> None:
         self._quotas_stale = True
@@ -223,6 +229,8 @@ class Warm:
 
     def tenant_quota_put(self, tenant_id: str, quota: Quota | None) -> None:
         """The tenant's quota; None: it has none of its own."""
+        if self.tenant_quotas.get(tenant_id) == quota:
+            return
         self.tenant_quotas.pop(tenant_id, None)
         if quota is not None:
             self.tenant_quotas[tenant_id] = quota
@@ -261,6 +269,8 @@ class Warm:
 
     def running_put(self, work: Running) -> None:
         """Work holds grants, or holds others than before."""
+        if self.running.get(work.id) == work:
+            return
         self.running_drop(work.id)
         self.running[work.id] = work
         self._count_devices(work, 1)
