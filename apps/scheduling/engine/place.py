@@ -24,6 +24,9 @@ COMPACT = FILLING | {Placing.NODE_COMPACT}
 DRAWS = 8
 MUCH = 512
 """So many cards freed: all places are looked at anew."""
+MOST_FREED = 100_000
+MOST_LINES = 10_000
+"""What is remembered between cycles is bounded: beyond that it is found out anew."""
 MASK_64 = (1 << 64) - 1
 
 
@@ -114,11 +117,12 @@ class Candidates:
         return min(enough, key=lambda line: sum(card.device.memory_mib for card in line), default=None)
 
     def hear(self) -> None:
-        """What was freed since may have room again."""
-        freed = self._pool.freed
+        """What was freed since may have room again; what is no longer usable has none."""
+        freed, area = self._pool.freed, self._area
+        self.maybe &= area.usable if self._by_card else area.servers
+        self.some &= area.servers
         if self._read == len(freed):
             return
-        area = self._area
         if len(freed) - self._read > MUCH:
             self.reset()
             return
@@ -307,11 +311,9 @@ class Placer:
         self._starts = []
         for key in [key for key in self._candidates if key[0].is_worded or key[1] != FREE_VIEW]:
             del self._candidates[key]
-
-    def forget(self) -> None:
-        """The registry changed: all lines are worked out anew."""
-        self._candidates.clear()
-        self._packing = None
+        if len(self._pool.freed) > MOST_FREED or len(self._candidates) > MOST_LINES:
+            self._candidates.clear()
+            self._pool.freed.clear()
 
     def remix(self, mix: tuple[Typical, ...]) -> None:
         """Other work arrived lately than before."""

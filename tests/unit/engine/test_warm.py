@@ -388,6 +388,15 @@ def test_a_change_of_one_row_shows_in_the_next_plan() -> None:
     assert [placement.request_id for placement in warm.plan(0, 1).placements] == ["r1", "r2"]
 
 
+def test_a_node_that_closes_takes_nothing_more_though_it_was_looked_at_before() -> None:
+    warm = Warm(replace(pool(2, 1), requests=(ask(1, 60, shares=2), ask(2, 10, placing=Placing.BEST_FIT))))
+    assert len(warm.plan(0, 1).placements) == 2
+    warm.node_put(replace(warm.nodes["n0"], ready=False))
+    assert [placement.request_id for placement in warm.plan(0, 1).placements] == ["r2"]
+    warm.node_put(replace(warm.nodes["n1"], ready=False))
+    assert not warm.plan(0, 1).placements
+
+
 def test_a_plan_is_a_value_that_later_changes_leave_alone() -> None:
     warm = Warm(replace(Snapshot(), queues=(Queue("q"),), requests=tuple(ask(i) for i in range(3))))
     made = warm.plan(0, 1)
