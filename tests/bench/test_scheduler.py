@@ -27,7 +27,7 @@ from apps.scheduling.types import Asked
 from apps.tenancy.models import Tenant
 from tests.bench import slurm
 from tests.harness import database
-from tests.harness.schedulers import scheduler
+from tests.harness.schedulers import leader_pid, leads_wait, scheduler, stand_by_wait
 
 NODES, CARDS = int(os.environ.get("WEIR_BENCH_NODES", "1000")), 8
 JOBS = int(os.environ.get("WEIR_BENCH_JOBS", "8000"))
@@ -127,6 +127,20 @@ def test_latency_on_a_calm_pool(pool, capsys):
         print(f"\nsubmit to placed on {NODES} nodes: p50 {cuts[49]:.1f} ms, p99 {cuts[98]:.1f} ms")
     assert cuts[49] < 20 * SLOW
     assert cuts[98] < 100 * SLOW
+
+
+@pytest.mark.req("ELA-708")
+def test_a_stand_by_takes_over(pool, capsys):
+    nodes_make(is_sliced=True)
+    with scheduler() as leader:
+        old = leader_pid()
+        with scheduler():
+            stand_by_wait()
+            leader.kill()
+            took_s = leads_wait(but=old)
+    with capsys.disabled():
+        print(f"\na stand-by leads {took_s:.2f} s after the leader was killed")
+    assert took_s < 3 * SLOW
 
 
 # Machines that are shared with other work: by how much they may be slower.

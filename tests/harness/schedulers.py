@@ -35,6 +35,17 @@ def leads_wait(*, but: int | None = None, timeout_s: float = _START_S) -> float:
     return time.monotonic() - began_s
 
 
+def stand_by_wait() -> None:
+    """Wait until somebody stands by: asks for the lock and does not get it."""
+    asks = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE %s"
+    began_s = time.monotonic()
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as asking:
+        while not asking.execute(asks, ["SELECT pg_try_advisory_lock%"]).fetchone()[0]:
+            if time.monotonic() - began_s > _START_S:
+                raise TimeoutError("no scheduler stands by")
+            time.sleep(0.05)
+
+
 def start() -> subprocess.Popen:
     """A scheduler process, which leads or stands by."""
     settings = connection.settings_dict

@@ -7,11 +7,11 @@ import pytest
 from django.db.models import Sum
 
 from apps.fleet.models import Device, Slice
+from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Allocation, Workload
+from apps.scheduling.services.quota import quota_set
 from tests.apps.scheduling.pool import node_make, submit
-from tests.harness.schedulers import leader_pid, leads_wait, start
-
-TAKE_OVER_S = 3.0
+from tests.harness.schedulers import leader_pid, leads_wait, stand_by_wait, start
 
 
 def placed_wait(count, timeout_s=60):
@@ -39,10 +39,12 @@ def crew(committed):
 @pytest.mark.req("ELA-708", "POOL-8.1a")
 def test_a_stand_by_succeeds_a_killed_leader_and_nothing_is_placed_twice(crew, acme):
     node_make("n1", devices=4)
+    quota_set(actor=SYSTEM, tenant=acme, item="instances", total=100)
     first = crew()
     leads_wait()
     old = leader_pid()
     second = crew()
+    stand_by_wait()
     for _number in range(20):
         submit(acme, percent=5, mib=16)
     # In the midst of placing, wherever that is.
