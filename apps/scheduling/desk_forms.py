@@ -56,7 +56,7 @@ class QueueForm(MarkedForm):
         ),
     )
     parent = forms.ModelChoiceField(
-        Queue.objects.none(), label=_("Part of"), required=False, empty_label=_("none: at the top")
+        Queue.objects.none(), label=_("Part of queue"), required=False, empty_label=_("none: at the top")
     )
     priority = forms.IntegerField(
         label=_("Priority"),
