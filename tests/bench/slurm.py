@@ -49,7 +49,7 @@ ReturnToService=2
 SlurmdTimeout=0
 InactiveLimit=0
 TreeWidth=1000
-GresTypes=gpu
+GresTypes=card
 NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] {each}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
@@ -81,7 +81,7 @@ def _cluster(folder: Path, nodes: int) -> Iterator[dict[str, str]]:
     host = os.uname().nodename
     first = 27000
     conf = folder / "slurm.conf"
-    tuned = "sched_min_interval=2000,batch_sched_delay=0,default_queue_depth=10000,sched_max_job_start=0,max_rpc_cnt=150"
+    tuned = "sched_min_interval=2000,batch_sched_delay=0,default_queue_depth=10000,sched_max_job_start=0"
     filled = _CONF.format(
         dir=folder,
         tuned=tuned,
@@ -89,10 +89,10 @@ def _cluster(folder: Path, nodes: int) -> Iterator[dict[str, str]]:
         nodes=nodes,
         first=first,
         last=first + nodes - 1,
-        each=f"CPUs=64 RealMemory=500000 Gres=gpu:{CARDS} State=UNKNOWN",
+        each=f"CPUs=64 RealMemory=500000 Gres=card:{CARDS} State=UNKNOWN",
     )
     conf.write_text(filled)
-    (folder / "gres.conf").write_text(f"NodeName=n[1-{nodes}] Name=gpu Count={CARDS}\n")
+    (folder / "gres.conf").write_text(f"NodeName=n[1-{nodes}] Name=card Count={CARDS}\n")
     (folder / "state").mkdir()
     environment = {**os.environ, "SLURM_CONF": str(conf)}
     processes = [*_munge(), subprocess.Popen(["slurmctld", "-D"], env=environment, stderr=subprocess.DEVNULL)]
@@ -117,7 +117,8 @@ def _munge() -> list[subprocess.Popen]:
     run.mkdir(exist_ok=True)
     shutil.chown(run, "munge", "munge")
     run.chmod(0o755)
-    return [subprocess.Popen(["runuser", "-u", "munge", "--", "munged", "--foreground", "--force"])]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return [subprocess.Popen(["munged", "--foreground", "--force"], user="munge", group="munge", **quiet)]
 
 
 def _idle_wait(environment: dict[str, str], nodes: int) -> None:

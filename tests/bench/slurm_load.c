@@ -20,7 +20,7 @@ static double now_s(void)
 static int client(int jobs, const char *cards, int keep)
 {
     char tres[64];
-    snprintf(tres, sizeof tres, "gres:gpu:%s", cards);
+    snprintf(tres, sizeof tres, "gres:card:%s", cards);
     for (int number = 0; number < jobs; number++) {
         job_desc_msg_t job;
         slurm_init_job_desc_msg(&job);
