@@ -55,7 +55,7 @@ format: env-dev ## Put the code into the house's form
 	@$(VENV)/ruff check --fix .
 
 bench: env-dev ## Run the benchmarks against their limits
-	@exec $(PY) -m pytest tests/bench -q -p no:xdist $(ARGS)
+	@exec env WEIR_TEST_DURABLE=1 $(PY) -m pytest tests/bench -q -p no:xdist $(ARGS)
 
 assets: env ## Build the front-end assets where they are old
 	@$(PY) -m portal.local.assets

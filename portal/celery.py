@@ -31,7 +31,8 @@ def _every(seconds: float, task: str) -> dict[str, object]:
 
 
 app.conf.beat_schedule = {
-    "scheduling: a cycle": _every(2, "apps.scheduling.tasks.cycle"),
+    "scheduling: promise starts": _every(5, "apps.scheduling.tasks.promises_make_due"),
+    "scheduling: what-ifs nobody began": _every(60, "apps.scheduling.tasks.what_ifs_sweep"),
     "fleet: lost nodes": _every(2, "apps.fleet.tasks.nodes_check"),
     "billing: rate usage": _every(2, "apps.billing.tasks.usage_rate"),
     "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),

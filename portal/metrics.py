@@ -11,7 +11,8 @@ from apps.billing.models import Bill, UsageRecord
 from apps.console.readings import device_power, node_power, pool_now
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import device_list, slice_open_list
-from apps.scheduling.models import Workload
+from apps.scheduling.models import Decision, Workload
+from apps.scheduling.statistics import figures_get
 from apps.telemetry.models import Alarm, Rollup
 from apps.tenancy.selectors import tenant_active_list
 
@@ -30,6 +31,7 @@ class PortalCollector(Collector):
         yield _counts(
             "weir_workloads", "Workloads by state.", "state", Workload.objects.across().values_list("state")
         )
+        yield from self._scheduling()
         yield _counts("weir_slices", "Slices by state.", "state", Slice.objects.across().values_list("state"))
         firing = Alarm.objects.exclude(state="resolved")
         yield _counts("weir_alarms", "Alarms not resolved, by level.", "level", firing.values_list("level"))
@@ -73,6 +75,40 @@ class PortalCollector(Collector):
         sums = Device.objects.aggregate(held=Sum("held_percent"))
         yield GaugeMetricFamily(
             "weir_pool_held_percent", "Compute held over all devices.", value=sums["held"] or 0
+        )
+
+    @staticmethod
+    def _scheduling() -> Iterator[Metric]:
+        """The scheduler (ELA-1101, ELA-2108): capacity, queues, and decisions by kind."""
+        now = figures_get()
+        for name, text, value in (
+            ("weir_scheduler_capacity_percent", "Compute of usable devices.", now.total_percent),
+            ("weir_scheduler_held_percent", "Compute held of it.", now.held_percent),
+            ("weir_scheduler_available_percent", "Compute free of it.", now.available_percent),
+            ("weir_scheduler_utilisation", "Held by total, 0 to 1.", now.utilisation),
+            ("weir_scheduler_pending", "Workloads that wait.", now.pending),
+            ("weir_scheduler_running", "Workloads that hold devices.", now.running),
+        ):
+            yield GaugeMetricFamily(name, text, value=value)
+        for name, text in (
+            ("pending", "Workloads that wait."),
+            ("running", "Workloads that hold devices."),
+            ("oldest_wait_s", "How long the first has waited, in seconds."),
+            ("used_percent", "Compute held."),
+            ("used_mib", "Accelerator memory held, in MiB."),
+            ("max_percent", "Most compute."),
+            ("guaranteed_percent", "Compute guaranteed."),
+        ):
+            family = GaugeMetricFamily(f"weir_queue_{name}", f"By queue. {text}", labels=["queue"])
+            for queue in now.queues:
+                if (value := getattr(queue, name)) is not None:
+                    family.add_metric([queue.code], value)
+            yield family
+        yield _counts(
+            "weir_scheduler_decisions",
+            "Decisions ever made, by kind.",
+            "kind",
+            Decision.objects.values_list("kind"),
         )
 
     @staticmethod

@@ -16,6 +16,7 @@ urlpatterns = [
     path("", include("apps.conformance.urls")),
     path("messages/", include("apps.notices.urls")),
     path("pool/", include("apps.fleet.urls")),
+    path("scheduling/", include("apps.scheduling.desk_urls")),
     # The pool's figures name nodes and devices: they are not told on tenants' hosts.
     path("metrics", probes.metrics, name="metrics"),
     *api,

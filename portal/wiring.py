@@ -18,7 +18,17 @@ from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed, RolloutMoved
 from apps.scheduling import tasks as scheduling_tasks
-from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
+from apps.scheduling.events import (
+    QueueChanged,
+    WhatIfAsked,
+    WhatIfEnded,
+    WorkloadChanged,
+    WorkloadEnded,
+    WorkloadPreempted,
+    WorkloadsChanged,
+    WorkloadsSubmitted,
+    WorkloadStarted,
+)
 from apps.telemetry import tasks as telemetry_tasks
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved, AlarmTold, RulesChanged
 from apps.tenancy.events import TenantProvisioned
@@ -45,13 +55,10 @@ within(WorkloadEnded, orders.work_ended)
 # Sweep: orders_sweep.
 after(OrderMade, lambda event: order_tasks.order_deliver.delay(event.schema, str(event.order_uid)))
 
-# --- the scheduler is waked --------------------------------------------------------------------------------------
+# --- scheduling → billing ----------------------------------------------------------------------------------------
 
-# Sweep: beat runs a cycle anyway.
-after(WorkloadSubmitted, lambda event: scheduling_tasks.cycle.delay())
-after(WorkloadEnded, lambda event: scheduling_tasks.cycle.delay())
-after(fleet.NodeReturned, lambda event: scheduling_tasks.cycle.delay())
-after(fleet.DeviceFound, lambda event: scheduling_tasks.cycle.delay())
+within(WorkloadPreempted, orders.work_preempted)
+# What the scheduler has to know it hears from the database itself: see migration scheduling.0005.
 
 # --- fleet → scheduling, billing, telemetry ----------------------------------------------------------------------
 
@@ -91,6 +98,10 @@ after(RulesChanged, lambda event: console_tasks.watch.delay())
 # --- open pages --------------------------------------------------------------------------------------------------
 
 within(WorkloadChanged, pages.workload)
+within(WorkloadsChanged, pages.workloads)
+within(WorkloadsSubmitted, pages.submitted)
+within(QueueChanged, pages.topic("pool"))
+within(WhatIfEnded, pages.topic("what-ifs"))
 within(fleet.LogGrew, pages.log_grew)
 within(CaseChanged, pages.case)
 for kind in (UsageRated, BillMade, BillConfirmed, BillPaid, BalanceChanged):
@@ -109,3 +120,8 @@ for kind in journal.LINES:
 
 # Sweep: runs_sweep.
 after(RunAsked, lambda event: conformance_tasks.run_carry_out.delay(event.run_uid))
+
+# --- what-if asked for → a worker --------------------------------------------------------------------------------
+
+# Sweep: what_ifs_sweep.
+after(WhatIfAsked, lambda event: scheduling_tasks.what_if_run.delay(str(event.uid)))

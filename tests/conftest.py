@@ -74,7 +74,7 @@ def _turn(item: pytest.Item) -> int:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_blocker: object, request: pytest.FixtureRequest) -> Iterator[None]:
     """A clone of the template with the present migrations and two tenants; gone afterwards."""
-    with Servers(database.VAR, durable=False) as urls, django_db_blocker.unblock():
+    with Servers(database.VAR, durable=database.DURABLE) as urls, django_db_blocker.unblock():
         for name, value in database.parts(urls.database).items():
             connections["default"].settings_dict[name] = value
         template = f"weir_tpl_{database.fingerprint()}"

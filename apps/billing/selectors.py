@@ -1,5 +1,6 @@
 """Reading money: accounts, bills down to usage records, costs by dimension. A tenant sees its own only."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -150,6 +151,12 @@ def bill_line_items(line: BillLine) -> QuerySet[RatedItem]:
     return rows.select_related("usage", "transaction").order_by("usage__start_at", "pk")
 
 
+def charge_priced(workload_uids: Iterable[UUID]) -> list[UUID]:
+    """Those of the workloads whose charge has a price: the others are metered only."""
+    rows = Charge.plain.filter(workload_uid__in=list(workload_uids), price_version__isnull=False)
+    return list(rows.values_list("workload_uid", flat=True))
+
+
 def charge_get(*, tenant: Tenant, workload_uid: Id) -> Charge:
     """The charge of a workload; NotFound for another tenant's."""
     row = (
@@ -242,6 +249,13 @@ def workload_cost(*, tenant: Tenant, workload_uid: Id) -> Decimal:
     """Exact CNY rated so far for one workload."""
     items = _items(tenant, None, None).filter(charge__workload_uid=uid_of(workload_uid))
     return items.aggregate(sum=Sum("exact"))["sum"] or ZERO
+
+
+def workload_costs(uids: Iterable[UUID]) -> dict[UUID, Decimal]:
+    """Exact CNY rated so far for each of these workloads of any tenant; the operators' side only."""
+    rows = RatedItem.objects.filter(charge__workload_uid__in=list(uids)).order_by()
+    sums = rows.values_list("charge__workload_uid").annotate(sum=Sum("exact"))
+    return {uid: sum_ for uid, sum_ in sums if uid is not None}
 
 
 def bill_due_list(*, until: datetime) -> QuerySet[Tenant]:

@@ -26,9 +26,9 @@ _COLOURS = {
     "orange": "major degraded rolled_back",
     "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made"
     " confirmed issued info",
-    "yellow": "minor desired pending waiting terminating stopping send_back sent_back acknowledged drained urged"
+    "yellow": "minor desired drain pending waiting terminating stopping send_back sent_back acknowledged drained urged"
     " warning"
     " upgrading restarting rolling_back paused queued not_run interrupted",
-    "red": "failed refused rejected refuse lost firing critical suspended revoked error",
+    "red": "failed down refused rejected refuse lost firing critical suspended revoked error",
 }
 STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}

@@ -5,8 +5,9 @@ They fetch it again themselves: what they show is in the viewer's language and w
 A push is a hint: a page that misses it is right again at its next load.
 """
 
+import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
@@ -16,6 +17,7 @@ from django.db import transaction
 log = logging.getLogger(__name__)
 _SALT = "weir.live"
 TOPICS_MAX_AGE_S = 12 * 3600
+_AT_ONCE = 64
 
 
 def push(topic: str, event: str = "changed", **data: object) -> None:
@@ -26,10 +28,32 @@ def push(topic: str, event: str = "changed", **data: object) -> None:
     transaction.on_commit(lambda: _send(topic, event, data))
 
 
-def _send(topic: str, event: str, data: Mapping[str, object]) -> None:
-    body = {"type": "live.event", "topic": topic, "event": event, "data": dict(data)}
+def push_many(topics: Iterable[str]) -> None:
+    """Tell the pages that watch any of `topics` that it has changed, once the current transaction has committed."""
+    listed = list(topics)
+    transaction.on_commit(lambda: _send_many(listed))
+
+
+def _send_many(topics: Sequence[str]) -> None:
+    async def all_of_them() -> None:
+        layer = get_channel_layer()
+        for start in range(0, len(topics), _AT_ONCE):
+            bodies = [(topic, _body(topic, "changed", {})) for topic in topics[start : start + _AT_ONCE]]
+            await asyncio.gather(*(layer.group_send(group_of(topic), body) for topic, body in bodies))
+
     try:
-        async_to_sync(get_channel_layer().group_send)(group_of(topic), body)
+        async_to_sync(all_of_them)()
+    except Exception:
+        log.exception("pushes lost: %s", len(topics))
+
+
+def _body(topic: str, event: str, data: Mapping[str, object]) -> dict[str, object]:
+    return {"type": "live.event", "topic": topic, "event": event, "data": dict(data)}
+
+
+def _send(topic: str, event: str, data: Mapping[str, object]) -> None:
+    try:
+        async_to_sync(get_channel_layer().group_send)(group_of(topic), _body(topic, event, data))
     except Exception:
         # The change itself is committed; an open page that is not told shows it at its next load.
         log.exception("push lost: %s %s", topic, event)

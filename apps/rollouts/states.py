@@ -59,3 +59,4 @@ class ProcessKind(models.TextChoices):
     WEB = "web", _("Web server")
     WORKER = "worker", _("Worker")
     BEAT = "beat", _("Clock")
+    SCHEDULER = "scheduler", _("Scheduler")

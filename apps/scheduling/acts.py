@@ -5,15 +5,23 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_POST
 
 from apps.fleet.selectors import spec_list
 from apps.identity.pages import cleaned, go, page, paged, show
-from apps.scheduling.forms import EnvironmentForm, MigrateForm, ResizeForm, StopForm
+from apps.kernel.errors import NotFound
+from apps.scheduling.forms import EnvironmentForm, MigrateForm, ResizeForm, ScaleForm, StopForm
 from apps.scheduling.selectors import environment_list, workload_get
 from apps.scheduling.services.environments import environment_make, environment_retire
 from apps.scheduling.services.moving import workload_migrate
 from apps.scheduling.services.resizing import workload_resize
+from apps.scheduling.services.steering import (
+    workload_requeue,
+    workload_resume,
+    workload_scale,
+    workload_suspend,
+)
 from apps.scheduling.services.workloads import workload_halt
 
 
@@ -35,6 +43,38 @@ def resize(request: HttpRequest, uid: UUID) -> HttpResponse:
     row = workload_get(request.entered_tenant, uid)
     workload_resize(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, **given)
     messages.success(request, _("%(no)s goes on with its new share.") % {"no": row.no})
+    return go(request, "scheduling:resource", row.uid)
+
+
+_STEERING = {
+    "suspend": (workload_suspend, gettext_noop("%(no)s is put aside; it keeps its place.")),
+    "resume": (workload_resume, gettext_noop("%(no)s waits for its turn.")),
+    "requeue": (workload_requeue, gettext_noop("%(no)s goes back to its queue.")),
+}
+
+
+@require_POST
+@page("resources.operate")
+def steer(request: HttpRequest, uid: UUID, act: str) -> HttpResponse:
+    """Suspend, resume or requeue work (ELA-503)."""
+    if act not in _STEERING:
+        raise NotFound()
+    service, told = _STEERING[act]
+    row = workload_get(request.entered_tenant, uid)
+    reason = cleaned(StopForm(request.POST))["reason"]
+    service(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, reason=reason)
+    messages.success(request, _(told) % {"no": row.no})
+    return go(request, "scheduling:resource", row.uid)
+
+
+@require_POST
+@page("resources.operate")
+def scale(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """Another most number of shares (ELA-905)."""
+    given = cleaned(ScaleForm(request.POST))
+    row = workload_get(request.entered_tenant, uid)
+    workload_scale(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, **given)
+    messages.success(request, _("%(no)s is to have %(shares)s shares at most.") % {"no": row.no, **given})
     return go(request, "scheduling:resource", row.uid)
 
 

@@ -1,4 +1,4 @@
-"""What ECharts draws of a resource's measured use."""
+"""What ECharts draws: a resource's measured use, how promises came true, what would have been."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.billing.models import UsageRecord
+from apps.scheduling.timeline import Calibration
+
+TARGET_PERCENT = 90
+_FRAME: dict[str, Any] = {
+    "aria": {"enabled": True},
+    "legend": {"top": 0},
+    "grid": {"left": 8, "right": 16, "top": 40, "bottom": 24, "containLabel": True},
+}
 
 
 def use_option(records: Sequence[UsageRecord]) -> dict[str, Any]:
@@ -37,3 +45,82 @@ def use_option(records: Sequence[UsageRecord]) -> dict[str, Any]:
             },
         ],
     }
+
+
+def calibration_options(found: Calibration) -> dict[str, Any]:
+    """Promised against real waits as points on and off a diagonal; and day by day the share inside the interval."""
+    kept = [(promised, real) for promised, real, is_kept in found.points if is_kept]
+    missed = [(promised, real) for promised, real, is_kept in found.points if not is_kept]
+    most = max((max(promised, real) for promised, real, _kept in found.points), default=1) or 1
+    points = {
+        **_FRAME,
+        "tooltip": {"trigger": "item"},
+        "xAxis": {"type": "value", "name": _("promised wait (s)"), "nameLocation": "middle", "nameGap": 28},
+        "yAxis": {"type": "value", "name": _("real wait (s)")},
+        "series": [
+            {"name": _("inside"), "type": "scatter", "symbolSize": 7, "data": kept},
+            {"name": _("outside"), "type": "scatter", "symbolSize": 7, "data": missed},
+            {"name": _("as promised"), "type": "line", "showSymbol": False, "data": [[0, 0], [most, most]]},
+        ],
+    }
+    days = {
+        **_FRAME,
+        "tooltip": {"trigger": "axis"},
+        "xAxis": {"type": "category", "data": [day for day, _count, _inside in found.days]},
+        "yAxis": {"type": "value", "name": "%", "min": 0, "max": 100},
+        "series": [
+            {
+                "name": _("inside the interval"),
+                "type": "bar",
+                "barMaxWidth": 40,
+                "data": [inside for _day, _count, inside in found.days],
+                "markLine": {
+                    "symbol": "none",
+                    "label": {"formatter": "90 %", "position": "insideEndTop"},
+                    "data": [{"yAxis": TARGET_PERCENT}],
+                },
+            }
+        ],
+    }
+    return {"points": points, "days": days}
+
+
+def what_if_options(result: dict[str, Any]) -> dict[str, Any]:
+    """Waits by percentile, and the pool's use over time, before and after."""
+    words = {"before": _("as it was"), "after": _("as it would be")}
+    waits = {
+        **_FRAME,
+        "tooltip": {"trigger": "axis"},
+        "xAxis": {
+            "type": "category",
+            "name": "%",
+            "data": [str(percent) for percent, _s in result["waits"]["before"]],
+        },
+        "yAxis": {"type": "value", "name": _("waits (min)")},
+        "series": [
+            {
+                "name": word,
+                "type": "line",
+                "showSymbol": False,
+                "data": [round(seconds / 60, 2) for _percent, seconds in result["waits"][name]],
+            }
+            for name, word in words.items()
+        ],
+    }
+    use = {
+        **_FRAME,
+        "tooltip": {"trigger": "axis"},
+        "xAxis": {"type": "time"},
+        "yAxis": {"type": "value", "name": "%", "min": 0, "max": 100},
+        "series": [
+            {
+                "name": word,
+                "type": "line",
+                "step": "end",
+                "showSymbol": False,
+                "data": [[at * 1000, percent] for at, percent in result["use"][name]],
+            }
+            for name, word in words.items()
+        ],
+    }
+    return {"waits": waits, "use": use}

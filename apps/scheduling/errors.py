@@ -44,6 +44,55 @@ class QueueNotAdmitting(Forbidden):
     default_cure = _("Choose another queue, or ask an operator to admit you.")
 
 
+class DeadlineImpossible(InvalidInput):
+    """The deadline is past, or its run time does not fit before it."""
+
+    code = "deadline_impossible"
+    default_cure = _("Give a later deadline, a shorter run time, or none.")
+
+
+class TooMuchOpen(Conflict):
+    """So much work of one user or tenant waits or runs that no more is taken in."""
+
+    code = "too_much_open"
+    default_cure = _("Wait until some has ended, or cancel some.")
+
+
+class PriorityNotAllowed(Forbidden):
+    """Higher than this user may ask for, or urgent without the right to (PLAT-AICFG-25)."""
+
+    code = "priority_not_allowed"
+    default_cure = _("Ask for less, or ask an operator to raise what you may name.")
+
+
+class OutsideValidity(Forbidden):
+    """Now is outside the periods in which this user may start such work (PLAT-AICFG-31)."""
+
+    code = "outside_validity"
+    default_cure = _("Submit it within the period.")
+
+
+class QueueCycle(InvalidInput):
+    """A queue would be part of itself (ELA-612)."""
+
+    code = "queue_cycle"
+    default_cure = _("Choose another queue to be part of, or none.")
+
+
+class GuaranteeTooLarge(InvalidInput):
+    """More is guaranteed than the parent, or the pool, can keep (ELA-605)."""
+
+    code = "guarantee_too_large"
+    default_cure = _("Guarantee less, or raise the parent's guarantee first.")
+
+
+class QueueInUse(Conflict):
+    """Work or queues are in it (ELA-609)."""
+
+    code = "queue_in_use"
+    default_cure = _("Set it to DRAIN and remove it once its work has ended.")
+
+
 class NotAuthorisedForGroup(Forbidden):
     """The resource group is not granted to this tenant or client (POOL-12.13)."""
 

@@ -43,3 +43,50 @@ class WorkloadChanged(Event):
 
     schema: str
     workload_uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged(Event):
+    """A queue was made, changed or removed: what waits may be judged otherwise, and pages show it."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadsChanged(Event):
+    """`WorkloadChanged` of many at once: (tenant's schema, workload)."""
+
+    workloads: tuple[tuple[str, UUID], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfAsked(Event):
+    """Settings are to be tried on the past."""
+
+    uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfEnded(Event):
+    """It is known what would have been, or why nobody can say."""
+
+    uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadPreempted(Event):
+    """It made room for other work and waits again. `card_seconds`: the work that it lost."""
+
+    schema: str
+    workload_uid: UUID
+    user_id: int | None
+    at: datetime
+    card_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadsSubmitted(Event):
+    """`WorkloadSubmitted` of many at once."""
+
+    schema: str
+    count: int

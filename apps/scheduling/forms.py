@@ -1,13 +1,25 @@
+import shlex
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from apps.scheduling.states import WorkloadState
+from apps.scheduling.fields import MarkedForm
+from apps.scheduling.models import PLACINGS
+from apps.scheduling.states import Purpose, WorkKind, WorkloadState
+from apps.scheduling.types import Asked
 
 
 class ResourcesForm(forms.Form):
+    """What is listed of the tenant's work: each alone and all together."""
+
     state = forms.ChoiceField(
         label=_("State"), required=False, choices=[("", _("All")), *WorkloadState.choices]
     )
+    queue = forms.CharField(label=_("Queue"), max_length=48, required=False)
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=[("", _("All")), *WorkKind.choices])
+    search = forms.CharField(label=_("Keyword"), max_length=120, required=False)
+    mine = forms.BooleanField(label=_("Only mine"), required=False)
 
 
 class LogForm(forms.Form):
@@ -41,3 +53,101 @@ class EnvironmentForm(forms.Form):
     )
     shares = forms.IntegerField(label=_("Shares"), min_value=1, max_value=512)
     is_fixed = forms.BooleanField(label=_("Fixed"), required=False)
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(label=_("Reason"), max_length=200, required=False)
+
+
+class ScaleForm(forms.Form):
+    shares = forms.IntegerField(label=_("Shares"), min_value=1, max_value=512)
+
+
+_AMOUNT = {"min_value": 1, "max_value": 2**31 - 1, "required": False}
+
+
+class SubmitForm(MarkedForm):
+    """Work as a member asks for it; what is left empty is the queue's, the policy's or nobody's to say."""
+
+    mark = "submit"
+    name = forms.CharField(label=_("Name"), max_length=120)
+    kind = forms.ChoiceField(label=_("Kind"), choices=WorkKind.choices, initial=WorkKind.PROGRAM)
+    command = forms.CharField(
+        label=_("Command"),
+        required=False,
+        max_length=32_768,
+        widget=forms.Textarea(
+            attrs={"rows": 2, "placeholder": "python train.py --epochs 3", "spellcheck": "false"}
+        ),
+        help_text=_("As in a shell, without pipes or variables. A session needs none."),
+    )
+    spec = forms.ChoiceField(label=_("Specification"), required=False)
+    compute_percent = forms.IntegerField(
+        label=_("Compute (%)"), min_value=1, max_value=100, required=False, initial=30
+    )
+    memory_mib = forms.IntegerField(label=_("Memory (MiB)"), initial=1024, **_AMOUNT)
+    shares = forms.IntegerField(
+        label=_("Shares"), min_value=1, max_value=512, initial=1, help_text=_("All start together, or none.")
+    )
+    min_shares = forms.IntegerField(
+        label=_("Shares at least"),
+        min_value=1,
+        max_value=512,
+        required=False,
+        help_text=_("Elastic: starts with so many and grows while there is room."),
+    )
+    whole_cards = forms.BooleanField(label=_("Whole cards"), required=False)
+    distinct_devices = forms.BooleanField(label=_("Each share on its own device"), required=False)
+    single_node = forms.BooleanField(label=_("All on one node"), required=False)
+    queue = forms.ChoiceField(label=_("Queue"))
+    priority = forms.IntegerField(
+        label=_("Priority"), min_value=-1000, max_value=1000, required=False, help_text=_("Empty: your own.")
+    )
+    purpose = forms.ChoiceField(
+        label=_("Purpose"), required=False, choices=[("", _("by its kind")), *Purpose.choices]
+    )
+    placing = forms.ChoiceField(
+        label=_("Resource scheduling"), required=False, choices=[("", _("as the policy says")), *PLACINGS]
+    )
+    run_minutes = forms.IntegerField(
+        label=_("Runs at most (min)"),
+        min_value=1,
+        max_value=366 * 24 * 60,
+        required=False,
+        help_text=_("Who says so starts sooner: others can be told when it ends."),
+    )
+    earliest_start_at = forms.DateTimeField(
+        label=_("Starts at the earliest"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
+    )
+    deadline_at = forms.DateTimeField(
+        label=_("Deadline"), required=False, widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+    )
+    preemptible = forms.BooleanField(label=_("May be stopped for more important work"), required=False)
+    urgent = forms.BooleanField(label=_("Urgent task"), required=False)
+    requeue_on_loss = forms.BooleanField(label=_("Queued again when its node is lost"), required=False)
+    wait_for_quota = forms.BooleanField(label=_("Waits where the quota is used up"), required=False)
+
+    def __init__(
+        self, *args: Any, queues: list[tuple[str, str]], specs: list[tuple[str, str]], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["queue"].choices = queues
+        self.fields["spec"].choices = [("", _("amounts of its own")), *specs]
+
+    def clean_command(self) -> tuple[str, ...]:
+        try:
+            return tuple(shlex.split(self.cleaned_data["command"]))
+        except ValueError as error:
+            raise forms.ValidationError(_("A quotation mark is not closed.")) from error
+
+    def asked(self, given: dict[str, Any]) -> Asked:
+        """What the cleaned values ask for."""
+        wanted = dict(given)
+        minutes, argv = wanted.pop("run_minutes"), wanted.pop("command")
+        if wanted["spec"] or wanted["whole_cards"]:
+            wanted["compute_percent"] = None
+        if wanted["spec"]:
+            wanted["memory_mib"] = None
+        return Asked(**wanted, argv=argv, run_timeout_s=minutes * 60 if minutes else None)

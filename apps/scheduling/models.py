@@ -9,7 +9,24 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.planes import TenantOwned
 from apps.scheduling.engine.types import Ordering, Placing, QueueState
-from apps.scheduling.states import AllocationState, HoldState, QuotaItem, WorkKind, WorkloadState
+from apps.scheduling.records import Decision, PastUse, Promise, WhatIf
+from apps.scheduling.rights import (
+    QueueWindow,
+    Reservation,
+    SpecialSpec,
+    UserPriority,
+    ValidityPeriod,
+    ValidityRule,
+    ValidityUser,
+)
+from apps.scheduling.states import AllocationState, HoldState, Purpose, QuotaItem, WorkKind, WorkloadState
+
+# One place to import tables from, whichever file they stand in.
+__all__ = [
+    "Allocation", "Decision", "Environment", "PastUse", "Promise", "Queue", "QueueTenant", "QueueWindow",
+    "QuotaHold", "Reservation", "SchedulingPolicy", "SpecialSpec", "TenantQuota", "UserPriority",
+    "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf", "Workload",
+]  # fmt: skip
 
 # Six of them are the pooling standard's words (POOL-12.27); the engine's `Placing` says what each does.
 PLACINGS = [
@@ -21,16 +38,23 @@ PLACINGS = [
     (Placing.NODE_COMPACT.value, _("Node compact: the fullest node that fits")),
     (Placing.DEVICE_BALANCED.value, _("Device balanced: the least used device")),
     (Placing.DEVICE_COMPACT.value, _("Device compact: the fullest device that fits")),
+    ("fragmentation", _("Fragmentation: where the least room becomes useless to others")),
 ]
 ORDERINGS = [
     (Ordering.FIRST_COME.value, _("First in, first out")),
     (Ordering.PRIORITY.value, _("Priority")),
+    ("fair_share", _("Fair share by past use")),
+    ("dominant_share", _("Fair share of the dominant resource")),
 ]
 
 
 class Queue(models.Model):
     """Where workloads wait (PLAT-AICFG-23). An empty ordering or placing is the policy's; with `QueueTenant` rows
-    only those tenants are admitted (ELA-608)."""
+    only those tenants are admitted (ELA-608), with `QueueWindow` rows work starts only inside them.
+
+    `max_*` is nominal: the hard bound is that and `borrow_*`. `guaranteed_*` is kept for it, lent to its siblings up
+    to `lend_*` (None: all of it) (ELA-603, ELA-604, ELA-612). One with only ended work is retired, never deleted.
+    """
 
     STATES = [
         (QueueState.UP.value, _("UP")),
@@ -39,16 +63,29 @@ class Queue(models.Model):
         (QueueState.INACTIVE.value, _("INACTIVE")),
     ]
 
-    code = models.SlugField(_("code"), max_length=48, unique=True)
+    code = models.SlugField(_("code"), max_length=48)
+    parent = models.ForeignKey(
+        "self", on_delete=models.PROTECT, related_name="children", null=True, blank=True, verbose_name=_("part of")
+    )  # fmt: skip
     name_en = models.CharField(_("name in English"), max_length=80)
     name_zh = models.CharField(_("name in Chinese"), max_length=80)
     state = models.CharField(_("state"), max_length=12, choices=STATES, default=QueueState.UP.value)
     priority = models.IntegerField(_("priority"), default=0)
-    ordering = models.CharField(_("job scheduling"), max_length=12, choices=ORDERINGS, blank=True)
+    weight = models.PositiveIntegerField(_("weight"), default=1)
+    ordering = models.CharField(_("job scheduling"), max_length=16, choices=ORDERINGS, blank=True)
     placing = models.CharField(_("resource scheduling"), max_length=16, choices=PLACINGS, blank=True)
     resource_group = models.CharField(_("resource group"), max_length=48, blank=True)
     max_compute_percent = models.PositiveIntegerField(_("most compute (%)"), null=True, blank=True)
     max_memory_mib = models.PositiveIntegerField(_("most accelerator memory (MiB)"), null=True, blank=True)
+    guaranteed_compute_percent = models.PositiveIntegerField(_("guaranteed compute (%)"), default=0)
+    guaranteed_memory_mib = models.PositiveIntegerField(_("guaranteed accelerator memory (MiB)"), default=0)
+    borrow_compute_percent = models.PositiveIntegerField(_("may borrow compute (%)"), default=0)
+    borrow_memory_mib = models.PositiveIntegerField(_("may borrow accelerator memory (MiB)"), default=0)
+    lend_compute_percent = models.PositiveIntegerField(_("lends compute (%)"), null=True, blank=True)
+    lend_memory_mib = models.PositiveIntegerField(_("lends accelerator memory (MiB)"), null=True, blank=True)
+    preempts = models.BooleanField(_("its work preempts"), default=True)
+    reclaims = models.BooleanField(_("it takes its guarantee back"), default=True)
+    retired_at = models.DateTimeField(_("retired at"), null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -56,6 +93,12 @@ class Queue(models.Model):
         verbose_name = _("queue")
         verbose_name_plural = _("queues")
         ordering = ["code"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["code"], name="queue_code_once", condition=Q(retired_at__isnull=True)
+            ),
+            models.CheckConstraint(name="queue_weight", condition=Q(weight__gte=1)),
+        ]
 
     def __str__(self) -> str:
         return self.code
@@ -87,13 +130,26 @@ class SchedulingPolicy(models.Model):
         _("resource scheduling"), max_length=16, choices=PLACINGS, default=Placing.SPREAD.value
     )
     ordering = models.CharField(
-        _("job scheduling"), max_length=12, choices=ORDERINGS, default=Ordering.FIRST_COME.value
+        _("job scheduling"), max_length=16, choices=ORDERINGS, default=Ordering.FIRST_COME.value
     )
     has_backfill = models.BooleanField(_("smaller work may pass a waiting head"), default=True)
     patience_s = models.PositiveIntegerField(
         _("a head waits at most (s)"), null=True, blank=True, default=3600
     )
     aging_s = models.PositiveIntegerField(_("one priority more each (s)"), null=True, blank=True)
+    has_preemption = models.BooleanField(_("more important work preempts"), default=False)
+    has_reclaim = models.BooleanField(_("guarantees are taken back"), default=False)
+    grace_s = models.PositiveIntegerField(_("notice before it is stopped (s)"), default=30)
+    min_run_s = models.PositiveIntegerField(_("runs at least before it is preempted (s)"), default=0)
+    max_preemptions = models.PositiveSmallIntegerField(_("preempted at most (times)"), default=3)
+    consolidates = models.BooleanField(_("sessions are moved to free whole cards"), default=False)
+    grows_elastic = models.BooleanField(_("elastic work grows into spare room"), default=True)
+    hysteresis_s = models.PositiveIntegerField(_("between two scalings at least (s)"), default=300)
+    half_life_s = models.PositiveIntegerField(
+        _("past use counts half after (s)"), null=True, blank=True, default=7 * 86400
+    )
+    max_open_per_user = models.PositiveIntegerField(_("open work per user at most"), default=20_000)
+    max_open_per_tenant = models.PositiveIntegerField(_("open work per tenant at most"), default=100_000)
     direct_commodity = models.ForeignKey(
         "catalog.Commodity",
         on_delete=models.PROTECT,
@@ -198,7 +254,9 @@ class Workload(TenantOwned):
     """Work that asks for `shares` equal shares of devices, all or none (POOL-12.1, ELA-404).
 
     An order stands behind it, or somebody who submitted it directly. `spec` and `environment` say where its amounts
-    come from; `attempt` counts how often it was placed after a loss.
+    come from; `attempt` counts how often it was placed after a loss. Elastic work starts with `min_shares` or more
+    and has `active_shares` now (ELA-901). `client_key`: what who submitted it calls it; asked twice it is one.
+    `not_before_at` is the scheduler's own earliest start, of a retry that backs off (ELA-509).
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -231,6 +289,27 @@ class Workload(TenantOwned):
     anti_affinity = models.CharField(_("anti-affinity"), max_length=64, blank=True)
     driver = models.CharField(_("slice driver"), max_length=64, blank=True)
     idle_timeout_s = models.PositiveIntegerField(_("idle at most (s)"), null=True, blank=True)
+    min_shares = models.PositiveSmallIntegerField(_("shares at least"), null=True, blank=True)
+    active_shares = models.PositiveSmallIntegerField(_("shares now"), null=True, blank=True)
+    preemptible = models.BooleanField(_("preemptible"), default=False)
+    urgent = models.BooleanField(_("urgent"), default=False)
+    host_cpu_milli = models.PositiveIntegerField(_("processor per share (thousandths)"), default=0)
+    host_memory_mib = models.PositiveIntegerField(_("main memory per share (MiB)"), default=0)
+    any_models = models.JSONField(_("models, any of"), default=list, blank=True)
+    earliest_start_at = models.DateTimeField(_("starts at the earliest"), null=True, blank=True)
+    not_before_at = models.DateTimeField(_("tried again from"), null=True, blank=True)
+    deadline_at = models.DateTimeField(_("deadline"), null=True, blank=True)
+    purpose = models.CharField(_("purpose"), max_length=16, choices=Purpose, blank=True)
+    reservation = models.ForeignKey(
+        "scheduling.Reservation", on_delete=models.PROTECT, null=True, blank=True, related_name="workloads",
+        verbose_name=_("reservation"),
+    )  # fmt: skip
+    client_key = models.CharField(_("key of who submitted it"), max_length=64, blank=True)
+    checkpoint_at = models.DateTimeField(_("last checkpoint"), null=True, blank=True)
+    preemptions = models.PositiveSmallIntegerField(_("preempted (times)"), default=0)
+    max_attempts = models.PositiveSmallIntegerField(_("tried at most (times)"), default=1)
+    retry_delay_s = models.PositiveIntegerField(_("before it is tried again (s)"), default=30)
+    scaled_at = models.DateTimeField(_("scaled at"), null=True, blank=True)
     requeue_on_loss = models.BooleanField(_("queued again when it is lost"), default=False)
     waits_for_quota = models.BooleanField(_("waits for quota"), default=False)
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=1)
@@ -261,9 +340,17 @@ class Workload(TenantOwned):
                 ),
             ),
             models.CheckConstraint(name="workload_state", condition=Q(state__in=WorkloadState.values)),
+            models.UniqueConstraint(
+                fields=["tenant", "client_key"], name="workload_once_per_key", condition=~Q(client_key="")
+            ),
+            models.CheckConstraint(
+                name="workload_elastic",
+                condition=Q(min_shares__isnull=True) | Q(min_shares__gte=1, min_shares__lte=F("shares")),
+            ),
         ]
         indexes = [
             models.Index(fields=["state", "id"], name="workload_waiting"),
+            models.Index(fields=["submitted_by"], name="workload_open_of_user", condition=Q(ended_at=None)),
             models.Index(fields=["tenant", "-created_at"], name="workload_of_tenant"),
         ]
 
@@ -308,7 +395,8 @@ class Allocation(models.Model):
         verbose_name = _("allocation")
         verbose_name_plural = _("allocations")
         ordering = ["pk"]
-        indexes = [models.Index(fields=["state"], name="allocation_active")]
+        # Only what is held: a running pool has ten thousand of these among millions of past ones.
+        indexes = [models.Index(fields=["workload"], name="allocation_held", condition=Q(state="active"))]
 
     def __str__(self) -> str:
         return str(self.slice_uid)

@@ -1,4 +1,4 @@
-"""Reads: quotas, workloads, resources, and the snapshot that the engine plans on."""
+"""Reads: quotas, workloads, resources, and when work would start."""
 
 from datetime import UTC, datetime
 from uuid import UUID
@@ -7,8 +7,8 @@ from django.db.models import Prefetch, Q, QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.fleet.models import Device, Node
-from apps.fleet.selectors import device_list, node_list, session_connection_get
+from apps.fleet.models import Node
+from apps.fleet.selectors import node_list, session_connection_get
 from apps.fleet.types import SessionConnection
 from apps.kernel.acts import Actor
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
@@ -22,16 +22,14 @@ from apps.scheduling.models import (
     Queue,
     QueueTenant,
     QuotaHold,
-    SchedulingPolicy,
     TenantQuota,
     Workload,
 )
-from apps.scheduling.states import AllocationState, HoldState, QuotaItem, WorkKind, WorkloadState
+from apps.scheduling.snapshots import policy_get as policy_get
+from apps.scheduling.snapshots import request_of, snapshot_get
+from apps.scheduling.states import AllocationState, HoldState, WorkKind, WorkloadState
 from apps.scheduling.types import ExpectedStart, QuotaFigures
 from apps.tenancy.models import Tenant
-
-MAX_WAITING = 20_000
-
 
 # --- quota -----------------------------------------------------------------------------------------------------
 
@@ -57,7 +55,8 @@ def quota_get(tenant: Tenant) -> dict[str, QuotaFigures]:
 def queue_list() -> QuerySet[Queue]:
     """The queues in the order in which they are served, with the tenants that each admits."""
     admitted = Prefetch("admitted", QueueTenant.objects.across().select_related("tenant"))
-    return Queue.objects.order_by("-priority", "code").prefetch_related(admitted)
+    rows = Queue.objects.filter(retired_at=None).select_related("parent")
+    return rows.order_by("-priority", "-weight", "code").prefetch_related(admitted)
 
 
 def queue_get(code: str) -> Queue:
@@ -100,11 +99,6 @@ def environment_find(tenant: Tenant | str, given: str) -> Environment:
             _("There is no environment %(name)s.") % {"name": given}, fields={"environment": given}
         )
     return row
-
-
-def policy_get() -> SchedulingPolicy:
-    """The one row, or its defaults where nobody has changed them."""
-    return SchedulingPolicy.objects.filter(pk=1).first() or SchedulingPolicy(pk=1)
 
 
 # --- workloads -------------------------------------------------------------------------------------------------
@@ -193,154 +187,7 @@ def node_ready_names() -> list[str]:
     return [node.name for node in node_list() if node.is_ready]
 
 
-# --- the engine's view -----------------------------------------------------------------------------------------
-
-
-def snapshot_get(*, with_work: bool = True) -> engine.Snapshot:
-    """The pool, the queues, what runs and what waits (oldest MAX_WAITING), as the engine reads it; without work
-    only what does not depend on it."""
-    devices = device_list().filter(left_at=None).select_related("node", "group")
-    return engine.Snapshot(
-        nodes=tuple(_node(row) for row in Node.objects.exclude(state="removed")),
-        devices=tuple(_device(row) for row in devices),
-        queues=tuple(_queue(row) for row in queue_list()),
-        running=_running() if with_work else (),
-        requests=_waiting() if with_work else (),
-        tenant_quotas=_tenant_quotas() if with_work else (),
-        policy=_policy(policy_get()),
-    )
-
-
-def _waiting() -> tuple[engine.Request, ...]:
-    rows = Workload.objects.across().filter(state=WorkloadState.PENDING).select_related("queue", "tenant")
-    return tuple(request_of(row) for row in rows.order_by("pk")[:MAX_WAITING])
-
-
-def _node(row: Node) -> engine.Node:
-    return engine.Node(id=row.uid, name=row.name, ready=row.state != "lost", schedulable=row.is_ready)
-
-
-def _device(row: Device) -> engine.Device:
-    return engine.Device(
-        id=row.uid,
-        node_id=row.node.uid,
-        memory_mib=row.memory_mib,
-        vendor=row.vendor,
-        model=row.model,
-        enabled=row.is_enabled and not row.is_leaving and row.missing_at is None,
-        healthy=row.health == "ok",
-        oversubscription_permille=row.oversubscribe_permille,
-        memory_oversubscription_permille=row.memory_oversubscribe_permille,
-        sliced=row.is_sliced,
-        resource_group=row.group.code if row.group else None,
-    )
-
-
-def _queue(row: Queue) -> engine.Queue:
-    limit = engine.Limit(compute_percent=row.max_compute_percent, memory_mib=row.max_memory_mib)
-    return engine.Queue(
-        id=row.code,
-        name=row.code,
-        state=engine.QueueState(row.state),
-        priority=row.priority,
-        ordering=engine.Ordering(row.ordering) if row.ordering else None,
-        placing=engine.Placing(row.placing) if row.placing else None,
-        resource_group=row.resource_group or None,
-        tenants=frozenset(each.tenant.schema_name for each in row.admitted.all()) or None,
-        quota=engine.Quota(nominal=limit),
-    )
-
-
-def _running() -> tuple[engine.Running, ...]:
-    held: dict[int, list[Allocation]] = {}
-    active = Allocation.objects.filter(state=AllocationState.ACTIVE)
-    for row in active.select_related("workload__tenant", "workload__queue", "device__node"):
-        held.setdefault(row.workload_id, []).append(row)
-    return tuple(_running_one(rows) for rows in held.values())
-
-
-def _running_one(rows: list[Allocation]) -> engine.Running:
-    workload = rows[0].workload
-    ends_at_s = None
-    if workload.run_timeout_s:
-        since = workload.started_at or workload.placed_at or workload.created_at
-        ends_at_s = int(since.timestamp()) + workload.run_timeout_s
-    return engine.Running(
-        id=str(workload.uid),
-        tenant_id=workload.tenant.schema_name,
-        queue_id=workload.queue.code,
-        grants=tuple(
-            engine.Grant(
-                row.device.uid,
-                row.device.node.uid,
-                row.compute_percent,
-                row.memory_mib,
-                row.is_exclusive,
-                _word(workload, workload.affinity),
-                _word(workload, workload.anti_affinity),
-            )
-            for row in rows
-        ),
-        ends_at_s=ends_at_s,
-    )
-
-
-def _word(row: Workload, word: str) -> str:
-    """Tenants do not meet in a word: each has its own."""
-    return f"{row.tenant_id}:{word}" if word else ""
-
-
-def request_of(row: Workload) -> engine.Request:
-    """The workload, saved or not, as the engine reads it."""
-    return engine.Request(
-        id=str(row.uid),
-        tenant_id=row.tenant.schema_name,
-        queue_id=row.queue.code,
-        submitted_seq=row.pk or 2**62,
-        submitted_at_s=int((row.created_at or timezone.now()).timestamp()),
-        compute_percent=row.compute_percent,
-        memory_mib=row.memory_mib,
-        shares=row.shares,
-        priority=row.priority,
-        duration_s=row.run_timeout_s,
-        vendor=row.pins.get("vendor"),
-        model=row.pins.get("model"),
-        node_id=row.pins.get("node"),
-        device_id=row.pins.get("device"),
-        exclusive=row.whole_cards,
-        distinct_devices=row.distinct_devices,
-        single_node=row.single_node,
-        placing=engine.Placing(row.placing) if row.placing else None,
-        local_node_id=row.local_node or None,
-        resource_group=row.resource_group or None,
-        affinity=_word(row, row.affinity),
-        anti_affinity=_word(row, row.anti_affinity),
-    )
-
-
-def _tenant_quotas() -> tuple[tuple[str, engine.Quota], ...]:
-    limits: dict[str, dict[str, int]] = {}
-    for row in TenantQuota.objects.across().select_related("tenant"):
-        limits.setdefault(row.tenant.schema_name, {})[row.item] = row.total
-    return tuple((schema, engine.Quota(nominal=_limit(totals))) for schema, totals in limits.items())
-
-
-def _limit(totals: dict[str, int]) -> engine.Limit:
-    return engine.Limit(
-        compute_percent=totals.get(QuotaItem.COMPUTE_PERCENT),
-        memory_mib=totals.get(QuotaItem.GPU_MEMORY_MIB),
-        shares=totals.get(QuotaItem.INSTANCES),
-    )
-
-
-def _policy(row: SchedulingPolicy) -> engine.Policy:
-    return engine.Policy(
-        ordering=engine.Ordering(row.ordering),
-        placing=engine.Placing(row.placing),
-        backfill=row.has_backfill,
-        patience_s=row.patience_s,
-        aging_s=row.aging_s,
-    )
+# --- when it would start ----------------------------------------------------------------------------------------
 
 
 def expected_start_get(

@@ -14,6 +14,43 @@ class WorkloadState(models.TextChoices):
     FINISHED = "finished", _("Ended")
     FAILED = "failed", _("Failed")
     LOST = "lost", _("Lost")
+    SUSPENDED = "suspended", _("Suspended")
+
+
+class Purpose(models.TextChoices):
+    """What work is for (PLAT-AICFG-27)."""
+
+    TRAINING = "training", _("Training")
+    DEVELOPMENT = "development", _("Development")
+    INFERENCE = "inference", _("Inference")
+    VISUALIZATION = "visualization", _("Visualization")
+
+
+class DecisionKind(models.TextChoices):
+    """What the time line of a workload tells (ELA-504)."""
+
+    SUBMITTED = "submitted", _("Submitted")
+    WAITING = "waiting", _("Waits")
+    PROMISED = "promised", _("Start promised")
+    PLACED = "placed", _("Placed")
+    STARTED = "started", _("Started")
+    PREEMPTING = "preempting", _("Notice to make room")
+    PREEMPTED = "preempted", _("Preempted")
+    RESIZED = "resized", _("Resized")
+    SCALED = "scaled", _("Scaled")
+    MOVED = "moved", _("Moved")
+    SUSPENDED = "suspended", _("Suspended")
+    RESUMED = "resumed", _("Resumed")
+    REQUEUED = "requeued", _("Queued again")
+    REFUSED = "refused", _("Refused")
+    ENDED = "ended", _("Ended")
+
+
+class WhatIfState(models.TextChoices):
+    WAITING = "waiting", _("Waiting")
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
 
 
 class WorkKind(models.TextChoices):
@@ -38,6 +75,10 @@ FLOW = Flow(
         (W.PLACED, W.STOPPING): "",
         (W.RUNNING, W.STOPPING): "",
         **{(source, final): "" for source in HOLDING_STATES for final in FINAL_STATES},
+        (W.PENDING, W.SUSPENDED): "",
+        (W.STOPPING, W.SUSPENDED): "",
+        (W.SUSPENDED, W.PENDING): "",
+        (W.SUSPENDED, W.FINISHED): "",
     }
 )
 

@@ -62,7 +62,9 @@ class Asked:
     """What somebody asks for who submits work directly; amounts are per share.
 
     `environment` and `spec` decide the amounts where they say so. `node` and `local_node` are names or uids.
-    `wait_for_quota` lets it wait until the tenant's quota has room, instead of being refused (POOL-12.6).
+    `wait_for_quota` lets it wait until the tenant's quota has room, instead of being refused (POOL-12.6). Without a
+    `priority` it has that of who submits it. With `min_shares` it is elastic (ELA-901). `client_key`: asked twice
+    with the same one it is one workload.
     """
 
     name: str
@@ -78,7 +80,20 @@ class Asked:
     distinct_devices: bool = False
     single_node: bool = False
     queue: str = "default"
-    priority: int = 0
+    priority: int | None = None
+    urgent: bool = False
+    preemptible: bool = False
+    min_shares: int | None = None
+    host_cpu_milli: int = 0
+    host_memory_mib: int = 0
+    earliest_start_at: datetime | None = None
+    deadline_at: datetime | None = None
+    purpose: str = ""
+    any_models: tuple[str, ...] = ()
+    reservation: str = ""
+    client_key: str = ""
+    max_attempts: int = 1
+    retry_delay_s: int = 30
     vendor: str = ""
     model: str = ""
     node: str = ""

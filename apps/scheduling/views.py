@@ -1,25 +1,31 @@
 """My resources: where they run, what they hold and use, what they print."""
 
+from typing import Any
 from uuid import UUID
 
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from apps.billing.selectors import usage_list, workload_cost
 from apps.fleet.selectors import log_read, slice_list
 from apps.identity.pages import cleaned, page, paged, show
+from apps.kernel.acts import Actor
 from apps.scheduling.charts import use_option
+from apps.scheduling.forecast import expectation_of
 from apps.scheduling.forms import LogForm, ResourcesForm
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors import (
     node_name,
     node_ready_names,
+    queue_list,
     quota_get,
     workload_get,
     workload_list,
     workload_reason,
 )
 from apps.scheduling.states import OPEN_STATES, WorkKind, WorkloadState
+from apps.scheduling.timeline import promise_of, timeline
 
 LOG_PIECE_BYTES = 64 * 1024
 USAGE_SHOWN = 120
@@ -30,20 +36,28 @@ def resources(request: HttpRequest) -> HttpResponse:
     """The tenant's resources with node, device, share and state (PLAT-SVC-17, PLAT-SVC-18)."""
     chosen = cleaned(ResourcesForm(request.GET))
     tenant = request.entered_tenant
-    rows = workload_list(tenant)
-    if chosen["state"]:
-        rows = rows.filter(state=chosen["state"])
+    rows = _chosen(workload_list(tenant), chosen, request.actor)
     topic = f"tenant.{tenant.schema_name}.resources"
     context = {
         "rows": paged(request, rows),
         "chosen": chosen,
         "states": WorkloadState.choices,
+        "kinds": WorkKind.choices,
+        "queues": queue_list().values_list("code", flat=True),
         "quotas": quota_get(tenant).values(),
         "portal": request.build_absolute_uri("/").rstrip("/"),
         "topic": topic,
         "live": [topic],
     }
     return show(request, "scheduling/resources", context)
+
+
+def _chosen(rows: QuerySet[Workload], chosen: dict[str, Any], actor: Actor) -> QuerySet[Workload]:
+    wanted = {"state": chosen["state"], "kind": chosen["kind"], "queue__code": chosen["queue"]}
+    rows = rows.filter(**{name: value for name, value in wanted.items() if value})
+    if word := chosen["search"]:
+        rows = rows.filter(Q(no__icontains=word) | Q(name_en__icontains=word) | Q(name_zh__icontains=word))
+    return rows.filter(submitted_by=actor.user_id) if chosen["mine"] else rows
 
 
 def _resource(request: HttpRequest, uid: UUID) -> tuple[Workload, dict[str, object]]:
@@ -62,15 +76,22 @@ def _resource(request: HttpRequest, uid: UUID) -> tuple[Workload, dict[str, obje
 
 def _acts(request: HttpRequest, row: Workload) -> dict[str, object]:
     """What the reader may do with it."""
-    may = request.actor.may("resources.operate") and row.state in OPEN_STATES
+    may = request.actor.may("resources.operate")
+    is_open = may and row.state in OPEN_STATES
     is_free = row.is_direct and not row.spec and not row.whole_cards
     if row.environment is not None and row.environment.is_fixed:
         is_free = False
+    runs = row.state in (WorkloadState.PLACED, WorkloadState.RUNNING)
     return {
-        "may_stop": may and (row.is_direct or request.actor.kind == "operator"),
-        "may_resize": may and is_free,
-        "may_migrate": may and row.kind == WorkKind.SESSION,
-        "nodes": node_ready_names() if may and row.kind == WorkKind.SESSION else [],
+        "may_stop": (is_open or (may and row.state == WorkloadState.SUSPENDED))
+        and (row.is_direct or request.actor.kind == "operator"),
+        "may_resize": is_open and is_free,
+        "may_migrate": is_open and row.kind == WorkKind.SESSION,
+        "may_suspend": is_open and row.is_direct,
+        "may_resume": may and row.is_direct and row.state == WorkloadState.SUSPENDED,
+        "may_requeue": may and row.is_direct and runs,
+        "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),
+        "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],
     }
 
 
@@ -84,6 +105,9 @@ def resource(request: HttpRequest, uid: UUID) -> HttpResponse:
         "usage": usage,
         "chart": use_option(usage[::-1]),
         "cost": workload_cost(tenant=tenant, workload_uid=row.uid),
+        "lines": timeline(row),
+        "promise": promise_of(row),
+        "expected": expectation_of(row) if row.state == WorkloadState.PENDING else None,
         "live": [f"workload.{row.uid}", f"log.{row.uid}", f"tenant.{tenant.schema_name}.billing"],
     }
     return show(request, "scheduling/resource", context)

@@ -24,6 +24,8 @@ def component_of(arguments: list[str]) -> str:
     for name in ("worker", "beat"):
         if name in arguments[1:]:
             return name
+    if arguments and arguments[0].endswith("scheduler.py"):
+        return "scheduler"
     return "command" if arguments and arguments[0].endswith("manage.py") else "web"
 
 

@@ -1,4 +1,4 @@
-"""What orders hear: of the approval of their form, and of the work that delivers them."""
+"""What orders hear: of the approval of their form, and of the work that delivers them; and who pays for losses."""
 
 import logging
 from collections.abc import Iterator
@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from django.db import OperationalError, transaction
 
 from apps.approvals.events import ProcessFinished, TaskDecided
+from apps.billing.services.compensating import preemption_compensate
 from apps.kernel.acts import Actor
 from apps.kernel.planes import in_tenant
 from apps.orders.services.decisions import form_approving, form_decided
 from apps.orders.services.deliveries import order_ended, order_started
-from apps.scheduling.events import WorkloadEnded, WorkloadStarted
+from apps.scheduling.events import WorkloadEnded, WorkloadPreempted, WorkloadStarted
 from apps.telemetry.metrics import ORDER_UNTOLD
 from portal.edges.alarms import raised
 
@@ -51,6 +52,13 @@ def work_ended(event: WorkloadEnded, actor: Actor) -> None:
             reason_code=event.reason_code,
             reason=event.reason,
         )
+
+
+def work_preempted(event: WorkloadPreempted, actor: Actor) -> None:
+    """What preempted work lost is made good with a coupon."""
+    preemption_compensate(
+        actor=actor, workload_uid=event.workload_uid, user_id=event.user_id, card_seconds=event.card_seconds
+    )
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPai
 from apps.cases.events import CaseChanged
 from apps.fleet import events as fleet
 from apps.kernel.acts import Actor
-from apps.notices.push import push
-from apps.scheduling.events import WorkloadChanged
+from apps.notices.push import push, push_many
+from apps.scheduling.events import WorkloadChanged, WorkloadsChanged, WorkloadsSubmitted
 
 Money = UsageRated | BillMade | BillConfirmed | BillPaid | BalanceChanged
 
@@ -17,6 +17,16 @@ def workload(event: WorkloadChanged, actor: Actor) -> None:
     push(f"workload.{event.workload_uid}")
     push(f"tenant.{event.schema}.resources")
     push("pool")
+
+
+def workloads(event: WorkloadsChanged, actor: Actor) -> None:
+    schemas = {schema for schema, _uid in event.workloads}
+    topics = [f"workload.{uid}" for _schema, uid in event.workloads]
+    push_many([*topics, *(f"tenant.{schema}.resources" for schema in schemas), "pool"])
+
+
+def submitted(event: WorkloadsSubmitted, actor: Actor) -> None:
+    push_many([f"tenant.{event.schema}.resources", "pool"])
 
 
 def money(event: Money, actor: Actor) -> None:

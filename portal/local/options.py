@@ -28,6 +28,7 @@ class Options(BaseSettings):
     webs: int = Field(default=2, ge=1, le=16)
     workers: int = Field(default=1, ge=1, le=16)
     beats: int = Field(default=1, ge=1, le=16)
+    schedulers: int = Field(default=1, ge=1, le=16)
     worker_processes: int = Field(default=2, ge=1, le=64)
     tls_cert: FilePath | None = None
     tls_key: FilePath | None = None

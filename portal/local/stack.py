@@ -1,4 +1,4 @@
-"""The whole portal on one machine: servers, web, worker, beat and agents, started, tended and stopped as one.
+"""The whole portal on one machine: servers, web, worker, beat, scheduler, agents, started, tended, stopped as one.
 
 python -m portal.local up|down|reset
 """
@@ -94,7 +94,7 @@ class Stack:
     @classmethod
     def in_folder(cls, var_dir: Path, *, port: int | None = None, nodes: int = 2, **more: object) -> "Stack":
         """A stack for tests: its own folder, a free port unless one is given, quick and forgetful servers."""
-        names = ("webs", "workers", "beats", "node_devices", "simulate")
+        names = ("webs", "workers", "beats", "schedulers", "node_devices", "simulate")
         given = {"webs": 1, "node_devices": 1, "simulate": ""}
         given |= {name: more.pop(name) for name in names if name in more}
         options = Options(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes, **given)
@@ -149,7 +149,7 @@ class Stack:
             self.children[name].stop()
 
     def kill(self, name: str) -> None:
-        """SIGKILL one child with its group: web, web-2, worker, beat, node-1, node-2; or postgres, redis.
+        """SIGKILL one child with its group: web, web-2, worker, beat, scheduler, node-1, node-2; or postgres, redis.
 
         What an agent runs in slices of its own lives on. The servers come back by themselves.
         """
@@ -315,6 +315,8 @@ class Stack:
         for name in _numbered("beat", self.options.beats):
             kept = ["--schedule", str(self.var_dir / "run" / f"{name}-schedule")]
             self._child_add(name, [*celery, *beat, *kept], self.environment)
+        for name in _numbered("scheduler", self.options.schedulers):
+            self._child_add(name, [python, "-m", "portal.scheduler"], self.environment)
         for node in self._nodes():
             self._state_dir(node).mkdir(parents=True, exist_ok=True, mode=0o755)
             environment = agent_environment(self.options, node, self._state_dir(node), tokens.get(node, ""))

@@ -1,8 +1,13 @@
 """The engine against the plain way, in one run: `make bench` prints the figures, the limit is a ratio."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from apps.scheduling.engine.bench import engine_rate, scan_rate
+from apps.scheduling.engine.bench_passes import growth, passes
 from apps.scheduling.engine.types import Placing
 
 NODES, CARDS, JOBS = 1000, 8, 3000
@@ -20,3 +25,45 @@ def test_placing_beats_a_scan_of_all_devices(placing, capsys):
         )
     assert placed > JOBS * 0.9
     assert engine >= scan * LEAST_TIMES
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["open ends", "known ends"])
+def test_a_pass_costs_what_changed_and_not_what_waits(ends, capsys):
+    """100,000 waiting on 10,000 devices that are full; the rows read anew, and then one change at a time."""
+    row = passes(10_000, 100_000, Placing.DEVICE_COMPACT, ends=ends)
+    with capsys.disabled():
+        print("\n" + "  ".join(f"{name} {value}" for name, value in row.items()))
+    assert int(row["bytes_per_waiting"]) < 1_000
+    assert float(row["one_change_ms"]) * 20 < float(row["rebuild_and_pass_s"]) * 1_000
+
+
+def test_the_filling_pass_grows_at_most_as_n_log_n(capsys):
+    row = growth(Placing.DEVICE_COMPACT)
+    with capsys.disabled():
+        print("\n" + "  ".join(f"{name} {value}" for name, value in row.items()))
+    assert float(row["exponent"]) < 1.3
+
+
+def test_long_histories_keep_all_promises():
+    """The properties of the unit tests over 10^6 steps; WEIR_ENGINE_EXAMPLES makes it fewer."""
+    examples = os.environ.get("WEIR_ENGINE_EXAMPLES", str(10**6 // 12))
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:django",
+        "-p",
+        "no:timeout",
+    ]
+    files = ["tests/unit/engine/test_warm.py", "tests/unit/engine/test_properties.py"]
+    done = subprocess.run(
+        [*command, "--confcutdir=tests/unit", *files],
+        env={**os.environ, "WEIR_ENGINE_EXAMPLES": examples},
+        check=False,
+    )
+    assert done.returncode == 0

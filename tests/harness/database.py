@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,9 @@ import psycopg
 from psycopg import sql
 
 ROOT = Path(__file__).resolve().parents[2]
-VAR = ROOT / "var" / "test"
+# Benchmarks measure what is flushed to disk; tests do without.
+DURABLE = os.environ.get("WEIR_TEST_DURABLE") == "1"
+VAR = ROOT / "var" / ("bench" if DURABLE else "test")
 TENANTS = {"acme": "Acme Research", "globex": "Globex Labs"}
 _KEPT_TEMPLATES = 4
 

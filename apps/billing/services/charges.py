@@ -45,7 +45,7 @@ def charge_open(
     if not Account.objects.of(tenant).exists():
         raise AccountNotOpened()
     quote = quote or {}
-    version, amounts, count = _quote_read(quote) if quote else (None, {}, 1)
+    version, amounts, count = quote_read(quote) if quote else (None, {}, 1)
     row, is_new = Charge.plain.get_or_create(
         workload_uid=workload_uid,
         defaults={
@@ -61,7 +61,7 @@ def charge_open(
             "supplier": str(quote.get("supplier", "")),
             "coupon_uid": (quote.get("coupon") or {}).get("uid"),
             "opened_at": timezone.now(),
-            **_labels_read(labels),
+            **labels_read(labels),
         },
     )
     if not is_new and (row.tenant_id != tenant.pk or str(row.order_uid) != str(order_uid)):
@@ -70,7 +70,7 @@ def charge_open(
     return row
 
 
-def _labels_read(labels: Mapping[str, str]) -> dict[str, str]:
+def labels_read(labels: Mapping[str, str]) -> dict[str, str]:
     return {name: str(labels.get(name, ""))[:_LABEL_MAX] for name in _LABELS}
 
 
@@ -85,7 +85,7 @@ def _price_version(quote: Mapping[str, Any]) -> PriceVersion | None:
         return None
 
 
-def _quote_read(quote: Mapping[str, Any]) -> tuple[PriceVersion, dict[str, int], int]:
+def quote_read(quote: Mapping[str, Any]) -> tuple[PriceVersion, dict[str, int], int]:
     version = _price_version(quote)
     amounts, count = quote.get("amounts"), quote.get("count")
     is_sound = isinstance(amounts, dict) and bool(amounts) and all(map(_is_count, (count, *amounts.values())))

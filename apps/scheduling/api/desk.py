@@ -8,13 +8,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
+from apps.scheduling.api import desk_serializers as d
 from apps.scheduling.api import serializers as s
 from apps.scheduling.api.work import read
 from apps.scheduling.permissions import SchedulingPermission
+from apps.scheduling.queue_tree import queue_tree
 from apps.scheduling.selectors import policy_get, queue_get, queue_list, quota_get
-from apps.scheduling.services.queues import policy_set, queue_change, queue_make
+from apps.scheduling.services.queues import policy_set, queue_change, queue_make, queue_remove
 from apps.scheduling.services.quota import quota_set
-from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_get
 
 
@@ -23,57 +24,80 @@ class QueuesView(ApiView):
     permission = SchedulingPermission.VIEW
     idempotent = True
 
-    @extend_schema(responses=s.QueueOut(many=True))
+    @extend_schema(responses=d.QueueOut(many=True))
     def get(self, request: Request) -> Response:
         """The queues in the order in which they are served."""
-        return Response(s.QueueOut(queue_list(), many=True).data)
+        return Response(d.QueueOut(queue_list().prefetch_related("windows"), many=True).data)
 
-    @extend_schema(request=s.QueueIn, responses={201: s.QueueOut})
+    @extend_schema(request=d.QueueIn, responses={201: d.QueueOut})
     def post(self, request: Request) -> Response:
         """Make a queue."""
-        body = read(s.QueueIn, request)
+        body = read(d.QueueIn, request)
         named = {name: body.pop(name) for name in ("code", "name_en", "name_zh")}
-        tenants = _tenants(body)
-        row = queue_make(actor=self.actor, **named, changes=body, tenants=tenants)
-        return Response(s.QueueOut(queue_get(row.code)).data, status=201)
+        row = queue_make(actor=self.actor, **named, **_settings(body))
+        return Response(d.QueueOut(queue_get(row.code)).data, status=201)
+
+
+class QueueTreeView(ApiView):
+    plane = "provider"
+    permission = SchedulingPermission.VIEW
+
+    @extend_schema(responses=d.BranchOut(many=True))
+    def get(self, request: Request) -> Response:
+        """The queues as a tree, each before its branches, with use, guarantee, borrowed and waiting (ELA-1101)."""
+        return Response(d.BranchOut(queue_tree(), many=True).data)
 
 
 class QueueView(ApiView):
     plane = "provider"
     permission = SchedulingPermission.VIEW
 
-    @extend_schema(responses=s.QueueOut)
+    @extend_schema(responses=d.QueueOut)
     def get(self, request: Request, code: str) -> Response:
-        return Response(s.QueueOut(queue_get(code)).data)
+        return Response(d.QueueOut(queue_get(code)).data)
 
-    @extend_schema(request=s.QueueChangeIn, responses=s.QueueOut)
+    @extend_schema(request=d.QueueChangeIn, responses=d.QueueOut)
     def patch(self, request: Request, code: str) -> Response:
-        """Change state, priority, ordering, placing, group, limits or admitted tenants; the next cycle follows."""
-        body = read(s.QueueChangeIn, request)
-        tenants = _tenants(body)
-        queue_change(actor=self.actor, queue=queue_get(code), changes=body, tenants=tenants)
-        return Response(s.QueueOut(queue_get(code)).data)
+        """Change state, place in the tree, limits, order or admitted tenants; the next cycle follows."""
+        body = read(d.QueueChangeIn, request)
+        queue_change(actor=self.actor, queue=queue_get(code), **_settings(body))
+        return Response(d.QueueOut(queue_get(code)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, code: str) -> Response:
+        """Remove it; refused while work waits or runs in it, or queues are below it (ELA-609)."""
+        queue_remove(actor=self.actor, queue=queue_get(code))
+        return Response(status=204)
 
 
-def _tenants(body: dict[str, Any]) -> list[Tenant] | None:
-    schemas = body.pop("tenants", None)
-    return None if schemas is None else [tenant_get(schema) for schema in schemas]
+def _settings(body: dict[str, Any]) -> dict[str, Any]:
+    """What the queue services take, of a body."""
+    schemas, windows = body.pop("tenants", None), body.pop("windows", None)
+    if body.get("parent") is not None:
+        body["parent"] = queue_get(body["parent"])
+    return {
+        "changes": body,
+        "tenants": None if schemas is None else [tenant_get(schema) for schema in schemas],
+        "windows": None
+        if windows is None
+        else [(each["weekday"], each["from_minute"], each["to_minute"]) for each in windows],
+    }
 
 
 class SchedulingPolicyView(ApiView):
     plane = "provider"
     permission = SchedulingPermission.VIEW
 
-    @extend_schema(responses=s.PolicyOut)
+    @extend_schema(responses=d.PolicyOut)
     def get(self, request: Request) -> Response:
         """How work is placed and in which order it is judged, where neither it nor its queue says otherwise."""
-        return Response(s.PolicyOut(policy_get()).data)
+        return Response(d.PolicyOut(policy_get()).data)
 
-    @extend_schema(request=s.PolicyIn, responses=s.PolicyOut)
+    @extend_schema(request=d.PolicyIn, responses=d.PolicyOut)
     def patch(self, request: Request) -> Response:
         """Change the global policy (POOL-12.27); the next cycle follows it."""
-        changes: Mapping[str, Any] = read(s.PolicyIn, request)
-        return Response(s.PolicyOut(policy_set(actor=self.actor, changes=changes)).data)
+        changes: Mapping[str, Any] = read(d.PolicyIn, request)
+        return Response(d.PolicyOut(policy_set(actor=self.actor, changes=changes)).data)
 
 
 class TenantQuotaView(ApiView):

@@ -5,8 +5,7 @@ from rest_framework import serializers
 
 from apps.fleet.models import Slice
 from apps.fleet.states import SliceKind
-from apps.scheduling.engine.types import QueueState
-from apps.scheduling.models import ORDERINGS, PLACINGS, Environment, Queue, SchedulingPolicy, Workload
+from apps.scheduling.models import Environment, Workload
 from apps.scheduling.selectors import workload_reason
 
 _YEAR_S = 366 * 24 * 3600
@@ -108,6 +107,17 @@ class ResourceRowOut(serializers.ModelSerializer):
             "idle_timeout_s",
             "requeue_on_loss",
             "attempt",
+            "min_shares",
+            "active_shares",
+            "urgent",
+            "preemptible",
+            "preemptions",
+            "host_cpu_milli",
+            "host_memory_mib",
+            "earliest_start_at",
+            "deadline_at",
+            "purpose",
+            "client_key",
             "labels",
             "node",
             "device",
@@ -187,7 +197,22 @@ class WorkloadIn(serializers.Serializer):
     distinct_devices = serializers.BooleanField(default=False)
     single_node = serializers.BooleanField(default=False)
     queue = serializers.CharField(max_length=48, default="default")
-    priority = serializers.IntegerField(min_value=-(2**31), max_value=2**31 - 1, default=0)
+    priority = _count(-(2**31), 2**31 - 1)
+    urgent = serializers.BooleanField(default=False)
+    preemptible = serializers.BooleanField(default=False)
+    min_shares = _count(-(2**31), 2**31)
+    host_cpu_milli = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
+    host_memory_mib = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
+    earliest_start_at = serializers.DateTimeField(required=False, default=None, allow_null=True)
+    deadline_at = serializers.DateTimeField(required=False, default=None, allow_null=True)
+    purpose = _word(16)
+    any_models = serializers.ListField(
+        child=serializers.CharField(max_length=200), max_length=32, default=list
+    )
+    reservation = _word(80)
+    client_key = _word(64)
+    max_attempts = serializers.IntegerField(min_value=1, max_value=100, default=1)
+    retry_delay_s = serializers.IntegerField(min_value=0, max_value=_YEAR_S, default=30)
     vendor = _word(64)
     model = _word(200)
     node = _word(200)
@@ -305,68 +330,82 @@ class QuotaIn(serializers.Serializer):
     total = serializers.IntegerField(min_value=0, max_value=10**12)
 
 
-class QueueOut(serializers.ModelSerializer):
-    tenants = serializers.SerializerMethodField()
+class BulkIn(serializers.Serializer):
+    """Many at once, all taken in or none."""
 
-    class Meta:
-        model = Queue
-        fields = [
-            "code",
-            "name_en",
-            "name_zh",
-            "state",
-            "priority",
-            "ordering",
-            "placing",
-            "resource_group",
-            "max_compute_percent",
-            "max_memory_mib",
-            "tenants",
-        ]
-
-    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
-    def get_tenants(self, row: Queue) -> list[str]:
-        return sorted(each.tenant.schema_name for each in row.admitted.all())
+    jobs = serializers.ListField(child=WorkloadIn(), min_length=1, max_length=10_000)
 
 
-class QueueChangeIn(serializers.Serializer):
-    """What is not sent stays; null takes a limit away; an empty list of tenants admits all."""
-
-    state = serializers.ChoiceField(choices=[state.value for state in QueueState], required=False)
-    priority = serializers.IntegerField(min_value=-1000, max_value=1000, required=False)
-    ordering = serializers.ChoiceField(choices=ORDERINGS, required=False, allow_blank=True)
-    placing = serializers.ChoiceField(choices=PLACINGS, required=False, allow_blank=True)
-    resource_group = serializers.CharField(max_length=48, required=False, allow_blank=True)
-    max_compute_percent = serializers.IntegerField(
-        min_value=0, max_value=2**31 - 1, required=False, allow_null=True
-    )
-    max_memory_mib = serializers.IntegerField(
-        min_value=0, max_value=2**31 - 1, required=False, allow_null=True
-    )
-    tenants = serializers.ListField(
-        child=serializers.CharField(max_length=63), required=False, max_length=1000
-    )
+class BulkRowOut(serializers.Serializer):
+    uid = serializers.UUIDField()
+    no = serializers.CharField()
 
 
-class QueueIn(QueueChangeIn):
-    code = serializers.SlugField(max_length=48)
-    name_en = serializers.CharField(max_length=80)
-    name_zh = serializers.CharField(max_length=80)
+class BulkOut(serializers.Serializer):
+    count = serializers.IntegerField()
+    workloads = BulkRowOut(many=True)
 
 
-class PolicyOut(serializers.ModelSerializer):
-    direct_commodity = serializers.CharField(source="direct_commodity.number", default="")
+class NowOut(serializers.Serializer):
+    """With how much the same work could start at once; 0 is none."""
 
-    class Meta:
-        model = SchedulingPolicy
-        fields = ["placing", "ordering", "has_backfill", "patience_s", "aging_s", "direct_commodity"]
+    percent = serializers.IntegerField()
+    shares = serializers.IntegerField()
+    sentence = serializers.CharField()
 
 
-class PolicyIn(serializers.Serializer):
-    """What is not sent stays; null: a head waits for ever, no aging."""
+class ExpectationOut(serializers.Serializer):
+    """An expected start; nine of ten fall between `low_at` and `high_at`. All null: nobody can say."""
 
-    placing = serializers.ChoiceField(choices=PLACINGS, required=False)
-    ordering = serializers.ChoiceField(choices=ORDERINGS, required=False)
-    has_backfill = serializers.BooleanField(required=False)
-    patience_s = serializers.IntegerField(min_value=0, max_value=_YEAR_S, required=False, allow_null=True)
-    aging_s = serializers.IntegerField(min_value=1, max_value=_YEAR_S, required=False, allow_null=True)
+    start_at = serializers.DateTimeField(allow_null=True)
+    low_at = serializers.DateTimeField(allow_null=True)
+    high_at = serializers.DateTimeField(allow_null=True)
+    basis = serializers.CharField()
+    basis_text = serializers.CharField()
+    sentence = serializers.CharField()
+    why = serializers.CharField()
+
+
+class DryRunOut(ExpectationOut):
+    """Also what it would hold, and what could be had at once."""
+
+    shares = serializers.IntegerField()
+    compute_percent = serializers.IntegerField()
+    memory_mib = serializers.IntegerField()
+    now = NowOut(allow_null=True)
+
+
+class TimelineOut(serializers.Serializer):
+    at = serializers.DateTimeField()
+    kind = serializers.CharField()
+    what = serializers.CharField()
+    sentence = serializers.CharField()
+    actor = serializers.CharField()
+
+
+class PromiseOut(serializers.Serializer):
+    made_at = serializers.DateTimeField()
+    basis = serializers.CharField()
+    start_at = serializers.DateTimeField(allow_null=True)
+    low_at = serializers.DateTimeField(allow_null=True)
+    high_at = serializers.DateTimeField(allow_null=True)
+    started_at = serializers.DateTimeField(allow_null=True)
+    is_kept = serializers.BooleanField(allow_null=True)
+
+
+class ExplainOut(serializers.Serializer):
+    """`expected` is null unless it waits; `ahead`: how many stand before it in its queue."""
+
+    state = serializers.CharField()
+    reason_code = serializers.CharField()
+    reason = serializers.CharField()
+    queue = serializers.CharField()
+    position = serializers.IntegerField(allow_null=True)
+    ahead = serializers.IntegerField(allow_null=True)
+    expected = ExpectationOut(allow_null=True)
+    promise = PromiseOut(allow_null=True)
+    decisions = TimelineOut(many=True)
+
+
+class ScaleIn(serializers.Serializer):
+    shares = serializers.IntegerField(min_value=1, max_value=512)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.scheduling.api import desk, views, work
+from apps.scheduling.api import bulk, desk, steering, trials, views, work
 
 urlpatterns = [
     path("resources", views.ResourcesView.as_view(), name="resources"),
@@ -10,15 +10,28 @@ urlpatterns = [
     path("quota", views.QuotaView.as_view(), name="quota"),
     path("workloads", work.WorkloadsView.as_view(), name="workloads"),
     path("workloads/across", work.WorkloadsAcrossView.as_view(), name="workloads_across"),
+    path("workloads/bulk", bulk.WorkloadsBulkView.as_view(), name="workloads_bulk"),
+    path("workloads/dry-run", steering.WorkloadDryRunView.as_view(), name="workload_dry_run"),
+    path("workloads/<uuid:uid>/explain", steering.WorkloadExplainView.as_view(), name="workload_explain"),
     path("workloads/<uuid:uid>", work.WorkloadView.as_view(), name="workload"),
     path("workloads/<uuid:uid>/stop", work.WorkloadStopView.as_view(), name="workload_stop"),
+    path("workloads/<uuid:uid>/scale", steering.WorkloadScaleView.as_view(), name="workload_scale"),
+    path("workloads/<uuid:uid>/suspend", steering.WorkloadSuspendView.as_view(), name="workload_suspend"),
+    path("workloads/<uuid:uid>/resume", steering.WorkloadResumeView.as_view(), name="workload_resume"),
+    path("workloads/<uuid:uid>/requeue", steering.WorkloadRequeueView.as_view(), name="workload_requeue"),
     path("workloads/<uuid:uid>/resize", work.WorkloadResizeView.as_view(), name="workload_resize"),
     path("workloads/<uuid:uid>/migrate", work.WorkloadMigrateView.as_view(), name="workload_migrate"),
     path("workloads/<uuid:uid>/session", work.WorkloadSessionView.as_view(), name="workload_session"),
     path("environments", work.EnvironmentsView.as_view(), name="environments"),
     path("environments/<uuid:uid>", work.EnvironmentView.as_view(), name="environment"),
     path("queues", desk.QueuesView.as_view(), name="queues"),
+    path("queue-tree", desk.QueueTreeView.as_view(), name="queue_tree"),
     path("queues/<slug:code>", desk.QueueView.as_view(), name="queue"),
     path("scheduling-policy", desk.SchedulingPolicyView.as_view(), name="scheduling_policy"),
+    path("user-priorities", trials.PrioritiesView.as_view(), name="user_priorities"),
+    path("user-priorities/<str:username>", trials.PriorityView.as_view(), name="user_priority"),
+    path("promised-starts", trials.CalibrationView.as_view(), name="promised_starts"),
+    path("what-ifs", trials.WhatIfsView.as_view(), name="what_ifs"),
+    path("what-ifs/<uuid:uid>", trials.WhatIfView.as_view(), name="what_if"),
     path("quotas/<slug:schema>", desk.TenantQuotaView.as_view(), name="tenant_quota"),
 ]

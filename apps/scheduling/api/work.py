@@ -44,6 +44,11 @@ def read(serializer: Any, request: Request) -> dict[str, Any]:
     return given.validated_data
 
 
+def asked_of(body: dict[str, Any]) -> Asked:
+    """What a body of `WorkloadIn` asks for."""
+    return Asked(**{**body, "argv": tuple(body["argv"]), "any_models": tuple(body["any_models"])})
+
+
 def filtered(rows: QuerySet[Workload], request: Request) -> QuerySet[Workload]:
     wanted = {"state": request.query_params.get("state"), "queue__code": request.query_params.get("queue")}
     return rows.filter(**{name: value for name, value in wanted.items() if value})
@@ -84,8 +89,7 @@ class WorkloadsView(ApiView):
                 cure=_("Send the header Weir-Tenant with the tenant's code."),
             )
         tenant = self.tenant
-        body = read(s.WorkloadIn, request)
-        asked = Asked(**{**body, "argv": tuple(body["argv"])})
+        asked = asked_of(read(s.WorkloadIn, request))
         try:
             row = workload_request(actor=self.actor, tenant=tenant, asked=asked)
         except NotAuthorisedForGroup as error:

@@ -14,6 +14,24 @@ def gettext_noop(text: str) -> str:
 
 TEXTS: dict[ReasonCode, str] = {
     ReasonCode.REQUEST_INVALID: gettext_noop("The request is wrong: %(field)s cannot be %(value)s."),
+    ReasonCode.CONTRADICTION: gettext_noop(
+        "The request contradicts itself: %(first)s and %(second)s exclude each other."
+    ),
+    ReasonCode.DEADLINE_PAST: gettext_noop(
+        "It cannot be done by its deadline any more: it lacks %(late_s)s s. Submit it with a later one."
+    ),
+    ReasonCode.TOO_EARLY: gettext_noop("It asks to start later, in %(wait_s)s s."),
+    ReasonCode.OUTSIDE_WINDOW: gettext_noop(
+        "Work starts only within the valid periods, and where it can end before they do; the next one begins in "
+        "%(wait_s)s s."
+    ),
+    ReasonCode.WINDOWS_OVER: gettext_noop("All its valid periods are over, or too short for its run time."),
+    ReasonCode.RESERVATION_UNKNOWN: gettext_noop(
+        "There is no reservation %(reservation)s for this tenant and queue."
+    ),
+    ReasonCode.RESERVATION_CLOSED: gettext_noop(
+        "Reservation %(reservation)s begins in %(wait_s)s s, or would end before the work does."
+    ),
     ReasonCode.QUEUE_UNKNOWN: gettext_noop("There is no queue %(queue)s; choose another one."),
     ReasonCode.QUEUE_NOT_UP: gettext_noop("Queue %(queue)s is %(state)s and starts no work."),
     ReasonCode.TENANT_NOT_ADMITTED: gettext_noop("Queue %(queue)s does not admit tenant %(tenant)s."),
@@ -27,6 +45,12 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.BEHIND_HEAD: gettext_noop(
         "It waits behind %(head)s, which is first in its queue and has no room yet."
     ),
+    ReasonCode.HELD_FOR_OTHERS: gettext_noop(
+        "There is room, but it is kept for a reservation or for work that starts before this would end."
+    ),
+    ReasonCode.PREEMPTING: gettext_noop("Room is being made: %(count)s of lower standing are being stopped."),
+    ReasonCode.SHRINKING: gettext_noop("Room is being made: %(count)s of elastic work are giving up shares."),
+    ReasonCode.MOVING: gettext_noop("Room is being made: %(count)s shares are being moved to other devices."),
     ReasonCode.POOL_EMPTY: gettext_noop("The pool has no device."),
     ReasonCode.DEVICE_PIN: gettext_noop("The pool has no device %(asked)s."),
     ReasonCode.NODE_PIN: gettext_noop("Node %(asked)s has no suitable device."),
@@ -38,6 +62,7 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.VENDOR: gettext_noop("No suitable device is of vendor %(asked)s."),
     ReasonCode.MODEL: gettext_noop("No suitable device is of model %(asked)s."),
     ReasonCode.LABEL: gettext_noop("No suitable device carries the labels %(asked)s."),
+    ReasonCode.DRIVER: gettext_noop("No suitable device works with driver %(asked)s."),
     ReasonCode.NODE_NOT_READY: gettext_noop("No node with a suitable device is ready (%(devices)s devices)."),
     ReasonCode.NODE_CLOSED: gettext_noop(
         "All nodes with a suitable device are closed for new work (%(devices)s devices)."
@@ -71,6 +96,13 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.COUNT_ON_ONE_NODE: gettext_noop(
         "No single node has room for all %(asked)s shares; the best would take %(free)s."
     ),
+    ReasonCode.HOST_CPU: gettext_noop(
+        "Not enough processor time on the nodes with free devices: %(asked)s thousandths of a core asked a share, "
+        "at most %(free)s free."
+    ),
+    ReasonCode.HOST_MEMORY: gettext_noop(
+        "Not enough main memory on the nodes with free devices: %(asked)s MiB asked a share, at most %(free)s free."
+    ),
 }
 
 DIMENSION_TEXTS: dict[Param, str] = {
@@ -100,8 +132,7 @@ def sentence(reason: Reason) -> str:
 
 def explain(plan: Plan, request_id: str) -> Explanation | None:
     """Why the request waits by this plan; None when the plan places it or does not know it."""
-    for refusal in plan.refusals:
-        if refusal.request_id == request_id:
-            reason = refusal.reason
-            return Explanation(reason, sentence(reason), refusal.position, refusal.permanent)
-    return None
+    refusal = plan.refusals.get(request_id)
+    if refusal is None:
+        return None
+    return Explanation(refusal.reason, sentence(refusal.reason), refusal.position, refusal.permanent)

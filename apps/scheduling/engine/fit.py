@@ -3,54 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
-from apps.scheduling.engine.pool import Card, Pool
-from apps.scheduling.engine.types import (
-    WHOLE_CARD_PERCENT,
-    Labels,
-    Param,
-    Placing,
-    Policy,
-    Queue,
-    Reason,
-    ReasonCode,
-    Request,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """Where a request may go, apart from what is free there."""
-
-    device_id: str | None
-    node_id: str | None
-    groups: frozenset[str]
-    vendor: str | None
-    model: str | None
-    labels: Labels
-    local_node_id: str | None
-    """Of LOCAL placing: the one node that will do."""
-    whole: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """All of a request that matters to placement: requests of one shape are judged once in a cycle."""
-
-    constraint: Constraint
-    compute_percent: int
-    memory_mib: int
-    shares: int
-    exclusive: bool
-    distinct_devices: bool
-    single_node: bool
-    placing: Placing
-    first_node_id: str | None = None
-    """Of LOCAL_FIRST placing: the node to be tried before all others."""
-    affinity: str = ""
-    anti_affinity: str = ""
+from apps.scheduling.engine.pool import Card, Pool, Server
+from apps.scheduling.engine.shapes import Constraint, Shape
+from apps.scheduling.engine.types import Param, Reason, ReasonCode
 
 
 class Prospect(IntEnum):
@@ -64,43 +22,46 @@ class Prospect(IntEnum):
     """On the usable devices, once enough of them is free."""
 
 
-def shape_of(request: Request, queue: Queue, policy: Policy) -> Shape:
-    """The request's shape in its queue. Its own placing goes before the queue's, that before the policy's."""
-    groups = frozenset(group for group in (request.resource_group, queue.resource_group) if group is not None)
-    placing = request.placing or queue.placing or policy.placing
-    local = request.local_node_id
-    constraint = Constraint(
-        request.device_id, request.node_id, groups, request.vendor, request.model, request.labels,
-        local if placing is Placing.LOCAL else None, request.exclusive,
-    )  # fmt: skip
-    return Shape(
-        constraint, request.compute_percent, request.memory_mib, request.shares, request.exclusive,
-        request.distinct_devices, request.single_node, placing, local if placing is Placing.LOCAL_FIRST else None,
-        request.affinity, request.anti_affinity,
-    )  # fmt: skip
+class View(NamedTuple):
+    """Which claims bind a request: those that begin up to `horizon`, but for those it has a right to."""
+
+    horizon: int = -1
+    rights: frozenset[str] = frozenset()
 
 
-def invalid(request: Request) -> Reason | None:
-    """What is wrong with the request in itself; None when nothing is."""
-    whole = request.compute_percent == WHOLE_CARD_PERCENT
-    checks = (
-        ("shares", request.shares, request.shares >= 1),
-        ("compute_percent", request.compute_percent, 1 <= request.compute_percent <= WHOLE_CARD_PERCENT),
-        ("memory_mib", request.memory_mib, request.memory_mib >= 0),
-        ("exclusive", request.exclusive, whole or not request.exclusive),
-        ("affinity", request.affinity, request.shares == 1 or not request.affinity),
-    )
-    for name, value, ok in checks:
-        if not ok:
-            return Reason(ReasonCode.REQUEST_INVALID, (("field", name), ("value", value)))
-    return None
+FREE_VIEW = View()
 
 
-def room(card: Card, shape: Shape) -> int:
+def room(card: Card, shape: Shape, view: View = FREE_VIEW) -> int:
     """How many of the shape's shares the card takes now."""
-    if not (card.joins(shape.affinity) and card.tolerates(shape.affinity, shape.anti_affinity)):
+    if (shape.affinity or shape.anti_affinity) and not (
+        card.joins(shape.affinity) and card.tolerates(shape.affinity, shape.anti_affinity)
+    ):
         return 0
-    return _room(card, shape, card.free_percent, card.free_mib, card.holders == 0)
+    count = _room(card, shape, card.free_percent, card.free_mib, card.holders == 0)
+    if count and card.claims:
+        count = _room_beside(card, shape, view, count)
+    if count and (shape.host_cpu_milli or shape.host_memory_mib):
+        count = card.server.host_room(shape.host_cpu_milli, shape.host_memory_mib, count)
+    return count
+
+
+def binding(card: Card, view: View) -> Iterable[int]:
+    """The claims on the card, by their place in its list, that bind in this view."""
+    return (
+        i
+        for i, claim in enumerate(card.claims)
+        if claim.start_s <= view.horizon and claim.owner not in view.rights
+    )
+
+
+def _room_beside(card: Card, shape: Shape, view: View, count: int) -> int:
+    for i in binding(card, view):
+        if shape.exclusive:
+            return 0
+        claim = card.claims[i]
+        count = min(count, _room(card, shape, claim.spare_percent, claim.spare_mib, False))
+    return count
 
 
 def room_when_empty(card: Card, shape: Shape) -> int:
@@ -116,10 +77,22 @@ def _room(card: Card, shape: Shape, free_percent: int, free_mib: int, idle: bool
         least_mib = card.device.memory_mib
     if free_percent < shape.compute_percent or free_mib < least_mib:
         return 0
-    if shape.exclusive or shape.distinct_devices or shape.anti_affinity or shape.shares == 1:
+    if shape.shares == 1 or shape.exclusive or shape.distinct_devices or shape.anti_affinity:
         return 1
     by_percent = free_percent // shape.compute_percent
     return min(by_percent, free_mib // least_mib) if least_mib else by_percent
+
+
+def server_room(cards: Iterable[Card], server: Server, shape: Shape, view: View, enough: int) -> int:
+    """How many shares the cards of one server take together; counting stops at `enough`."""
+    count = 0
+    for card in cards:
+        count += room(card, shape, view)
+        if count >= enough:
+            break
+    if shape.host_cpu_milli or shape.host_memory_mib:
+        count = server.host_room(shape.host_cpu_milli, shape.host_memory_mib, count)
+    return min(count, enough)
 
 
 Test = Callable[[Card, Constraint], bool]
@@ -134,6 +107,11 @@ def _asked_labels(constraint: Constraint) -> Param:
 # state that devices are in, so that "no such model" is never told as "device unhealthy".
 ASKED_FILTERS: tuple[tuple[ReasonCode, Test, Asked], ...] = (
     (ReasonCode.DEVICE_PIN, lambda card, c: c.device_id in (None, card.device.id), lambda c: c.device_id),
+    (
+        ReasonCode.DEVICE_PIN,
+        lambda card, c: c.device_ids is None or card.device.id in c.device_ids,
+        lambda c: ", ".join(sorted(c.device_ids or ())),
+    ),
     (ReasonCode.NODE_PIN, lambda card, c: c.node_id in (None, card.server.node.id), lambda c: c.node_id),
     (
         ReasonCode.RESOURCE_GROUP,
@@ -151,11 +129,20 @@ ASKED_FILTERS: tuple[tuple[ReasonCode, Test, Asked], ...] = (
         lambda c: c.local_node_id,
     ),
     (ReasonCode.VENDOR, lambda card, c: c.vendor in (None, card.device.vendor), lambda c: c.vendor),
-    (ReasonCode.MODEL, lambda card, c: c.model in (None, card.device.model), lambda c: c.model),
+    (
+        ReasonCode.MODEL,
+        lambda card, c: not c.models or card.device.model in c.models,
+        lambda c: ", ".join(sorted(c.models)),
+    ),
     (
         ReasonCode.LABEL,
-        lambda card, c: c.labels <= card.server.node.labels | card.device.labels,
+        lambda card, c: not c.labels or c.labels <= card.server.node.labels | card.device.labels,
         _asked_labels,
+    ),
+    (
+        ReasonCode.DRIVER,
+        lambda card, c: c.driver is None or card.device.drivers is None or c.driver in card.device.drivers,
+        lambda c: c.driver,
     ),
 )
 STATE_FILTERS: tuple[tuple[ReasonCode, Test], ...] = (
@@ -169,35 +156,75 @@ STATE_FILTERS: tuple[tuple[ReasonCode, Test], ...] = (
 )
 
 
+class Area:
+    """The cards that meet one constraint: registered ones, and those on which work may start.
+
+    `usable` and `servers` are masks over the places of the pool, `on_server` the usable cards by server's place.
+    """
+
+    __slots__ = ("asked", "constraint", "on_server", "servers", "usable")
+
+    def __init__(self, constraint: Constraint, pool: Pool) -> None:
+        self.constraint = constraint
+        self.asked: set[int] = set()
+        self.on_server: dict[int, list[Card]] = {}
+        self.usable = self.servers = 0
+        usable = bytearray(len(pool.at) // 8 + 1)
+        for card in pool.at:
+            if self._judge(card):
+                usable[card.at >> 3] |= 1 << (card.at & 7)
+        self.usable = int.from_bytes(usable, "little")
+
+    def _judge(self, card: Card) -> bool:
+        """Put the card where it belongs; whether it is usable."""
+        c = self.constraint
+        if not all(test(card, c) for _, test, _ in ASKED_FILTERS):
+            return False
+        self.asked.add(card.at)
+        if not all(test(card, c) for _, test in STATE_FILTERS):
+            return False
+        cards = self.on_server.setdefault(card.server.at, [])
+        cards.append(card)
+        self.servers |= card.server.bit
+        return True
+
+    def renew(self, card: Card) -> None:
+        """Judge one card again: its row or its node's is another."""
+        self.asked.discard(card.at)
+        cards = self.on_server.get(card.server.at, [])
+        if card in cards:
+            cards.remove(card)
+            self.usable ^= card.bit
+        if self._judge(card):
+            self.usable |= card.bit
+            self.on_server[card.server.at].sort(key=lambda each: each.at)
+        elif not cards:
+            self.on_server.pop(card.server.at, None)
+            self.servers &= ~card.server.bit
+
+
 class Fit:
-    """The filters over one pool, with what they found kept by constraint: neither changes within a cycle."""
+    """The filters over one pool, with what they found kept by constraint until a device or node changes."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._asked: dict[Constraint, list[Card]] = {}
-        self._usable: dict[Constraint, list[Card]] = {}
+        self._areas: dict[Constraint, Area] = {}
         self._prospects: dict[Shape, Prospect] = {}
         self._least_mib: dict[tuple[Shape, bool], int] = {}
 
-    def asked(self, constraint: Constraint) -> list[Card]:
-        """Registered cards that are what the request asks for, in whatever state."""
-        if constraint not in self._asked:
-            self._asked[constraint] = [
-                card
-                for card in self._pool.cards.values()
-                if all(test(card, constraint) for _, test, _ in ASKED_FILTERS)
-            ]
-        return self._asked[constraint]
+    def area(self, constraint: Constraint) -> Area:
+        """The cards that meet the constraint."""
+        area = self._areas.get(constraint)
+        if area is None:
+            area = self._areas[constraint] = Area(constraint, self._pool)
+        return area
 
-    def usable(self, constraint: Constraint) -> list[Card]:
-        """Those of them on which work may start."""
-        if constraint not in self._usable:
-            self._usable[constraint] = [
-                card
-                for card in self.asked(constraint)
-                if all(test(card, constraint) for _, test in STATE_FILTERS)
-            ]
-        return self._usable[constraint]
+    def renew(self, card: Card) -> None:
+        """A card's row or its node's is another."""
+        for area in self._areas.values():
+            area.renew(card)
+        self._prospects.clear()
+        self._least_mib.clear()
 
     def prospect(self, shape: Shape) -> Prospect:
         """Whether the shape would fit if nothing ran."""
@@ -206,45 +233,92 @@ class Fit:
         return self._prospects[shape]
 
     def _prospect(self, shape: Shape) -> Prospect:
-        if _most(self.usable(shape.constraint), shape, room_when_empty) >= shape.shares:
+        if self._empty_room(shape, usable=True) >= shape.shares:
             return Prospect.AFTER_RELEASES
-        registered = _most(self.asked(shape.constraint), shape, room_when_empty)
+        registered = self._empty_room(shape, usable=False)
         return Prospect.AFTER_REPAIR if registered >= shape.shares else Prospect.NEVER
+
+    def _cards(self, shape: Shape, *, usable: bool) -> Iterable[Card]:
+        area = self.area(shape.constraint)
+        if usable:
+            return self._pool.cards_in(area.usable)
+        return (self._pool.at[at] for at in sorted(area.asked))
+
+    def _empty_room(self, shape: Shape, *, usable: bool) -> int:
+        """How many shares an empty pool takes together, or the best node where one has to take all."""
+        by_server: dict[Server, int] = {}
+        total = 0
+        for card in self._cards(shape, usable=usable):
+            server = card.server
+            before = by_server.get(server, 0)
+            host = _host_room_when_empty(server, shape)
+            by_server[server] = after = min(host, before + room_when_empty(card, shape))
+            total += after - before
+            if (after if shape.single_node else total) >= shape.shares:
+                return shape.shares
+        return max(by_server.values(), default=0) if shape.single_node else total
 
     def least_mib(self, shape: Shape, *, usable: bool) -> int:
         """The least memory that the shape's grants add up to: whole cards are granted with all of theirs."""
         if not shape.exclusive:
             return shape.shares * shape.memory_mib
         if (shape, usable) not in self._least_mib:
-            cards = self.usable(shape.constraint) if usable else self.asked(shape.constraint)
-            self._least_mib[shape, usable] = _least_mib(cards, shape)
+            self._least_mib[shape, usable] = _least_mib(self._cards(shape, usable=usable), shape)
         return self._least_mib[shape, usable]
 
-    def why(self, shape: Shape) -> Reason:
-        """The reason a shape does not fit now: the first filter that leaves nothing, else the count."""
-        cards = list(self._pool.cards.values())
+    def why(self, shape: Shape, view: View = FREE_VIEW) -> Reason:
+        """The reason a shape does not fit now: the first filter that leaves nothing, else too little room."""
+        area = self.area(shape.constraint)
+        if not area.usable:
+            return self._why_none(shape.constraint)
+        mask = area.usable
+        if shape.is_worded:
+            kept_off = self._why_kept_off(list(self._pool.cards_in(mask)), shape)
+            if isinstance(kept_off, Reason):
+                return kept_off
+            mask = kept_off
+        short = _short_of_card(self._pool, shape, mask)
+        if short is not None:
+            return short
+        idle = mask & self._pool.idle if shape.exclusive else mask
+        return _why_count(list(self._pool.cards_in(idle)), shape, view)
+
+    def _why_kept_off(self, cards: list[Card], shape: Shape) -> Reason | int:
+        """Work of the same affinity elsewhere, or work that keeps this one off; else the cards that are left."""
+        together = [card for card in cards if card.joins(shape.affinity)]
+        if not together:
+            return Reason(ReasonCode.AFFINITY, (("asked", shape.affinity), ("devices", len(cards))))
+        apart = [card for card in together if card.tolerates(shape.affinity, shape.anti_affinity)]
+        if not apart:
+            word = shape.anti_affinity or shape.affinity
+            return Reason(ReasonCode.ANTI_AFFINITY, (("asked", word), ("devices", len(together))))
+        return sum(card.bit for card in apart)
+
+    def _why_none(self, constraint: Constraint) -> Reason:
+        cards = self._pool.at
         if not cards:
             return Reason(ReasonCode.POOL_EMPTY)
         for code, test, asked in ASKED_FILTERS:
-            left = [card for card in cards if test(card, shape.constraint)]
+            left = [card for card in cards if test(card, constraint)]
             if not left:
-                return Reason(code, (("asked", asked(shape.constraint)), ("devices", len(cards))))
+                return Reason(code, (("asked", asked(constraint)), ("devices", len(cards))))
             cards = left
         for state_code, state_test in STATE_FILTERS:
-            left = [card for card in cards if state_test(card, shape.constraint)]
+            left = [card for card in cards if state_test(card, constraint)]
             if not left:
                 return Reason(state_code, (("devices", len(cards)),))
             cards = left
-        return _why_kept_off(cards, shape)
+        raise AssertionError("Some card passes all filters, yet none is usable.")
 
 
-def _most(cards: Iterable[Card], shape: Shape, room_on: Callable[[Card, Shape], int]) -> int:
-    """How many shares the cards take together, or the best node alone where one node has to take all."""
-    by_node: dict[str, int] = {}
-    for card in cards:
-        node_id = card.server.node.id
-        by_node[node_id] = by_node.get(node_id, 0) + room_on(card, shape)
-    return max(by_node.values(), default=0) if shape.single_node else sum(by_node.values())
+def _host_room_when_empty(server: Server, shape: Shape) -> int:
+    most = shape.shares
+    node = server.node
+    if shape.host_cpu_milli and node.host_cpu_milli is not None:
+        most = min(most, node.host_cpu_milli // shape.host_cpu_milli)
+    if shape.host_memory_mib and node.host_memory_mib is not None:
+        most = min(most, node.host_memory_mib // shape.host_memory_mib)
+    return most
 
 
 def _least_mib(cards: Iterable[Card], shape: Shape) -> int:
@@ -257,32 +331,55 @@ def _least_mib(cards: Iterable[Card], shape: Shape) -> int:
     return min((sum(line) for line in enough), default=0)
 
 
-def _why_kept_off(cards: list[Card], shape: Shape) -> Reason:
-    """Work of the same affinity elsewhere, or work that keeps this one off; else too little room."""
-    together = [card for card in cards if card.joins(shape.affinity)]
-    if not together:
-        return Reason(ReasonCode.AFFINITY, (("asked", shape.affinity), ("devices", len(cards))))
-    apart = [card for card in together if card.tolerates(shape.affinity, shape.anti_affinity)]
-    if not apart:
-        word = shape.anti_affinity or shape.affinity
-        return Reason(ReasonCode.ANTI_AFFINITY, (("asked", word), ("devices", len(together))))
-    return _why_no_room(apart, shape)
+def _short_of_card(pool: Pool, shape: Shape, mask: int) -> Reason | None:
+    """What no single card of the mask has; None where some card has room for a share."""
+    if shape.exclusive:
+        devices, mask = mask.bit_count(), mask & pool.idle
+        if not mask:
+            return Reason(ReasonCode.CARD_NOT_IDLE, (("devices", devices),))
+    best = pool.by_free.highest(mask)
+    if best < shape.compute_percent:
+        return _short(ReasonCode.COMPUTE_PERCENT, shape.compute_percent, best, mask.bit_count())
+    enough = 0
+    for level in pool.by_free.rising(shape.compute_percent):
+        enough |= level & mask
+    best = max(card.free_mib for card in pool.cards_in(enough))
+    if best < shape.memory_mib:
+        return _short(ReasonCode.MEMORY_MIB, shape.memory_mib, best, enough.bit_count())
+    return None
 
 
-def _why_no_room(cards: list[Card], shape: Shape) -> Reason:
-    idle = [card for card in cards if card.holders == 0] if shape.exclusive else cards
-    if not idle:
-        return Reason(ReasonCode.CARD_NOT_IDLE, (("devices", len(cards)),))
-    cards = idle
-    enough = [card for card in cards if card.free_percent >= shape.compute_percent]
-    if not enough:
-        best = max(card.free_percent for card in cards)
-        return _short(ReasonCode.COMPUTE_PERCENT, shape.compute_percent, best, len(cards))
-    if not any(card.free_mib >= shape.memory_mib for card in enough):
-        best = max(card.free_mib for card in enough)
-        return _short(ReasonCode.MEMORY_MIB, shape.memory_mib, best, len(enough))
+def _why_count(cards: list[Card], shape: Shape, view: View) -> Reason:
+    on: dict[Server, list[Card]] = {}
+    for card in cards:
+        on.setdefault(card.server, []).append(card)
+    hostless = [sum(_room(card, shape, card.free_percent, card.free_mib, card.holders == 0) for card in line)
+                for line in on.values()]  # fmt: skip
+    if _together(hostless, shape) >= shape.shares:
+        return _why_beside(on, shape)
+    rooms = [server_room(line, server, shape, view, shape.shares) for server, line in on.items()]
     code = ReasonCode.COUNT_ON_ONE_NODE if shape.single_node else ReasonCode.COUNT
-    return _short(code, shape.shares, _most(cards, shape, room), len(cards))
+    return _short(code, shape.shares, _together(rooms, shape), len(cards))
+
+
+def _together(rooms: list[int], shape: Shape) -> int:
+    return max(rooms, default=0) if shape.single_node else sum(rooms)
+
+
+def _why_beside(on: dict[Server, list[Card]], shape: Shape) -> Reason:
+    """The devices have room: it is the hosts that have not, or claims that keep it."""
+    everything = View(-1)
+    rooms = [server_room(line, server, shape, everything, shape.shares) for server, line in on.items()]
+    if _together(rooms, shape) >= shape.shares:
+        return Reason(ReasonCode.HELD_FOR_OTHERS)
+    cpu = [s.node.host_cpu_milli - s.host_cpu_milli for s in on if s.node.host_cpu_milli is not None]
+    if shape.host_cpu_milli and cpu and max(cpu) < shape.host_cpu_milli:
+        return _short(ReasonCode.HOST_CPU, shape.host_cpu_milli, max(cpu), len(on))
+    memory = [s.node.host_memory_mib - s.host_memory_mib for s in on if s.node.host_memory_mib is not None]
+    if shape.host_memory_mib and memory and max(memory) < shape.host_memory_mib:
+        return _short(ReasonCode.HOST_MEMORY, shape.host_memory_mib, max(memory), len(on))
+    code = ReasonCode.COUNT_ON_ONE_NODE if shape.single_node else ReasonCode.COUNT
+    return _short(code, shape.shares, _together(rooms, shape), len(on))
 
 
 def _short(code: ReasonCode, asked: int, free: int, devices: int) -> Reason:

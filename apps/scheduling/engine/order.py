@@ -1,28 +1,160 @@
-"""The order in which waiting requests are judged."""
+"""Whose turn it is: urgent work first, then queues by priority and weight, tenants by standing, requests by rank.
+
+All keys only grow while a cycle places work (use grows, heads move on), so a heap whose entries are too low at
+worst finds the least by correcting what comes up.
+"""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
-from apps.scheduling.engine.types import Ordering, Policy, Queue, Request
+from apps.scheduling.engine.backlog import Group
+from apps.scheduling.engine.fair import BY_TENANT, PARTS, Standing, Tenants
+from apps.scheduling.engine.quota import Holder, QuotaTree
+from apps.scheduling.engine.types import Ordering, Policy, Queue
+
+Head: TypeAlias = tuple[int, int, str]
+"""Rank, place in line and identity of a request."""
+Path: TypeAlias = tuple[tuple[int, int], ...]
+"""From the top of the tree down: each queue's priority, the higher the less, and its use for its weight."""
 
 
-def aged_priority(request: Request, policy: Policy, now: int) -> int:
-    """The request's priority, one higher for each full `aging_s` it has waited."""
-    if not policy.aging_s:
-        return request.priority
-    return request.priority + max(0, now - request.submitted_at_s) // policy.aging_s
+class Line:
+    """The groups of one queue, or of one tenant in it, the group with the next head on top."""
+
+    __slots__ = ("heads", "tenant_id")
+
+    def __init__(self, tenant_id: str) -> None:
+        self.tenant_id = tenant_id
+        self.heads: list[tuple[int, int, str, int, Group]] = []
+
+    def head(self) -> Head:
+        return self.heads[0][:3]
 
 
-def arrange(
-    requests: Iterable[Request], queues: Mapping[str, Queue], policy: Policy, now: int
-) -> list[Request]:
-    """Queues of higher priority first; then by priority where so ordered, then first come (ELA-508, 607)."""
+class QueueTurn:
+    """One queue with work: its lines, the one to be served next on top."""
 
-    def key(request: Request) -> tuple[int, int, int, str]:
-        queue = queues.get(request.queue_id)
-        ordering = (queue.ordering if queue else None) or policy.ordering
-        rank = aged_priority(request, policy, now) if ordering is Ordering.PRIORITY else 0
-        return (-queue.priority if queue else 0, -rank, request.submitted_seq, request.id)
+    def __init__(
+        self, queue: Queue | None, ordering: Ordering, holders: tuple[tuple[Holder, int, int], ...]
+    ) -> None:
+        self.queue = queue
+        self.ordering = ordering
+        self.by_tenant = ordering in BY_TENANT
+        self.holders = holders
+        """From the top down: quota, priority, weight."""
+        self.lines: dict[str, Line] = {}
+        self.order: list[tuple[Standing, Head, Line]] = []
 
-    return sorted(requests, key=key)
+    def path(self, capacity: tuple[int, int]) -> Path:
+        return tuple(
+            (-priority, _over(holder, capacity, weight)) for holder, priority, weight in self.holders
+        )
+
+
+def _over(holder: Holder, capacity: tuple[int, int], weight: int) -> int:
+    """What the queue uses beyond its guarantee, for its weight; below its guarantee it comes first."""
+    if holder.is_below_guarantee:
+        return -1
+    percent = PARTS * (holder.used[0] - holder.guaranteed[0]) // capacity[0]
+    mib = PARTS * (holder.used[1] - holder.guaranteed[1]) // capacity[1]
+    most = max(percent, mib, 0)
+    return most * 1000 // weight if weight > 0 else PARTS * PARTS + most
+
+
+class Turns:
+    """Hands out the groups in the order in which their heads are to be judged."""
+
+    def __init__(
+        self,
+        groups: Iterable[Group],
+        queues: Mapping[str, Queue],
+        policy: Policy,
+        quota: QuotaTree,
+        tenants: Tenants,
+    ) -> None:
+        self._queues = queues
+        self._policy = policy
+        self._quota = quota
+        self._tenants = tenants
+        self.turns: dict[str, QueueTurn] = {}
+        for group in groups:
+            self._enter(group)
+        self._top = [(*self._key(turn), queue_id) for queue_id, turn in self.turns.items()]
+        heapq.heapify(self._top)
+
+    def _enter(self, group: Group) -> None:
+        queue_id = group.sample.queue_id
+        turn = self.turns.get(queue_id)
+        if turn is None:
+            turn = self.turns[queue_id] = self._turn(queue_id)
+        tenant_id = group.sample.tenant_id if turn.by_tenant else ""
+        line = turn.lines.get(tenant_id)
+        if line is None:
+            line = turn.lines[tenant_id] = Line(tenant_id)
+        rank, seq, request_id, _, _ = group.members[0]
+        heapq.heappush(line.heads, (rank, seq, request_id, 0, group))
+
+    def _turn(self, queue_id: str) -> QueueTurn:
+        queue = self._queues.get(queue_id)
+        holders = []
+        each = queue
+        while each is not None:
+            holders.append((self._quota.holder(each.id), each.priority, each.weight))
+            each = self._queues.get(each.parent_id) if each.parent_id is not None else None
+        ordering = (queue.ordering if queue else None) or self._policy.ordering
+        return QueueTurn(queue, ordering, tuple(reversed(holders)))
+
+    def _key(self, turn: QueueTurn) -> tuple[Path, Head]:
+        """The queue's present key; its lines are put in order first."""
+        order = turn.order
+        if not order:
+            for line in turn.lines.values():
+                heapq.heappush(order, (self._standing(turn, line), line.head(), line))
+        while True:
+            standing, head, line = order[0]
+            if not turn.by_tenant:
+                return turn.path(self._quota.capacity), line.head()
+            now = (self._standing(turn, line), line.head())
+            if now == (standing, head):
+                return turn.path(self._quota.capacity), head
+            heapq.heapreplace(order, (*now, line))
+
+    def _standing(self, turn: QueueTurn, line: Line) -> Standing:
+        return self._tenants.standing(line.tenant_id, turn.ordering) if turn.by_tenant else (0, 0)
+
+    def path_of(self, queue_id: str) -> Path:
+        """Where the queue stands now among all."""
+        return self.turns[queue_id].path(self._quota.capacity)
+
+    def head(self) -> tuple[Group, int] | None:
+        """The group whose turn it is, and the place of its head among its members; None when all are through."""
+        top = self._top
+        while top:
+            path, head, queue_id = top[0]
+            turn = self.turns[queue_id]
+            if len(top) > 1 or turn.by_tenant:
+                now = self._key(turn)
+                if now != (path, head):
+                    heapq.heapreplace(top, (*now, queue_id))
+                    continue
+            *_, at, group = turn.order[0][2].heads[0]
+            return group, at
+        return None
+
+    def advance(self, *, close: bool = False) -> None:
+        """The head is judged; `close`: and its whole group with it."""
+        turn = self.turns[self._top[0][2]]
+        line = turn.order[0][2]
+        *_, at, group = line.heads[0]
+        if not close and at + 1 < len(group.members):
+            rank, seq, request_id, _, _ = group.members[at + 1]
+            heapq.heapreplace(line.heads, (rank, seq, request_id, at + 1, group))
+            return
+        heapq.heappop(line.heads)
+        if not line.heads:
+            heapq.heappop(turn.order)
+            if not turn.order:
+                heapq.heappop(self._top)

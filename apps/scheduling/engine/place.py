@@ -1,80 +1,114 @@
-"""Choosing the devices: one line of candidates per shape, best first.
+"""Choosing the devices: for each shape the places that may still have room, and the policy's order over them.
 
-Within a cycle devices only fill up. A server that has no room for a shape will have none later, so each is
-dropped for good when it is first found full, and the price of a placement does not grow with the pool.
-Whoever gives grants back (other than those just chosen) makes a new `Placer`.
+A place found full is struck off the shape's mask and comes back only when something there is freed, so the price
+of a placement does not grow with the pool. What is chosen depends on the pool's state alone, never on which
+places were struck off before: a pool kept warm gives the same answer as one built anew.
 """
 
 from __future__ import annotations
 
-import heapq
-from random import Random
+from bisect import bisect_left
+from collections.abc import Callable
 
-from apps.scheduling.engine.fit import Constraint, Fit, Shape, room
-from apps.scheduling.engine.pool import Card, Pool
-from apps.scheduling.engine.types import Grant, Placing
+from apps.scheduling.engine.fit import FREE_VIEW, Area, Fit, View, binding, room, server_room
+from apps.scheduling.engine.packing import Packing, serves
+from apps.scheduling.engine.pool import Card, Pool, Server
+from apps.scheduling.engine.shapes import Shape
+from apps.scheduling.engine.topology import near, one_island
+from apps.scheduling.engine.types import Grant, Placing, Typical
 
-
-class Ranking:
-    """The cards that meet one constraint, by server, ranked by one policy when first asked for.
-
-    All shapes of the constraint start from it. Use only rises, so a key may be too low by then: it is
-    corrected when it comes up. Compact placing reads on from `read` for what has risen since.
-    """
-
-    def __init__(self, pool: Pool, cards: list[Card], placing: Placing) -> None:
-        self.cards: dict[str, list[Card]] = {}
-        for card in cards:
-            self.cards.setdefault(card.server.node.id, []).append(card)
-        self.read = len(pool.touched)
-        self.order: list[tuple[int, str]] = []
-        if placing is not Placing.SPREAD:
-            self.order = sorted((_key(on_node, placing), node_id) for node_id, on_node in self.cards.items())
+FILLING = frozenset({Placing.DEVICE_COMPACT, Placing.FRAGMENTATION})
+"""What `Packing` does not serve, FRAGMENTATION places like DEVICE_COMPACT."""
+BY_DEVICE = FILLING | {Placing.DEVICE_BALANCED}
+COMPACT = FILLING | {Placing.NODE_COMPACT}
+DRAWS = 8
+MUCH = 512
+"""So many cards freed: all places are looked at anew."""
+MOST_FREED = 100_000
+MOST_LINES = 10_000
+"""What is remembered between cycles is bounded: beyond that it is found out anew."""
+MASK_64 = (1 << 64) - 1
 
 
-def _key(cards: list[Card], placing: Placing) -> int:
-    """The less, the better."""
-    if placing is Placing.DEVICE_BALANCED:
-        return min((card.use for card in cards), default=0)
-    if placing is Placing.DEVICE_COMPACT:
-        return -max((card.use for card in cards), default=0)
-    use = cards[0].server.use
-    return -use if placing is Placing.NODE_COMPACT else use
+class Draw:
+    """Random numbers of one decision, by the cycle's seed and the request's place in line."""
 
+    __slots__ = ("_state",)
 
-BY_DEVICE = frozenset({Placing.DEVICE_BALANCED, Placing.DEVICE_COMPACT})
-COMPACT = frozenset({Placing.NODE_COMPACT, Placing.DEVICE_COMPACT})
+    def __init__(self, seed: int, seq: int) -> None:
+        self._state = (seed * 0x9E3779B97F4A7C15 + seq * 0xBF58476D1CE4E5B9 + 1) & MASK_64
+
+    def below(self, top: int) -> int:
+        """A number from 0 to below `top` (splitmix64)."""
+        self._state = z = (self._state + 0x9E3779B97F4A7C15) & MASK_64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK_64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK_64
+        return (z ^ (z >> 31)) % top
 
 
 class Candidates:
-    """The servers that may have room for one shape, in the order of its policy."""
+    """The places that may have room for one shape in one view. `maybe`: cards for a single share placed by
+    device, servers that take the whole request otherwise; `some`: servers with room for a share at least."""
 
-    def __init__(self, pool: Pool, shape: Shape, ranking: Ranking) -> None:
+    __slots__ = (
+        "_area",
+        "_base",
+        "_by_card",
+        "_pool",
+        "_read",
+        "_shape",
+        "_single",
+        "_view",
+        "maybe",
+        "some",
+    )
+
+    def __init__(self, pool: Pool, shape: Shape, view: View, area: Area, base: Candidates | None) -> None:
+        self._base = base
+        """The line of the same shape without claims: what is full there is full here."""
+        self._single: Card | None = None
         self._pool = pool
         self._shape = shape
-        self._cards = ranking.cards
-        self._ids = list(ranking.cards)
-        self._heap = list(ranking.order)
-        self._read = ranking.read
-        self.exhausted = False
-        """The shape fits nowhere, and will not in this cycle."""
+        self._view = view
+        self._area = area
+        self._by_card = shape.shares == 1 and shape.placing in BY_DEVICE
+        self.maybe = self.some = 0
+        self._read = 0
+        self.reset()
 
-    def pick(self, rng: Random) -> list[Card] | None:
+    def reset(self) -> None:
+        """Any place may have room again."""
+        area = self._area
+        self._read = len(self._pool.freed)
+        self.maybe = area.usable if self._by_card else area.servers
+        self.some = area.servers
+        if self._base is not None:
+            self._base.hear()
+            self.maybe, self.some = self._base.maybe, self._base.some
+
+    def pick(self, draw: Draw) -> list[Card] | None:
         """Cards for all shares, one entry a share; None when they do not fit now."""
-        if self.exhausted:
-            return None
-        node_id = self._local() or (
-            self._draw(rng) if self._shape.placing is Placing.SPREAD else self._best()
-        )
-        if node_id is not None:
-            return self._fill([node_id])
-        chosen = None if self._shape.single_node or self._shape.shares == 1 else self._span(rng)
-        self.exhausted = chosen is None
-        return chosen
+        self.hear()
+        if self._by_card:
+            card = self._best_card(self._has_room)
+            return None if card is None else [card]
+        server = self._best_server(draw) if self.maybe else None
+        if self._shape.shares == 1:
+            return None if server is None or self._single is None else [self._single]
+        if server is not None:
+            return self._fill([server])
+        return None if self._shape.single_node else self._span(draw)
+
+    def _has_room(self, card: Card) -> bool:
+        if room(card, self._shape, self._view):
+            return True
+        self._strike(card.bit)
+        return False
 
     def pick_smallest(self) -> list[Card] | None:
         """The cards that fit with the least memory in all, for whole cards under a tight quota."""
-        lines = [self._fitting(node_id) for node_id in self._cards]
+        self.hear()
+        lines = [self._fitting(server) for server in self._pool.servers_in(self.some)]
         if not self._shape.single_node:
             lines = [[card for line in lines for card in line]]
         for line in lines:
@@ -82,145 +116,281 @@ class Candidates:
         enough = [line[: self._shape.shares] for line in lines if len(line) >= self._shape.shares]
         return min(enough, key=lambda line: sum(card.device.memory_mib for card in line), default=None)
 
-    def _fitting(self, node_id: str) -> list[Card]:
-        return [card for card in self._cards[node_id] if room(card, self._shape)]
+    def hear(self) -> None:
+        """What was freed since may have room again; what is no longer usable has none."""
+        freed, area = self._pool.freed, self._area
+        self.maybe &= area.usable if self._by_card else area.servers
+        self.some &= area.servers
+        if self._read == len(freed):
+            return
+        if len(freed) - self._read > MUCH:
+            self.reset()
+            return
+        for card in freed[self._read :]:
+            server = card.server
+            self.some |= server.bit & area.servers
+            self.maybe |= card.bit & area.usable if self._by_card else server.bit & area.servers
+        self._read = len(freed)
 
-    def _room(self, node_id: str) -> int:
-        return sum(room(card, self._shape) for card in self._cards[node_id])
+    def _fitting(self, server: Server) -> list[Card]:
+        return [card for card in self._area.on_server[server.at] if room(card, self._shape, self._view)]
 
-    def _takes_all(self, node_id: str) -> bool:
-        wanted = self._shape.shares
-        for card in self._cards[node_id]:
-            wanted -= room(card, self._shape)
-            if wanted <= 0:
-                return True
+    def _takes_all(self, server: Server) -> bool:
+        shape = self._shape
+        cards = self._area.on_server[server.at]
+        if shape.shares > 1:
+            return server_room(cards, server, shape, self._view, shape.shares) >= shape.shares
+        self._single = self._best_on(cards)
+        return self._single is not None
+
+    def _best_on(self, cards: list[Card]) -> Card | None:
+        """Of one server, the least used card that takes a single share."""
+        shape, view = self._shape, self._view
+        percent, mib = shape.compute_percent, shape.memory_mib
+        best, least = None, 0
+        for card in cards:
+            if card.free_percent >= percent and card.free_mib >= mib and room(card, shape, view):
+                use = card.use_with(0, 0)
+                if best is None or use < least:
+                    best, least = card, use
+        return best
+
+    def _best_server(self, draw: Draw) -> Server | None:
+        shape = self._shape
+        first = self._pool.servers.get(shape.first_node_id or "")
+        if first is not None and first.bit & self.maybe and self._takes_all(first):
+            return first
+        if shape.placing is Placing.SPREAD:
+            return self._drawn(draw)
+        if shape.placing in BY_DEVICE:
+            card = self._best_card(lambda card: self._check(card.server))
+            return None if card is None else card.server
+        return self._by_use()
+
+    def _check(self, server: Server) -> bool:
+        """Whether the server takes all; struck off where it does not."""
+        if not server.bit & self.maybe:
+            return False
+        if self._takes_all(server):
+            return True
+        self._strike(server.bit)
         return False
 
-    def _local(self) -> str | None:
-        """The node that LOCAL_FIRST tries first, while it takes the whole request."""
-        node_id = self._shape.first_node_id
-        return node_id if node_id in self._cards and self._takes_all(node_id) else None
-
-    def _draw(self, rng: Random) -> str | None:
-        ids = self._ids
-        while ids:
-            at = rng.randrange(len(ids))
-            if self._takes_all(ids[at]):
-                return ids[at]
-            ids[at] = ids[-1]
-            ids.pop()
-        return None
-
-    def _best(self) -> str | None:
-        heap = self._heap
-        if self._shape.placing in COMPACT:
-            self._refresh()
-        while heap:
-            key, node_id = heap[0]
-            if not self._takes_all(node_id):
-                heapq.heappop(heap)
-            elif (now := self._key(node_id)) != key:  # never below it, so what comes up first is the best
-                heapq.heapreplace(heap, (now, node_id))
+    def _strike(self, bit: int) -> None:
+        """The place has no room; nor has it without claims, where the line without claims finds so too."""
+        self.maybe &= ~bit
+        base = self._base
+        if base is not None and base.maybe & bit:
+            at = bit.bit_length() - 1
+            if self._by_card:
+                base._has_room(self._pool.at[at])
             else:
-                return node_id
+                base._check(self._pool.server_at[at])
+
+    def _by_use(self) -> Server | None:
+        by_use = self._pool.by_use
+        for level in by_use.falling() if self._shape.placing in COMPACT else by_use.rising():
+            left = level & self.maybe
+            while left:
+                low = left & -left
+                server = self._pool.server_at[low.bit_length() - 1]
+                if self._check(server):
+                    return server
+                left ^= low
+            if not self.maybe:
+                break
         return None
 
-    def _refresh(self) -> None:
-        """Compact placing prefers what has filled up since: such servers rise, and a stale entry hides it."""
-        touched = self._pool.touched
-        for server in set(touched[self._read :]):
-            if server.node.id in self._cards:
-                heapq.heappush(self._heap, (self._key(server.node.id), server.node.id))
-        self._read = len(touched)
+    def _best_card(self, suits: Callable[[Card], bool]) -> Card | None:
+        by_free, at = self._pool.by_free, self._pool.at
+        percent, usable = self._shape.compute_percent, self.maybe if self._by_card else self._area.usable
+        compact = self._shape.placing in FILLING
+        for level in by_free.rising(percent) if compact else by_free.falling(percent):
+            left = level & usable
+            while left:
+                low = left & -left
+                card = at[low.bit_length() - 1]
+                if suits(card):
+                    return card
+                left ^= low
+            if not self.maybe:
+                break
+        return None
 
-    def _key(self, node_id: str) -> int:
-        placing = self._shape.placing
-        return _key(self._fitting(node_id) if placing in BY_DEVICE else self._cards[node_id], placing)
+    def _drawn(self, draw: Draw) -> Server | None:
+        """A random server that fits: some draws, then the next one from the last draw on."""
+        servers = self._pool.server_at
+        at = 0
+        for _ in range(DRAWS):
+            at = draw.below(len(servers))
+            if self.maybe >> at & 1 and self._check(servers[at]):
+                return servers[at]
+        above = self.maybe >> at << at
+        for part in (above, self.maybe ^ above):
+            for server in self._pool.servers_in(part):
+                if self._check(server):
+                    return server
+        return None
 
-    def _fill(self, node_ids: list[str]) -> list[Card]:
+    def _fill(self, servers: list[Server]) -> list[Card]:
         """The shape's shares on these servers in turn; they are known to have the room together."""
+        shape = self._shape
         chosen: list[Card] = []
-        for node_id in node_ids:
-            left = {card: room(card, self._shape) for card in self._fitting(node_id)}
-            taken = dict.fromkeys(left, 0)
-            while left and len(chosen) < self._shape.shares:
-                card = self._card(taken)
-                chosen.append(card)
-                taken[card] += 1
-                left[card] -= 1
-                if not left[card]:
-                    del left[card], taken[card]
+        for server in servers:
+            wanted = shape.shares - len(chosen)
+            left = {card: room(card, shape, self._view) for card in self._fitting(server)}
+            most = server_room(left, server, shape, self._view, wanted)
+            left = one_island(left, wanted) if most == wanted else left
+            chosen += self._deal(left, most)
+        return chosen
+
+    def _deal(self, left: dict[Card, int], count: int) -> list[Card]:
+        """So many shares over the cards, share by share."""
+        chosen: list[Card] = []
+        taken = dict.fromkeys(left, 0)
+        while taken and len(chosen) < count:
+            card = self._card(taken)
+            chosen.append(card)
+            taken[card] += 1
+            if taken[card] == left[card]:
+                del taken[card]
         return chosen
 
     def _card(self, taken: dict[Card, int]) -> Card:
         """The fullest card where devices are to be filled, else the emptiest; shares just chosen count as use."""
+        if len(taken) == 1:
+            return next(iter(taken))
+        percent, mib = self._shape.compute_percent, self._shape.memory_mib
 
         def use(card: Card) -> int:
             more = taken[card]
-            return card.use_with(more * self._shape.compute_percent, more * self._shape.memory_mib)
+            return card.use_with(more * percent, more * mib)
 
-        return (max if self._shape.placing is Placing.DEVICE_COMPACT else min)(taken, key=use)
+        return (max if self._shape.placing in FILLING else min)(taken, key=use)
 
-    def _span(self, rng: Random) -> list[Card] | None:
-        """Several servers, since no single one takes all."""
-        rooms = {node_id: self._room(node_id) for node_id in self._cards}
-        if sum(rooms.values()) < self._shape.shares:
+    def _span(self, draw: Draw) -> list[Card] | None:
+        """Several servers, since no single one takes all: of one rack where one has the room."""
+        shape, pool = self._shape, self._pool
+        rooms: dict[Server, int] = {}
+        for server in pool.servers_in(self.some):
+            count = server_room(self._area.on_server[server.at], server, shape, self._view, shape.shares)
+            if count:
+                rooms[server] = count
+            else:
+                self.some ^= server.bit
+        if sum(rooms.values()) < shape.shares:
             return None
-        able = [node_id for node_id, shares in rooms.items() if shares]
-        if self._shape.placing is Placing.SPREAD:
-            rng.shuffle(able)
-        else:
-            able.sort(key=self._key)
-        return self._fill(able)
+        return self._fill(near(rooms, shape.shares, self._span_order(rooms, draw)))
+
+    def _span_order(self, rooms: dict[Server, int], draw: Draw) -> dict[Server, int]:
+        """The policy's order over the servers, the least first."""
+        placing = self._shape.placing
+        if placing is Placing.SPREAD:
+            left = list(rooms)
+            dealt = [left.pop(draw.below(len(left))) for _ in range(len(left))]
+            return {server: i for i, server in enumerate(dealt)}
+        sign = -1 if placing in COMPACT else 1
+        return {server: sign * server.use for server in rooms}
 
 
 class Placer:
     """Finds devices for shapes in one pool and takes them."""
 
-    def __init__(self, pool: Pool, fit: Fit, rng: Random) -> None:
+    def __init__(self, pool: Pool, fit: Fit, seed: int = 0, mix: tuple[Typical, ...] = ()) -> None:
         self._pool = pool
         self._fit = fit
-        self._rng = rng
-        self._candidates: dict[Shape, Candidates] = {}
-        self._rankings: dict[tuple[Constraint, Placing], Ranking] = {}
+        self._seed = seed
+        self._candidates: dict[tuple[Shape, View], Candidates] = {}
+        self._starts: list[int] = []
+        self._mix = mix
+        self._packing: Packing | None = None
 
-    def take(self, shape: Shape) -> tuple[Grant, ...] | None:
+    def begin(self, seed: int) -> None:
+        """A new cycle: other draws, and no claims but those that are made from now on."""
+        self._seed = seed
+        self._starts = []
+        for key in [key for key in self._candidates if key[0].is_worded or key[1] != FREE_VIEW]:
+            del self._candidates[key]
+        if len(self._pool.freed) > MOST_FREED or len(self._candidates) > MOST_LINES:
+            self._candidates.clear()
+            self._pool.freed.clear()
+
+    def remix(self, mix: tuple[Typical, ...]) -> None:
+        """Other work arrived lately than before."""
+        self._mix = mix
+        self._packing = None
+
+    def claim_from(self, start_s: int) -> None:
+        """Some card got a claim that begins then."""
+        at = bisect_left(self._starts, start_s)
+        if self._starts[at : at + 1] != [start_s]:
+            self._starts.insert(at, start_s)
+
+    def view(self, ends_at_s: int | None, rights: frozenset[str] = frozenset()) -> View:
+        """What binds work that ends then; None: nobody knows when."""
+        if not self._starts:
+            return FREE_VIEW
+        at = len(self._starts) if ends_at_s is None else bisect_left(self._starts, ends_at_s)
+        return View(self._starts[at - 1], rights) if at else FREE_VIEW
+
+    def find(self, shape: Shape, view: View, seq: int) -> list[Card] | None:
+        """Devices for all of the shape's shares, nothing taken; None where they do not fit."""
+        if shape.placing is Placing.FRAGMENTATION and serves(shape):
+            if self._packing is None:
+                self._packing = Packing(self._pool, self._mix)
+            area = self._fit.area(shape.constraint)
+            return self._packing.pick(shape, area, lambda card: room(card, shape, view) > 0)
+        return self._line(shape, view).pick(Draw(self._seed, seq))
+
+    def take(self, shape: Shape, view: View, seq: int) -> tuple[Grant, ...] | None:
         """Take devices for all of the shape's shares; None, and nothing taken, when they do not fit."""
-        return self._take(shape, self._line(shape).pick(self._rng))
+        return self._take(shape, view, self.find(shape, view, seq))
 
-    def take_smallest(self, shape: Shape) -> tuple[Grant, ...] | None:
+    def take_smallest(self, shape: Shape, view: View) -> tuple[Grant, ...] | None:
         """The same with the smallest cards that fit."""
-        return self._take(shape, self._line(shape).pick_smallest())
+        return self._take(shape, view, self._line(shape, view).pick_smallest())
 
-    def undo(self, grants: tuple[Grant, ...]) -> None:
+    def undo(self, grants: tuple[Grant, ...], view: View) -> None:
         """Give back what was just taken."""
         for grant in grants:
             self._pool.give(grant)
+            self._spare(grant, view, 1)
 
-    def _line(self, shape: Shape) -> Candidates:
-        line = self._candidates.get(shape)
-        if line is None:
-            line = self._candidates[shape] = Candidates(self._pool, shape, self._ranking(shape))
-        return line
-
-    def _ranking(self, shape: Shape) -> Ranking:
-        key = (shape.constraint, shape.placing)
-        if key not in self._rankings:
-            self._rankings[key] = Ranking(self._pool, self._fit.usable(shape.constraint), shape.placing)
-        return self._rankings[key]
-
-    def _take(self, shape: Shape, cards: list[Card] | None) -> tuple[Grant, ...] | None:
-        if cards is None:
-            return None
-        grants = tuple(_grant(card, shape) for card in cards)
+    def take_these(self, grants: tuple[Grant, ...], view: View) -> None:
+        """Take exactly these."""
         for grant in grants:
             self._pool.take(grant)
+            self._spare(grant, view, -1)
+
+    def _line(self, shape: Shape, view: View) -> Candidates:
+        line = self._candidates.get((shape, view))
+        if line is None:
+            area = self._fit.area(shape.constraint)
+            base = None if view == FREE_VIEW or shape.is_worded else self._line(shape, FREE_VIEW)
+            line = self._candidates[shape, view] = Candidates(self._pool, shape, view, area, base)
+        return line
+
+    def _take(self, shape: Shape, view: View, cards: list[Card] | None) -> tuple[Grant, ...] | None:
+        if cards is None:
+            return None
+        grants = tuple(grant_of(card, shape) for card in cards)
+        self.take_these(grants, view)
         return grants
 
+    def _spare(self, grant: Grant, view: View, sign: int) -> None:
+        """What runs across a claim's start uses up what the claim spares."""
+        card = self._pool.cards.get(grant.device_id)
+        if card is None or not card.claims:
+            return
+        for i in binding(card, view):
+            card.claims[i].spare_percent += sign * grant.compute_percent
+            card.claims[i].spare_mib += sign * grant.memory_mib
 
-def _grant(card: Card, shape: Shape) -> Grant:
+
+def grant_of(card: Card, shape: Shape) -> Grant:
+    """One share of the shape on the card."""
     mib = card.device.memory_mib if shape.exclusive else shape.memory_mib
     return Grant(
         card.device.id, card.server.node.id, shape.compute_percent, mib, shape.exclusive,
-        shape.affinity, shape.anti_affinity,
+        shape.affinity, shape.anti_affinity, shape.host_cpu_milli, shape.host_memory_mib,
     )  # fmt: skip

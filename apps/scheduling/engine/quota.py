@@ -36,7 +36,18 @@ def _bound(nominal: Limit, borrow: Amount) -> tuple[int | None, ...]:
 class Holder:
     """One queue or tenant: its bound, its use (with all below it) and what it keeps from its siblings."""
 
-    __slots__ = ("bound", "guaranteed", "id", "kept", "kept_below", "lend", "parent", "used")
+    __slots__ = (
+        "bound",
+        "bounded",
+        "guaranteed",
+        "id",
+        "kept",
+        "kept_below",
+        "lend",
+        "line",
+        "parent",
+        "used",
+    )
 
     def __init__(self, holder_id: str, quota: Quota, parent: Holder | None) -> None:
         self.id = holder_id
@@ -47,6 +58,11 @@ class Holder:
         self.used = [0, 0, 0]
         self.kept_below = [0, 0, 0]
         self.kept = [0, 0, 0]
+        self.line: tuple[Holder, ...] = (self, *(parent.line if parent else ()))
+        """It and all above it."""
+        self.bounded = tuple((above, self.line[i - 1] if i else None) for i, above in enumerate(self.line)
+                             if above.bound != (None, None, None) and above.parent is not None)  # fmt: skip
+        """Those of them that have a bound, each with the next below; without the root."""
         self.keep()
 
     def keep(self) -> None:
@@ -58,11 +74,22 @@ class Holder:
                 self.parent.kept_below[i] += kept - self.kept[i]
             self.kept[i] = kept
 
-    def add(self, amount: Triple, sign: int) -> None:
-        """Count use in (1) or out (-1)."""
-        for i in range(3):
-            self.used[i] += sign * amount[i]
-        self.keep()
+    @property
+    def is_below_guarantee(self) -> bool:
+        """Whether it has a guarantee, and none of it is used up."""
+        return self.guaranteed != ZERO and all(
+            self.used[i] < own for i, own in enumerate(self.guaranteed) if own
+        )
+
+    def within_guarantee(self, amount: Triple) -> bool:
+        """Whether its use and so much more is all guaranteed, in each dimension that has a guarantee."""
+        return self.guaranteed != ZERO and all(
+            not own or self.used[i] + amount[i] <= own for i, own in enumerate(self.guaranteed)
+        )
+
+    def keeps_guarantee_without(self, amount: Triple) -> bool:
+        """Whether it has its guarantee still when so much less is used."""
+        return all(self.used[i] - amount[i] >= own for i, own in enumerate(self.guaranteed) if own)
 
 
 class QuotaTree:
@@ -81,64 +108,99 @@ class QuotaTree:
         self._quotas = quotas
         self._parents = parents or {}
         self._default = default
-        nominal = Limit() if capacity is None else Limit(*triple(capacity))
-        self._root = Holder(ROOT_ID, Quota(nominal=nominal), None)
+        self._root = Holder(ROOT_ID, Quota(), None)
+        self.divide(capacity)
         self._holders: dict[str, Holder] = {}
         for holder_id in sorted(quotas):
-            self._holder(holder_id, frozenset())
+            self.holder(holder_id)
 
-    def _holder(self, holder_id: str, below: frozenset[str]) -> Holder:
-        if holder_id in self._holders:
-            return self._holders[holder_id]
+    def divide(self, capacity: Amount | None) -> None:
+        """The root has so much to divide now."""
+        nominal = Limit() if capacity is None else Limit(*triple(capacity))
+        self._root.bound = _bound(nominal, Amount())
+
+    def holder(self, holder_id: str, below: frozenset[str] = frozenset()) -> Holder:
+        """The holder of this identity, by the default quota where it has none of its own."""
+        holder = self._holders.get(holder_id)
+        return holder or self._make(holder_id, below)
+
+    def _make(self, holder_id: str, below: frozenset[str]) -> Holder:
         if holder_id in below:
             raise ValueError(
                 f"The queues form a cycle through {holder_id!r}: give one of them another parent."
             )
         parent_id = self._parents.get(holder_id)
-        parent = self._root if parent_id is None else self._holder(parent_id, below | {holder_id})
+        parent = self._root if parent_id is None else self.holder(parent_id, below | {holder_id})
         quota = self._quotas.get(holder_id, self._default or Quota())
-        self._holders[holder_id] = Holder(holder_id, quota, parent)
-        return self._holders[holder_id]
-
-    def _line(self, holder_id: str) -> Iterable[tuple[Holder, Holder | None]]:
-        child: Holder | None = None
-        holder: Holder | None = self._holder(holder_id, frozenset())
-        while holder is not None:
-            yield holder, child
-            child, holder = holder, holder.parent
+        made = self._holders[holder_id] = Holder(holder_id, quota, parent)
+        return made
 
     def add(self, holder_id: str, amount: Triple, sign: int = 1) -> None:
         """Count use in (or out, sign -1) for the holder and all above it."""
-        for holder, _ in self._line(holder_id):
-            holder.add(amount, sign)
+        percent, mib, shares = amount
+        for holder in self.holder(holder_id).line:
+            used = holder.used
+            used[0] += sign * percent
+            used[1] += sign * mib
+            used[2] += sign * shares
+            if holder.guaranteed != ZERO:
+                holder.keep()
 
     def shortage(self, holder_id: str, amount: Triple) -> Reason | None:
         """What stands against `amount` more for the holder; None when nothing does."""
-        for holder, child in self._line(holder_id):
-            for i, bound in enumerate(holder.bound):
-                kept = holder.kept_below[i] - (child.kept[i] if child else 0)
-                # The root is no limit of its own: the devices are. It only keeps guarantees.
-                binds = bound is not None and (holder is not self._root or kept > 0)
-                if binds and bound is not None and holder.used[i] + amount[i] + kept > bound:
-                    return self._reason(holder, i, bound, kept, amount[i])
+        found = self.short(holder_id, amount)
+        return None if found is None else self._reason(*found, amount)
+
+    def short(self, holder_id: str, amount: Triple) -> tuple[Holder, int, int] | None:
+        """The first holder in whose bound `amount` more does not go, in which dimension, and what it keeps."""
+        asking = self.holder(holder_id)
+        for holder, child in asking.bounded:
+            found = _too_much(holder, child, amount)
+            if found is not None:
+                return holder, *found
+        # The root is no limit of its own: the devices are. It only keeps guarantees.
+        root = self._root
+        if root.kept_below != [0, 0, 0]:
+            found = _too_much(root, asking.line[-2], amount, least_kept=1)
+            if found is not None:
+                return root, *found
         return None
 
     def exceeds(self, holder_id: str, amount: Triple) -> bool:
         """Whether `amount` is beyond a bound even when nothing is used."""
         return any(
             holder is not self._root and bound is not None and amount[i] > bound
-            for holder, _ in self._line(holder_id)
+            for holder in self.holder(holder_id).line
             for i, bound in enumerate(holder.bound)
         )
 
     def used(self, holder_id: str) -> Triple:
         """What the holder and all below it use now."""
-        percent, mib, shares = self._holder(holder_id, frozenset()).used
+        percent, mib, shares = self.holder(holder_id).used
         return (percent, mib, shares)
 
-    def _reason(self, holder: Holder, i: int, limit: int, kept: int, asked: int) -> Reason:
+    @property
+    def capacity(self) -> tuple[int, int]:
+        """Percent and MiB that the root has to divide, 1 at least."""
+        percent, mib, _ = self._root.bound
+        return (percent or 1, mib or 1)
+
+    def _reason(self, holder: Holder, i: int, kept: int, amount: Triple) -> Reason:
         params: tuple[tuple[str, Param], ...] = (
-            ("holder", holder.id), ("dimension", DIMENSIONS[i]), ("limit", limit),
-            ("used", holder.used[i]), ("kept", kept), ("asked", asked),
+            ("holder", holder.id), ("dimension", DIMENSIONS[i]), ("limit", holder.bound[i]),
+            ("used", holder.used[i]), ("kept", kept), ("asked", amount[i]),
         )  # fmt: skip
         return Reason(self._code, params)
+
+
+def _too_much(
+    holder: Holder, child: Holder | None, amount: Triple, least_kept: int = 0
+) -> tuple[int, int] | None:
+    """In which dimension the amount goes beyond the holder's bound, and what is kept there for others; only those
+    dimensions in which `least_kept` is."""
+    for i, bound in enumerate(holder.bound):
+        if bound is not None:
+            kept = holder.kept_below[i] - (child.kept[i] if child else 0)
+            if kept >= least_kept and holder.used[i] + amount[i] + kept > bound:
+                return i, kept
+    return None

@@ -7,195 +7,38 @@ instants in seconds since 1970 (UTC), ratios in permille. Identities are strings
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TypeAlias
 
-Labels: TypeAlias = frozenset[tuple[str, str]]
-Param: TypeAlias = str | int | bool | None
-
-WHOLE_CARD_PERCENT = 100
-NO_LABELS: Labels = frozenset()
-
-
-class QueueState(StrEnum):
-    """UP queues and starts work; DOWN only queues; DRAIN takes no more and starts none; INACTIVE is off.
-
-    The engine starts work of UP queues alone; who may still submit is the service layer's to refuse.
-    """
-
-    UP = "up"
-    DOWN = "down"
-    DRAIN = "drain"
-    INACTIVE = "inactive"
-
-
-class Ordering(StrEnum):
-    """Who is served first (PLAT-AICFG-21, PLAT-AICFG-22, ELA-508)."""
-
-    FIRST_COME = "first_come"
-    PRIORITY = "priority"
-
-
-class Placing(StrEnum):
-    """Where a share goes. The first two are the platform's words (PLAT-AICFG-19, PLAT-AICFG-20, N-14), the others
-    those of the pooling standard (POOL-7.2a, POOL-12.27). What is local is the node that the request names as its
-    local one; a request that names none is placed by `NODE_BALANCED`."""
-
-    SPREAD = "spread"
-    """A random node that fits."""
-    BEST_FIT = "best_fit"
-    """The node with the least combined use of compute and memory."""
-    LOCAL = "local"
-    """The local node and no other."""
-    LOCAL_FIRST = "local_first"
-    """The local node while it has room, else the least used one."""
-    NODE_BALANCED = "node_balanced"
-    """The least used node, and on it the least used device."""
-    NODE_COMPACT = "node_compact"
-    """The fullest node that fits, and on it the least used device: keeps whole nodes free."""
-    DEVICE_BALANCED = "device_balanced"
-    """The least used device of the pool."""
-    DEVICE_COMPACT = "device_compact"
-    """The fullest device of the pool that fits: keeps whole cards free."""
-
-
-class ReasonCode(StrEnum):
-    """Why a request is not placed (ELA-409). The texts are in `explain`."""
-
-    REQUEST_INVALID = "request_invalid"
-    QUEUE_UNKNOWN = "queue_unknown"
-    QUEUE_NOT_UP = "queue_not_up"
-    TENANT_NOT_ADMITTED = "tenant_not_admitted"
-    QUEUE_QUOTA = "queue_quota"
-    TENANT_QUOTA = "tenant_quota"
-    BEHIND_HEAD = "behind_head"
-    POOL_EMPTY = "pool_empty"
-    DEVICE_PIN = "device_pin"
-    NODE_PIN = "node_pin"
-    RESOURCE_GROUP = "resource_group"
-    GROUP_RESERVED = "group_reserved"
-    LOCAL_NODE = "local_node"
-    VENDOR = "vendor"
-    MODEL = "model"
-    LABEL = "label"
-    NODE_NOT_READY = "node_not_ready"
-    NODE_CLOSED = "node_closed"
-    DEVICE_DISABLED = "device_disabled"
-    DEVICE_UNHEALTHY = "device_unhealthy"
-    NOT_VIRTUAL = "not_virtual"
-    NOT_PHYSICAL = "not_physical"
-    AFFINITY = "affinity"
-    ANTI_AFFINITY = "anti_affinity"
-    CARD_NOT_IDLE = "card_not_idle"
-    COMPUTE_PERCENT = "compute_percent"
-    MEMORY_MIB = "memory_mib"
-    COUNT = "count"
-    COUNT_ON_ONE_NODE = "count_on_one_node"
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A quantity of the pool: percent of devices summed, MiB summed, number of shares."""
-
-    compute_percent: int = 0
-    memory_mib: int = 0
-    shares: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """An upper bound by dimension; None is no bound, 0 is nothing at all."""
-
-    compute_percent: int | None = None
-    memory_mib: int | None = None
-    shares: int | None = None
-
-
-UNLIMITED = Limit()
-NOTHING = Amount()
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """What one holder (a queue or a tenant) may use at most, and what is kept for it.
-
-    The hard bound is `nominal` plus `borrow`. `guaranteed` is kept free for the holder while it is idle,
-    except for the part that `lend` allows the siblings to use meanwhile (None: all of it) (ELA-312, ELA-603).
-    """
-
-    nominal: Limit = UNLIMITED
-    borrow: Amount = NOTHING
-    guaranteed: Amount = NOTHING
-    lend: Limit = UNLIMITED
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A server. `schedulable` is False while it is drained: running work stays, new work goes elsewhere."""
-
-    id: str
-    name: str = ""
-    ready: bool = True
-    schedulable: bool = True
-    labels: Labels = NO_LABELS
-    resource_groups: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """An accelerator of a node. 2000 permille of over-subscription sells every percent of compute twice.
-
-    Memory has a ratio of its own, since it is held to the MiB and rarely sold twice. `sliced` tells the two classes
-    apart (POOL-12.15): True is virtual and takes shares, False is physical and is given whole, None takes both.
-    A device of a `resource_group` serves those who ask for that group, and nobody else (POOL-12.13).
-    """
-
-    id: str
-    node_id: str
-    memory_mib: int
-    vendor: str = ""
-    model: str = ""
-    enabled: bool = True
-    healthy: bool = True
-    labels: Labels = NO_LABELS
-    oversubscription_permille: int = 1000
-    memory_oversubscription_permille: int = 1000
-    sliced: bool | None = None
-    resource_group: str | None = None
-
-    @property
-    def compute_capacity_percent(self) -> int:
-        """Percent that may be handed out in all."""
-        return WHOLE_CARD_PERCENT * self.oversubscription_permille // 1000
-
-    @property
-    def memory_capacity_mib(self) -> int:
-        """MiB that may be handed out in all."""
-        return self.memory_mib * self.memory_oversubscription_permille // 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """A waiting line. `parent_id` makes a tree, `resource_group` ties it to nodes (PLAT-AICFG-23)."""
-
-    id: str
-    name: str = ""
-    state: QueueState = QueueState.UP
-    parent_id: str | None = None
-    priority: int = 0
-    ordering: Ordering | None = None
-    """None: as the policy says."""
-    placing: Placing | None = None
-    """None: as the policy says."""
-    resource_group: str | None = None
-    tenants: frozenset[str] | None = None
-    """Tenants admitted; None admits all (ELA-608)."""
-    quota: Quota = field(default_factory=Quota)
+from apps.scheduling.engine.mix import Typical as Typical
+from apps.scheduling.engine.reasons import Param as Param
+from apps.scheduling.engine.reasons import Reason as Reason
+from apps.scheduling.engine.reasons import Refusal as Refusal
+from apps.scheduling.engine.refusals import Refusals as Refusals
+from apps.scheduling.engine.rows import NO_LABELS as NO_LABELS
+from apps.scheduling.engine.rows import NOTHING as NOTHING
+from apps.scheduling.engine.rows import UNLIMITED as UNLIMITED
+from apps.scheduling.engine.rows import WHOLE_CARD_PERCENT as WHOLE_CARD_PERCENT
+from apps.scheduling.engine.rows import Amount as Amount
+from apps.scheduling.engine.rows import Device as Device
+from apps.scheduling.engine.rows import Labels as Labels
+from apps.scheduling.engine.rows import Limit as Limit
+from apps.scheduling.engine.rows import Node as Node
+from apps.scheduling.engine.rows import Queue as Queue
+from apps.scheduling.engine.rows import Quota as Quota
+from apps.scheduling.engine.rows import Window as Window
+from apps.scheduling.engine.words import EtaBasis as EtaBasis
+from apps.scheduling.engine.words import HoldKind as HoldKind
+from apps.scheduling.engine.words import Ordering as Ordering
+from apps.scheduling.engine.words import Placing as Placing
+from apps.scheduling.engine.words import QueueState as QueueState
+from apps.scheduling.engine.words import ReasonCode as ReasonCode
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """Work that waits for `shares` equal shares, all or none of them (ELA-404, ELA-702).
+
+    With `min_shares` it is elastic: it starts with any number from that to `shares` and may grow to `shares`.
+    Host CPU and memory are per share, on the share's node.
 
     `exclusive` asks for whole cards: compute_percent must be 100, `memory_mib` is then the least the card
     must have, and the card's whole memory is granted. Shares may land on one device unless
@@ -228,6 +71,22 @@ class Request:
     local_node_id: str | None = None
     affinity: str = ""
     anti_affinity: str = ""
+    min_shares: int | None = None
+    preemptible: bool = False
+    urgent: bool = False
+    """Served before all that is not, whatever the queue and the order."""
+    host_cpu_milli: int = 0
+    host_memory_mib: int = 0
+    earliest_start_s: int | None = None
+    deadline_s: int | None = None
+    """It must have ended by then; without a duration: it must have started by then."""
+    models: frozenset[str] = frozenset()
+    """Any of these models; `model` is the same with one word."""
+    driver: str | None = None
+    reservation_id: str | None = None
+    """Runs in this reservation and nowhere else."""
+    windows: tuple[Window, ...] = ()
+    """As a queue's, of the one who submitted it (PLAT-AICFG-31)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,17 +100,45 @@ class Grant:
     exclusive: bool = False
     affinity: str = ""
     anti_affinity: str = ""
+    host_cpu_milli: int = 0
+    host_memory_mib: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What one request holds now. `ends_at_s` is the known end, None when nobody knows it."""
+    """What one request holds now. `ends_at_s` is the known end, None when nobody knows it.
+
+    Elastic work names `min_shares` and `shares`, the most it may grow to. While it is being resized,
+    `target_shares` says to how many: grants beyond it are leaving, and count until they are gone.
+    """
 
     id: str
     tenant_id: str
     queue_id: str
     grants: tuple[Grant, ...]
     ends_at_s: int | None = None
+    priority: int = 0
+    preemptible: bool = False
+    started_at_s: int = 0
+    checkpoint_at_s: int | None = None
+    """What it did since then is lost when it is stopped; None: all since its start."""
+    min_run_s: int = 0
+    """It is not preempted before it ran so long (the longer of this and the policy's counts)."""
+    cost_per_hour_micros: int = 0
+    shares: int = 0
+    min_shares: int | None = None
+    target_shares: int | None = None
+    resized_at_s: int | None = None
+    movable: bool = False
+    """A session whose shares may be moved to other devices while it runs."""
+    moving: frozenset[int] = frozenset()
+    """Its grants, by place, that are being moved away; what they move to is among its grants too."""
+    preempted: bool = False
+    """It is being stopped: it counts until it is gone, and is never chosen again."""
+    preempted_count: int = 0
+    """How often it was preempted before (ELA-812)."""
+    asks: Request | None = None
+    """What it asked for; growing and moving need it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +150,12 @@ class Policy:
     cannot starve (ELA-704); None lets it wait for ever. `aging_s`: with priority ordering each full period of
     waiting counts as one priority more; None switches aging off. `tenant_default` bounds tenants without a
     quota of their own (ELA-307).
+
+    `reserved_starts`: for so many of a queue's first requests without room a start is worked out from the known
+    ends, and what passes them must not delay it; 0 is none.
+    `preempt_limit`: work that was preempted so often is left alone (ELA-812). `half_life_s`: past use counts half
+    after it; the shell lets it fade. `ahead_s`: in FAIR_SHARE each card in use counts as so many card-seconds
+    beside the past. `hysteresis_s`: work resized more recently is not grown.
     """
 
     ordering: Ordering = Ordering.FIRST_COME
@@ -271,11 +164,69 @@ class Policy:
     patience_s: int | None = 3600
     aging_s: int | None = None
     tenant_default: Quota = field(default_factory=Quota)
+    reserved_starts: int = 1
+    preemption: bool = False
+    reclaim: bool = False
+    grace_s: int = 30
+    min_run_s: int = 0
+    preempt_limit: int | None = 5
+    consolidate: bool = False
+    max_moves: int = 4
+    """At most so many moves in one cycle."""
+    elastic: bool = True
+    """Running elastic work grows into what is left, and gives it back when others wait."""
+    hysteresis_s: int = 300
+    half_life_s: int = 7 * 86_400
+    ahead_s: int = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Devices kept for a tenant, a queue or for those who name it, from `from_s` to before `to_s`.
+
+    With neither tenant nor queue it is open to those who name it in `reservation_id`; `closed` to everybody:
+    maintenance. It names devices, which it takes whole, or a `count` of devices with so much on each.
+    """
+
+    id: str
+    from_s: int
+    to_s: int
+    tenant_id: str | None = None
+    queue_id: str | None = None
+    device_ids: frozenset[str] = frozenset()
+    count: int = 0
+    compute_percent: int = WHOLE_CARD_PERCENT
+    memory_mib: int = 0
+    models: frozenset[str] = frozenset()
+    node_id: str | None = None
+    resource_group: str | None = None
+    labels: Labels = NO_LABELS
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunHistory:
+    """How long such work ran before: one in ten ended by `p10_s`, half by `p50_s`, nine in ten by `p90_s`.
+
+    The most specific row that matches counts; None matches all.
+    """
+
+    p10_s: int
+    p50_s: int
+    p90_s: int
+    tenant_id: str | None = None
+    queue_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The pool at one instant. The order inside the tuples does not matter."""
+    """The pool at one instant. The order inside the tuples does not matter.
+
+    `past_use`: card-seconds of tenants, faded to this instant. `tenant_weights`: shares of FAIR_SHARE and
+    DOMINANT_SHARE, 1 where not named; a tenant of 0 is served when no other can be (ELA-1005).
+    `holds`: the holds of kind FREED of the last plan, given back until their requests are placed.
+    `mix`: the kinds of work that arrived lately, for FRAGMENTATION; none is taken for the usual slices.
+    """
 
     nodes: tuple[Node, ...] = ()
     devices: tuple[Device, ...] = ()
@@ -284,18 +235,12 @@ class Snapshot:
     requests: tuple[Request, ...] = ()
     tenant_quotas: tuple[tuple[str, Quota], ...] = ()
     policy: Policy = field(default_factory=Policy)
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A code and the figures of its sentence, by name in fixed order."""
-
-    code: ReasonCode
-    params: tuple[tuple[str, Param], ...] = ()
-
-    def get(self, name: str) -> Param:
-        """The figure called `name`, None where the reason has no such figure."""
-        return dict(self.params).get(name)
+    reservations: tuple[Reservation, ...] = ()
+    past_use: tuple[tuple[str, int], ...] = ()
+    tenant_weights: tuple[tuple[str, int], ...] = ()
+    holds: tuple[Hold, ...] = ()
+    history: tuple[RunHistory, ...] = ()
+    mix: tuple[Typical, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,43 +255,92 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """This request goes on waiting, `position` in its queue counted from 1.
-
-    `permanent`: no release can help. It is wrong in itself, exceeds a quota's bound, or would not fit the
-    registered pool with every device whole, ready and empty (ELA-507). Such a request never holds up others.
-    """
+class Hold:
+    """Room on these devices is kept for the request from `start_at_s` on."""
 
     request_id: str
-    queue_id: str
-    reason: Reason
-    position: int
-    permanent: bool = False
+    start_at_s: int
+    grants: tuple[Grant, ...]
+    kind: HoldKind = HoldKind.RESERVED_START
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """Stop this work, after its grace, so that the request may start. `reason`: "priority" or "reclaim"."""
+
+    running_id: str
+    for_request_id: str
+    reason: str
+    lost_card_seconds: int
+    lost_micros: int
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticChange:
+    """Bring this elastic work to so many shares. Shrinking gives up the last grants; growing adds `grants`."""
+
+    running_id: str
+    shares: int
+    grants: tuple[Grant, ...] = ()
+    for_request_id: str | None = None
+    """Who gets what a shrinking frees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Move one share of running work to another device."""
+
+    running_id: str
+    share: int
+    from_device_id: str
+    to: Grant
+    for_request_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Every request of the snapshot is in exactly one of the two, in the order in which it was judged."""
+    """Every request of the snapshot is placed or refused, in the order in which it was judged.
+
+    A request for which work is stopped, shrunk or moved stays refused (PREEMPTING, SHRINKING, MOVING) with a
+    hold of kind FREED, and is placed in a later cycle.
+    """
 
     placements: tuple[Placement, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    refusals: Refusals = field(default_factory=Refusals)
+    preemptions: tuple[Preemption, ...] = ()
+    resizes: tuple[ElasticChange, ...] = ()
+    moves: tuple[Move, ...] = ()
+    holds: tuple[Hold, ...] = ()
 
-
-class EtaBasis(StrEnum):
-    """What an expected start rests on, or why there is none (the last four)."""
-
-    FREE_NOW = "free_now"
-    KNOWN_ENDS = "known_ends"
-    UNKNOWN_ENDS = "unknown_ends"
-    NEEDS_REPAIR = "needs_repair"
-    QUEUE_STOPPED = "queue_stopped"
-    NEVER_FITS = "never_fits"
+    @property
+    def freed_holds(self) -> tuple[Hold, ...]:
+        """The holds to be given back in the next snapshot."""
+        return tuple(hold for hold in self.holds if hold.kind is HoldKind.FREED)
 
 
 @dataclass(frozen=True, slots=True)
 class Eta:
-    """An expected start, None where none can be given. `reason`: what the request waits for now."""
+    """An expected start, None where none can be given. `reason`: what the request waits for now.
+
+    `earliest_s` and `latest_s`: the interval in which it starts nine times in ten by the history of such work;
+    both are None where there is no history, or no start.
+    """
 
     start_at_s: int | None
     basis: EtaBasis
     reason: Reason | None = None
+    earliest_s: int | None = None
+    latest_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a dry run says: the start at full share, and what could be had at once instead.
+
+    `percent_now`: the most compute of one share with which all shares would start now; `shares_now`: the most
+    shares of full size. 0 is none.
+    """
+
+    eta: Eta
+    percent_now: int
+    shares_now: int

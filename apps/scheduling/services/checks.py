@@ -4,7 +4,7 @@ Internal to the app's services.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from datetime import datetime, timedelta
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
@@ -13,8 +13,8 @@ from apps.fleet.models import Device, Node
 from apps.fleet.selectors import device_list, group_allowed, group_get, node_list
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.scheduling.engine import types as engine
-from apps.scheduling.engine.cycle import Cycle
 from apps.scheduling.errors import (
+    DeadlineImpossible,
     GangTooLarge,
     NodeUnavailable,
     NoSuchDevice,
@@ -27,12 +27,19 @@ from apps.scheduling.errors import (
     ShareTooLarge,
 )
 from apps.scheduling.models import PLACINGS, Queue, Workload
-from apps.scheduling.selectors import queue_admits, reason_sentence, request_of, snapshot_get
+from apps.scheduling.selectors import queue_admits, reason_sentence
+from apps.scheduling.services.hoping import hopeless
+from apps.scheduling.snapshots import request_of
+from apps.scheduling.states import Purpose
 from apps.scheduling.types import Amounts, Asked
 from apps.tenancy.models import Tenant
 
 MAX_SHARES = 512
 MAX_PRIORITY = 1000
+MAX_CPU_MILLI = 1_000_000
+MAX_HOST_MIB = 2**31 - 1
+MAX_ATTEMPTS = 100
+MAX_RETRY_DELAY_S = 7 * 86_400
 
 
 def amounts_check(amounts: Amounts) -> None:
@@ -50,26 +57,71 @@ def amounts_check(amounts: Amounts) -> None:
         raise InvalidInput(fields=wrong)
 
 
-def asked_check(asked: Asked) -> None:
-    """InvalidInput for wishes that contradict one another or have no meaning."""
-    wrong: dict[str, object] = {}
-    if abs(asked.priority) > MAX_PRIORITY:
-        wrong["priority"] = _("-%(most)s to %(most)s") % {"most": MAX_PRIORITY}
-    if asked.placing and asked.placing not in dict(PLACINGS):
-        wrong["placing"] = _("one of %(names)s") % {"names": ", ".join(dict(PLACINGS))}
+def asked_check(asked: Asked, now: datetime) -> None:
+    """InvalidInput for wishes that contradict one another or have no meaning; DeadlineImpossible."""
+    wrong = _words_check(asked)
+    shares = asked.shares or 1
     if asked.placing == engine.Placing.LOCAL and not asked.local_node:
         wrong["local_node"] = _("Local placing wants a local node.")
-    if asked.affinity and (asked.shares or 1) > 1:
+    if asked.affinity and shares > 1:
         wrong["affinity"] = _("Affinity is for one share.")
     if asked.affinity and asked.affinity == asked.anti_affinity:
         wrong["anti_affinity"] = _("It cannot be together with and apart from the same work.")
+    if asked.model and asked.any_models and asked.model not in asked.any_models:
+        wrong["any_models"] = _("None of them is the model %(model)s.") % {"model": asked.model}
+    if asked.single_node and asked.node and asked.local_node and asked.node != asked.local_node:
+        wrong["local_node"] = _("It is to run on node %(node)s.") % {"node": asked.node}
     if wrong:
         raise InvalidInput(fields=wrong)
+    _times_check(asked, now)
+
+
+def elastic_check(min_shares: int | None, shares: int) -> None:
+    """InvalidInput where elastic work would begin with more than its most (ELA-507)."""
+    if min_shares is not None and not 1 <= min_shares <= shares:
+        raise InvalidInput(fields={"min_shares": _("1 to %(most)s") % {"most": shares}})
+
+
+def _words_check(asked: Asked) -> dict[str, object]:
+    wrong: dict[str, object] = {}
+    if asked.priority is not None and abs(asked.priority) > MAX_PRIORITY:
+        wrong["priority"] = _("-%(most)s to %(most)s") % {"most": MAX_PRIORITY}
+    words = {"placing": dict(PLACINGS), "purpose": dict(Purpose.choices)}
+    for name, allowed in words.items():
+        if getattr(asked, name) and getattr(asked, name) not in allowed:
+            wrong[name] = _("one of %(names)s") % {"names": ", ".join(allowed)}
+    figures = {
+        "host_cpu_milli": (0, MAX_CPU_MILLI),
+        "host_memory_mib": (0, MAX_HOST_MIB),
+        "max_attempts": (1, MAX_ATTEMPTS),
+        "retry_delay_s": (0, MAX_RETRY_DELAY_S),
+    }
+    for name, (least, most) in figures.items():
+        if not least <= getattr(asked, name) <= most:
+            wrong[name] = _("%(least)s to %(most)s") % {"least": least, "most": most}
+    return wrong
+
+
+def _times_check(asked: Asked, now: datetime) -> None:
+    if asked.deadline_at is None:
+        return
+    told = {"fields": {"deadline_at": asked.deadline_at.isoformat()}}
+    if asked.deadline_at <= now:
+        raise DeadlineImpossible(_("The deadline is past."), **told)
+    begin = max(now, asked.earliest_start_at or now)
+    if asked.deadline_at <= begin:
+        raise DeadlineImpossible(_("It may not start before its deadline."), **told)
+    if asked.run_timeout_s and begin + timedelta(seconds=asked.run_timeout_s) > asked.deadline_at:
+        raise DeadlineImpossible(
+            _("It may run %(run)s s, and %(left)s s are left before its deadline.")
+            % {"run": asked.run_timeout_s, "left": int((asked.deadline_at - begin).total_seconds())},
+            **told,
+        )
 
 
 def queue_open(code: str, tenant: Tenant) -> Queue:
     """The queue, if it takes this tenant's work now."""
-    queue = Queue.objects.filter(code=code).first()
+    queue = Queue.objects.filter(code=code, retired_at=None).first()
     if queue is None:
         raise NoSuchQueue(_("There is no queue %(code)s.") % {"code": code}, fields={"queue": code})
     if queue.state not in (engine.QueueState.UP, engine.QueueState.DOWN):
@@ -97,7 +149,10 @@ def group_check(row: Workload) -> None:
 def pins_read(asked: Asked) -> dict[str, str]:
     """The vendor, model, node and device asked for, nodes by uid; refuses what the pool does not have."""
     devices = device_list()
-    for name, value in (("vendor", asked.vendor), ("model", asked.model)):
+    for name, value in (
+        ("vendor", asked.vendor),
+        *(("model", each) for each in (asked.model, *asked.any_models)),
+    ):
         if value and not devices.filter(**{name: value}).exists():
             raise NoSuchModel(
                 _("The pool has no device of %(name)s %(value)s.") % {"name": name, "value": value},
@@ -143,17 +198,11 @@ _HOPELESS: Mapping[engine.ReasonCode, type[WeirError]] = {
 def hopeless_check(row: Workload) -> None:
     """Refuse what would not fit even if every device of the pool were whole, ready and empty (ELA-507).
 
-    An empty pool refuses nothing: devices may join.
+    An empty pool refuses nothing: devices may join. What fits the pool as it was read last is let in at once;
+    nothing is refused but by the pool as it is.
     """
-    snapshot = snapshot_get(with_work=False)
-    ideal = replace(
-        snapshot,
-        nodes=tuple(replace(node, ready=True, schedulable=True) for node in snapshot.nodes),
-        devices=tuple(
-            replace(device, enabled=True, healthy=True, sliced=None) for device in snapshot.devices
-        ),
-    )
-    reason = Cycle(ideal, seed=0).hopeless(request_of(row))
+    request = request_of(row)
+    reason = hopeless(request, is_fresh=False) and hopeless(request, is_fresh=True)
     if reason is not None and reason.code in _HOPELESS:
         raise _HOPELESS[reason.code](reason_sentence(reason.code, dict(reason.params)))
 

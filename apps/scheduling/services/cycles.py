@@ -1,152 +1,135 @@
-"""One scheduling cycle: lead, look, plan, apply by compare-and-set, say why the rest waits."""
+"""One pass of the scheduler: look, plan, apply by compare-and-set, say why the rest waits."""
 
-from django.db import connection, transaction
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from time import monotonic
+
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from apps.billing.services.charges import charge_resize
-from apps.fleet.services.slices import slice_desire
 from apps.kernel.acts import Actor
-from apps.kernel.errors import Conflict, QuotaExceeded, WeirError
-from apps.kernel.events import emit
+from apps.kernel.bulk import update_many
 from apps.kernel.service import service
-from apps.scheduling.engine.cycle import plan
-from apps.scheduling.engine.types import Grant, Placement, Refusal
-from apps.scheduling.events import WorkloadChanged
-from apps.scheduling.locks import devices_lock, workload_pending_lock
-from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.selectors import snapshot_get
-from apps.scheduling.services.checks import group_check
-from apps.scheduling.services.quota import quota_keep
-from apps.scheduling.services.workloads import workload_refuse
-from apps.scheduling.states import FLOW, WorkloadState
+from apps.scheduling.engine.types import HoldKind, Placement, Refusal
+from apps.scheduling.models import Workload
+from apps.scheduling.services.applying import changed_tell, placements_apply
+from apps.scheduling.services.changing import changes_apply
+from apps.scheduling.services.decisions import decisions_put
+from apps.scheduling.services.warm import Picture
+from apps.scheduling.states import DecisionKind, WorkloadState
 from apps.scheduling.types import CycleReport
 
-# Any fixed number: whoever holds it leads, until its transaction ends or its process dies.
+# Any fixed number: whoever holds it leads, until it lets go or its connection ends.
 LEADER_LOCK = 0x57656972
+# So many are placed in one transaction: small enough that the first are told soon.
+BATCH = 500
+# Of what goes on waiting, only so many are told of other figures at a time.
+_FIGURES_MOST = 1000
 
 
 @service(recorded=False)
 def cycle_run(*, actor: Actor) -> CycleReport:
-    """Place what can be placed. Any number may run at once: one leads, the others leave at once (ELA-109)."""
-    if not _leads() or not Workload.objects.across().filter(state=WorkloadState.PENDING).exists():
-        return CycleReport(led=False)
-    now = int(timezone.now().timestamp())
-    decided = plan(snapshot_get(), now=now, seed=now)
-    devices_lock(grant.device_id for each in decided.placements for grant in each.grants)
-    placed = [_place(placement, actor) for placement in decided.placements]
-    _explain(decided.refusals, actor)
-    return CycleReport(
-        led=True, placed=sum(placed), stale=len(placed) - sum(placed), waiting=len(decided.refusals)
-    )
-
-
-def _leads() -> bool:
+    """One pass by somebody who does not lead for good. While another leads it does nothing (ELA-109)."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LEADER_LOCK])
-        return bool(cursor.fetchone()[0])
+        if not cursor.fetchone()[0]:
+            return CycleReport(led=False)
+    picture = Picture()
+    picture.read()
+    return Passes(picture, actor=actor).run()
 
 
-def _place(placement: Placement, actor: Actor) -> bool:
-    """All shares of one placement, or none: a row that changed since the snapshot is skipped, never forced."""
-    row = workload_pending_lock(placement.request_id)
-    if row is None:
-        return False
-    try:
-        with transaction.atomic():
-            FLOW.move(
-                row,
-                WorkloadState.PLACED,
-                actor=actor,
-                placed_at=timezone.now(),
-                reason_code="",
-                reason={},
-                position=None,
-            )
-            # Nothing new starts on a group whose grant was taken back while it waited.
-            group_check(row)
-            for share, grant in enumerate(placement.grants):
-                _grant(row, share, grant, actor)
-            if row.is_direct:
-                _quota_use(row, placement, actor)
-            if row.is_direct and row.whole_cards:
-                _cards_charge(row, placement, actor)
-            schema = row.tenant.schema_name
-            emit(WorkloadChanged(schema, row.uid), actor=actor)
-            return True
-    except Conflict:
-        return False
-    except QuotaExceeded as error:
-        # Held meanwhile by forms in process, of which the engine does not know: it goes on waiting.
-        _quota_wait(row, error, actor)
-        return False
-    except WeirError as error:
-        row.state = WorkloadState.PENDING
-        workload_refuse(row, actor, error)
-        return False
+class Passes:
+    """Pass after pass over one picture, which has been brought up to date before each."""
 
+    def __init__(self, picture: Picture, *, actor: Actor) -> None:
+        self.picture, self._actor = picture, actor
+        self._told: dict[int, tuple[str, dict[str, object], int]] = {}
+        self._explained_s = -1e9
 
-def _quota_use(row: Workload, placement: Placement, actor: Actor) -> None:
-    """What it was granted is used: of whole cards all their memory, of work that waited for quota all of it."""
-    amounts = {
-        "instances": len(placement.grants),
-        "compute_percent": sum(grant.compute_percent for grant in placement.grants),
-        "gpu_memory_mib": sum(grant.memory_mib for grant in placement.grants),
-    }
-    quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=amounts)
-
-
-def _cards_charge(row: Workload, placement: Placement, actor: Actor) -> None:
-    """Whole cards are charged with all their memory, however little was asked for; cards of several sizes by each."""
-    for percent, mib in sorted({(grant.compute_percent, grant.memory_mib) for grant in placement.grants}):
-        charge_resize(actor=actor, workload_uid=row.uid, compute_percent=percent, memory_mib=mib)
-
-
-def _quota_wait(row: Workload, error: QuotaExceeded, actor: Actor) -> None:
-    rows = Workload.plain.filter(pk=row.pk, state=WorkloadState.PENDING)
-    rows.update(reason_code=error.code, reason={"text": str(error.message)})
-    emit(WorkloadChanged(row.tenant.schema_name, row.uid), actor=actor)
-
-
-def _grant(row: Workload, share: int, grant: Grant, actor: Actor) -> None:
-    part = slice_desire(
-        actor=actor,
-        tenant=row.tenant,
-        workload_uid=row.uid,
-        device_uid=grant.device_id,
-        compute_percent=grant.compute_percent,
-        memory_mib=grant.memory_mib,
-        work=row.work,
-        run_timeout_s=row.run_timeout_s,
-        exclusive=grant.exclusive,
-        kind=row.kind,
-        idle_timeout_s=row.idle_timeout_s,
-        driver=row.driver,
-        # Not what the device's group is by now: should it have changed, the placement is stale.
-        resource_group=row.resource_group or row.queue.resource_group,
-        requeue_on_loss=row.requeue_on_loss,
-    )
-    Allocation.objects.create(
-        workload=row,
-        share=share,
-        device_id=part.device_id,
-        compute_percent=grant.compute_percent,
-        memory_mib=grant.memory_mib,
-        is_exclusive=grant.exclusive,
-        slice_uid=part.uid,
-    )
-
-
-def _explain(refusals: tuple[Refusal, ...], actor: Actor) -> None:
-    """Write down why each waits and its place, where that changed."""
-    by_uid = {refusal.request_id: refusal for refusal in refusals}
-    rows = Workload.objects.across().filter(uid__in=by_uid, state=WorkloadState.PENDING)
-    for row in rows.select_related("tenant"):
-        refusal = by_uid[str(row.uid)]
-        reason = dict(refusal.reason.params)
-        if (row.reason_code, row.position, row.reason) == (refusal.reason.code, refusal.position, reason):
-            continue
-        # Conditional: a workload that somebody stopped meanwhile keeps its own reason.
-        Workload.plain.filter(pk=row.pk, state=WorkloadState.PENDING).update(
-            reason_code=refusal.reason.code.value, reason=reason, position=refusal.position
+    def run(self) -> CycleReport:
+        """Place, stop, resize and move what should be; each batch is one transaction."""
+        if not self.picture.waiting and not self.picture.running:
+            return CycleReport(led=True)
+        now = int(timezone.now().timestamp())
+        decided = self.picture.warm.plan(now, now)
+        placed = sum(self._place(batch) for batch in _batches(decided.placements))
+        changes_apply(actor=self._actor, picture=self.picture, plan=decided)
+        self.picture.warm.holds_put(tuple(hold for hold in decided.holds if hold.kind is HoldKind.FREED))
+        self._explain(decided.refusals)
+        return CycleReport(
+            led=True, placed=placed, stale=len(decided.placements) - placed, waiting=len(decided.refusals)
         )
-        emit(WorkloadChanged(row.tenant.schema_name, row.uid), actor=actor)
+
+    def _place(self, batch: Sequence[Placement]) -> int:
+        """How many were placed. What the database refuses of many is tried apart: one bad row stops no other."""
+        try:
+            with transaction.atomic():
+                chosen = placements_apply(actor=self._actor, placements=batch)
+        except OperationalError:
+            raise
+        except DatabaseError:
+            if len(batch) == 1:
+                raise
+            half = len(batch) // 2
+            return self._place(batch[:half]) + self._place(batch[half:])
+        self.picture.placed(chosen)
+        for each in chosen:
+            self._told.pop(each.row.pk, None)
+        return len(chosen)
+
+    def _explain(self, refusals: Sequence[Refusal]) -> None:
+        """Write down why each waits and its place, where that changed; other figures at most each second."""
+        if not refusals or (self._told and monotonic() - self._explained_s < 1.0):
+            return
+        self._explained_s = monotonic()
+        news, figures = [], []
+        for refusal in refusals:
+            pk = self.picture.keys.get(refusal.request_id)
+            if pk is None:
+                continue
+            told = self._told.get(pk)
+            now = (refusal.reason.code.value, dict(refusal.reason.params), refusal.position)
+            if told is None or told[0] != now[0]:
+                news.append((pk, now))
+            elif told != now and len(figures) < _FIGURES_MOST:
+                figures.append((pk, now))
+        for batch in _batches([*news, *figures], 2000):
+            refusals_tell(actor=self._actor, told=batch)
+        self._told.update([*news, *figures])
+
+
+@service(recorded=False)
+def refusals_tell(*, actor: Actor, told: Sequence[tuple[int, tuple[str, dict[str, object], int]]]) -> None:
+    """Write down why workloads wait, by key: the code, its figures and the place in the queue."""
+    rows = Workload.plain.filter(pk__in=[pk for pk, _now in told], state=WorkloadState.PENDING)
+    known = {row.pk: row for row in rows.select_related("tenant").only(*_TOLD)}
+    changed = [
+        (pk, now)
+        for pk, now in told
+        if pk in known and (known[pk].reason_code, known[pk].reason, known[pk].position) != now
+    ]
+    columns = {"reason_code": "text", "reason": "jsonb", "position": "integer"}
+    # Conditional: a workload that somebody stopped meanwhile keeps its own reason.
+    update_many(
+        "scheduling_workload",
+        columns,
+        [(pk, code, json.dumps(params), position) for pk, (code, params, position) in changed],
+        "t.state = 'pending'",
+    )
+    news = [(pk, now) for pk, now in changed if known[pk].reason_code != now[0]]
+    decisions_put(
+        actor=actor,
+        lines=[(pk, DecisionKind.WAITING, code, params) for pk, (code, params, _place) in news],
+    )
+    changed_tell([known[pk] for pk, _now in changed], actor)
+
+
+_TOLD = ("uid", "reason_code", "reason", "position", "tenant__schema_name")
+
+
+def _batches(items: Sequence, size: int = BATCH) -> Iterator[Sequence]:
+    source = iter(items)
+    while batch := list(islice(source, size)):
+        yield batch

@@ -17,7 +17,10 @@ from apps.scheduling.models import Environment, Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors import environment_find, policy_get
 from apps.scheduling.services import checks
+from apps.scheduling.services.admission import admission_check, priority_of, purpose_of, reservation_of
+from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota import quota_hold, quota_release
+from apps.scheduling.states import DecisionKind
 from apps.scheduling.types import Amounts, Asked
 from apps.tenancy.models import Tenant
 
@@ -33,20 +36,32 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
     The tenant's quota is held in the workload's name until it ends (POOL-12.6); it is charged by the policy's
     direct commodity, or metered only.
     """
-    checks.asked_check(asked)
-    environment = environment_find(tenant, asked.environment) if asked.environment else None
-    amounts = amounts_of(asked, environment)
-    checks.amounts_check(amounts)
-    row = _row(actor, tenant, asked, environment, amounts)
-    checks.group_check(row)
-    checks.hopeless_check(row)
+    known = asked.client_key and Workload.plain.filter(tenant=tenant, client_key=asked.client_key).first()
+    if known:
+        return known
+    row, amounts = workload_draft(actor, tenant, asked)
     if not asked.wait_for_quota:
         quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
     row.save(force_insert=True)
+    decided(row, DecisionKind.SUBMITTED, actor)
     _charge(actor, row, amounts)
     act_subject("workload", row.uid, no=row.no, name=row.name_en, group=row.resource_group)
     emit(WorkloadSubmitted(schema=tenant.schema_name, workload_uid=row.uid), actor=actor)
     return row
+
+
+def workload_draft(actor: Actor, tenant: Tenant, asked: Asked) -> tuple[Workload, Amounts]:
+    """The workload as it would be submitted, not saved, and its amounts; every refusal but that of the quota."""
+    checks.asked_check(asked, timezone.now())
+    environment = environment_find(tenant, asked.environment) if asked.environment else None
+    amounts = amounts_of(asked, environment)
+    checks.amounts_check(amounts)
+    checks.elastic_check(asked.min_shares, amounts.shares)
+    row = _row(actor, tenant, asked, environment, amounts)
+    admission_check(actor, row)
+    checks.group_check(row)
+    checks.hopeless_check(row)
+    return row, amounts
 
 
 def amounts_of(asked: Asked, environment: Environment | None) -> Amounts:
@@ -89,8 +104,21 @@ def _row(
         name_en=asked.name,
         name_zh=asked.name,
         queue=checks.queue_open(asked.queue, tenant),
-        priority=asked.priority,
+        priority=priority_of(actor, asked.priority),
+        urgent=asked.urgent,
+        preemptible=asked.preemptible,
         shares=amounts.shares,
+        min_shares=asked.min_shares,
+        host_cpu_milli=asked.host_cpu_milli,
+        host_memory_mib=asked.host_memory_mib,
+        earliest_start_at=asked.earliest_start_at,
+        deadline_at=asked.deadline_at,
+        purpose=asked.purpose or purpose_of(asked.kind),
+        any_models=list(asked.any_models),
+        reservation=reservation_of(tenant, asked.reservation),
+        client_key=asked.client_key,
+        max_attempts=asked.max_attempts,
+        retry_delay_s=asked.retry_delay_s,
         compute_percent=amounts.compute_percent,
         memory_mib=amounts.memory_mib,
         whole_cards=asked.whole_cards,
@@ -118,16 +146,21 @@ def _row(
 
 
 def _charge(actor: Actor, row: Workload, amounts: Amounts) -> None:
-    commodity = policy_get().direct_commodity
     charge_open(
         actor=actor,
         tenant=row.tenant,
         order_uid=None,
         order_no=row.no,
         workload_uid=row.uid,
-        quote=_quote(commodity, amounts) if commodity else None,
+        quote=quote_of(amounts),
         labels=row.labels,
     )
+
+
+def quote_of(amounts: Amounts) -> dict[str, object] | None:
+    """What direct work of these amounts is charged as; None where it is metered only."""
+    commodity = policy_get().direct_commodity
+    return _quote(commodity, amounts) if commodity else None
 
 
 def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:

@@ -18,9 +18,10 @@ from apps.scheduling.engine.cycle import plan
 from apps.scheduling.errors import NotMovable
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.selectors import reason_sentence, request_of, snapshot_get
+from apps.scheduling.selectors import reason_sentence
 from apps.scheduling.services.checks import device_of, node_read
 from apps.scheduling.services.workloads import workload_changed
+from apps.scheduling.snapshots import request_of, snapshot_get
 from apps.scheduling.states import AllocationState, WorkKind, WorkloadState
 from apps.tenancy.models import Tenant
 

@@ -1,31 +1,34 @@
-"""The operators' scheduling settings: queues and the policy."""
+"""The operators' scheduling settings: the tree of queues and the policy."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.catalog.models import Commodity
-from apps.fleet.selectors import group_get
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
+from apps.kernel.events import emit
 from apps.kernel.service import service
-from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, QueueTenant, SchedulingPolicy
+from apps.scheduling.events import QueueChanged
+from apps.scheduling.models import (
+    ORDERINGS,
+    PLACINGS,
+    Queue,
+    QueueTenant,
+    QueueWindow,
+    SchedulingPolicy,
+    Workload,
+)
 from apps.scheduling.permissions import SchedulingPermission as P
+from apps.scheduling.services import queue_checks
+from apps.scheduling.weekly import Span, weekly_check
 from apps.tenancy.models import Tenant
 
 DEFAULT_QUEUE = "default"
-# What may be changed of a queue, with the words each may have.
-_QUEUE_FIELDS: Mapping[str, Collection[str] | None] = {
-    "state": dict(Queue.STATES),
-    "ordering": {"", *dict(ORDERINGS)},
-    "placing": {"", *dict(PLACINGS)},
-    "priority": None,
-    "resource_group": None,
-    "max_compute_percent": None,
-    "max_memory_mib": None,
-}
+Windows = Collection[Span]
 
 
 @service(P.MANAGE)
@@ -34,7 +37,8 @@ def queue_ensure(
 ) -> Queue:
     """The queue of that code, made UP and without limits when there is none."""
     act_subject("queue", code)
-    return Queue.objects.get_or_create(code=code, defaults={"name_en": name_en, "name_zh": name_zh})[0]
+    defaults = {"name_en": name_en, "name_zh": name_zh}
+    return Queue.objects.get_or_create(code=code, retired_at=None, defaults=defaults)[0]
 
 
 @service(P.MANAGE)
@@ -46,6 +50,7 @@ def queue_make(
     name_zh: str,
     changes: Mapping[str, Any],
     tenants: Collection[Tenant] | None = None,
+    windows: Windows | None = None,
 ) -> Queue:
     """A new queue, UP and without limits but for `changes` (see `queue_change`). Raises Conflict for a code that is
     taken (ELA-609)."""
@@ -57,40 +62,69 @@ def queue_make(
         raise Conflict(
             _("There is a queue %(code)s already.") % {"code": code}, cure=_("Change that one.")
         ) from error
-    return queue_change(actor=actor, queue=row, changes=changes, tenants=tenants)
+    return queue_change(actor=actor, queue=row, changes=changes, tenants=tenants, windows=windows)
 
 
 @service(P.MANAGE)
 def queue_change(
-    *, actor: Actor, queue: Queue, changes: Mapping[str, Any], tenants: Collection[Tenant] | None = None
+    *,
+    actor: Actor,
+    queue: Queue,
+    changes: Mapping[str, Any],
+    tenants: Collection[Tenant] | None = None,
+    windows: Windows | None = None,
 ) -> Queue:
-    """Change state, priority, ordering, placing, resource group, limits or admitted tenants of a queue; what is not
-    named stays. Running work stays, the next cycle follows (PLAT-AICFG-23, ELA-608). No `tenants`: all of them.
+    """Change what `queue_checks.FIELDS` names; what is not named stays. Running work stays, the next cycle follows
+    (PLAT-AICFG-23, ELA-601, ELA-608). No `tenants`: all of them. No `windows`: work starts at any time.
+
+    Raises InvalidInput, QueueCycle, GuaranteeTooLarge; Conflict when it was removed meanwhile.
     """
-    _changes_check(changes)
-    act_subject("queue", queue.code, **changes)
+    queue_checks.changes_check(changes)
+    act_subject("queue", queue.code, **{name: str(value) for name, value in changes.items()})
+    row = _locked(queue)
     for name, value in changes.items():
-        setattr(queue, name, value)
-    queue.save()
+        setattr(row, name, value)
+    queue_checks.tree_check(row)
+    row.save()
     if tenants is not None:
-        QueueTenant.plain.filter(queue=queue).exclude(tenant__in=tenants).delete()
+        QueueTenant.plain.filter(queue=row).exclude(tenant__in=tenants).delete()
         for tenant in tenants:
-            QueueTenant.plain.get_or_create(queue=queue, tenant=tenant)
-    return queue
+            QueueTenant.plain.get_or_create(queue=row, tenant=tenant)
+    if windows is not None:
+        _windows_put(row, windows)
+    emit(QueueChanged(code=row.code), actor=actor)
+    return row
 
 
-def _changes_check(changes: Mapping[str, Any]) -> None:
-    wrong = {}
-    for name, value in changes.items():
-        if name not in _QUEUE_FIELDS:
-            raise InvalidInput(fields={name: _("There is no such setting.")})
-        words = _QUEUE_FIELDS[name]
-        if words is not None and value not in words:
-            wrong[name] = _("one of %(names)s") % {"names": ", ".join(filter(None, words))}
-    if wrong:
-        raise InvalidInput(_("There is no such queue setting."), fields=wrong)
-    if changes.get("resource_group"):
-        group_get(changes["resource_group"])
+@service(P.MANAGE)
+def queue_remove(*, actor: Actor, queue: Queue) -> None:
+    """Take a queue away; one that ever had work is kept, retired, beside that work. Raises QueueInUse (ELA-609)."""
+    act_subject("queue", queue.code)
+    row = _locked(queue)
+    queue_checks.removable_check(row, is_default=row.code == DEFAULT_QUEUE)
+    if Workload.objects.across().filter(queue=row).exists() or row.reservations.exists():
+        row.retired_at = timezone.now()
+        row.save(update_fields=["retired_at", "updated_at"])
+    else:
+        row.delete()
+    emit(QueueChanged(code=row.code), actor=actor)
+
+
+def _locked(queue: Queue) -> Queue:
+    """The queue as it is now. All queues are locked: what holds of a tree cannot be seen from one of them."""
+    rows = {row.pk: row for row in Queue.objects.select_for_update().filter(retired_at=None).order_by("pk")}
+    if queue.pk not in rows:
+        raise Conflict(_("Queue %(code)s was removed meanwhile.") % {"code": queue.code})
+    return rows[queue.pk]
+
+
+def _windows_put(row: Queue, windows: Windows) -> None:
+    spans = weekly_check(windows)
+    row.windows.all().delete()
+    QueueWindow.objects.bulk_create(
+        QueueWindow(queue=row, weekday=weekday, from_minute=begin, to_minute=end)
+        for weekday, begin, end in spans
+    )
 
 
 _POLICY_FIELDS: Mapping[str, Collection[str] | None] = {
@@ -98,14 +132,16 @@ _POLICY_FIELDS: Mapping[str, Collection[str] | None] = {
     "ordering": dict(ORDERINGS),
     "has_backfill": None,
     "patience_s": None,
-    "aging_s": None,
+    **dict.fromkeys(("aging_s", "has_preemption", "has_reclaim", "grace_s", "min_run_s", "max_preemptions")),
+    **dict.fromkeys(("consolidates", "grows_elastic", "hysteresis_s", "half_life_s")),
+    **dict.fromkeys(("max_open_per_user", "max_open_per_tenant")),
 }
 
 
 @service(P.MANAGE)
 def policy_set(*, actor: Actor, changes: Mapping[str, Any]) -> SchedulingPolicy:
-    """Change how work is placed and in which order it is judged: placing, ordering, has_backfill, patience_s,
-    aging_s; what is not named stays (PLAT-AICFG-18, POOL-12.27). The next cycle follows it."""
+    """Change how work is placed, in which order it is judged, and whether it may be preempted: what
+    `_POLICY_FIELDS` names; what is not named stays (PLAT-AICFG-18, POOL-12.27). The next cycle follows it."""
     unknown = set(changes) - set(_POLICY_FIELDS)
     wrong = {name: ", ".join(words or ()) for name, words in _POLICY_FIELDS.items()
              if words is not None and name in changes and changes[name] not in words}  # fmt: skip

@@ -1,7 +1,7 @@
 """Submit and stop workloads, and follow what their slices report."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -14,15 +14,23 @@ from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound, WeirError
 from apps.kernel.events import emit
 from apps.kernel.service import service
-from apps.scheduling.events import WorkloadChanged, WorkloadEnded, WorkloadStarted, WorkloadSubmitted
+from apps.scheduling.events import (
+    WorkloadChanged,
+    WorkloadEnded,
+    WorkloadPreempted,
+    WorkloadStarted,
+    WorkloadSubmitted,
+)
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.checks import amounts_check, queue_open
+from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.direct import direct_ended
 from apps.scheduling.services.notes import workload_told
 from apps.scheduling.services.queues import DEFAULT_QUEUE
-from apps.scheduling.states import FLOW, AllocationState, WorkloadState
+from apps.scheduling.services.quota import quota_release
+from apps.scheduling.states import FLOW, AllocationState, DecisionKind, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 
@@ -76,6 +84,7 @@ def workload_submit(
         pins=dict(pins or {}),
     )
     act_subject("workload", row.uid, order=order_no)
+    decided(row, DecisionKind.SUBMITTED, actor)
     emit(WorkloadSubmitted(schema=tenant.schema_name, workload_uid=row.uid), actor=actor)
     return row
 
@@ -88,11 +97,11 @@ def workload_stop(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: s
     if row is None or row.tenant_id != tenant.pk:
         raise NotFound()
     act_subject("workload", row.uid, reason=reason)
-    if row.state == WorkloadState.PENDING:
+    if row.state in (WorkloadState.PENDING, WorkloadState.SUSPENDED):
         _end(row, actor, timezone.now(), WorkloadState.FINISHED, "stopped", reason)
     elif row.state in (WorkloadState.PLACED, WorkloadState.RUNNING):
         FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code="stopped", reason={"text": reason})
-        _slices_stop(row, actor, reason)
+        slices_stop(row, actor, reason)
         workload_changed(row, actor)
         # A slice that no node was told of ends at once, and with the last of them the workload.
         row.refresh_from_db()
@@ -111,9 +120,10 @@ def workload_halt(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: s
     return workload_stop(actor=actor, tenant=tenant, workload_uid=workload_uid, reason=reason)
 
 
-def _slices_stop(row: Workload, actor: Actor, reason: str) -> None:
+def slices_stop(row: Workload, actor: Actor, reason: str, *, reason_code: str = "stopped") -> None:
+    """Want all its slices stopped; those that no node was told of end at once, and with the last of them the work."""
     for allocation in row.allocations.filter(state=AllocationState.ACTIVE):
-        slice_stop(actor=actor, slice_uid=allocation.slice_uid, reason=reason)
+        slice_stop(actor=actor, slice_uid=allocation.slice_uid, reason=reason, reason_code=reason_code)
 
 
 @service(recorded=False)
@@ -125,13 +135,14 @@ def slice_started(*, actor: Actor, workload_uid: UUID, at: datetime) -> None:
     held = row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).values("slice_uid")
     slices = slice_list(workload_uids=[workload_uid]).filter(uid__in=held)
     starts = list(slices.values_list("started_at", flat=True))
-    if len(starts) < row.shares or None in starts:
+    if len(starts) < (row.active_shares or row.shares) or None in starts:
         return
     # Its start may be told after that of a slice which began later: the last of them counts.
     at = row.started_at or max([at, *starts])
     FLOW.move(
         row, WorkloadState.RUNNING, actor=actor, started_at=at, reason_code="", reason={}, position=None
     )
+    decided(row, DecisionKind.STARTED, actor, attempt=row.attempt)
     emit(WorkloadStarted(row.tenant.schema_name, row.uid, row.order_uid, at), actor=actor)
     workload_changed(row, actor)
 
@@ -160,18 +171,82 @@ def slice_ended(
         state=AllocationState.RELEASED, released_at=timezone.now()
     )
     left = row.allocations.filter(state=AllocationState.ACTIVE)
+    goes_on = goes_on or (reason_code == "scaled" and row.min_shares is not None)
     if goes_on and row.state != WorkloadState.STOPPING and left.filter(is_beside=False).exists():
         return
     if left.exists():
         if row.state != WorkloadState.STOPPING:
             text = {"text": reason, "failed": failed, "requeue": requeue}
             FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code=reason_code, reason=text)
-        _slices_stop(row, actor, reason)
+        slices_stop(row, actor, reason)
         return
-    if requeue if row.state != WorkloadState.STOPPING else row.reason.get("requeue"):
-        _requeue(row, actor)
+    if _after_stop(row, actor, at, requeue=requeue, has_completed=reason_code == "completed" and not failed):
+        return
+    if failed and reason_code in _TRIED_AGAIN and row.attempt < row.max_attempts:
+        _retry(row, actor, reason_code)
         return
     _end_by(row, actor, at, failed, reason_code, reason)
+
+
+# Failures of the work itself; what its owner or its limits ended is not tried again (ELA-509).
+_TRIED_AGAIN = frozenset({"crashed", "memory_exceeded", "refused", "lost"})
+_BACK_OFF_MOST_S = 6 * 3600
+
+
+def _after_stop(row: Workload, actor: Actor, at: datetime, *, requeue: bool, has_completed: bool) -> bool:
+    """Whether it does not end with its last slice, but waits again or is put aside."""
+    if row.state != WorkloadState.STOPPING:
+        if requeue:
+            _requeue(row, actor)
+        return requeue
+    if has_completed and (row.reason.get("preempted") or row.reason.get("suspend")):
+        # It was done before the notice reached it.
+        row.reason = {"text": "", "failed": False}
+        row.reason_code = "completed"
+        return False
+    if row.reason.get("suspend"):
+        _suspended(row, actor)
+        return True
+    if row.reason.get("preempted"):
+        _preempted(row, actor, at)
+        return True
+    if row.reason.get("requeue"):
+        _requeue(row, actor)
+        return True
+    return False
+
+
+def _retry(row: Workload, actor: Actor, code: str) -> None:
+    """It failed and may be tried again: it waits, longer after each failure (ELA-509)."""
+    delay_s = min(row.retry_delay_s * 2 ** (row.attempt - 1), _BACK_OFF_MOST_S)
+    _requeue(row, actor, code, not_before_at=timezone.now() + timedelta(seconds=delay_s))
+
+
+def _preempted(row: Workload, actor: Actor, at: datetime) -> None:
+    """It made room for other work: it waits again in its old place, and what it lost is made good (ELA-811)."""
+    reason = row.reason
+    decided(
+        row, DecisionKind.PREEMPTED, actor, reason["preempted"],
+        beneficiary=reason["for"], lost_card_seconds=reason["card_seconds"],
+    )  # fmt: skip
+    event = WorkloadPreempted(
+        schema=row.tenant.schema_name,
+        workload_uid=row.uid,
+        user_id=row.submitted_by_id,
+        at=at,
+        card_seconds=reason["card_seconds"],
+    )
+    emit(event, actor=actor)
+    _requeue(row, actor, "preempted", preemptions=row.preemptions + 1)
+
+
+def _suspended(row: Workload, actor: Actor) -> None:
+    """Put aside: it holds nothing until it is resumed, and keeps its place (ELA-503)."""
+    FLOW.move(row, WorkloadState.SUSPENDED, actor=actor, placed_at=None, active_shares=None, position=None)
+    if row.is_direct:
+        quota_release(actor=actor, tenant=row.tenant, holder_uid=row.uid)
+    decided(row, DecisionKind.SUSPENDED, actor, "", text=row.reason.get("text", ""))
+    workload_changed(row, actor)
 
 
 _OWN_ENDS = frozenset({"lost", "idle_timeout", "run_timeout"})
@@ -190,18 +265,21 @@ def _end_by(row: Workload, actor: Actor, at: datetime, failed: bool, reason_code
     _end(row, actor, _last_end(row, at), final, reason_code, reason)
 
 
-def _requeue(row: Workload, actor: Actor) -> None:
-    """Lost with its node: it waits again, with its quota, its charge and its first start."""
+def _requeue(row: Workload, actor: Actor, code: str = "lost", **changes: Any) -> None:
+    """It waits again in its old place, with its quota, its charge and its first start (ELA-811)."""
     FLOW.move(
         row,
         WorkloadState.PENDING,
         actor=actor,
         attempt=row.attempt + 1,
         placed_at=None,
+        active_shares=None,
         reason_code="",
         reason={},
         position=None,
+        **changes,
     )
+    decided(row, DecisionKind.REQUEUED, actor, code, attempt=row.attempt)
     emit(WorkloadSubmitted(schema=row.tenant.schema_name, workload_uid=row.uid), actor=actor)
     workload_changed(row, actor)
 
@@ -221,6 +299,7 @@ def _end(row: Workload, actor: Actor, at: datetime, final: str, reason_code: str
     FLOW.move(
         row, final, actor=actor, ended_at=at, reason_code=reason_code, reason={"text": reason}, position=None
     )
+    decided(row, DecisionKind.ENDED, actor, reason_code, state=str(final), text=reason[:500])
     if row.is_direct:
         direct_ended(row, actor)
         workload_told(row, actor)

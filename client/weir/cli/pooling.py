@@ -1,10 +1,20 @@
 """Work submitted directly: programs, sessions, the queue they wait in and the environments they run in."""
 
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
 import typer
 
+from weir.api import Client
+from weir.cli import asking
 from weir.cli.calling import caller, uid_of
-from weir.cli.show import one, rows, said
-from weir.cli.words import duration_s, pairs
+from weir.cli.show import as_json, err, one, rows, said
+from weir.errors import WeirClientError
+
+Json = dict[str, Any]
+MOST_AT_ONCE = 10_000
 
 WORK = [
     ("number", "no"),
@@ -25,6 +35,29 @@ WORK = [
     ("device", "device"),
     ("uid", "uid"),
 ]
+ETA = [
+    ("start", "start_at"),
+    ("no earlier than", "low_at"),
+    ("no later than", "high_at"),
+    ("rests on", "basis"),
+    ("", "sentence"),
+    ("place", "position"),
+    ("now with", "now.sentence"),
+]
+EXPLAINED = [
+    ("number", "no"),
+    ("name", "name"),
+    ("state", "state"),
+    ("why", "reason"),
+    ("queue", "queue"),
+    ("place", "position"),
+    ("ahead", "ahead"),
+    ("expected", "expected.sentence"),
+    ("start", "expected.start_at"),
+    ("no later than", "expected.high_at"),
+    ("uid", "uid"),
+]
+DECISION = [("when", "at"), ("what", "what"), ("why", "sentence"), ("who", "actor")]
 _LISTED = frozenset({"no", "name", "kind", "state", "reason", "position", "queue", "node", "uid"})
 WAITING = [
     ("queue", "queue"),
@@ -50,63 +83,130 @@ _ENDED = frozenset({"finished", "failed", "lost"})
 
 def submit(
     ctx: typer.Context,
-    command: list[str] = typer.Argument(..., help="The program and its arguments.", metavar="COMMAND..."),
+    command: list[str] = typer.Argument(None, help="The program and its arguments.", metavar="[COMMAND...]"),
     name: str = typer.Option("", help="What to call it; else the program."),
-    share: int = typer.Option(None, envvar="WEIR_SHARE", help="Compute, in percent of one device."),
-    memory: int = typer.Option(None, envvar="WEIR_MEMORY", help="Accelerator memory in MiB."),
-    shares: int = typer.Option(None, help="How many such shares, all or none."),
-    distinct: bool = typer.Option(False, "--distinct", help="Each share on a device of its own."),
-    single_node: bool = typer.Option(False, "--single-node", help="All shares on one node."),
-    whole: bool = typer.Option(False, "--whole", help="Whole physical cards."),
-    env: list[str] = typer.Option([], "--env", "-e", help="NAME=value for the program, once for each."),
-    spec: str = typer.Option("", help="A specification, instead of share and memory."),
-    environment: str = typer.Option("", help="An environment; a fixed one decides the amounts."),
-    queue: str = typer.Option("default", help="The queue to wait in."),
-    priority: int = typer.Option(0, help="Higher goes first where the queue is ordered by priority."),
-    model: str = typer.Option("", help="The card model wanted."),
-    vendor: str = typer.Option("", help="The vendor wanted."),
-    node: str = typer.Option("", help="The node wanted."),
-    device: str = typer.Option("", help="The very device wanted."),
-    group: str = typer.Option("", help="The resource group to use."),
-    placing: str = typer.Option("", help="How it is placed, instead of the queue's way."),
-    local_node: str = typer.Option("", help="The node that counts as local."),
-    affinity: str = typer.Option("", help="Share one device with work of the same word."),
-    anti_affinity: str = typer.Option("", help="Keep off devices with work of this word."),
-    run_timeout: str = typer.Option("", help="Ended after so long: 30s, 2h."),
-    requeue: bool = typer.Option(False, "--requeue", help="Queued again when its node is lost."),
-    wait_for_quota: bool = typer.Option(False, "--wait-for-quota", help="Wait where the quota is used up."),
+    from_: Path = typer.Option(
+        None,
+        "--from",
+        exists=True,
+        dir_okay=False,
+        allow_dash=True,
+        help="Jobs of a file, a JSON object a line.",
+    ),
+    share: asking.Share = None,
+    memory: asking.Memory = None,
+    shares: asking.Shares = None,
+    min_shares: asking.MinShares = None,
+    distinct: asking.Distinct = False,
+    single_node: asking.SingleNode = False,
+    whole: asking.Whole = False,
+    env: asking.Env = [],  # noqa: B006
+    spec: asking.Spec = "",
+    environment: asking.Environment = "",
+    queue: asking.Queue = "default",
+    priority: asking.Priority = None,
+    urgent: asking.Urgent = False,
+    preemptible: asking.Preemptible = False,
+    model: asking.Model = "",
+    vendor: asking.Vendor = "",
+    node: asking.Node = "",
+    device: asking.Device = "",
+    group: asking.Group = "",
+    placing: asking.Placing = "",
+    local_node: asking.LocalNode = "",
+    affinity: asking.Affinity = "",
+    anti_affinity: asking.AntiAffinity = "",
+    cpu: asking.Cpu = "",
+    host_memory: asking.HostMemory = None,
+    run_timeout: asking.RunTimeout = "",
+    not_before: asking.NotBefore = "",
+    deadline: asking.Deadline = "",
+    purpose: asking.Purpose = "",
+    requeue: asking.Requeue = False,
+    wait_for_quota: asking.WaitForQuota = False,
 ) -> None:
-    """Put a program in a queue; it runs on a node of the pool, on a share of a device."""
-    body = {
-        "name": name or command[0].rpartition("/")[2],
-        "kind": "program",
-        "argv": command,
-        "env": pairs(env),
-        "compute_percent": share,
-        "memory_mib": memory,
-        "shares": shares,
-        "distinct_devices": distinct,
-        "single_node": single_node,
-        "whole_cards": whole,
-        "spec": spec,
-        "environment": environment,
-        "queue": queue,
-        "priority": priority,
-        "model": model,
-        "vendor": vendor,
-        "node": node,
-        "device": device,
-        "resource_group": group,
-        "placing": placing,
-        "local_node": local_node,
-        "affinity": affinity,
-        "anti_affinity": anti_affinity,
-        "run_timeout_s": duration_s(run_timeout) if run_timeout else None,
-        "requeue_on_loss": requeue,
-        "wait_for_quota": wait_for_quota,
-    }
+    """Put a program in a queue; it runs on a node of the pool, on a share of a device.
+
+    With `--from`, every line of the file is a job; the options given are those of each job that does not say.
+    """
+    if from_ is None and not command:
+        raise WeirClientError("There is nothing to run.", "Name a program, or a file of jobs with --from.")
+    wish = asking.wish_of(ctx, kind="program", argv=command or None)
     with caller(ctx) as client:
-        one(ctx, client.workload_submit(**body), WORK)
+        if from_ is not None:
+            _submit_many(ctx, client, from_, wish)
+            return
+        one(ctx, client.workload_submit(**{"name": command[0].rpartition("/")[2], **wish}), WORK)
+
+
+def _submit_many(ctx: typer.Context, client: Client, path: Path, wish: Json) -> None:
+    jobs = [{"name": f"job-{number}", **wish, **job} for number, job in enumerate(_jobs(path), start=1)]
+    done = 0
+    for begin in range(0, len(jobs), MOST_AT_ONCE):
+        try:
+            done += client.workloads_submit(jobs[begin : begin + MOST_AT_ONCE])["count"]
+        except WeirClientError:
+            if done:
+                err.print(f"{done} of {len(jobs)} jobs were submitted before this:")
+            raise
+    said(ctx, {"count": done}, f"{done} jobs are in the queue.")
+
+
+def _jobs(path: Path) -> list[Json]:
+    """The jobs of a file, an object a line; WeirClientError names the line that is none."""
+    text = sys.stdin.read() if str(path) == "-" else path.read_text()
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            job = json.loads(line)
+        except ValueError as error:
+            raise WeirClientError(
+                f"Line {number} is no JSON: {error}.", "Correct it; nothing is submitted."
+            ) from error
+        if not isinstance(job, dict):
+            raise WeirClientError(
+                f"Line {number} is no object.", "Write one {...} a line; nothing is submitted."
+            )
+        found.append(job)
+    return found
+
+
+def eta(
+    ctx: typer.Context,
+    uid: str = typer.Argument(
+        "", help="Work that waits; left out: what the options ask for, without submitting."
+    ),
+    share: asking.Share = None,
+    memory: asking.Memory = None,
+    shares: asking.Shares = None,
+    min_shares: asking.MinShares = None,
+    distinct: asking.Distinct = False,
+    single_node: asking.SingleNode = False,
+    whole: asking.Whole = False,
+    spec: asking.Spec = "",
+    environment: asking.Environment = "",
+    queue: asking.Queue = "default",
+    priority: asking.Priority = None,
+    urgent: asking.Urgent = False,
+    model: asking.Model = "",
+    vendor: asking.Vendor = "",
+    group: asking.Group = "",
+    run_timeout: asking.RunTimeout = "",
+    not_before: asking.NotBefore = "",
+    deadline: asking.Deadline = "",
+) -> None:
+    """When work starts: of some that waits, or of some that is not submitted yet."""
+    with caller(ctx) as client:
+        if uid:
+            found = client.workload_explain(uid_of(uid, client.workloads, "no"))["expected"]
+        else:
+            found = client.workload_dry_run(**asking.wish_of(ctx, name="dry run"))
+    if found is None:
+        said(ctx, None, "It does not wait.")
+    else:
+        one(ctx, found, ETA)
 
 
 def queue(ctx: typer.Context, code: str = typer.Argument("", help="One queue; all when left out.")) -> None:
@@ -117,12 +217,44 @@ def queue(ctx: typer.Context, code: str = typer.Argument("", help="One queue; al
 
 
 def explain(ctx: typer.Context, uid: str) -> None:
-    """Why work waits, its place in the queue, and when it is expected to start."""
+    """Why work waits, its place in the queue, when it is expected to start, and every decision on it."""
     with caller(ctx) as client:
-        one(ctx, client.workload(uid_of(uid, client.workloads, "no")), WORK)
+        uid = uid_of(uid, client.workloads, "no")
+        found = client.workload(uid) | client.workload_explain(uid)
+    one(ctx, found, EXPLAINED)
+    if not as_json(ctx):
+        rows(ctx, found["decisions"], DECISION)
 
 
-def cancel(ctx: typer.Context, uid: str, reason: str = typer.Option("", help="Kept beside its end.")) -> None:
+def _act(ctx: typer.Context, uid: str, act: str, reason: str, text: str) -> None:
+    with caller(ctx) as client:
+        found = client.workload_act(uid_of(uid, client.workloads, "no"), act, reason)
+    said(ctx, found, f"{found['no']} {text}")
+
+
+def suspend(ctx: typer.Context, uid: str, reason: asking.Reason = "") -> None:
+    """Stop work for now and give its room back; `resume` lets it go on."""
+    _act(ctx, uid, "suspend", reason, "is suspended.")
+
+
+def resume(ctx: typer.Context, uid: str, reason: asking.Reason = "") -> None:
+    """Let suspended work wait for its turn again."""
+    _act(ctx, uid, "resume", reason, "waits for its turn.")
+
+
+def requeue(ctx: typer.Context, uid: str, reason: asking.Reason = "") -> None:
+    """Stop running work and let it wait again, in its old place."""
+    _act(ctx, uid, "requeue", reason, "goes back to its queue.")
+
+
+def scale(ctx: typer.Context, uid: str, shares: int) -> None:
+    """Let elastic work have so many shares, between its least and its most."""
+    with caller(ctx) as client:
+        found = client.workload_scale(uid_of(uid, client.workloads, "no"), shares)
+    said(ctx, found, f"{found['no']} is to have {shares} shares.")
+
+
+def cancel(ctx: typer.Context, uid: str, reason: asking.Reason = "") -> None:
     """Stop work: at once while it waits, else as soon as its node has ended it."""
     with caller(ctx) as client:
         found = client.workload_stop(uid_of(uid, client.workloads, "no"), reason)
@@ -136,8 +268,8 @@ def cancel(ctx: typer.Context, uid: str, reason: str = typer.Option("", help="Ke
 def resize(
     ctx: typer.Context,
     uid: str,
-    share: int = typer.Option(None, help="Compute, in percent of one device."),
-    memory: int = typer.Option(None, help="Accelerator memory in MiB."),
+    share: asking.Share = None,
+    memory: asking.Memory = None,
 ) -> None:
     """Give each share other amounts while it runs; nothing is restarted."""
     with caller(ctx) as client:
@@ -166,9 +298,9 @@ def environment_list(ctx: typer.Context) -> None:
 def environment_make(
     ctx: typer.Context,
     name: str,
-    share: int = typer.Option(None, help="Compute, in percent of one device."),
-    memory: int = typer.Option(None, help="Accelerator memory in MiB."),
-    spec: str = typer.Option("", help="A specification, instead of share and memory."),
+    share: asking.Share = None,
+    memory: asking.Memory = None,
+    spec: asking.Spec = "",
     shares: int = typer.Option(1, help="How many such shares."),
     fixed: bool = typer.Option(True, help="Whether work in it gets exactly this, whatever it asks."),
 ) -> None:
@@ -218,4 +350,4 @@ def session_migrate(
     said(ctx, found, f"{found['no']} is moving{where}.")
 
 
-COMMANDS = (queue, explain, cancel, resize)
+COMMANDS = (queue, eta, explain, cancel, resize, scale, suspend, resume, requeue)

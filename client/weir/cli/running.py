@@ -17,9 +17,9 @@ import typer
 
 import weir
 from weir.api import Client
+from weir.cli import asking
 from weir.cli.calling import caller
 from weir.cli.show import err
-from weir.cli.words import duration_s
 from weir.errors import WeirClientError
 from weir.session import Lease
 
@@ -33,49 +33,32 @@ _FINAL = frozenset({"finished", "failed", "lost"})
 def run(
     ctx: typer.Context,
     command: list[str] = typer.Argument(..., help="The script and its arguments.", metavar="COMMAND..."),
-    share: int = typer.Option(None, envvar="WEIR_SHARE", help="Compute, in percent of one device."),
-    memory: int = typer.Option(None, envvar="WEIR_MEMORY", help="Accelerator memory in MiB."),
+    share: asking.Share = None,
+    memory: asking.Memory = None,
     gpus: int = typer.Option(1, help="How many such shares, each on a device of its own."),
-    spec: str = typer.Option("", help="A specification, instead of share and memory."),
-    environment: str = typer.Option("", help="An environment; a fixed one decides the amounts."),
-    queue: str = typer.Option("default", help="The queue to wait in."),
-    priority: int = typer.Option(0, help="Higher goes first where the queue is ordered by priority."),
-    model: str = typer.Option("", help="The card model wanted."),
-    vendor: str = typer.Option("", help="The vendor wanted."),
-    node: str = typer.Option("", help="The node wanted."),
-    device: str = typer.Option("", help="The very device wanted."),
-    group: str = typer.Option("", help="The resource group to use."),
-    placing: str = typer.Option("", help="How it is placed, instead of the queue's way."),
-    affinity: str = typer.Option("", help="Share one device with work of the same word."),
-    whole: bool = typer.Option(False, "--whole", help="Whole physical cards."),
-    idle_timeout: str = typer.Option("", help="Released after so long without use: 30s, 10m."),
-    run_timeout: str = typer.Option("", help="Released after so long in all: 30s, 2h."),
+    spec: asking.Spec = "",
+    environment: asking.Environment = "",
+    queue: asking.Queue = "default",
+    priority: asking.Priority = None,
+    urgent: asking.Urgent = False,
+    model: asking.Model = "",
+    vendor: asking.Vendor = "",
+    node: asking.Node = "",
+    device: asking.Device = "",
+    group: asking.Group = "",
+    placing: asking.Placing = "",
+    affinity: asking.Affinity = "",
+    whole: asking.Whole = False,
+    idle_timeout: asking.IdleTimeout = "",
+    run_timeout: asking.RunTimeout = "",
 ) -> None:
     """Run a script with device "weir" on a share of a remote accelerator: ask, wait, run, release.
 
     `weir run --share 30 --memory 4096 python train.py`, and in the script `device="weir:0"`.
     """
-    wish = {
-        "name": Path(_script(command)).name[:120] or "run",
-        "compute_percent": share,
-        "memory_mib": memory,
-        "shares": gpus if gpus != 1 else None,
-        "distinct_devices": gpus > 1,
-        "whole_cards": whole,
-        "spec": spec,
-        "environment": environment,
-        "queue": queue,
-        "priority": priority,
-        "model": model,
-        "vendor": vendor,
-        "node": node,
-        "device": device,
-        "resource_group": group,
-        "placing": placing,
-        "affinity": affinity,
-        "idle_timeout_s": duration_s(idle_timeout) if idle_timeout else None,
-        "run_timeout_s": duration_s(run_timeout) if run_timeout else None,
-    }
+    name = Path(_script(command)).name[:120] or "run"
+    several = {"shares": gpus, "distinct_devices": True} if gpus != 1 else {}
+    wish = asking.wish_of(ctx, name=name, **several)
     with caller(ctx) as client:
         sys.exit(_run(client, wish, command))
 

@@ -1,6 +1,7 @@
 """What people type: durations and amounts."""
 
 import re
+from datetime import datetime, timedelta
 
 from weir.errors import WeirClientError
 
@@ -50,3 +51,45 @@ def pairs(given: list[str]) -> dict[str, str]:
             raise WeirClientError(f"{pair!r} is no variable.", "Write NAME=value.")
         found[name] = value
     return found
+
+
+def cores_milli(text: str) -> int:
+    """Thousandths of a processor core of `2` or `0.5`.
+
+    Raises:
+        WeirClientError: the text is no number of cores.
+    """
+    found = re.fullmatch(r"(\d{1,4})(?:\.(\d{1,3}))?", text.strip())
+    if not found:
+        raise WeirClientError(f"{text!r} is no number of cores.", "Write for example 2 or 0.5.")
+    return int(found[1]) * 1000 + int((found[2] or "").ljust(3, "0"))
+
+
+def instant(text: str, *, now: datetime | None = None) -> str:
+    """An instant in the API's words, of `18:00` (the next one), a date with time, or a duration from `now`.
+
+    Raises:
+        WeirClientError: the text is none of them.
+    """
+    since = now or datetime.now().astimezone()
+    if found := re.fullmatch(r"(\d\d?):(\d\d)", text.strip()):
+        return _next_clock(since, int(found[1]), int(found[2]), text).isoformat()
+    if re.fullmatch(r"\d{1,9}[smhd]", text.strip()):
+        return (since + timedelta(seconds=duration_s(text))).isoformat()
+    try:
+        given = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise _no_instant(text) from error
+    return (given if given.tzinfo else given.astimezone()).isoformat()
+
+
+def _next_clock(since: datetime, hour: int, minute: int, text: str) -> datetime:
+    try:
+        today = since.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    except ValueError as error:
+        raise _no_instant(text) from error
+    return today if today > since else today + timedelta(days=1)
+
+
+def _no_instant(text: str) -> WeirClientError:
+    return WeirClientError(f"{text!r} is no time.", "Write for example 18:00, 2026-12-01T08:00 or 2h.")

@@ -1,5 +1,5 @@
 // Draws each <div data-chart data-option="{…}"> from the ECharts option in its attribute.
-import { BarChart, GaugeChart, HeatmapChart, LineChart, PieChart } from "echarts/charts";
+import { BarChart, GaugeChart, HeatmapChart, LineChart, PieChart, ScatterChart } from "echarts/charts";
 import {
   DatasetComponent,
   GridComponent,
@@ -12,7 +12,7 @@ import {
 import * as echarts from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 
-echarts.use([BarChart, GaugeChart, HeatmapChart, LineChart, PieChart, CanvasRenderer]);
+echarts.use([BarChart, GaugeChart, HeatmapChart, LineChart, PieChart, ScatterChart, CanvasRenderer]);
 echarts.use([DatasetComponent, GridComponent, LegendComponent, MarkLineComponent]);
 echarts.use([TitleComponent, TooltipComponent, VisualMapComponent]);
 

@@ -62,7 +62,17 @@ def test_those_before_it_without_a_known_end_leave_no_promise() -> None:
 
 def test_a_smaller_one_may_pass_those_before_it() -> None:
     snapshot = replace(busy(1_500, 2_500, percent=60))
-    assert quote(snapshot, ask(2, 40), ask(1, 100, shares=2)) == (NOW, EtaBasis.FREE_NOW)
+    small = ask(2, 40, duration_s=300)
+    assert quote(snapshot, small, ask(1, 100, shares=2)) == (NOW, EtaBasis.FREE_NOW)
+
+
+@pytest.mark.req("ELA-704")
+def test_a_smaller_one_that_would_delay_those_before_it_waits() -> None:
+    snapshot = replace(busy(1_500, 2_500, percent=60))
+    for small in (ask(2, 40), ask(2, 40, duration_s=1_501)):
+        told = eta(replace(snapshot, requests=(ask(1, 100, shares=2, duration_s=60),)), small, now=NOW)
+        assert told.reason is not None
+        assert told.reason.code is ReasonCode.HELD_FOR_OTHERS
 
 
 def test_a_waiting_request_is_not_counted_twice() -> None:
@@ -107,7 +117,7 @@ def test_patience_holds_the_line_for_a_large_head() -> None:
     snapshot = replace(busy(1_500, 1_600), policy=Policy(patience_s=0))
     smalls = [ask(i, 100, duration_s=500) for i in range(2, 6)]
     assert quote(snapshot, ask(1, 100, shares=2), *smalls) == (1_600, EtaBasis.KNOWN_ENDS)
-    eager = replace(snapshot, policy=Policy(patience_s=None))
+    eager = replace(snapshot, policy=Policy(patience_s=None, reserved_starts=0))
     assert quote(eager, ask(1, 100, shares=2), *smalls) != (1_600, EtaBasis.KNOWN_ENDS)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.scheduling.engine.cycle import Cycle, plan
+from apps.scheduling.engine.cycle import plan
 from apps.scheduling.engine.fit import Prospect
 from apps.scheduling.engine.quota import DIMENSIONS, granted
 from apps.scheduling.engine.types import (
@@ -30,6 +30,7 @@ from apps.scheduling.engine.types import (
     Running,
     Snapshot,
 )
+from apps.scheduling.engine.warm import Warm
 
 TENANTS = ("acme", "globex")
 QUEUES = ("a", "b", "top")
@@ -272,7 +273,7 @@ def test_alone_in_an_empty_pool_it_is_placed_or_told_why_it_never_will(
     for request in asked:
         snapshot = replace(plain(empty), requests=(request,))
         made = plan(snapshot, now=0, seed=seed)
-        prospect = Cycle(snapshot, seed=seed).prospect(request)
+        prospect = Warm(snapshot).prospect(request)
         assert bool(made.placements) is (prospect is Prospect.AFTER_RELEASES)
         assert all(refusal.permanent is (prospect is Prospect.NEVER) for refusal in made.refusals)
 
@@ -300,7 +301,7 @@ def test_what_fits_an_empty_pool_is_placed_once_work_ends(
         made = plan(replace(snapshot, requests=waiting), now=turn, seed=seed)
         served = {placement.request_id for placement in made.placements}
         waiting = tuple(request for request in waiting if request.id not in served)
-    cycle = Cycle(snapshot, seed=seed)
+    cycle = Warm(snapshot)
     assert not [request for request in waiting if cycle.prospect(request) is Prospect.AFTER_RELEASES]
 
 

@@ -122,9 +122,11 @@ def guarded(**lend: int) -> Snapshot:
 
 @pytest.mark.req("ELA-312", "ELA-604")
 def test_an_idle_guarantee_is_kept_and_its_holder_gets_it() -> None:
-    made = run(guarded(compute_percent=0), ask(1, 60), ask(2, 60), ask(3, 100, queue_id="vip"))
-    assert placed(made) == ["r1", "r3"]
+    made = run(guarded(compute_percent=0), ask(1, 60), ask(2, 60))
+    assert placed(made) == ["r1"]
     assert reasons(made)["r2"].get("kept") == 100
+    made = run(guarded(compute_percent=0), ask(1, 60), ask(2, 60), ask(3, 100, queue_id="vip"))
+    assert placed(made) == ["r3", "r1"], "below its guarantee a queue comes first"
 
 
 def test_a_used_guarantee_is_not_kept_twice() -> None:

@@ -1,0 +1,219 @@
+"""The operators' scheduling pages: queues, policy, who may what, promised starts, what-ifs."""
+
+from functools import reduce
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.audit.selectors import record_list
+from apps.identity.pages import cleaned, go, operator_page, paged, show
+from apps.scheduling.charts import calibration_options, what_if_options
+from apps.scheduling.desk_forms import (
+    NewQueueForm,
+    PolicyForm,
+    QueueForm,
+    SpecialForm,
+    ValidityForm,
+    WhatIfForm,
+)
+from apps.scheduling.models import Queue, SchedulingPolicy
+from apps.scheduling.permissions import SchedulingPermission as P
+from apps.scheduling.queue_tree import Use, pool_room, queue_tree
+from apps.scheduling.rights_list import priority_list, special_list, validity_list
+from apps.scheduling.selectors import policy_get, queue_get, workload_list_across
+from apps.scheduling.services.queues import policy_set, queue_change, queue_make
+from apps.scheduling.services.rights import special_make, validity_make
+from apps.scheduling.services.what_ifs import what_if_ask
+from apps.scheduling.states import WhatIfState, WorkloadState
+from apps.scheduling.timeline import calibration
+from apps.scheduling.what_if import what_if_get, what_if_list
+
+WAITING_SHOWN = 50
+HISTORY_SHOWN = 30
+LIVE = ["pool"]
+POLICY_PARTS = (
+    (
+        gettext_noop("Order and place"),
+        ("ordering", "placing", "has_backfill", "patience_s", "aging_s", "half_life_s"),
+    ),
+    (
+        gettext_noop("Preemption and guarantees"),
+        ("has_preemption", "has_reclaim", "grace_s", "min_run_s", "max_preemptions"),
+    ),
+    (gettext_noop("Elastic work and consolidation"), ("grows_elastic", "hysteresis_s", "consolidates")),
+    (gettext_noop("How much at once"), ("max_open_per_user", "max_open_per_tenant")),
+)
+
+
+@operator_page(P.VIEW)
+def queues(request: HttpRequest) -> HttpResponse:
+    """The queues as a tree: use, guarantee, borrowed, waiting, states (PLAT-AICFG-23, ELA-1101)."""
+    branches = queue_tree()
+    percent, mib = pool_room()
+    context = {
+        "branches": branches,
+        "total": reduce(Use.plus, (each.own for each in branches), Use()),
+        "room_percent": percent,
+        "room_mib": mib,
+        "live": LIVE,
+    }
+    return show(request, "scheduling/queues", context)
+
+
+@operator_page(P.VIEW)
+def queue(request: HttpRequest, code: str) -> HttpResponse:
+    """One queue: what it may use, who may use it and when, and what waits in it."""
+    row = queue_get(code)
+    if request.method == "POST":
+        queue_change(actor=request.actor, queue=row, **_settings(QueueForm(request.POST, queue=row)))
+        messages.success(request, _("Queue %(code)s is changed; the next cycle follows it.") % {"code": row})
+        return go(request, "schedule:queues")
+    waiting = workload_list_across().filter(queue=row, state=WorkloadState.PENDING)
+    context = {
+        "queue": row,
+        "form": QueueForm(queue=row),
+        "waiting": waiting.order_by("position", "pk")[:WAITING_SHOWN],
+        "waiting_count": waiting.count(),
+        "may_manage": request.actor.may(P.MANAGE),
+    }
+    return show(request, "scheduling/queue", context)
+
+
+@operator_page(P.MANAGE)
+def queue_new(request: HttpRequest) -> HttpResponse:
+    """A new queue, anywhere in the tree."""
+    if request.method == "POST":
+        given = _settings(NewQueueForm(request.POST))
+        named = {name: given["changes"].pop(name) for name in ("code", "name_en", "name_zh")}
+        row = queue_make(actor=request.actor, **named, **given)
+        messages.success(request, _("Queue %(code)s is there.") % {"code": row})
+        return go(request, "schedule:queues")
+    return show(request, "scheduling/queue", {"queue": None, "form": NewQueueForm(), "may_manage": True})
+
+
+def _settings(form: QueueForm) -> dict[str, Any]:
+    changes = cleaned(form)
+    tenants, windows = changes.pop("tenants"), changes.pop("windows")
+    return {"changes": changes, "tenants": list(tenants), "windows": windows}
+
+
+@operator_page(P.VIEW)
+def policy(request: HttpRequest) -> HttpResponse:
+    """The global policy, and who changed it when (PLAT-AICFG-18)."""
+    if request.method == "POST":
+        policy_set(actor=request.actor, changes=cleaned(PolicyForm(request.POST)))
+        messages.success(request, _("The scheduling policy is changed; the next cycle follows it."))
+        return go(request, "schedule:policy")
+    row = policy_get()
+    form = PolicyForm(initial={name: getattr(row, name) for name in PolicyForm.base_fields})
+    context = {
+        "parts": [(_(title), [form[name] for name in names]) for title, names in POLICY_PARTS],
+        "history": policy_history(),
+        "may_manage": request.actor.may(P.MANAGE),
+    }
+    return show(request, "scheduling/policy", context)
+
+
+def policy_history() -> list[Any]:
+    """The last changes of the policy: who, when, and from what to what."""
+    records = list(record_list(subject_kind="scheduling_policy")[: HISTORY_SHOWN + 1])
+    before: dict[str, Any] = {}
+    for record in reversed(records):
+        known = {name: value for name, value in record.detail.items() if hasattr(SchedulingPolicy, name)}
+        record.changed = [
+            (_label(name), _said(name, before[name]) if name in before else "", _said(name, value))
+            for name, value in known.items()
+            if name not in before or before[name] != value
+        ]
+        before |= known
+    return [record for record in records[:HISTORY_SHOWN] if record.changed]
+
+
+def _said(name: str, value: Any) -> str:
+    """A setting as the form says it."""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    choices = dict(getattr(PolicyForm.base_fields.get(name), "choices", ()))
+    return str(choices.get(value, "–" if value is None else value))
+
+
+def _label(name: str) -> str:
+    field = PolicyForm.base_fields.get(name)
+    return str(field.label) if field else name
+
+
+@operator_page(P.VIEW)
+def priorities(request: HttpRequest) -> HttpResponse:
+    """Who may ask for which priority (PLAT-AICFG-24)."""
+    rows = paged(request, priority_list())
+    return show(request, "scheduling/priorities", {"rows": rows, "may_manage": request.actor.may(P.MANAGE)})
+
+
+@operator_page(P.VIEW)
+def validity(request: HttpRequest) -> HttpResponse:
+    """When users may start work of each purpose (PLAT-AICFG-27 to 33)."""
+    if request.method == "POST":
+        validity_make(actor=request.actor, **cleaned(ValidityForm(request.POST)))
+        messages.success(request, _("The rule is there."))
+        return go(request, "schedule:validity")
+    context = {"rows": validity_list(), "form": ValidityForm(), "may_manage": request.actor.may(P.MANAGE)}
+    return show(request, "scheduling/validity", context)
+
+
+@operator_page(P.VIEW)
+def specials(request: HttpRequest) -> HttpResponse:
+    """Special specifications of users and tenants (PLAT-CLU-35 to 41)."""
+    if request.method == "POST":
+        special_make(actor=request.actor, **cleaned(SpecialForm(request.POST)))
+        messages.success(request, _("The special specification is there."))
+        return go(request, "schedule:specials")
+    context = {
+        "rows": paged(request, special_list()),
+        "form": SpecialForm(),
+        "may_manage": request.actor.may(P.MANAGE),
+    }
+    return show(request, "scheduling/specials", context)
+
+
+@operator_page(P.VIEW)
+def promises(request: HttpRequest) -> HttpResponse:
+    """Whether promised starts came true: share inside the interval, how far off, day by day."""
+    found = calibration()
+    context = {"found": found, "charts": SimpleNamespace(**calibration_options(found))}
+    return show(request, "scheduling/promises", context)
+
+
+@operator_page(P.VIEW)
+def what_ifs(request: HttpRequest) -> HttpResponse:
+    """Settings tried on past submissions; a new try."""
+    if request.method == "POST":
+        given = WhatIfForm(request.POST)
+        row = what_if_ask(actor=request.actor, **given.asked(cleaned(given)))
+        return go(request, "schedule:what_if", row.uid)
+    context = {
+        "rows": paged(request, what_if_list()),
+        "form": WhatIfForm(),
+        "may_manage": request.actor.may(P.MANAGE),
+        "queues": Queue.objects.filter(retired_at=None).order_by("code"),
+        "live": ["what-ifs"],
+    }
+    return show(request, "scheduling/what_ifs", context)
+
+
+@operator_page(P.VIEW)
+def what_if(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """What came of a try: waiting, use, fairness and money, before and after."""
+    row = what_if_get(uid)
+    is_done = row.state == WhatIfState.DONE
+    context = {
+        "row": row,
+        "figures": row.result.get("figures", []) if is_done else [],
+        "charts": SimpleNamespace(**what_if_options(row.result)) if is_done else None,
+        "live": ["what-ifs"],
+    }
+    return show(request, "scheduling/what_if", context)

@@ -1,0 +1,118 @@
+"""When the next in line will start: the pool as it will be once work with a known end has ended."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, NamedTuple
+
+from apps.scheduling.engine.backlog import Entry, Group
+from apps.scheduling.engine.place import grant_of
+from apps.scheduling.engine.quota import granted
+from apps.scheduling.engine.shapes import Shape
+from apps.scheduling.engine.types import Grant, Hold, HoldKind
+
+if TYPE_CHECKING:
+    from apps.scheduling.engine.round import Round
+
+STEPS = 1000
+"""At most so many ends are looked at; a start beyond them is not promised."""
+TESTS = 32
+"""Requests that may span nodes are tried at so many moments: rather late than early."""
+
+
+class Release(NamedTuple):
+    """What is given back at some moment."""
+
+    at_s: int
+    number: int
+    tenant_id: str
+    queue_id: str
+    grants: tuple[Grant, ...]
+
+
+class Forecast:
+    """The reserved starts of one pass."""
+
+    def __init__(self, round_: Round) -> None:
+        self._round = round_
+        self._held: list[Release] = []
+        """Starts reserved in this pass, which take room from now on to be on the safe side."""
+
+    def start_of(self, group: Group, entry: Entry) -> Hold | None:
+        """The earliest start by the known ends, kept from now on; None where they do not make room."""
+        if entry[4].sample.duration_s is None and not self._round.warm.ends and not self._round.started:
+            return None
+        given: list[Release] = []
+        self._count(self._held, 1)
+        try:
+            found = self._search(group, entry, given)
+            if found is None:
+                return None
+            at, grants = found
+            self._round.claims.keep_grants(entry[2], at, grants)
+        finally:
+            self._count(given, 1)
+            self._count(self._held, -1)
+        self._hold(group, at, grants)
+        return Hold(entry[2], at, grants, HoldKind.RESERVED_START)
+
+    def _hold(self, group: Group, at: int, grants: tuple[Grant, ...]) -> None:
+        request = group.sample
+        ends = at + request.duration_s if request.duration_s is not None else 1 << 62
+        number = -1 - len(self._held)
+        self._held.append(Release(ends, number, request.tenant_id, request.queue_id, grants))
+
+    def _count(self, releases: list[Release], sign: int) -> None:
+        warm = self._round.warm
+        for each in releases:
+            for grant in each.grants:
+                warm.pool.take(grant) if sign > 0 else warm.pool.give(grant)
+            warm.count(each.tenant_id, each.queue_id, each.grants, sign)
+
+    def _search(
+        self, group: Group, entry: Entry, given: list[Release]
+    ) -> tuple[int, tuple[Grant, ...]] | None:
+        round_ = self._round
+        shape = round_.warm.shapes.sized(
+            round_.shape_of(group), group.sample.min_shares or group.sample.shares
+        )
+        releases = self._releases()
+        stride = 1 if shape.single_node or shape.shares == 1 else max(1, len(releases) // TESTS)
+        i = 0
+        while i < len(releases):
+            j = min(i + stride, len(releases))
+            while j < len(releases) and releases[j].at_s == releases[j - 1].at_s:
+                j += 1
+            self._count(releases[i:j], -1)
+            given += releases[i:j]
+            grants = self._fits(group, shape, entry, releases[j - 1].at_s)
+            if grants is not None:
+                return releases[j - 1].at_s, grants
+            i = j
+        return None
+
+    def _fits(self, group: Group, shape: Shape, entry: Entry, at: int) -> tuple[Grant, ...] | None:
+        round_ = self._round
+        cards = round_.warm.placer.find(shape, round_.view(group, at), entry[1])
+        if cards is None:
+            return None
+        grants = tuple(grant_of(card, shape) for card in cards)
+        return None if round_.warm.shortage(group.sample, granted(grants)) else grants
+
+    def _releases(self) -> list[Release]:
+        """The next known ends, of what runs, was just started, or is to start."""
+        round_ = self._round
+        soon = round_.now + 1
+        running = round_.warm.running
+        ends: list[Release] = []
+        for number, (at, work_id) in enumerate(round_.warm.ends[:STEPS]):
+            work = running[work_id]
+            ends.append(Release(max(at, soon), number, work.tenant_id, work.queue_id, work.grants))
+        leaving = sorted(round_.warm.roles.leaving.values(), key=lambda work: work.id)
+        for number, work in enumerate(leaving, STEPS):
+            if work.preempted and work.ends_at_s is None:
+                at = round_.now + round_.warm.policy.grace_s
+                ends.append(Release(at, number, work.tenant_id, work.queue_id, work.grants))
+        ends += round_.started
+        ends += self._held
+        return heapq.nsmallest(STEPS, ends, key=lambda each: each[:2])

@@ -1,0 +1,84 @@
+"""Elastic work grows into what nothing that waits could use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from apps.scheduling.engine.place import grant_of
+from apps.scheduling.engine.quota import granted
+from apps.scheduling.engine.shapes import Shape
+from apps.scheduling.engine.types import ElasticChange, Grant, Running
+
+if TYPE_CHECKING:
+    from apps.scheduling.engine.round import Round
+
+
+def grow(round_: Round) -> None:
+    """Give spare room to elastic work, the highest priority first, up to its most (ELA-902, 903, 904)."""
+    warm = round_.warm
+    if not warm.policy.elastic or not warm.roles.elastic:
+        return
+    wanted = 0
+    for shape in round_.starved:
+        wanted |= warm.fit.area(shape.constraint).usable
+    shrunk = {change.running_id for change in round_.resizes}
+    stopped = {each.running_id for each in round_.preemptions}
+    for work in sorted(
+        warm.roles.elastic.values(), key=lambda work: (-work.priority, work.started_at_s, work.id)
+    ):
+        if work.id not in shrunk | stopped and _may_grow(round_, work):
+            _grow_one(round_, work, wanted)
+
+
+def _may_grow(round_: Round, work: Running) -> bool:
+    """Room for more, and long enough since the last change (ELA-908)."""
+    if work.asks is None or len(work.grants) >= work.shares:
+        return False
+    rested = work.resized_at_s is None or round_.now - work.resized_at_s >= round_.warm.policy.hysteresis_s
+    ends = work.ends_at_s
+    return rested and (ends is None or ends > round_.now)
+
+
+def _grow_one(round_: Round, work: Running, wanted: int) -> None:
+    warm, asks = round_.warm, work.asks
+    queue = warm.queues.get(work.queue_id)
+    if asks is None or queue is None:
+        return
+    shape = warm.shapes.sized(warm.shapes.of(asks, queue, warm.policy), 1)
+    grown: list[Grant] = []
+    while len(work.grants) + len(grown) < work.shares:
+        grant = _one_more(round_, work, shape, wanted, grown)
+        if grant is None:
+            break
+        grown.append(grant)
+    if grown:
+        round_.resizes.append(ElasticChange(work.id, len(work.grants) + len(grown), tuple(grown)))
+
+
+def _one_more(round_: Round, work: Running, shape: Shape, wanted: int, grown: list[Grant]) -> Grant | None:
+    warm = round_.warm
+    view = warm.placer.view(work.ends_at_s)
+    cards = warm.placer.find(shape, view, work.asks.submitted_seq if work.asks else 0)
+    if cards is None or cards[0].bit & wanted:
+        return None
+    grant = grant_of(cards[0], shape)
+    asks = work.asks
+    held = {each.device_id for each in (*work.grants, *grown)}
+    nodes = {each.node_id for each in work.grants}
+    apart = asks is not None and asks.distinct_devices and grant.device_id in held
+    strayed = asks is not None and asks.single_node and grant.node_id not in nodes
+    if apart or strayed or _over_quota(round_, work, grant):
+        return None
+    warm.placer.take_these((grant,), view)
+    warm.count(work.tenant_id, work.queue_id, (grant,), 1)
+    round_.taken.append((work.tenant_id, work.queue_id, (grant,), view))
+    return grant
+
+
+def _over_quota(round_: Round, work: Running, grant: Grant) -> bool:
+    amount = granted((grant,))
+    warm = round_.warm
+    return (
+        warm.tenant_quota.shortage(work.tenant_id, amount) is not None
+        or warm.queue_quota.shortage(work.queue_id, amount) is not None
+    )

@@ -1,0 +1,159 @@
+"""Consolidation: sessions are moved off devices so that something waiting can start there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from apps.scheduling.engine.fit import View, room
+from apps.scheduling.engine.place import grant_of
+from apps.scheduling.engine.pool import Card
+from apps.scheduling.engine.shapes import Shape
+from apps.scheduling.engine.types import Grant, Move, Running
+
+if TYPE_CHECKING:
+    from apps.scheduling.engine.round import Round
+
+NODES = 8
+"""So many nodes are tried for one request, those with the fewest moves first."""
+SHAPES = 4
+
+
+class Piece(NamedTuple):
+    """One share that could be moved."""
+
+    work: Running
+    share: int
+
+    @property
+    def grant(self) -> Grant:
+        return self.work.grants[self.share]
+
+
+class Moving:
+    """The moves of one pass."""
+
+    def __init__(self, round_: Round) -> None:
+        self._round = round_
+        self._pieces: dict[str, list[Piece]] | None = None
+        self._found: list[tuple[Piece, Grant]] = []
+        self._tried: set[Shape] = set()
+        """Shapes for which no moves were found: a pass looks for few, since it looks at all their devices."""
+
+    def _on(self, card: Card) -> list[Piece]:
+        """The movable shares on the card."""
+        if self._pieces is None:
+            self._pieces = {}
+            for work in self._round.warm.roles.movable.values():
+                for index, grant in enumerate(work.grants):
+                    self._pieces.setdefault(grant.device_id, []).append(Piece(work, index))
+        return self._pieces.get(card.device.id, [])
+
+    def free(self, owner: str, shape: Shape, view: View, doomed: set[str]) -> tuple[tuple[Grant, ...], int]:
+        """The request's grants and how many moves free them, which are done in the pool; no moves: not possible."""
+        left = self._round.warm.policy.max_moves - len(self._round.moves)
+        if left <= 0 or shape.is_worded or shape in self._tried or len(self._tried) >= SHAPES:
+            return (), 0
+        for cards, pieces in self._plans(shape, view, doomed, left):
+            grants = tuple(grant_of(card, shape) for card in cards)
+            if self._try(owner, grants, pieces):
+                return grants, len(pieces)
+        self._tried.add(shape)
+        return (), 0
+
+    def _plans(
+        self, shape: Shape, view: View, doomed: set[str], left: int
+    ) -> list[tuple[list[Card], list[Piece]]]:
+        """By node, or over all nodes: the cards that would do with the fewest moves, and those moves."""
+        one = self._round.warm.shapes.sized(shape, 1)
+        lines: dict[str, list[tuple[int, int, Card, list[Piece]]]] = {}
+        area = self._round.warm.fit.area(shape.constraint)
+        for card in self._round.warm.pool.cards_in(area.usable):
+            pieces = self._needed(card, one, view, doomed)
+            if pieces is not None and len(pieces) <= left:
+                key = card.server.node.id if shape.single_node else ""
+                lines.setdefault(key, []).append((len(pieces), card.at, card, pieces))
+        plans = []
+        for line in lines.values():
+            best = sorted(line, key=lambda each: each[:2])[: shape.shares]
+            count = sum(each[0] for each in best)
+            if len(best) == shape.shares and 0 < count <= left:
+                plans.append(
+                    (count, best[0][1], [each[2] for each in best], [p for each in best for p in each[3]])
+                )
+        return [(cards, pieces) for _, _, cards, pieces in sorted(plans, key=lambda plan: plan[:2])[:NODES]]
+
+    def _needed(self, card: Card, one: Shape, view: View, doomed: set[str]) -> list[Piece] | None:
+        """What has to leave the card so that it takes one share; None where moves do not do it."""
+        if room(card, one, view):
+            return []
+        pool = self._round.warm.pool
+        out: list[Piece] = []
+        try:
+            for piece in sorted(self._on(card), key=lambda each: (-each.grant.compute_percent, each.work.id)):
+                if piece.work.id in doomed:
+                    continue
+                pool.give(piece.grant)
+                out.append(piece)
+                if room(card, one, view):
+                    return out
+        finally:
+            for piece in out:
+                pool.take(piece.grant)
+        return None
+
+    def _try(self, owner: str, grants: tuple[Grant, ...], pieces: list[Piece]) -> bool:
+        """Whether each piece finds another device when the request has those; if so all is done in the pool."""
+        round_ = self._round
+        placer = round_.warm.placer
+        for piece in pieces:
+            round_.warm.pool.give(piece.grant)
+        for grant in grants:
+            round_.warm.pool.take(grant)
+        found: list[tuple[Piece, Grant]] = []
+        for piece in pieces:
+            to = self._elsewhere(piece)
+            if to is None:
+                break
+            found.append((piece, to))
+        for grant in grants:
+            round_.warm.pool.give(grant)
+        if len(found) < len(pieces):
+            for _, to in found:
+                placer.undo((to,), self._view(None))
+        else:
+            round_.claims.keep_grants(owner, round_.now, grants)
+            self._found = found
+        for piece in pieces:
+            round_.warm.pool.take(piece.grant)
+        return len(found) == len(pieces)
+
+    def _view(self, ends_at_s: int | None) -> View:
+        return self._round.warm.placer.view(ends_at_s)
+
+    def _elsewhere(self, piece: Piece) -> Grant | None:
+        warm, asks = self._round.warm, piece.work.asks
+        queue = warm.queues.get(piece.work.queue_id)
+        if asks is None or queue is None:
+            return None
+        shape = warm.shapes.sized(warm.shapes.of(asks, queue, warm.policy), 1)
+        taken = warm.placer.take(warm.shapes.packed(shape), self._view(None), asks.submitted_seq)
+        if taken is None:
+            return None
+        if taken[0].device_id in {grant.device_id for grant in piece.work.grants}:
+            warm.placer.undo(taken, self._view(None))
+            return None
+        return taken[0]
+
+    def settle(self, request_id: str) -> None:
+        """Plan the moves that were found; where they go to stays taken for this pass."""
+        round_ = self._round
+        for piece, to in self._found:
+            round_.moves.append(Move(piece.work.id, piece.share, piece.grant.device_id, to, request_id))
+            round_.shifted.append((to, self._view(None)))
+        moved = {piece.work.id for piece, _ in self._found}
+        if self._pieces is not None:
+            self._pieces = {
+                device_id: [piece for piece in pieces if piece.work.id not in moved]
+                for device_id, pieces in self._pieces.items()
+            }
+        self._found = []

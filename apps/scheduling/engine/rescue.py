@@ -1,0 +1,326 @@
+"""Making room for what waits: shares of elastic work are taken back first, then sessions are moved, and at last
+work is stopped; the least harm first, and no more than is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from apps.scheduling.engine.backlog import Entry, Group
+from apps.scheduling.engine.fit import View, room, server_room
+from apps.scheduling.engine.moving import Moving
+from apps.scheduling.engine.place import grant_of
+from apps.scheduling.engine.pool import Server
+from apps.scheduling.engine.quota import granted
+from apps.scheduling.engine.roles import leaving_grants
+from apps.scheduling.engine.shapes import Shape
+from apps.scheduling.engine.types import Grant, Reason, ReasonCode
+from apps.scheduling.engine.victims import Loss, Unit, Victims
+
+if TYPE_CHECKING:
+    from apps.scheduling.engine.round import Round
+
+ATTEMPTS = 32
+"""At most so many requests have room made for them in one cycle."""
+NODES = 64
+"""So many nodes are compared for the least harm."""
+
+
+class Made(NamedTuple):
+    """The grants that will be free, and what the request is told meanwhile."""
+
+    grants: tuple[Grant, ...]
+    reason: Reason
+
+
+class Case(NamedTuple):
+    """One request for which room is sought."""
+
+    group: Group
+    entry: Entry
+    shape: Shape
+    view: View
+
+
+class Rescue:
+    """What one pass does to make room."""
+
+    def __init__(self, round_: Round) -> None:
+        self._round = round_
+        self._attempts = 0
+        self._doomed: set[str] = set()
+        """Running work that this pass stops or shrinks: it is leaving from now on."""
+        self._gone: list[Unit] = []
+        self._victims = Victims(round_)
+        self._moving = Moving(round_)
+
+    # --- what is leaving already -----------------------------------------------------------------------------------
+
+    def _leaving(self) -> Iterator[Unit]:
+        for work in self._round.warm.roles.leaving.values():
+            yield Unit.of(work, leaving_grants(work))
+        yield from self._gone
+
+    @contextmanager
+    def leaving_out(self) -> Iterator[None]:
+        """The pool and the quotas as they will be when all that is leaving has left."""
+        units = list(self._leaving())
+        for unit in units:
+            self.count(unit, -1)
+        try:
+            yield
+        finally:
+            for unit in reversed(units):
+                self.count(unit, 1)
+
+    def count(self, unit: Unit, sign: int) -> None:
+        """Count what the unit frees out (-1) or in again (1)."""
+        pool = self._round.warm.pool
+        for grant in unit.grants:
+            pool.take(grant) if sign > 0 else pool.give(grant)
+        self._round.warm.count(unit.work.tenant_id, unit.work.queue_id, unit.grants, sign)
+
+    def fits_exactly(self, group: Group, grants: tuple[Grant, ...], view: View) -> bool:
+        """Whether just these grants are free for the request now, within its quotas."""
+        round_ = self._round
+        if round_.warm.shortage(group.sample, granted(grants)) is not None:
+            return False
+        shape = round_.warm.shapes.sized(round_.shape_of(group), 1)
+        usable = round_.warm.fit.area(shape.constraint).usable
+        taken: list[Grant] = []
+        try:
+            for grant in grants:
+                card = round_.warm.pool.cards.get(grant.device_id)
+                if card is None or not card.bit & usable or not room(card, shape, view):
+                    return False
+                round_.warm.pool.take(grant)
+                taken.append(grant)
+        finally:
+            for grant in taken:
+                round_.warm.pool.give(grant)
+        return True
+
+    def still_coming(self, group: Group, grants: tuple[Grant, ...], view: View) -> bool:
+        """Whether the grants will be free once what is leaving has left."""
+        if not self._round.warm.roles.leaving:
+            return False
+        with self.leaving_out():
+            return self.fits_exactly(group, grants, view)
+
+    def reason(self) -> Reason:
+        """What a request is told whose room is being freed: the gravest of what is done."""
+        units = list(self._leaving())
+        stopped = sum(unit.stops for unit in units)
+        if stopped:
+            return Reason(ReasonCode.PREEMPTING, (("count", stopped),))
+        moved = sum(len(unit.work.moving) for unit in units)
+        if moved:
+            return Reason(ReasonCode.MOVING, (("count", moved),))
+        return Reason(ReasonCode.SHRINKING, (("count", len({unit.work.id for unit in units})),))
+
+    # --- making more -----------------------------------------------------------------------------------------------
+
+    def make_room(self, group: Group, entry: Entry) -> Made | None:
+        """Free room for the request and keep it; None, and nothing done, where that is not possible."""
+        roles = self._round.warm.roles
+        if not (roles.leaving or self._gone or roles.elastic or roles.movable or roles.preemptible):
+            return None
+        if self._attempts >= ATTEMPTS:
+            return None
+        round_ = self._round
+        least = group.sample.min_shares or group.sample.shares
+        case = Case(group, entry, round_.warm.shapes.sized(round_.shape_of(group), least), round_.view(group))
+        with self.leaving_out():
+            made = self._in_coming_room(case) or self._by_shrinking(case)
+            made = made or self._by_moving(case) or self._by_stopping(case)
+        self._attempts += made is not None
+        return made
+
+    def fits(self, case: Case) -> tuple[Grant, ...] | None:
+        """The request's grants in the pool as it is now, within its quotas; None where there are none."""
+        round_ = self._round
+        cards = round_.warm.placer.find(case.shape, case.view, case.entry[1])
+        if cards is None:
+            return None
+        grants = tuple(grant_of(card, case.shape) for card in cards)
+        return None if round_.warm.shortage(case.group.sample, granted(grants)) else grants
+
+    def _keep(self, case: Case, grants: tuple[Grant, ...]) -> None:
+        self._round.claims.keep_grants(case.entry[2], self._round.now, grants)
+
+    def _in_coming_room(self, case: Case) -> Made | None:
+        """What is leaving anyhow is enough: nobody is stopped twice for it (ELA-808)."""
+        if not (self._round.warm.roles.leaving or self._gone):
+            return None
+        grants = self.fits(case)
+        if grants is None:
+            return None
+        self._keep(case, grants)
+        return Made(grants, self.reason())
+
+    def _by_shrinking(self, case: Case) -> Made | None:
+        units = self._free(case, self._victims.shrinkable(case.group.sample, case.shape, self._doomed))
+        if units is None:
+            return None
+        return self._settle(case, units, Reason(ReasonCode.SHRINKING, (("count", len(units[0])),)))
+
+    def _by_moving(self, case: Case) -> Made | None:
+        if not self._round.warm.policy.consolidate:
+            return None
+        grants, count = self._moving.free(case.entry[2], case.shape, case.view, self._doomed)
+        if not count or self._round.warm.shortage(case.group.sample, granted(grants)) is not None:
+            return None
+        self._moving.settle(case.entry[2])
+        return Made(grants, Reason(ReasonCode.MOVING, (("count", count),)))
+
+    def _by_stopping(self, case: Case) -> Made | None:
+        policy = self._round.warm.policy
+        if not (policy.preemption or policy.reclaim):
+            return None
+        shrinkable = self._victims.shrinkable(case.group.sample, case.shape, self._doomed)
+        units = self._free(
+            case, shrinkable + self._victims.stoppable(case.group.sample, case.shape, self._doomed)
+        )
+        if units is None:
+            return None
+        stopped = sum(unit.stops for unit in units[0])
+        return self._settle(case, units, Reason(ReasonCode.PREEMPTING, (("count", stopped),)))
+
+    def _free(self, case: Case, units: list[Unit]) -> tuple[list[Unit], tuple[Grant, ...]] | None:
+        """The fewest and least harmful of the units that make room, counted out; None where all do not."""
+        if not units:
+            return None
+        for unit in units:
+            self.count(unit, -1)
+        grants = self.fits(case)
+        if grants is None:
+            for unit in reversed(units):
+                self.count(unit, 1)
+            return None
+        enough = self._shortest(case, units)
+        chosen = self._on_one_node(case, units, enough) or self._prune(case, enough)
+        grants = self.fits(case)
+        assert grants is not None
+        return chosen, grants
+
+    def _shortest(self, case: Case, units: list[Unit]) -> list[Unit]:
+        """The shortest beginning of the list that makes room; the rest is counted in again."""
+        enough, out = len(units), len(units)
+        low = 1
+        while low < enough:
+            middle = (low + enough) // 2
+            out = self._count_to(units, out, middle)
+            if self.fits(case) is not None:
+                enough = middle
+            else:
+                low = middle + 1
+        self._count_to(units, out, enough)
+        return units[:enough]
+
+    def _count_to(self, units: list[Unit], out: int, wanted: int) -> int:
+        """So many of the units are counted out, from the first; `out` are."""
+        for unit in reversed(units[wanted:out]):
+            self.count(unit, 1)
+        for unit in units[out:wanted]:
+            self.count(unit, -1)
+        return wanted
+
+    def _on_one_node(self, case: Case, units: list[Unit], out: list[Unit]) -> list[Unit] | None:
+        """Of the nodes that take the request whole, the one where the least is lost, its units counted out in place
+        of those that are. No higher priority is touched than has to be."""
+        if case.shape.shares > 1 and not case.shape.single_node:
+            return None
+        worst = max(unit.work.priority for unit in out)
+        self._count_to(out, len(out), 0)
+        best: tuple[Loss, list[Unit]] | None = None
+        for server, own in self._by_node(case, [unit for unit in units if unit.work.priority <= worst]):
+            found = self._enough_on(case, server, own)
+            if found and (best is None or self._victims.loss(found) < best[0]):
+                best = (self._victims.loss(found), found)
+        chosen = None if best is None else best[1]
+        self._count_to(out if chosen is None else chosen, 0, len(out if chosen is None else chosen))
+        return chosen
+
+    def _by_node(self, case: Case, units: list[Unit]) -> list[tuple[Server, list[Unit]]]:
+        """The nodes on which units are, those that lack the fewest shares first."""
+        pool, area = self._round.warm.pool, self._round.warm.fit.area(case.shape.constraint)
+        on: dict[Server, dict[int, Unit]] = {}
+        for number, unit in enumerate(units):
+            for grant in unit.grants:
+                card = pool.cards.get(grant.device_id)
+                if card is not None and card.bit & area.usable:
+                    on.setdefault(card.server, {})[number] = unit
+        shares = case.shape.shares
+
+        def lacks(server: Server) -> tuple[int, int]:
+            return -server_room(area.on_server[server.at], server, case.shape, case.view, shares), server.at
+
+        return [(server, list(on[server].values())) for server in sorted(on, key=lacks)[:NODES]]
+
+    def _enough_on(self, case: Case, server: Server, own: list[Unit]) -> list[Unit]:
+        """The least harmful units that make room on the node, none where they do not; the pool stays as it is."""
+        chosen: list[Unit] = []
+        for unit in own:
+            self.count(unit, -1)
+            chosen.append(unit)
+            if self._takes(case, server):
+                break
+        else:
+            self._count_to(chosen, len(chosen), 0)
+            return []
+        chosen = self._spare(chosen, lambda: self._takes(case, server))
+        self._count_to(chosen, len(chosen), 0)
+        return chosen
+
+    def _takes(self, case: Case, server: Server) -> bool:
+        round_, shares = self._round, case.shape.shares
+        cards = round_.warm.fit.area(case.shape.constraint).on_server[server.at]
+        if server_room(cards, server, case.shape, case.view, shares) < shares:
+            return False
+        return self.fits(case) is not None
+
+    def _prune(self, case: Case, units: list[Unit]) -> list[Unit]:
+        """Only those without whom there is no room."""
+        return self._spare(self._only_there(case, units), lambda: self.fits(case) is not None)
+
+    def _spare(self, units: list[Unit], fits: Callable[[], bool]) -> list[Unit]:
+        """Count in again whoever need not go, the most harmed first."""
+        for unit in list(reversed(units)):
+            if any(other is not unit and other.follows(unit) for other in units):
+                continue
+            self.count(unit, 1)
+            if fits():
+                units.remove(unit)
+            else:
+                self.count(unit, -1)
+        return units
+
+    def _only_there(self, case: Case, units: list[Unit]) -> list[Unit]:
+        """Those on the nodes where the request would go, where they alone are enough."""
+        grants = self.fits(case)
+        assert grants is not None
+        nodes = {grant.node_id for grant in grants}
+        works = {unit.work.id for unit in units if any(grant.node_id in nodes for grant in unit.grants)}
+        there = [unit for unit in units if unit.work.id in works]
+        away = [unit for unit in units if unit.work.id not in works]
+        for unit in away:
+            self.count(unit, 1)
+        if self.fits(case) is not None:
+            return there
+        for unit in away:
+            self.count(unit, -1)
+        return units
+
+    def _settle(self, case: Case, found: tuple[list[Unit], tuple[Grant, ...]], reason: Reason) -> Made:
+        """Plan what is to be freed, and keep it; the units stay counted out only until the search is over."""
+        units, grants = found
+        self._keep(case, grants)
+        for unit in reversed(units):
+            self.count(unit, 1)
+        round_ = self._round
+        round_.preemptions += self._victims.preemptions(units, case.entry[2])
+        round_.resizes += self._victims.shrinkings(units, case.entry[2])
+        self._gone += units
+        self._doomed |= {unit.work.id for unit in units}
+        return Made(grants, reason)

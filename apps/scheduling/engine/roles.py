@@ -1,0 +1,42 @@
+"""Running work by what may be done with it: stopped, shrunk, moved; and what is leaving already."""
+
+from __future__ import annotations
+
+from apps.scheduling.engine.types import Grant, Running
+
+
+class Roles:
+    """The running work of each role by identity."""
+
+    def __init__(self) -> None:
+        self.leaving: dict[str, Running] = {}
+        """Being stopped, shrunk or moved."""
+        self.preemptible: dict[int, dict[str, Running]] = {}
+        """By priority."""
+        self.elastic: dict[str, Running] = {}
+        self.movable: dict[str, Running] = {}
+
+    def note(self, work: Running, sign: int) -> None:
+        """Put the work in (1) or take it out (-1)."""
+        leaves = bool(leaving_grants(work))
+        places = [
+            (self.leaving, leaves),
+            (self.preemptible.setdefault(work.priority, {}), work.preemptible and not work.preempted),
+            (self.elastic, work.min_shares is not None and not leaves),
+            (self.movable, work.movable and work.asks is not None and not leaves),
+        ]
+        for place, fits in places:
+            if fits and sign > 0:
+                place[work.id] = work
+            else:
+                place.pop(work.id, None)
+        if not self.preemptible[work.priority]:
+            del self.preemptible[work.priority]
+
+
+def leaving_grants(work: Running) -> tuple[Grant, ...]:
+    """What of the work's grants is leaving."""
+    if work.preempted:
+        return work.grants
+    target = len(work.grants) if work.target_shares is None else work.target_shares
+    return tuple(grant for i, grant in enumerate(work.grants) if i >= target or i in work.moving)

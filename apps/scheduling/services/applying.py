@@ -1,0 +1,216 @@
+"""What a plan places, by compare-and-set in few statements: rows that changed meanwhile are skipped, never forced."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from apps.billing.selectors import charge_priced
+from apps.billing.services.charges import charge_resize
+from apps.fleet.models import Slice
+from apps.fleet.services.placing import (
+    Room,
+    Want,
+    devices_room,
+    gang_give,
+    gang_take,
+    slices_desire,
+    work_shape,
+)
+from apps.kernel.acts import Actor
+from apps.kernel.bulk import insert_many
+from apps.kernel.errors import QuotaExceeded, WeirError
+from apps.kernel.events import emit
+from apps.kernel.service import service
+from apps.scheduling.engine.types import Placement
+from apps.scheduling.events import WorkloadsChanged
+from apps.scheduling.locks import workloads_pending_lock
+from apps.scheduling.models import Allocation, Workload
+from apps.scheduling.services.checks import group_check
+from apps.scheduling.services.decisions import decisions_put
+from apps.scheduling.services.quota_many import quotas_use
+from apps.scheduling.services.workloads import workload_refuse
+from apps.scheduling.snapshots import policy_get
+from apps.scheduling.states import FLOW, DecisionKind, WorkloadState
+
+
+@dataclass(slots=True)
+class Chosen:
+    """A placement, the workload it is of, locked, and the slices it becomes."""
+
+    placement: Placement
+    row: Workload
+    wants: list[Want]
+    slices: list[Slice] = field(default_factory=list)
+
+
+@service(recorded=False)
+def placements_apply(*, actor: Actor, placements: Sequence[Placement]) -> list[Chosen]:
+    """Place what can still be placed, all shares of each or none; those that were placed.
+
+    The feed of changes is not told of them: whoever calls knows.
+    """
+    rooms = devices_room(actor=actor, uids=[each.device_id for every in placements for each in every.grants])
+    rows = workloads_pending_lock([each.request_id for each in placements])
+    chosen, broken = _choose(placements, rows, rooms)
+    exceeded = _quota_use(chosen, rooms, actor)
+    chosen = [each for each in chosen if each.row.uid not in exceeded]
+    feed_mute(True)
+    _slices_make(chosen, rooms, actor)
+    _rows_move(chosen)
+    feed_mute(False)
+    _cards_charge(chosen, actor)
+    decisions_put(actor=actor, lines=[_line(each) for each in chosen])
+    _quota_wait([rows[str(uid)] for uid in exceeded], exceeded)
+    for row, error in broken:
+        workload_refuse(row, actor, error)
+    changed = [*(each.row for each in chosen), *(rows[str(uid)] for uid in exceeded)]
+    changed_tell(changed, actor)
+    return chosen
+
+
+def feed_mute(is_mute: bool) -> None:
+    """Until the transaction ends or this is taken back: our own changes are not told to the feed."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('weir.leads', %s, true)", ["on" if is_mute else "off"])
+
+
+def _choose(
+    placements: Sequence[Placement], rows: dict[str, Workload], rooms: dict[str, Room]
+) -> tuple[list[Chosen], list[tuple[Workload, WeirError]]]:
+    chosen: list[Chosen] = []
+    broken: list[tuple[Workload, WeirError]] = []
+    for placement in placements:
+        row = rows.get(placement.request_id)
+        if row is None:
+            continue
+        try:
+            # Nothing new starts on a group whose grant was taken back while it waited.
+            group_check(row)
+            wants = wants_of(row, placement)
+        except WeirError as error:
+            broken.append((row, error))
+            continue
+        if gang_take(rooms, wants):
+            chosen.append(Chosen(placement, row, wants))
+    return chosen, broken
+
+
+def wants_of(row: Workload, placement: Placement) -> list[Want]:
+    """The shares that a placement means for a workload; WeirError where no node could run its work."""
+    work = work_shape(row.work, row.kind, row.run_timeout_s, row.idle_timeout_s)
+    if row.preemptible:
+        # Its node gives it this much between the notice and the end, whatever becomes of us meanwhile (ELA-810).
+        work["grace_s"] = max(work["grace_s"], policy_get().grace_s)
+    # Not what the device's group is by now: should it have changed, the placement is stale.
+    group = row.resource_group or row.queue.resource_group
+    return [
+        Want(
+            tenant_id=row.tenant_id,
+            workload_uid=row.uid,
+            device_uid=grant.device_id,
+            compute_percent=grant.compute_percent,
+            memory_mib=grant.memory_mib,
+            work=work,
+            run_timeout_s=row.run_timeout_s,
+            exclusive=grant.exclusive,
+            kind=row.kind,
+            idle_timeout_s=row.idle_timeout_s,
+            driver=row.driver,
+            resource_group=group,
+            requeue_on_loss=row.requeue_on_loss,
+        )
+        for grant in placement.grants
+    ]
+
+
+def _quota_use(chosen: Sequence[Chosen], rooms: dict[str, Room], actor: Actor) -> dict[UUID, QuotaExceeded]:
+    """What each is granted is used: of whole cards all their memory, of work that waited for quota all of it.
+
+    Some may be held meanwhile by forms in process, of which the engine does not know: it goes on waiting.
+    """
+    wanted: dict[int, dict[UUID, dict[str, int]]] = defaultdict(dict)
+    for each in chosen:
+        if each.row.is_direct:
+            wanted[each.row.tenant_id][each.row.uid] = {
+                "instances": len(each.wants),
+                "compute_percent": sum(want.compute_percent for want in each.wants),
+                "gpu_memory_mib": sum(want.memory_mib for want in each.wants),
+            }
+    exceeded = quotas_use(actor=actor, wanted=wanted)
+    for each in chosen:
+        if each.row.uid in exceeded:
+            gang_give(rooms, each.wants)
+    return exceeded
+
+
+def _slices_make(chosen: Sequence[Chosen], rooms: dict[str, Room], actor: Actor) -> None:
+    slices = iter(slices_desire(actor=actor, rooms=rooms, wants=[w for each in chosen for w in each.wants]))
+    parts = []
+    for each in chosen:
+        each.slices = [next(slices) for _want in each.wants]
+        for share, part in enumerate(each.slices):
+            parts.append(
+                Allocation(
+                    workload_id=each.row.pk,
+                    share=share,
+                    device_id=part.device_id,
+                    compute_percent=part.compute_percent,
+                    memory_mib=part.memory_mib,
+                    is_exclusive=part.is_exclusive,
+                    slice_uid=part.uid,
+                )
+            )
+    insert_many(parts)
+
+
+def _rows_move(chosen: Sequence[Chosen]) -> None:
+    """All to their new state in one update: they are locked, and wait."""
+    assert (WorkloadState.PENDING, WorkloadState.PLACED) in FLOW.table
+    by_shares: dict[int | None, list[Workload]] = defaultdict(list)
+    for each in chosen:
+        by_shares[len(each.wants) if each.row.min_shares else None].append(each.row)
+    now = timezone.now()
+    changes = {
+        "state": WorkloadState.PLACED, "placed_at": now, "reason_code": "", "reason": {}, "position": None,
+        "updated_at": now,
+    }  # fmt: skip
+    for shares, rows in by_shares.items():
+        changes["active_shares"] = shares
+        Workload.plain.filter(pk__in=[row.pk for row in rows]).update(**changes)
+        for row in rows:
+            for name, value in changes.items():
+                setattr(row, name, value)
+
+
+def _cards_charge(chosen: Sequence[Chosen], actor: Actor) -> None:
+    """Whole cards are charged with all their memory, however little was asked for; cards of several sizes by each."""
+    cards = {each.row.uid: each for each in chosen if each.row.is_direct and each.row.whole_cards}
+    for uid in charge_priced(list(cards)) if cards else ():
+        for percent, mib in sorted({(want.compute_percent, want.memory_mib) for want in cards[uid].wants}):
+            charge_resize(actor=actor, workload_uid=uid, compute_percent=percent, memory_mib=mib)
+
+
+def _line(each: Chosen) -> tuple[int, str, str, dict[str, object]]:
+    on = [want.device_uid for want in each.wants]
+    return (
+        each.row.pk,
+        DecisionKind.PLACED,
+        each.placement.policy.value,
+        {"devices": on[:64], "shares": len(on)},
+    )
+
+
+def _quota_wait(rows: Sequence[Workload], errors: dict[UUID, QuotaExceeded]) -> None:
+    for row in rows:
+        waiting = Workload.plain.filter(pk=row.pk, state=WorkloadState.PENDING)
+        waiting.update(reason_code=errors[row.uid].code, reason={"text": str(errors[row.uid].message)})
+
+
+def changed_tell(rows: Sequence[Workload], actor: Actor) -> None:
+    """Pages that show them look again."""
+    if rows:
+        emit(WorkloadsChanged(tuple((row.tenant.schema_name, row.uid) for row in rows)), actor=actor)

@@ -1,0 +1,119 @@
+"""Ten thousand submissions in one call: one transaction, few statements, all of them or none."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import fields
+from uuid import uuid4
+
+from django.db import connection
+from django.db.models.base import ModelState
+from django.utils.translation import gettext as _
+
+from apps.billing.services.charges_many import charges_open
+from apps.fleet.services.slices import work_check
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.bulk import insert_many
+from apps.kernel.errors import InvalidInput
+from apps.kernel.events import emit
+from apps.kernel.service import service
+from apps.scheduling.events import WorkloadsSubmitted
+from apps.scheduling.models import Workload
+from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.services.admission import admission_check, open_check
+from apps.scheduling.services.decisions import decisions_put
+from apps.scheduling.services.direct import quote_of, workload_draft
+from apps.scheduling.services.quota_many import quotas_hold
+from apps.scheduling.states import DecisionKind
+from apps.scheduling.types import Amounts, Asked
+from apps.tenancy.models import Tenant
+
+MOST = 10_000
+_KEYS_LOCK = 0x57656975
+# In these alike submissions may differ; whatever else they ask for is judged once.
+_OWN = frozenset({"name", "client_key", "argv", "env"})
+_SHARED = tuple(each.name for each in fields(Asked) if each.name not in _OWN)
+
+
+@service(P.OPERATE)
+def workload_submit_many(*, actor: Actor, tenant: Tenant, asked: Sequence[Asked]) -> list[Workload]:
+    """Put many programs or sessions in their queues, in the order given; refused for the reasons of
+    `workload_request`, and then none is taken in.
+
+    Whoever repeats a call with the same client keys gets the same workloads. At most MOST in one call, and as much
+    open work of one user and one tenant as the policy lets them (TooMuchOpen).
+    """
+    _size_check(asked)
+    act_subject("tenant", tenant.schema_name, count=len(asked))
+    known = _known(tenant, asked)
+    new = [each for each in asked if not each.client_key or each.client_key not in known]
+    open_check(tenant, actor.user_id, len(new))
+    alike: dict[tuple[object, ...], list[Asked]] = defaultdict(list)
+    for each in new:
+        alike[tuple(getattr(each, name) for name in _SHARED)].append(each)
+    made = {}
+    for group in alike.values():
+        made |= {id(each): row for each, row in zip(group, _group_make(actor, tenant, group), strict=True)}
+    rows = [known.get(each.client_key) or made[id(each)] for each in asked]
+    if new:
+        emit(WorkloadsSubmitted(schema=tenant.schema_name, count=len(new)), actor=actor)
+    return rows
+
+
+def _size_check(asked: Sequence[Asked]) -> None:
+    if not 1 <= len(asked) <= MOST:
+        raise InvalidInput(
+            _("%(count)s were submitted in one call.") % {"count": len(asked)},
+            cure=_("Submit 1 to %(most)s in one call.") % {"most": MOST},
+        )
+    twice = [key for key, count in Counter(each.client_key for each in asked).items() if key and count > 1]
+    if twice:
+        raise InvalidInput(
+            _("The key %(key)s stands for two of them.") % {"key": twice[0]}, fields={"client_key": twice[0]}
+        )
+
+
+def _known(tenant: Tenant, asked: Sequence[Asked]) -> dict[str, Workload]:
+    """Those taken in before, by their keys; two calls with the same keys are served one after the other."""
+    keys = [each.client_key for each in asked if each.client_key]
+    if not keys:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_KEYS_LOCK, tenant.pk])
+    rows = Workload.plain.filter(tenant=tenant, client_key__in=keys).select_related("queue", "tenant")
+    return {row.client_key: row for row in rows}
+
+
+def _group_make(actor: Actor, tenant: Tenant, group: Sequence[Asked]) -> list[Workload]:
+    draft, amounts = workload_draft(actor, tenant, group[0])
+    admission_check(actor, draft, more=len(group))
+    rows = [_row(draft, each) for each in group]
+    if not draft.waits_for_quota:
+        quotas_hold(actor=actor, tenant=tenant, wanted={row.uid: amounts.quota() for row in rows})
+    insert_many(rows)
+    decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
+    _charge(actor, tenant, rows, amounts)
+    return rows
+
+
+def _charge(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amounts) -> None:
+    charges_open(
+        actor=actor,
+        tenant=tenant,
+        workloads=[(row.uid, row.no) for row in rows],
+        quote=quote_of(amounts),
+        labels=rows[0].labels,
+    )
+
+
+def _row(draft: Workload, asked: Asked) -> Workload:
+    work = {"argv": list(asked.argv), "env": dict(asked.env)}
+    if work != draft.work:
+        work_check({**work, "kind": draft.kind, "idle_timeout_s": draft.idle_timeout_s}, draft.run_timeout_s)
+    row = copy(draft)
+    row._state = ModelState()
+    row.uid = uuid4()
+    row.no = f"W-{row.uid.hex[:10].upper()}"
+    row.name_en = row.name_zh = asked.name
+    row.client_key, row.work = asked.client_key, work
+    return row

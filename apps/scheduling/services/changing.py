@@ -1,0 +1,166 @@
+"""What a plan changes of running work: some is stopped to make room, some grows or shrinks, some is moved."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.fleet.services.moves import slice_move_begin
+from apps.fleet.services.placing import devices_room, gang_take, slices_desire
+from apps.fleet.services.slices import slice_stop
+from apps.kernel.acts import Actor
+from apps.kernel.bulk import insert_many
+from apps.kernel.errors import WeirError
+from apps.kernel.service import service
+from apps.scheduling.engine.types import ElasticChange, Move, Placement, Placing, Plan, Preemption
+from apps.scheduling.locks import slices_lock, workload_lock
+from apps.scheduling.models import Allocation, Workload
+from apps.scheduling.services.applying import wants_of
+from apps.scheduling.services.decisions import decided
+from apps.scheduling.services.quota_many import quotas_use
+from apps.scheduling.services.warm import Picture
+from apps.scheduling.services.workloads import slices_stop, workload_changed
+from apps.scheduling.states import FLOW, AllocationState, DecisionKind, WorkloadState
+
+log = logging.getLogger(__name__)
+_RUNS = frozenset({WorkloadState.PLACED, WorkloadState.RUNNING})
+
+
+def changes_apply(*, actor: Actor, picture: Picture, plan: Plan) -> None:
+    """Each change is a transaction of its own; what cannot be done any more is left for the next pass."""
+    for preemption in plan.preemptions:
+        _try(lambda each=preemption: workload_preempt(actor=actor, preemption=each))
+        picture.work_read({picture.keys[preemption.running_id]})
+    for change in plan.resizes:
+        _try(lambda each=change: workload_elastic(actor=actor, change=each))
+        picture.work_read({picture.keys[change.running_id]})
+    for move in plan.moves:
+        _try(lambda each=move: workload_move(actor=actor, move=each))
+        picture.work_read({picture.keys[move.running_id]})
+
+
+def _try(work: Callable[[], object]) -> None:
+    try:
+        with transaction.atomic():
+            work()
+    except WeirError as error:
+        log.info("left for the next pass: %s", error)
+
+
+@service(recorded=False)
+def workload_preempt(*, actor: Actor, preemption: Preemption) -> None:
+    """Stop work that makes room for other work (ELA-810): its slices get notice and their grace, and when the last
+    has ended it waits again in its old place (ELA-811)."""
+    row = _running(preemption.running_id)
+    if row is None or not row.preemptible:
+        return
+    reason = {
+        "text": "", "failed": False, "requeue": True, "preempted": preemption.reason,
+        "for": preemption.for_request_id, "card_seconds": preemption.lost_card_seconds,
+    }  # fmt: skip
+    FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code="preempted", reason=reason)
+    decided(
+        row, DecisionKind.PREEMPTING, actor, preemption.reason,
+        beneficiary=preemption.for_request_id, lost_card_seconds=preemption.lost_card_seconds,
+        lost_micros=preemption.lost_micros,
+    )  # fmt: skip
+    slices_stop(row, actor, "", reason_code="preempted")
+    workload_changed(row, actor)
+
+
+def _running(uid: str) -> Workload | None:
+    slices_lock(UUID(uid))
+    row = workload_lock(UUID(uid))
+    return row if row is not None and row.state in _RUNS else None
+
+
+# --- elastic work ------------------------------------------------------------------------------------------------
+
+
+@service(recorded=False)
+def workload_elastic(*, actor: Actor, change: ElasticChange) -> None:
+    """Bring elastic work to another number of shares (ELA-901): what it gives up ends with grace, what it gains
+    starts beside what runs."""
+    row = _running(change.running_id)
+    if row is None or row.min_shares is None or not row.min_shares <= change.shares <= row.shares:
+        return
+    held = row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share")
+    parts = list(held)
+    if change.shares < len(parts):
+        shares_drop(row, parts[change.shares :], actor)
+    elif not _shares_add(row, parts, change, actor):
+        return
+    shares_note(row, change.shares, actor, now=timezone.now(), cause="plan")
+
+
+def shares_drop(row: Workload, parts: list[Allocation], actor: Actor) -> None:
+    """Stop the slices of these shares; the work goes on without them."""
+    row.allocations.filter(pk__in=[part.pk for part in parts]).update(is_beside=True)
+    for part in parts:
+        slice_stop(actor=actor, slice_uid=part.slice_uid, reason="", reason_code="scaled")
+
+
+def _shares_add(row: Workload, parts: list[Allocation], change: ElasticChange, actor: Actor) -> bool:
+    """Whether there was room for the shares that it gains, in the pool and in its tenant's quota."""
+    placement = Placement(
+        change.running_id, row.tenant.schema_name, row.queue.code, change.grants, Placing.SPREAD
+    )
+    wants = wants_of(row, placement)
+    rooms = devices_room(actor=actor, uids=[want.device_uid for want in wants])
+    if len(parts) + len(wants) != change.shares or not gang_take(rooms, wants):
+        return False
+    if row.is_direct:
+        amounts = {
+            "instances": change.shares,
+            "compute_percent": change.shares * row.compute_percent,
+            "gpu_memory_mib": change.shares * row.memory_mib,
+        }
+        if quotas_use(actor=actor, wanted={row.tenant_id: {row.uid: amounts}}):
+            return False
+    first = 1 + max((part.share for part in parts), default=-1)
+    slices = slices_desire(actor=actor, rooms=rooms, wants=wants)
+    insert_many(
+        [
+            Allocation(
+                workload=row,
+                share=first + number,
+                device_id=part.device_id,
+                compute_percent=part.compute_percent,
+                memory_mib=part.memory_mib,
+                is_exclusive=part.is_exclusive,
+                slice_uid=part.uid,
+            )
+            for number, part in enumerate(slices)
+        ]
+    )
+    return True
+
+
+def shares_note(row: Workload, shares: int, actor: Actor, *, now: datetime, cause: str) -> None:
+    """Write down with how many shares it goes on."""
+    before, row.active_shares, row.scaled_at = row.active_shares, shares, now
+    row.save(update_fields=["active_shares", "scaled_at", "updated_at"])
+    decided(row, DecisionKind.SCALED, actor, cause, shares=shares, before=before)
+    workload_changed(row, actor)
+
+
+# --- moves -------------------------------------------------------------------------------------------------------
+
+
+@service(recorded=False)
+def workload_move(*, actor: Actor, move: Move) -> None:
+    """Begin to move a share of a session so that a whole card becomes free (POOL-12.23)."""
+    row = _running(move.running_id)
+    if row is None:
+        return
+    held = row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False, share=move.share)
+    part = held.filter(device__uid=move.from_device_id).first()
+    if part is None:
+        return
+    slice_move_begin(actor=actor, slice_uid=part.slice_uid, device_uid=move.to.device_id)
+    decided(
+        row, DecisionKind.MOVED, actor, "consolidation", source=move.from_device_id, target=move.to.device_id
+    )

@@ -1,0 +1,124 @@
+"""What the owner of work does with it while it waits or runs: put aside, take up again, start over, scale (ELA-503)."""
+
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.service import service
+from apps.scheduling.errors import AmountsFixed
+from apps.scheduling.locks import slices_lock, workload_lock
+from apps.scheduling.models import Workload
+from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.services.changing import shares_drop, shares_note
+from apps.scheduling.services.checks import amounts_check, elastic_check, hopeless_check
+from apps.scheduling.services.decisions import decided
+from apps.scheduling.services.quota import quota_hold, quota_keep, quota_release
+from apps.scheduling.services.workloads import slices_stop, workload_changed
+from apps.scheduling.states import FLOW, AllocationState, DecisionKind, WorkloadState
+from apps.scheduling.types import Amounts
+from apps.tenancy.models import Tenant
+
+_RUNS = frozenset({WorkloadState.PLACED, WorkloadState.RUNNING})
+
+
+def _mine(tenant: Tenant, workload_uid: UUID) -> Workload:
+    slices_lock(workload_uid)
+    row = workload_lock(workload_uid)
+    if row is None or row.tenant_id != tenant.pk:
+        raise NotFound()
+    if not row.is_direct:
+        raise AmountsFixed(_("%(no)s has what its order says.") % {"no": row.no})
+    return row
+
+
+def _refuse(row: Workload) -> Conflict:
+    return Conflict(_("%(no)s is %(state)s.") % {"no": row.no, "state": row.get_state_display()})
+
+
+@service(P.OPERATE)
+def workload_suspend(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str = "") -> Workload:
+    """Put work aside: what waits at once, what runs after its grace. It holds no device and no quota until it is
+    resumed, and keeps its place. Suspending twice changes nothing."""
+    row = _mine(tenant, workload_uid)
+    act_subject("workload", row.uid, reason=reason)
+    said = {"text": reason, "failed": False, "suspend": True}
+    if row.state == WorkloadState.PENDING:
+        FLOW.move(
+            row, WorkloadState.SUSPENDED, actor=actor, reason_code="suspended", reason=said, position=None
+        )
+        quota_release(actor=actor, tenant=tenant, holder_uid=row.uid)
+        decided(row, DecisionKind.SUSPENDED, actor, "", text=reason)
+    elif row.state in _RUNS:
+        FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code="suspended", reason=said)
+        slices_stop(row, actor, reason, reason_code="suspended")
+        row.refresh_from_db()
+    elif row.state != WorkloadState.SUSPENDED and not row.reason.get("suspend"):
+        raise _refuse(row)
+    workload_changed(row, actor)
+    return row
+
+
+@service(P.OPERATE)
+def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str = "") -> Workload:
+    """Let suspended work wait again, in its old place. Raises QuotaExceeded where its quota was used meanwhile."""
+    row = _mine(tenant, workload_uid)
+    act_subject("workload", row.uid, reason=reason)
+    if row.state == WorkloadState.PENDING:
+        return row
+    if row.state != WorkloadState.SUSPENDED:
+        raise _refuse(row)
+    if not row.waits_for_quota:
+        amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
+        quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+    FLOW.move(row, WorkloadState.PENDING, actor=actor, attempt=row.attempt + 1, reason_code="", reason={})
+    decided(row, DecisionKind.RESUMED, actor, "", text=reason)
+    workload_changed(row, actor)
+    return row
+
+
+@service(P.OPERATE)
+def workload_requeue(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str = "") -> Workload:
+    """Stop running work after its grace and let it wait again, in its old place. What waits already stays."""
+    row = _mine(tenant, workload_uid)
+    act_subject("workload", row.uid, reason=reason)
+    if row.state in _RUNS:
+        said = {"text": reason, "failed": False, "requeue": True}
+        FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code="requeued", reason=said)
+        slices_stop(row, actor, reason, reason_code="requeued")
+        row.refresh_from_db()
+        workload_changed(row, actor)
+    elif row.state != WorkloadState.PENDING and not row.reason.get("requeue"):
+        raise _refuse(row)
+    return row
+
+
+@service(P.OPERATE)
+def workload_scale(*, actor: Actor, tenant: Tenant, workload_uid: UUID, shares: int) -> Workload:
+    """Give work another most number of shares (ELA-905): what waits asks for so many, elastic work that runs gives up
+    what is more at once, and grows into more when there is room.
+
+    Raises Conflict for rigid work that runs, QuotaExceeded, GangTooLarge; InvalidInput below its least.
+    """
+    row = _mine(tenant, workload_uid)
+    act_subject("workload", row.uid, shares=shares)
+    amounts = Amounts(shares, row.compute_percent, row.memory_mib)
+    amounts_check(amounts)
+    elastic_check(row.min_shares, shares)
+    if row.state not in _RUNS and row.state != WorkloadState.PENDING:
+        raise _refuse(row)
+    if row.state in _RUNS and row.min_shares is None:
+        raise AmountsFixed(_("%(no)s runs with a fixed number of shares.") % {"no": row.no})
+    row.shares = shares
+    hopeless_check(row)
+    if row.state == WorkloadState.PENDING and not row.waits_for_quota:
+        quota_keep(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+    row.save(update_fields=["shares", "updated_at"])
+    held = list(row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share"))
+    if row.state in _RUNS and shares < len(held):
+        shares_drop(row, held[shares:], actor)
+        shares_note(row, shares, actor, now=timezone.now(), cause="owner")
+    workload_changed(row, actor)
+    return row

@@ -1,0 +1,154 @@
+"""The leader's picture of the pool: read once, then kept by following the feed of changes.
+
+What the picture shows is level-based: a line of the feed only says which row to read again. So lines may come twice,
+late or in any order; a picture that follows all of them equals one that is read anew (tested).
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.db import connection, transaction
+
+from apps.scheduling import snapshots
+from apps.scheduling.engine import types as engine
+from apps.scheduling.engine.warm import Warm
+from apps.scheduling.services.applying import Chosen
+
+
+class Picture:
+    """The engine's state, and which row each of its entries was read from."""
+
+    def __init__(self) -> None:
+        self.warm = Warm()
+        self.rules: dict[str, Any] = {}
+        self.nodes: dict[int, engine.Node] = {}
+        self.devices: dict[int, engine.Device] = {}
+        self.waiting: dict[int, str] = {}
+        self.running: dict[int, engine.Running] = {}
+        self.keys: dict[str, int] = {}
+        """Of workloads, by what the engine calls them."""
+
+    def read(self) -> None:
+        """Read everything anew."""
+        self.nodes, self.devices = snapshots.nodes_read(), snapshots.devices_read()
+        requests, self.running = snapshots.work_read()
+        self.rules = snapshots.rules_read()
+        self.waiting = {pk: request.id for pk, request in requests.items()}
+        self.keys = {uid: pk for pk, uid in self.waiting.items()}
+        self.keys |= {work.id: pk for pk, work in self.running.items()}
+        self.warm = Warm(
+            engine.Snapshot(
+                nodes=tuple(self.nodes.values()),
+                devices=tuple(self.devices.values()),
+                requests=tuple(requests.values()),
+                running=tuple(self.running.values()),
+                **self.rules,
+            )
+        )
+
+    def begin(self) -> None:
+        """Read everything anew, for a leader that follows from now on."""
+        with transaction.atomic():
+            # Before the reading: what commits after it leaves its line.
+            feed_take()
+            self.read()
+
+    def follow(self) -> bool:
+        """Read again what was changed since; whether anything was."""
+        with transaction.atomic():
+            changed = feed_take()
+            self._nodes_read(changed["node"])
+            self._devices_read(changed["device"])
+            if changed["rules"]:
+                self.rules_read()
+            self.work_read(changed["work"])
+        return any(changed.values())
+
+    def _nodes_read(self, pks: set[int]) -> None:
+        found = snapshots.nodes_read(pks) if pks else {}
+        _refresh(self.nodes, pks, found, self.warm.node_put, lambda old: self.warm.node_drop(old.id))
+
+    def _devices_read(self, pks: set[int]) -> None:
+        found = snapshots.devices_read(pks) if pks else {}
+        _refresh(self.devices, pks, found, self.warm.device_put, lambda old: self.warm.device_drop(old.id))
+
+    def work_read(self, pks: set[int]) -> None:
+        """Read these workloads again."""
+        if not pks:
+            return
+        requests, running = snapshots.work_read(pks)
+        for pk in pks:
+            self._request_set(pk, requests.get(pk))
+        _refresh(
+            self.running, pks, running, self.warm.running_put, lambda old: self.warm.running_drop(old.id)
+        )
+        self.keys |= {each.id: pk for found in (requests, running) for pk, each in found.items()}
+
+    def _request_set(self, pk: int, request: engine.Request | None) -> None:
+        if request is not None:
+            self.waiting[pk] = request.id
+            self.warm.request_put(request)
+        elif pk in self.waiting:
+            self.warm.request_drop(self.waiting.pop(pk))
+
+    def placed(self, chosen: Iterable[Chosen]) -> None:
+        """What we placed ourselves, as it would be read."""
+        chosen = list(chosen)
+        names = snapshots.Names.of([each.row for each in chosen])
+        for each in chosen:
+            asks = snapshots.request_of(each.row, names)
+            held = [
+                (want.device_uid, grant.node_id, want.compute_percent, want.memory_mib, want.exclusive)
+                for want, grant in zip(each.wants, each.placement.grants, strict=True)
+            ]
+            self._request_set(each.row.pk, None)
+            work = self.running[each.row.pk] = snapshots.running_of(each.row, held, asks)
+            self.warm.running_put(work)
+
+    def rules_read(self) -> None:
+        """Read queues, quotas and policy anew; past use has faded meanwhile, windows come nearer."""
+        old, new = self.rules, snapshots.rules_read()
+        self.rules = new
+        if old["policy"] != new["policy"]:
+            self.warm.policy_put(new["policy"])
+        queues = {queue.id: queue for queue in new["queues"]}
+        for queue in old["queues"]:
+            if queue.id not in queues:
+                self.warm.queue_drop(queue.id)
+        for queue in new["queues"]:
+            if self.warm.queues.get(queue.id) != queue:
+                self.warm.queue_put(queue)
+        quotas = dict(new["tenant_quotas"])
+        for tenant_id in {*quotas, *dict(old["tenant_quotas"])}:
+            if self.warm.tenant_quotas.get(tenant_id) != quotas.get(tenant_id):
+                self.warm.tenant_quota_put(tenant_id, quotas.get(tenant_id))
+        self.warm.shares_put(dict(new["past_use"]), {})
+        self.warm.reservations_put(new["reservations"])
+
+
+def _refresh(
+    known: dict[int, Any],
+    pks: Iterable[int],
+    found: dict[int, Any],
+    put: Callable[[Any], None],
+    drop: Callable[[Any], None],
+) -> None:
+    for pk in pks:
+        old, new = known.pop(pk, None), found.get(pk)
+        if old is not None and (new is None or new.id != old.id):
+            drop(old)
+        if new is not None:
+            known[pk] = new
+            if new != old:
+                put(new)
+
+
+def feed_take() -> dict[str, set[int]]:
+    """Take what was changed off the feed, by kind."""
+    changed: dict[str, set[int]] = defaultdict(set)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM scheduling_change RETURNING kind, key")
+        for kind, key in cursor.fetchall():
+            changed[kind].add(key)
+    return changed

@@ -1,0 +1,108 @@
+"""Work that is submitted directly, the queues it waits in, and the operators' policy."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weir.calls import Calls, Json
+
+
+class Scheduling(Calls):
+    """The part of a client that submits and steers work."""
+
+    # --- work ---------------------------------------------------------------------------------------------
+
+    def workload_submit(self, **body: Any) -> Json:
+        """Put a program or a session in a queue: name, kind, argv, compute_percent, memory_mib and whatever else
+        `POST /workloads` takes. The answer is the resource, with its uid."""
+        return self.post("workloads", body)
+
+    def workloads_submit(self, jobs: Sequence[Mapping[str, Any]]) -> Json:
+        """Put up to 10,000 in their queues in one call, all or none; each as for `workload_submit`."""
+        return self.post("workloads/bulk", {"jobs": [dict(job) for job in jobs]})
+
+    def workload_dry_run(self, **body: Any) -> Json:
+        """When such work would start, and with how much it could start now; nothing is submitted."""
+        return self.post("workloads/dry-run", body)
+
+    def workload_explain(self, uid: str) -> Json:
+        """Why it waits, its place, when it is expected to start and how sure that is, and every decision on it."""
+        return self.get(f"workloads/{uid}/explain")
+
+    def workload(self, uid: str) -> Json:
+        """State, reason, place in the queue, and what each share holds and really gets."""
+        return self.get(f"workloads/{uid}")
+
+    def workloads(self, *, state: str = "", queue: str = "") -> list[Json]:
+        """The tenant's workloads, newest first; all tenants' for an operator who has entered none."""
+        return list(self.all("workloads", state=state, queue=queue))
+
+    def workload_stop(self, uid: str, reason: str = "") -> Json:
+        return self.post(f"workloads/{uid}/stop", {"reason": reason})
+
+    def workload_act(self, uid: str, act: str, reason: str = "") -> Json:
+        """`suspend` (gives its room back), `resume` (waits again), or `requeue` (stopped, and waits again)."""
+        return self.post(f"workloads/{uid}/{act}", {"reason": reason})
+
+    def workload_scale(self, uid: str, shares: int) -> Json:
+        """Let elastic work have so many shares from now on, between its least and its most."""
+        return self.post(f"workloads/{uid}/scale", {"shares": shares})
+
+    def workload_resize(
+        self, uid: str, *, compute_percent: int | None = None, memory_mib: int | None = None
+    ) -> Json:
+        """Give each share other amounts while it runs; None leaves one as it is."""
+        body = {"compute_percent": compute_percent, "memory_mib": memory_mib}
+        return self.post(f"workloads/{uid}/resize", body)
+
+    def workload_migrate(self, uid: str, *, node: str = "", device: str = "", share: int = 0) -> Json:
+        """Begin to move a share of a running session; with neither node nor device the pool chooses."""
+        return self.post(f"workloads/{uid}/migrate", {"node": node, "device": device, "share": share})
+
+    def workload_session(self, uid: str) -> Json:
+        """State, reason and how to reach each share, with its key: for who submitted it."""
+        return self.get(f"workloads/{uid}/session")
+
+    def environments(self) -> list[Json]:
+        return list(self.all("environments"))
+
+    def environment_make(self, name: str, **body: Any) -> Json:
+        """`is_fixed`, and `spec` or `compute_percent` with `memory_mib`, and `shares`."""
+        return self.post("environments", {"name": name, **body})
+
+    def environment_remove(self, uid: str) -> None:
+        self.call("DELETE", f"environments/{uid}")
+
+    # --- scheduling (operators) ---------------------------------------------------------------------------
+
+    def queues(self) -> list[Json]:
+        """The queues in the order in which they are served."""
+        return list(self.all("queues"))
+
+    def queue_make(self, code: str, name_en: str, name_zh: str = "", **settings: Any) -> Json:
+        """`settings` as for `queue_change`."""
+        return self.call(
+            "POST", "queues", {"code": code, "name_en": name_en, "name_zh": name_zh or name_en, **settings}
+        )
+
+    def queue_change(self, code: str, **settings: Any) -> Json:
+        """state, parent, priority, weight, ordering, placing, resource_group, tenants, windows, and the limits
+        max_, guaranteed_, borrow_ and lend_ of compute_percent and memory_mib."""
+        return self.call("PATCH", f"queues/{code}", settings)
+
+    def queue_remove(self, code: str) -> None:
+        """Refused while work waits or runs in it, or queues are below it."""
+        self.call("DELETE", f"queues/{code}")
+
+    def scheduling_policy(self) -> Json:
+        return self.get("scheduling-policy")
+
+    def scheduling_policy_set(self, **settings: Any) -> Json:
+        """placing, ordering, has_backfill, patience_s, aging_s; what is not named stays."""
+        return self.call("PATCH", "scheduling-policy", settings)
+
+    def tenant_quota(self, tenant: str) -> list[Json]:
+        return self.get(f"quotas/{tenant}")
+
+    def tenant_quota_set(self, tenant: str, item: str, total: int) -> list[Json]:
+        """The most a tenant may hold of `instances`, `compute_percent` or `gpu_memory_mib`."""
+        return self.call("PUT", f"quotas/{tenant}", {"item": item, "total": total})

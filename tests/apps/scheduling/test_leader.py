@@ -1,0 +1,86 @@
+"""Scheduler processes: one leads, a stand-by succeeds it, and nothing is placed twice whenever one is killed."""
+
+import time
+from collections import Counter
+
+import pytest
+from django.db.models import Sum
+
+from apps.fleet.models import Device, Slice
+from apps.kernel.acts import SYSTEM
+from apps.scheduling.models import Allocation, Workload
+from apps.scheduling.services.quota import quota_set
+from tests.apps.scheduling.pool import node_make, submit
+from tests.harness.schedulers import leader_pid, leads_wait, stand_by_wait, start
+
+
+def placed_wait(count, timeout_s=60):
+    deadline_s = time.monotonic() + timeout_s
+    while Workload.plain.filter(state="placed").count() < count:
+        assert time.monotonic() < deadline_s, Counter(Workload.plain.values_list("state", "reason_code"))
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def crew(committed):
+    """Starts schedulers; whoever still runs is killed afterwards."""
+    processes = []
+
+    def more():
+        processes.append(start())
+        return processes[-1]
+
+    yield more
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.req("ELA-708", "POOL-8.1a")
+def test_a_stand_by_succeeds_a_killed_leader_and_nothing_is_placed_twice(crew, acme):
+    node_make("n1", devices=4)
+    quota_set(actor=SYSTEM, tenant=acme, item="instances", total=100)
+    first = crew()
+    leads_wait()
+    old = leader_pid()
+    second = crew()
+    stand_by_wait()
+    for _number in range(20):
+        submit(acme, percent=5, mib=16)
+    # In the midst of placing, wherever that is.
+    first.kill()
+    took_s = leads_wait(but=old)
+    print(f"taken over after {took_s:.2f} s")
+    assert second.poll() is None
+    for _number in range(20):
+        submit(acme, percent=5, mib=16)
+    placed_wait(40)
+    held = Allocation.objects.filter(state="active")
+    assert set(Counter(held.values_list("workload_id", "share")).values()) == {1}
+    assert Slice.plain.count() == 40
+    assert Device.objects.aggregate(sum=Sum("held_percent"))["sum"] == 200
+
+
+def test_a_leader_that_is_told_to_stop_leaves_in_good_order(crew, acme):
+    node_make("n1")
+    process = crew()
+    leads_wait()
+    process.terminate()
+    assert process.wait(timeout=30) == 0
+    assert leader_pid() is None
+
+
+def test_a_change_wakes_the_leader_long_before_its_timer(crew, acme):
+    node_make("n1", devices=2)
+    crew()
+    leads_wait()
+    placed = []
+    for _number in range(5):
+        row = submit(acme, percent=5, mib=16)
+        began_s = time.monotonic()
+        while Workload.plain.get(pk=row.pk).state != "placed":
+            assert time.monotonic() - began_s < 30
+            time.sleep(0.002)
+        placed.append(time.monotonic() - began_s)
+        time.sleep(0.2)
+    print("placed after", [f"{seconds * 1000:.0f} ms" for seconds in placed])

@@ -1,0 +1,163 @@
+"""What a command line asks for, and the one body that comes of it."""
+
+import json
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from typer.testing import CliRunner
+from weir.cli import pooling, running
+from weir.cli.main import app
+from weir.cli.words import cores_milli, instant
+from weir.errors import WeirClientError
+
+NOW = datetime(2026, 11, 21, 17, 30, tzinfo=timezone(timedelta(hours=8)))
+
+
+class Centre:
+    """Keeps what it is asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        return None
+
+    def workload_submit(self, **body):
+        self.asked.append(body)
+        return {"no": "W-1", "name": body["name"]}
+
+    def workloads_submit(self, jobs):
+        self.asked.append(jobs)
+        return {"count": len(jobs)}
+
+    def workload_dry_run(self, **body):
+        self.asked.append(body)
+        return {"start_at": None, "sentence": "Now."}
+
+
+@pytest.fixture
+def centre(monkeypatch):
+    found = Centre()
+    for module in (pooling, running):
+        monkeypatch.setattr(module, "caller", lambda _ctx: found)
+    return found
+
+
+def weir(*words, **options):
+    return CliRunner().invoke(app, words, **options)
+
+
+@pytest.mark.req("ELA-503")
+def test_only_what_was_said_is_sent(centre):
+    done = weir("submit", "--share", "30", "--memory", "512", "python", "train.py")
+    assert done.exit_code == 0, done.output
+    assert centre.asked == [
+        {
+            "name": "python",
+            "kind": "program",
+            "argv": ["python", "train.py"],
+            "queue": "default",
+            "compute_percent": 30,
+            "memory_mib": 512,
+        }
+    ]
+
+
+@pytest.mark.req("ELA-901")
+def test_every_option_has_the_apis_name_and_unit(centre):
+    done = weir(
+        "submit", "--shares", "8", "--min-shares", "2", "--whole", "--distinct", "--group", "labs", "--cpu", "1.5",
+        "--host-memory", "4096", "-e", "A=1", "-e", "B=x=y", "--run-timeout", "2h",
+        "--deadline", "2026-12-01T08:00+08:00", "--urgent", "--preemptible", "--priority", "0", "true",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    (asked,) = centre.asked
+    assert (
+        asked
+        | {
+            "shares": 8,
+            "min_shares": 2,
+            "whole_cards": True,
+            "distinct_devices": True,
+            "resource_group": "labs",
+            "host_cpu_milli": 1500,
+            "host_memory_mib": 4096,
+            "env": {"A": "1", "B": "x=y"},
+            "run_timeout_s": 7200,
+            "deadline_at": "2026-12-01T08:00:00+08:00",
+            "urgent": True,
+            "preemptible": True,
+            "priority": 0,
+        }
+        == asked
+    )
+
+
+@pytest.mark.req("ELA-503")
+def test_jobs_of_a_file_take_the_options_where_they_are_silent(centre, tmp_path):
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text(
+        '{"argv": ["true"], "memory_mib": 7}\n\n{"name": "b", "argv": ["false"], "queue": "night"}\n'
+    )
+    done = weir("--json", "submit", "--from", str(jobs), "--share", "5", "--memory", "64")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == {"count": 2}
+    first, second = centre.asked[0]
+    assert (first["name"], first["memory_mib"], first["compute_percent"], first["queue"]) == (
+        "job-1",
+        7,
+        5,
+        "default",
+    )
+    assert (second["name"], second["memory_mib"], second["queue"]) == ("b", 64, "night")
+
+
+@pytest.mark.parametrize("line", ["{", "[1]"])
+def test_a_bad_line_submits_nothing_and_is_named(centre, tmp_path, line):
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text('{"argv": ["true"]}\n' + line)
+    done = weir("submit", "--from", str(jobs))
+    assert done.exit_code == 1
+    assert "Line 2" in done.output
+    assert centre.asked == []
+
+
+def test_nothing_to_run_is_refused(centre):
+    done = weir("submit", "--share", "5")
+    assert done.exit_code == 1
+    assert "nothing to run" in done.output
+
+
+@pytest.mark.req("ELA-1102")
+def test_a_dry_run_submits_nothing(centre):
+    assert weir("eta", "--share", "30", "--memory", "512").exit_code == 0
+    assert centre.asked == [{"name": "dry run", "queue": "default", "compute_percent": 30, "memory_mib": 512}]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("18:00", "2026-11-21T18:00:00+08:00"),
+        ("17:30", "2026-11-22T17:30:00+08:00"),
+        ("2h", "2026-11-21T19:30:00+08:00"),
+        ("2026-12-01T08:00Z", "2026-12-01T08:00:00+00:00"),
+    ],
+)
+def test_an_instant_is_a_clock_a_date_or_from_now(text, expected):
+    assert instant(text, now=NOW) == expected
+
+
+@pytest.mark.parametrize("text", ["25:00", "soon", "", "12:61"])
+def test_no_instant_is_refused(text):
+    with pytest.raises(WeirClientError):
+        instant(text, now=NOW)
+
+
+def test_cores_are_counted_in_thousandths():
+    assert [cores_milli(text) for text in ("2", "0.5", "1.25", "0.001")] == [2000, 500, 1250, 1]
+    for wrong in ("-1", "1.2345", "x", ""):
+        with pytest.raises(WeirClientError):
+            cores_milli(wrong)
