@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('rollouts', '0002_backups'),
+        ('rollouts', '0003_reasons_of_readers'),
     ]
 
     operations = [
