@@ -49,7 +49,7 @@ class DecisionKind(models.TextChoices):
 class WhatIfState(models.TextChoices):
     WAITING = "waiting", _("Waiting")
     RUNNING = "running", _("Running")
-    DONE = "done", _("Replayed")
+    DONE = "done", _("Done")
     FAILED = "failed", _("Failed")
 
 
