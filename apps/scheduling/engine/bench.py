@@ -120,14 +120,13 @@ def _fragmentation(options: argparse.Namespace) -> int:
 def _passes(options: argparse.Namespace) -> int:
     from apps.scheduling.engine.bench_passes import growth, passes  # it builds on this module
 
-    rows = [
-        passes(options.devices, options.waiting, placing, ends=ends)
-        for placing in (Placing.SPREAD, Placing.NODE_COMPACT, Placing.DEVICE_COMPACT)
-        for ends in (False, True)
-    ]
-    rows.append(growth(Placing.DEVICE_COMPACT))
-    for row in rows:
-        print(json.dumps(row) if options.json else _told(row))
+    def tell(row: Mapping[str, object]) -> None:
+        print(json.dumps(row) if options.json else _told(row), flush=True)
+
+    for placing in (Placing.SPREAD, Placing.NODE_COMPACT, Placing.DEVICE_COMPACT):
+        for ends in (False, True):
+            tell(passes(options.devices, options.waiting, placing, ends=ends))
+    tell(growth(Placing.DEVICE_COMPACT))
     return 0
 
 

@@ -131,6 +131,7 @@ def test_while_another_leads_a_pass_does_nothing(committed, acme):
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
         other.execute("SELECT pg_advisory_lock(%s)", [LEADER_LOCK])
         assert not cycle_run(actor=SYSTEM).led
+        other.execute("SELECT pg_advisory_unlock(%s)", [LEADER_LOCK])
     assert cycle_run(actor=SYSTEM).led
 
 
