@@ -102,6 +102,7 @@ def test_work_is_submitted_after_a_dry_run_and_tells_its_time_line(visit: Callab
     alice.press("suspend")
     expect(alice.at("resume")).to_be_visible(timeout=60_000)
     sees(alice.at("resource"), "suspended")
+    alice.page.reload()
     alice.fill("stop-reason", "seen enough")
     alice.press("stop")
     alice.confirm()
