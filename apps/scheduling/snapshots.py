@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from apps.fleet.models import Device, Node
+from apps.fleet.models import Device, Node, Slice
 from apps.scheduling.engine import types as engine
 from apps.scheduling.models import (
     Allocation,
@@ -278,18 +279,33 @@ def _holders(rows: QuerySet[Workload], held: Mapping[int, Any], is_all: bool) ->
 
 
 _HELD_FIELDS = (
-    "workload_id", "share", "device__uid", "device__node__uid", "compute_percent", "memory_mib", "is_exclusive",
+    "workload_id", "share", "slice_uid", "device__uid", "device__node__uid", "compute_percent", "memory_mib",
+    "is_exclusive",
 )  # fmt: skip
 
 
 def _held(named: Q) -> dict[int, list[tuple[Any, ...]]]:
     held: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    rows = Allocation.objects.filter(named, state=AllocationState.ACTIVE).order_by(
-        "workload_id", "share", "pk"
-    )
-    for workload_id, _share, *grant in rows.values_list(*_HELD_FIELDS):
-        held[workload_id].append(tuple(grant))
+    active = Allocation.objects.filter(named, state=AllocationState.ACTIVE)
+    rows = list(active.order_by("workload_id", "share", "pk").values_list(*_HELD_FIELDS))
+    surplus = _surplus([row[2] for row in rows])
+    for workload_id, _share, slice_uid, device, node, percent, mib, whole in rows:
+        more_percent, more_mib = surplus.get(slice_uid, (0, 0))
+        held[workload_id].append((device, node, percent + more_percent, mib + more_mib, whole))
     return held
+
+
+def _surplus(slices: Sequence[UUID]) -> dict[UUID, tuple[int, int]]:
+    """By slice, what its device keeps beyond its share until its node has shrunk it (POOL-12.2)."""
+    rows = Slice.plain.filter(Q(surplus_percent__gt=0) | Q(surplus_mib__gt=0), final_at=None)
+    if len(slices) < _NAMED_MOST:
+        rows = rows.filter(uid__in=slices)
+    return {uid: (percent, mib) for uid, percent, mib in rows.values_list(*_SURPLUS_FIELDS)}
+
+
+# More than that are found sooner by reading all: few shrink at any time.
+_NAMED_MOST = 1000
+_SURPLUS_FIELDS = ("uid", "surplus_percent", "surplus_mib")
 
 
 class Names:

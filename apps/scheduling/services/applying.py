@@ -31,6 +31,7 @@ from apps.scheduling.locks import workloads_pending_lock
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.services.checks import group_check
 from apps.scheduling.services.decisions import decisions_put
+from apps.scheduling.services.promises import promise_score
 from apps.scheduling.services.quota_many import quotas_use
 from apps.scheduling.services.workloads import workload_refuse
 from apps.scheduling.snapshots import policy_get
@@ -64,6 +65,7 @@ def placements_apply(*, actor: Actor, placements: Sequence[Placement]) -> list[C
     feed_mute(False)
     _cards_charge(chosen, actor)
     decisions_put(actor=actor, lines=[_line(each) for each in chosen])
+    promise_score([each.row.pk for each in chosen])
     _quota_wait([rows[str(uid)] for uid in exceeded], exceeded)
     for row, error in broken:
         workload_refuse(row, actor, error)

@@ -6,11 +6,14 @@ late or in any order; a picture that follows all of them equals one that is read
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from datetime import UTC, date
 from typing import Any
 
 from django.db import connection, transaction
+from django.utils import timezone
 
 from apps.scheduling import snapshots
+from apps.scheduling.arrivals import mix_read
 from apps.scheduling.engine import types as engine
 from apps.scheduling.engine.warm import Warm
 from apps.scheduling.services.applying import Chosen
@@ -28,6 +31,8 @@ class Picture:
         self.running: dict[int, engine.Running] = {}
         self.keys: dict[str, int] = {}
         """Of workloads, by what the engine calls them."""
+        self._mixed: date | None = None
+        """The day whose mix of arrivals the engine has."""
 
     def read(self) -> None:
         """Read everything anew."""
@@ -46,6 +51,15 @@ class Picture:
                 **self.rules,
             )
         )
+        self._mixed = None
+        self._mix_read()
+
+    def _mix_read(self) -> None:
+        """Once a day: each new mix makes the engine measure the pool anew."""
+        today = timezone.now().astimezone(UTC).date()
+        if today != self._mixed:
+            self._mixed = today
+            self.warm.mix_put(mix_read(today))
 
     def begin(self) -> None:
         """Read everything anew, for a leader that follows from now on."""
@@ -125,6 +139,7 @@ class Picture:
                 self.warm.tenant_quota_put(tenant_id, quotas.get(tenant_id))
         self.warm.shares_put(dict(new["past_use"]), {})
         self.warm.reservations_put(new["reservations"])
+        self._mix_read()
 
 
 def _refresh(

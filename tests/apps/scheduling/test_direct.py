@@ -270,8 +270,9 @@ def test_a_running_share_is_resized_with_its_quota_and_charge(api, acme):
     assert Device.objects.get(uid="n1-d0").held_percent == 60
     assert quota_get(acme)["compute_percent"].used == 60
     assert Charge.plain.get().resizes.get().amounts == {"compute_share": 60, "gpu_memory": 1024}
+    # What is given up stays held until the node has taken it away: see test_shrinking.
     api.post(f"{API}/{found['uid']}/resize", {"compute_percent": 10, "memory_mib": 64}, format="json")
-    assert (quota_get(acme)["compute_percent"].used, quota_get(acme)["gpu_memory_mib"].used) == (10, 64)
+    assert (quota_get(acme)["compute_percent"].used, quota_get(acme)["gpu_memory_mib"].used) == (60, 1024)
 
 
 @pytest.mark.req("POOL-12.2")

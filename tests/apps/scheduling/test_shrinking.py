@@ -9,6 +9,7 @@ from apps.scheduling.selectors import quota_get
 from apps.scheduling.services.cycles import cycle_run
 from apps.scheduling.services.queues import queue_ensure
 from apps.scheduling.services.quota import quota_defaults, quota_set
+from apps.scheduling.services.warm import Picture
 from tests.apps.fleet.agent import Agent, report
 
 API = "/api/v1/workloads"
@@ -65,3 +66,20 @@ def test_a_work_stopped_while_it_shrinks_leaves_nothing_held(alice, acme):
     alice.post(f"{path}/stop", {"reason": "enough"}, format="json")
     node.sync(slices=[report(row, "exited", generation=3, compute_percent=60, memory_mib=1024)])
     assert used(acme) == held() == (0, 0)
+
+
+def test_the_scheduler_sees_what_is_still_held_and_hears_when_it_is_not(alice):
+    node = Agent()
+    path, row = running(alice, node)
+    picture = Picture()
+    picture.begin()
+
+    def free_percent():
+        picture.follow()
+        (work,) = picture.running.values()
+        return 100 - sum(grant.compute_percent for grant in work.grants)
+
+    alice.post(f"{path}/resize", {"compute_percent": 10, "memory_mib": 64}, format="json")
+    assert free_percent() == 40
+    node.sync(slices=[report(row, generation=2, compute_percent=10, memory_mib=64)])
+    assert free_percent() == 90
