@@ -46,18 +46,19 @@ def workload_submit_many(*, actor: Actor, tenant: Tenant, asked: Sequence[Asked]
     _size_check(asked)
     act_subject("tenant", tenant.schema_name, count=len(asked))
     known = _known(tenant, asked)
-    new = [each for each in asked if not each.client_key or each.client_key not in known]
+    rows: list[Workload | None] = [known.get(each.client_key) for each in asked]
+    new = [at for at, row in enumerate(rows) if row is None]
     open_check(tenant, actor.user_id, len(new))
-    alike: dict[tuple[object, ...], list[Asked]] = defaultdict(list)
-    for each in new:
-        alike[tuple(getattr(each, name) for name in _SHARED)].append(each)
-    made = {}
+    alike: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for at in new:
+        alike[tuple(getattr(asked[at], name) for name in _SHARED)].append(at)
     for group in alike.values():
-        made |= {id(each): row for each, row in zip(group, _group_make(actor, tenant, group), strict=True)}
-    rows = [known.get(each.client_key) or made[id(each)] for each in asked]
+        made = _group_make(actor, tenant, [asked[at] for at in group])
+        for at, row in zip(group, made, strict=True):
+            rows[at] = row
     if new:
         emit(WorkloadsSubmitted(schema=tenant.schema_name, count=len(new)), actor=actor)
-    return rows
+    return [row for row in rows if row is not None]
 
 
 def _size_check(asked: Sequence[Asked]) -> None:

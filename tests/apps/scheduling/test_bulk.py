@@ -59,6 +59,11 @@ def test_what_is_submitted_together_is_as_if_submitted_one_by_one(acme_ready):
     assert all(getattr(alone, name) == getattr(rows[0], name) for name in shared)
 
 
+def test_one_submission_given_twice_is_two(acme_ready):
+    first, second = many(acme_ready, [ASKED, ASKED])
+    assert first.pk != second.pk
+
+
 def test_repeated_with_the_same_keys_it_gives_the_same_workloads(acme_ready):
     asked = [replace(ASKED, client_key=f"k{number}") for number in range(5)]
     first = many(acme_ready, asked)
