@@ -90,19 +90,19 @@ class PortalCollector(Collector):
             ("weir_scheduler_running", "Workloads that hold devices.", now.running),
         ):
             yield GaugeMetricFamily(name, text, value=value)
-        for name, text in (
-            ("pending", "Workloads that wait."),
-            ("running", "Workloads that hold devices."),
-            ("oldest_wait_s", "How long the first has waited, in seconds."),
-            ("used_percent", "Compute held."),
-            ("used_mib", "Accelerator memory held, in MiB."),
-            ("max_percent", "Most compute."),
-            ("guaranteed_percent", "Compute guaranteed."),
+        for name, figure, scale, text in (
+            ("pending", "pending", 1, "Workloads that wait."),
+            ("running", "running", 1, "Workloads that hold devices."),
+            ("oldest_wait_seconds", "oldest_wait_s", 1, "How long the first has waited."),
+            ("used_percent", "used_percent", 1, "Compute held."),
+            ("used_memory_bytes", "used_mib", 2**20, "Accelerator memory held."),
+            ("max_percent", "max_percent", 1, "Most compute."),
+            ("guaranteed_percent", "guaranteed_percent", 1, "Compute guaranteed."),
         ):
             family = GaugeMetricFamily(f"weir_queue_{name}", f"By queue. {text}", labels=["queue"])
             for queue in now.queues:
-                if (value := getattr(queue, name)) is not None:
-                    family.add_metric([queue.code], value)
+                if (value := getattr(queue, figure)) is not None:
+                    family.add_metric([queue.code], value * scale)
             yield family
         yield _counts(
             "weir_scheduler_decisions",

@@ -5,7 +5,11 @@ The real PostgreSQL starts with the first test that wants a database; unit tests
 
 import os
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings.test")
-os.environ.setdefault("WEIR_DATABASE_URL", "postgresql://weir@127.0.0.1:1/weir")
-os.environ.setdefault("WEIR_REDIS_URL", "redis://127.0.0.1:1/0")
-os.environ.setdefault("WEIR_SECRET_KEY", "only-for-tests-" + "x" * 32)
+ENVIRONMENT = {
+    "DJANGO_SETTINGS_MODULE": "portal.settings.test",
+    "WEIR_DATABASE_URL": "postgresql://weir@127.0.0.1:1/weir",
+    "WEIR_REDIS_URL": "redis://127.0.0.1:1/0",
+    "WEIR_SECRET_KEY": "only-for-tests-" + "x" * 32,
+}
+for name, value in ENVIRONMENT.items():
+    os.environ.setdefault(name, value)

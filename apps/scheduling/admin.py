@@ -365,7 +365,7 @@ class WorkloadAdmin(DeskAdmin):
         description=gettext_lazy("state"),
         label={
             "pending": "warning", "placed": "info", "running": "success", "finished": "info", "stopping": "warning",
-            "failed": "danger", "lost": "danger",
+            "failed": "danger", "lost": "danger", "suspended": "info",
         },
     )  # fmt: skip
     def shown_state(self, row: Workload) -> tuple[str, str]:

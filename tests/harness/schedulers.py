@@ -12,6 +12,7 @@ import psycopg
 from django.db import connection
 
 from apps.scheduling.services.cycles import LEADER_LOCK
+from tests.plugin import ENVIRONMENT
 
 _START_S = 120
 _LEADER = """SELECT a.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid)
@@ -54,11 +55,8 @@ def start() -> subprocess.Popen:
     place = f"@localhost:5432/{settings['NAME']}?host={host}" if settings["HOST"].startswith("/") else (
         f"@{settings['HOST']}:{settings['PORT']}/{settings['NAME']}"
     )  # fmt: skip
-    environment = {
-        **os.environ,
-        "WEIR_DATABASE_URL": f"postgresql://{who}{place}",
-        "DJANGO_SETTINGS_MODULE": "portal.settings.test",
-    }
+    # Not what is set now: while a portal of the stories stands, the tests' own variables are taken away.
+    environment = {**os.environ, **ENVIRONMENT, "WEIR_DATABASE_URL": f"postgresql://{who}{place}"}
     return subprocess.Popen([sys.executable, "-m", "portal.scheduler"], env=environment)
 
 

@@ -48,7 +48,9 @@ class Measure:
         self._needs, self._need_of = np.unique(np.array(needs, np.int64), return_inverse=True)
         self._gang = np.array([kind.shares for kind in kinds], np.int64)
         open_to = [[not kind.models or bool(kind.models & models) for kind in kinds] for models in classes]
-        self._weights = np.array(open_to, np.int64) * np.array(weights, np.int64)
+        # A pool without cards has no classes; its table is empty, but as wide as any.
+        table = np.array(open_to, np.int64).reshape(len(classes), len(kinds))
+        self._weights = table * np.array(weights, np.int64)
 
     def usable(self, free: Ints, cpu: Ints, of_class: Ints) -> Ints:
         """Usable percent times weight of each row: free percent of its cards, CPU left, class of its server."""

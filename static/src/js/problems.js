@@ -15,7 +15,10 @@ function tell(id) {
 }
 
 export function showProblems() {
-  document.addEventListener("htmx:beforeRequest", () => document.getElementById("problems")?.replaceChildren());
+  // A new attempt takes the old refusal away; what the page asks by itself (a quote, a live part) does not.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.detail.requestConfig.verb !== "get") document.getElementById("problems")?.replaceChildren();
+  });
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { xhr } = event.detail;
     if (xhr.status < 400 || !xhr.getResponseHeader("HX-Retarget")) return;

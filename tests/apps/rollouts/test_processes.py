@@ -42,7 +42,7 @@ def parts():
 
 @pytest.fixture
 def crew(db):
-    found = {name: a(name.partition("-")[0], name) for name in ("web", "web-2", "worker", "beat")}
+    found = {name: a(name.partition("-")[0], name) for name in ("web", "web-2", "worker", "beat", "scheduler")}
     for process in found.values():
         assert not beat(process)
     return found
@@ -64,11 +64,12 @@ def test_of_each_kind_one_restarts_at_a_time_and_keeps_its_turn_until_it_is_back
     assert beat(crew["web"])
     assert not beat(crew["web-2"])
     assert beat(crew["worker"])
+    assert beat(crew["scheduler"])
     process_leave(actor=SYSTEM, process=crew["web"])
     assert not beat(crew["web-2"])
     rollouts_advance(actor=SYSTEM)
     assert Rollout.objects.get().state == "running"
-    for name in ("web", "worker"):
+    for name in ("web", "worker", "scheduler"):
         assert not beat(replace(crew[name], pid=2, started_at=timezone.now()))
     assert beat(crew["web-2"])
     assert beat(crew["beat"])
