@@ -1,5 +1,6 @@
 // One socket for the page. The server names a topic that changed; whatever shows it fetches its part again:
 //   <div hx-get="…" hx-trigger="weir:<topic> from:body, weir:reconnected from:body">
+// A part that waits for one decisive event also names weir:connected: it may have come before the socket was open.
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15000;
 
@@ -28,7 +29,7 @@ function connect(url, attempt) {
     isOpen = true;
     showState("on");
     // What was said while nobody listened is lost: fetch everything once.
-    if (attempt > 0) announce("reconnected", {});
+    announce(attempt > 0 ? "reconnected" : "connected", {});
   });
   socket.addEventListener("message", (event) => heard(event.data));
   socket.addEventListener("close", () => {
