@@ -20,6 +20,7 @@ from apps.catalog.selectors import (
     coupon_usable_list,
     price_lines,
     price_version_get,
+    prices_least,
 )
 from apps.catalog.services.coupons import coupon_claim
 from apps.identity.pages import cleaned, go, page, paged, show
@@ -32,7 +33,11 @@ def square(request: HttpRequest) -> HttpResponse:
     """The wall of services the tenant may apply for (PLAT-SVC-1 to -5)."""
     chosen = cleaned(SquareForm(request.GET))
     rows = commodity_list(tenant=request.entered_tenant, search=chosen["search"], category=chosen["category"])
-    context = {"rows": paged(request, rows, CARDS_PER_PAGE), "chosen": chosen, "tree": _tree()}
+    shown = paged(request, rows, CARDS_PER_PAGE)
+    prices = prices_least(list(shown))
+    for row in shown:
+        row.least_price = prices.get(row.pk)
+    context = {"rows": shown, "chosen": chosen, "tree": _tree()}
     return show(request, "catalog/square", context)
 
 

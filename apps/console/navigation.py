@@ -90,9 +90,21 @@ TENANT = (
     ),
 )
 HOMES = ("console:home", "desk:home")
+POLICY_VIEWS = tuple(
+    f"schedule:{name}"
+    for name in ("priorities", "validity", "validity_rule", "default_spec", "specials", "special", "tickets",
+                 "ticket", "promises")
+)  # fmt: skip
 ALARM_VIEWS = ("desk:rules", "desk:rule", "desk:rule_new", "desk:routes")
 PROVIDER = (
-    Group("", (_entry(_("Desk"), "layout-dashboard", "desk:home"),)),
+    Group(
+        "",
+        (
+            _entry(_("Desk"), "layout-dashboard", "desk:home"),
+            # What cannot wait stands where no screen is too low for it.
+            _entry(_("Alarms now"), "bell-ringing", "desk:alarms", "alarms.view", beside=ALARM_VIEWS),
+        ),
+    ),
     Group(
         _("Operations"),
         (
@@ -113,14 +125,40 @@ PROVIDER = (
             _entry(_("Slices and sessions"), "chart-pie", "fleet:slices", "fleet.view"),
             _entry(_("Resource groups"), "components", "fleet:groups", "fleet.view"),
             _entry(_("Specifications"), "ruler-2", "fleet:specs", "fleet.view"),
+        ),
+    ),
+    Group(
+        _("Scheduling"),
+        (
             _entry(_("Workloads"), "stack-2", "admin:scheduling_workload_changelist", "scheduling.view"),
-            _entry(_("Queues"), "list-tree", "schedule:queues", "scheduling.view"),
-            _entry(_("Scheduling policy"), "adjustments", "schedule:policy", "scheduling.view"),
+            _entry(
+                _("Queues"),
+                "list-tree",
+                "schedule:queues",
+                "scheduling.view",
+                beside=("schedule:group_queues",),
+            ),
+            _entry(
+                _("Scheduling policy"),
+                "adjustments",
+                "schedule:policy",
+                "scheduling.view",
+                beside=POLICY_VIEWS,
+            ),
             _entry(_("What if"), "git-compare", "schedule:what_ifs", "scheduling.view"),
+        ),
+    ),
+    Group(
+        _("Components"),
+        (
             _entry(_("Pool components"), "components", "rollouts:components", "fleet.view"),
             _entry(_("Releases"), "package", "rollouts:releases", "fleet.view"),
             _entry(_("Roll-outs"), "rocket", "rollouts:rollouts", "fleet.view"),
-            _entry(_("Alarms now"), "bell-ringing", "desk:alarms", "alarms.view", beside=ALARM_VIEWS),
+        ),
+    ),
+    Group(
+        _("Watching"),
+        (
             _entry(_("Log"), "file-search", "desk:logs", "logs.view"),
             _entry(_("Statistics"), "chart-bar", "desk:statistics", "reports.view"),
             _entry(_("Acceptance test"), "certificate", "conformance:home", "conformance.view"),

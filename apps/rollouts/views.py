@@ -91,6 +91,7 @@ def kind_label(component: str) -> str:
         "agent": _("Node agent"),
         "session_server": _("Session server"),
         "torch": "PyTorch",
+        "command": _("Command"),
     }
     return names.get(component) or dict(ProcessKind.choices).get(component, component)
 

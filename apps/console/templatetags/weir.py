@@ -76,6 +76,16 @@ def money(amount: Any) -> str:
 
 
 @register.filter
+def money_least(amount: Any) -> str:
+    """A small price in CNY: to two places, or to so many that two figures are told."""
+    if amount in (None, "") or Decimal(str(amount)) >= 1 or not Decimal(str(amount)):
+        return money(amount)
+    exact = Decimal(str(amount))
+    places = max(2, 1 - exact.adjusted())
+    return f"¥{exact.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP):f}"
+
+
+@register.filter
 def exact_money(amount: Any) -> str:
     """An amount of CNY with all its places, at least two."""
     if amount in (None, ""):
@@ -91,6 +101,15 @@ def mib(amount: Any) -> str:
         return "–"
     figure = int(amount)
     return f"{figure // _GIB} GiB" if figure and figure % _GIB == 0 else f"{figure} MiB"
+
+
+@register.filter
+def mib_round(amount: Any) -> str:
+    """Memory to a tenth of a GiB: for sums, where no MiB is asked for."""
+    figure = int(amount or 0)
+    if figure < _GIB:
+        return f"{figure} MiB"
+    return f"{figure / _GIB:.1f}".removesuffix(".0") + " GiB"
 
 
 @register.filter

@@ -37,7 +37,7 @@ def log_add(
     logs_add(actor=actor, lines=[line])
 
 
-@service(recorded=False)
+@service(recorded=False, joins=True)
 def logs_add(*, actor: Actor, lines: Iterable[LogLine]) -> int:
     """Keep many lines in one insert; how many."""
     now = timezone.now()

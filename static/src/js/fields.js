@@ -1,15 +1,64 @@
 // Small things that fields do together.
+const PLACES = 1000;
+const WIDE = 100;
+
+// A slider over several powers of ten goes up by proportion: from 128 MiB to 200 GiB each part of it is of use.
+function spreadSliders() {
+  for (const slider of document.querySelectorAll("input[type=range][data-partner]")) {
+    if (slider.dataset.most || !(slider.min > 0) || slider.max / slider.min <= WIDE) continue;
+    const { min, max, step, value } = slider;
+    Object.assign(slider.dataset, { least: min, most: max, step });
+    Object.assign(slider, { min: 0, max: PLACES, step: 1 });
+    slider.value = placeOf(slider, value);
+    slider.ariaValueText = value;
+  }
+}
+
+function placeOf({ dataset: { least, most } }, amount) {
+  return Math.round((PLACES * Math.log(Math.max(amount, least) / least)) / Math.log(most / least));
+}
+
+// In sixteenths of the next lower power of two, so that round amounts can be met.
+function amountAt({ dataset: { least, most, step }, value }) {
+  if (Number(value) === PLACES) return Number(most);
+  const exact = least * (most / least) ** (value / PLACES);
+  const grain = Math.max(step, 2 ** Math.floor(Math.log2(exact)) / 16);
+  const steps = Math.round((Math.round(exact / grain) * grain - least) / step);
+  return Math.min(most, Number(least) + Math.max(0, steps) * step);
+}
+
 function followPartner(event) {
-  const id = event.target.dataset?.partner;
-  const partner = id && document.getElementById(id);
-  if (!partner || partner.value === event.target.value) return;
-  partner.value = event.target.value;
+  const field = event.target;
+  const partner = field.dataset?.partner && document.getElementById(field.dataset.partner);
+  if (!partner) return;
+  const amount = field.dataset.most ? amountAt(field) : field.value;
+  const slider = field.dataset.most ? field : partner;
+  if (slider.dataset.most) slider.ariaValueText = amount;
+  const wanted = String(partner.dataset.most ? placeOf(partner, amount) : amount);
+  if (partner.value !== wanted) partner.value = wanted;
 }
 
 function checkAll(event) {
   const name = event.target.dataset?.checkAll;
   if (!name) return;
   for (const box of event.target.form.querySelectorAll(`input[name="${name}"]`)) box.checked = event.target.checked;
+}
+
+const SPANS_S = [86400, 3600, 60, 1];
+
+// A time in seconds, in its two largest units beside the field.
+function sayTime(event) {
+  const said = event.target.id && document.querySelector(`output[data-units][for="${CSS.escape(event.target.id)}"]`);
+  if (!said) return;
+  const units = said.dataset.units.split(" ");
+  let left = Number.parseInt(event.target.value, 10) || 0;
+  const parts = SPANS_S.map((size, place) => {
+    const count = Math.floor(left / size);
+    left %= size;
+    return count && `${count} ${units[place]}`;
+  });
+  const words = parts.filter(Boolean).slice(0, 2).join(" ");
+  said.textContent = words && `= ${words}`;
 }
 
 async function copy(event) {
@@ -33,8 +82,11 @@ function nameButton(event) {
 }
 
 export function linkFields() {
+  spreadSliders();
+  document.addEventListener("htmx:load", spreadSliders);
   document.addEventListener("htmx:configRequest", nameButton);
   document.addEventListener("input", followPartner);
+  document.addEventListener("input", sayTime);
   document.addEventListener("change", checkAll);
   document.addEventListener("click", copy);
   document.addEventListener("click", goBack);

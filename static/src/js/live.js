@@ -1,6 +1,7 @@
 // One socket for the page. The server names a topic that changed; whatever shows it fetches its part again:
-//   <div hx-get="…" hx-trigger="weir:<topic> from:body, weir:reconnected from:body">
-// A part that waits for one decisive event also names weir:connected: it may have come before the socket was open.
+//   <div hx-get="…" hx-trigger="weir:<topic> from:body, weir:connected from:body">
+// weir:connected comes each time the socket opens: what was said between the page's making and then is lost.
+// A part in which somebody has begun to fill in a field, or of which a question is open, is left as it is.
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15000;
 
@@ -28,8 +29,7 @@ function connect(url, attempt) {
   socket.addEventListener("open", () => {
     isOpen = true;
     showState("on");
-    // What was said while nobody listened is lost: fetch everything once.
-    announce(attempt > 0 ? "reconnected" : "connected", {});
+    announce("connected", {});
   });
   socket.addEventListener("message", (event) => heard(event.data));
   socket.addEventListener("close", () => {
@@ -41,9 +41,43 @@ function connect(url, attempt) {
   });
 }
 
+const FIELDS = "input:not([type=hidden]), textarea, select";
+
+function isChanged(field) {
+  if (field.localName === "select") {
+    const first = [...field.options].findIndex((one) => one.defaultSelected);
+    return field.options.length > 0 && field.selectedIndex !== Math.max(first, 0);
+  }
+  if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+  return field.value !== field.defaultValue;
+}
+
+function isBeingFilled(part) {
+  return [...part.querySelectorAll(FIELDS)].some((field) => field === document.activeElement || isChanged(field));
+}
+
+// Whether the answer that is being put in place was asked for by the socket, and by nobody's hand.
+let isOfSocket = false;
+
+function keepWhatIsTyped(event) {
+  isOfSocket = Boolean(event.detail.requestConfig?.triggeringEvent?.type?.startsWith("weir:"));
+  keepBeside(event);
+}
+
+// The parts that come beside the one that was asked for.
+function keepBeside(event) {
+  // Who is asked "really?" answers for a button that must still be there.
+  const isAsked = document.querySelector("dialog[open]") !== null;
+  if (isOfSocket && (isAsked || isBeingFilled(event.detail.target))) event.detail.shouldSwap = false;
+}
+
 export function followTopics() {
+  document.addEventListener("htmx:beforeSwap", keepWhatIsTyped);
+  document.addEventListener("htmx:oobBeforeSwap", keepBeside);
   const topics = document.body.dataset.liveTopics?.trim();
   if (!topics) return;
   const scheme = location.protocol === "https:" ? "wss" : "ws";
-  connect(`${scheme}://${location.host}/ws/live?topics=${encodeURIComponent(topics)}`, 0);
+  const url = `${scheme}://${location.host}/ws/live?topics=${encodeURIComponent(topics)}`;
+  // The parts listen once the page is whole: a socket that opened before would tell nobody.
+  document.addEventListener("DOMContentLoaded", () => connect(url, 0));
 }

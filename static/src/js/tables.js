@@ -8,7 +8,9 @@ function nameCells(table) {
     head.querySelector(".visually-hidden") ? "" : head.textContent.trim(),
   );
   for (const row of table.querySelectorAll("tbody > tr")) {
-    [...row.cells].forEach((cell, place) => cell.colSpan === 1 && (cell.dataset.label = names[place] ?? ""));
+    [...row.cells].forEach((cell, place) => {
+      if (cell.colSpan === 1) cell.dataset.label = cell.matches(".stack-title") ? "" : (names[place] ?? "");
+    });
   }
 }
 

@@ -11,7 +11,6 @@ from apps.fleet.models import Device
 from apps.fleet.services.devices import device_disable
 from apps.kernel.acts import SYSTEM
 from apps.kernel.events import emit
-from apps.scheduling import events as scheduling
 from apps.scheduling.models import Workload
 from apps.scheduling.services.queues import queue_ensure
 from apps.telemetry.models import LogEntry
@@ -36,7 +35,8 @@ def made(kind, task):
     alarm = alarm_raise(actor=SYSTEM, key="k", level="major", msgid="Trouble.")
     known = {
         "workload_uid": str(task.uid), "alarm_uid": str(alarm.uid), "level": "major", "schema": "acme",
-        "tenant": "acme", "node": "n1", "name": "n1", "text": "it said so", "component": "agent",
+        "tenant": "acme", "node": "n1", "name": "n1", "text": "it said so", "component": "agent", "no": task.no,
+        "priority": task.priority,
     }  # fmt: skip
     values = {"str": "x", "int": 3, "float": 1.5, "bool": False, "datetime": AT, "UUID": uuid4()}
     fields = {}
@@ -76,7 +76,9 @@ def test_what_an_agent_says_of_its_task_keeps_level_time_and_node(task):
 
 
 def test_a_task_of_which_nothing_is_known_is_still_told():
-    emit(scheduling.WorkloadSubmitted(schema="acme", workload_uid=uuid4()), actor=SYSTEM)
+    journal.keep(
+        fleet.SliceLost(slice_uid="s", workload_uid=str(uuid4()), node_uid="n", requeue=False), SYSTEM
+    )
     assert LogEntry.objects.get().priority is None
 
 
