@@ -21,12 +21,15 @@ _SCALARS = (str, int, float, bool, Decimal, UUID, date, Enum)
 _MAX_DETAIL = 200
 
 
-def service(permission: str = "", *, recorded: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def service(
+    permission: str = "", *, recorded: bool = True, joins: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function a service.
 
     It takes keyword arguments only, `actor` among them; runs in one transaction (a nested service joins it);
     demands `permission` of the actor first; and leaves an act unless `recorded` is False (high-volume machine
-    traffic, which has records of its own).
+    traffic, which has records of its own). Nested, it may be undone alone by whoever catches its error; not so if it
+    `joins`: its error undoes the whole transaction, and it costs no savepoint.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -39,7 +42,7 @@ def service(permission: str = "", *, recorded: bool = True) -> Callable[[Callabl
             if permission:
                 actor.require(permission)
             act = Act(name=function.__name__, actor=actor, detail=_detail(kwargs))
-            return _run(function, act, kwargs, recorded)
+            return _run(function, act, kwargs, recorded, joins)
 
         run.permission = permission  # type: ignore[attr-defined]
         run.is_service = True  # type: ignore[attr-defined]
@@ -56,12 +59,12 @@ def _demand_signature(function: Callable[..., Any]) -> None:
         )
 
 
-def _run(function: Callable[..., R], act: Act, kwargs: dict[str, Any], recorded: bool) -> R:
+def _run(function: Callable[..., R], act: Act, kwargs: dict[str, Any], recorded: bool, joins: bool) -> R:
     outermost = acts._current.get() is None
     current = acts._current.set(act)
     guard = mirror.mirror_open() if outermost else None
     try:
-        with transaction.atomic():
+        with transaction.atomic(savepoint=not joins):
             result = function(**kwargs)
             if outermost:
                 mirror.mirror_check()
