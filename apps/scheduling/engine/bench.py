@@ -17,6 +17,7 @@ from time import perf_counter
 
 from apps.scheduling.engine.bench_fairness import ORDERINGS, fairness
 from apps.scheduling.engine.bench_gangs import PLACINGS, gangs
+from apps.scheduling.engine.bench_replay import replayed
 from apps.scheduling.engine.bench_simulation import pool
 from apps.scheduling.engine.cycle import plan
 from apps.scheduling.engine.openb import read_hosts, read_tasks
@@ -130,6 +131,12 @@ def _passes(options: argparse.Namespace) -> int:
     return 0
 
 
+def _replay(options: argparse.Namespace) -> int:
+    row = replayed(options.submissions, options.days, options.seed)
+    print(json.dumps(row) if options.json else _told(row))
+    return 0
+
+
 def _told(row: Mapping[str, object]) -> str:
     return "  ".join(f"{name} {value}" for name, value in row.items())
 
@@ -163,6 +170,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--devices", type=int, default=10_000)
     command.add_argument("--waiting", type=int, default=100_000)
     command.set_defaults(run=_passes)
+    command = commands.add_parser("replay", help="seconds of a what-if over a simulated past")
+    command.add_argument("--submissions", type=int, default=20_000)
+    command.add_argument("--days", type=int, default=14)
+    command.add_argument("--seed", type=int, default=42)
+    command.set_defaults(run=_replay)
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true")
     return parser

@@ -55,6 +55,29 @@ class Tenants:
             model = card.device.model if card is not None else ""
             use.by_model[model] = use.by_model.get(model, 0) + sign * grant.compute_percent
 
+    def weight(self, tenant_id: str) -> int:
+        """The tenant's weight; one of whom nothing is said has 1 (ELA-1005)."""
+        return self._weights.get(tenant_id, 1)
+
+    def holders(self) -> set[str]:
+        """The tenants that hold something now."""
+        return {tenant_id for tenant_id, use in self._uses.items() if use.percent > 0}
+
+    def part(self, tenant_id: str, ordering: Ordering) -> int:
+        """What the tenant holds of the pool now, in millionths: of its compute, or by its dominant part."""
+        if ordering is Ordering.DOMINANT_SHARE:
+            return self._dominant(tenant_id)
+        use = self._uses.get(tenant_id)
+        return PARTS * use.percent // self._capacity[0] if use else 0
+
+    def part_of(self, request: Request, ordering: Ordering) -> int:
+        """What the least that the request starts with is of the pool, in the same measure."""
+        shares, (percent, mib, _models) = request.min_shares or request.shares, self._capacity
+        part = PARTS * shares * request.compute_percent // percent
+        if ordering is Ordering.DOMINANT_SHARE:
+            return max(part, PARTS * shares * request.memory_mib // mib)
+        return part
+
     def standing(self, tenant_id: str, ordering: Ordering) -> Standing:
         """Where the tenant stands in such a queue."""
         measure = self._dominant if ordering is Ordering.DOMINANT_SHARE else self._fair
@@ -73,7 +96,7 @@ class Tenants:
         return self.standing(request.tenant_id, ordering), self._weighed(request.tenant_id, more)[1]
 
     def _weighed(self, tenant_id: str, use: int) -> Standing:
-        weight = self._weights.get(tenant_id, 1)
+        weight = self.weight(tenant_id)
         return (0, use * 1000 // weight) if weight > 0 else (1, use * 1000)
 
     def _fair(self, tenant_id: str) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from apps.scheduling.engine.fit import View, room
 from apps.scheduling.engine.place import grant_of
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 NODES = 8
 """So many nodes are tried for one request, those with the fewest moves first."""
 SHAPES = 4
+
+Grants: TypeAlias = tuple[Grant, ...]
 
 
 class Piece(NamedTuple):
@@ -48,14 +51,17 @@ class Moving:
                     self._pieces.setdefault(grant.device_id, []).append(Piece(work, index))
         return self._pieces.get(card.device.id, [])
 
-    def free(self, owner: str, shape: Shape, view: View, doomed: set[str]) -> tuple[tuple[Grant, ...], int]:
-        """The request's grants and how many moves free them, which are done in the pool; no moves: not possible."""
+    def free(
+        self, owner: str, shape: Shape, view: View, doomed: set[str], within: Callable[[Grants], bool]
+    ) -> tuple[Grants, int]:
+        """The request's grants and how many moves free them, which are done in the pool; no moves: not possible.
+        `within`: whether the request's quotas have room for such grants."""
         left = self._round.warm.policy.max_moves - len(self._round.moves)
         if left <= 0 or shape.is_worded or shape in self._tried or len(self._tried) >= SHAPES:
             return (), 0
         for cards, pieces in self._plans(shape, view, doomed, left):
             grants = tuple(grant_of(card, shape) for card in cards)
-            if self._try(owner, grants, pieces):
+            if within(grants) and self._try(owner, grants, pieces):
                 return grants, len(pieces)
         self._tried.add(shape)
         return (), 0
@@ -144,8 +150,8 @@ class Moving:
             return None
         return taken[0]
 
-    def settle(self, request_id: str) -> None:
-        """Plan the moves that were found; where they go to stays taken for this pass."""
+    def settle(self, request_id: str) -> set[str]:
+        """Plan the moves that were found; where they go to stays taken for this pass. Whom they move."""
         round_ = self._round
         for piece, to in self._found:
             round_.moves.append(Move(piece.work.id, piece.share, piece.grant.device_id, to, request_id))
@@ -157,3 +163,4 @@ class Moving:
                 for device_id, pieces in self._pieces.items()
             }
         self._found = []
+        return moved

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 
+from apps.scheduling.engine.draw import Draw
 from apps.scheduling.engine.fit import FREE_VIEW, Area, Fit, View, binding, room, server_room
 from apps.scheduling.engine.packing import Packing, serves
 from apps.scheduling.engine.pool import Card, Pool, Server
@@ -27,23 +28,7 @@ MUCH = 512
 MOST_FREED = 100_000
 MOST_LINES = 10_000
 """What is remembered between cycles is bounded: beyond that it is found out anew."""
-MASK_64 = (1 << 64) - 1
-
-
-class Draw:
-    """Random numbers of one decision, by the cycle's seed and the request's place in line."""
-
-    __slots__ = ("_state",)
-
-    def __init__(self, seed: int, seq: int) -> None:
-        self._state = (seed * 0x9E3779B97F4A7C15 + seq * 0xBF58476D1CE4E5B9 + 1) & MASK_64
-
-    def below(self, top: int) -> int:
-        """A number from 0 to below `top` (splitmix64)."""
-        self._state = z = (self._state + 0x9E3779B97F4A7C15) & MASK_64
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK_64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK_64
-        return (z ^ (z >> 31)) % top
+MORE_THAN_FULL = 1 << 62
 
 
 class Candidates:
@@ -51,17 +36,8 @@ class Candidates:
     device, servers that take the whole request otherwise; `some`: servers with room for a share at least."""
 
     __slots__ = (
-        "_area",
-        "_base",
-        "_by_card",
-        "_pool",
-        "_read",
-        "_shape",
-        "_single",
-        "_view",
-        "maybe",
-        "some",
-    )
+        "_area", "_base", "_by_card", "_floor", "_pool", "_read", "_shape", "_single", "_view", "maybe", "some",
+    )  # fmt: skip
 
     def __init__(self, pool: Pool, shape: Shape, view: View, area: Area, base: Candidates | None) -> None:
         self._base = base
@@ -73,12 +49,15 @@ class Candidates:
         self._area = area
         self._by_card = shape.shares == 1 and shape.placing in BY_DEVICE
         self.maybe = self.some = 0
+        self._floor = 0
+        """No server that may have room is used less."""
         self._read = 0
         self.reset()
 
     def reset(self) -> None:
         """Any place may have room again."""
         area = self._area
+        self._floor = 0
         self._read = len(self._pool.freed)
         self.maybe = area.usable if self._by_card else area.servers
         self.some = area.servers
@@ -130,6 +109,7 @@ class Candidates:
             server = card.server
             self.some |= server.bit & area.servers
             self.maybe |= card.bit & area.usable if self._by_card else server.bit & area.servers
+            self._floor = min(self._floor, server.level)
         self._read = len(freed)
 
     def _fitting(self, server: Server) -> list[Card]:
@@ -145,14 +125,14 @@ class Candidates:
 
     def _best_on(self, cards: list[Card]) -> Card | None:
         """Of one server, the least used card that takes a single share."""
-        shape, view = self._shape, self._view
+        shape, view, simple = self._shape, self._view, self._shape.is_simple
         percent, mib = shape.compute_percent, shape.memory_mib
-        best, least = None, 0
+        best, least = None, MORE_THAN_FULL
         for card in cards:
-            if card.free_percent >= percent and card.free_mib >= mib and room(card, shape, view):
-                use = card.use_with(0, 0)
-                if best is None or use < least:
-                    best, least = card, use
+            if card.use >= least or card.free_percent < percent or card.free_mib < mib:
+                continue
+            if (simple and not card.claims) or room(card, shape, view):
+                best, least = card, card.use
         return best
 
     def _best_server(self, draw: Draw) -> Server | None:
@@ -188,17 +168,37 @@ class Candidates:
                 base._check(self._pool.server_at[at])
 
     def _by_use(self) -> Server | None:
-        by_use = self._pool.by_use
-        for level in by_use.falling() if self._shape.placing in COMPACT else by_use.rising():
-            left = level & self.maybe
-            while left:
-                low = left & -left
-                server = self._pool.server_at[low.bit_length() - 1]
-                if self._check(server):
-                    return server
-                left ^= low
-            if not self.maybe:
-                break
+        if self._shape.placing not in COMPACT:
+            return self._least_used()
+        for level in self._pool.by_use.falling():
+            server = self._first_of(level & self.maybe)
+            if server is not None or not self.maybe:
+                return server
+        return None
+
+    def _first_of(self, left: int) -> Server | None:
+        """Of these the first that takes all."""
+        while left:
+            low = left & -left
+            server = self._pool.server_at[low.bit_length() - 1]
+            if self._check(server):
+                return server
+            left ^= low
+        return None
+
+    def _least_used(self) -> Server | None:
+        """Servers only fill up until something is freed, so that levels once found empty stay so."""
+        by_use, masks = self._pool.by_use, self._pool.by_use.masks
+        present = by_use.present >> self._floor << self._floor
+        while present and self.maybe:
+            low = present & -present
+            level = low.bit_length() - 1
+            left = masks[level] & self.maybe
+            server = self._first_of(left) if left else None
+            if server is not None:
+                self._floor = level
+                return server
+            present ^= low
         return None
 
     def _best_card(self, suits: Callable[[Card], bool]) -> Card | None:
@@ -300,6 +300,7 @@ class Placer:
         self._pool = pool
         self._fit = fit
         self._seed = seed
+        self._draw = Draw()
         self._candidates: dict[tuple[Shape, View], Candidates] = {}
         self._starts: list[int] = []
         self._mix = mix
@@ -340,7 +341,9 @@ class Placer:
                 self._packing = Packing(self._pool, self._mix)
             area = self._fit.area(shape.constraint)
             return self._packing.pick(shape, area, lambda card: room(card, shape, view) > 0)
-        return self._line(shape, view).pick(Draw(self._seed, seq))
+        if shape.placing is Placing.SPREAD:
+            self._draw.begin(self._seed, seq)
+        return self._line(shape, view).pick(self._draw)
 
     def take(self, shape: Shape, view: View, seq: int) -> tuple[Grant, ...] | None:
         """Take devices for all of the shape's shares; None, and nothing taken, when they do not fit."""
@@ -360,7 +363,8 @@ class Placer:
         """Take exactly these."""
         for grant in grants:
             self._pool.take(grant)
-            self._spare(grant, view, -1)
+            if self._starts:
+                self._spare(grant, view, -1)
 
     def _line(self, shape: Shape, view: View) -> Candidates:
         line = self._candidates.get((shape, view))
@@ -373,7 +377,7 @@ class Placer:
     def _take(self, shape: Shape, view: View, cards: list[Card] | None) -> tuple[Grant, ...] | None:
         if cards is None:
             return None
-        grants = tuple(grant_of(card, shape) for card in cards)
+        grants = tuple([grant_of(card, shape) for card in cards])
         self.take_these(grants, view)
         return grants
 

@@ -31,7 +31,7 @@ class Card:
 
     __slots__ = (
         "affine", "at", "bit", "claims", "device", "exclusives", "free_mib", "free_percent", "holders", "level", "mib",
-        "percent", "server", "shunned", "used_mib", "used_percent", "words",
+        "percent", "server", "shunned", "use", "used_mib", "used_percent", "words",
     )  # fmt: skip
 
     def __init__(self, device: Device, server: Server, at: int, words: Counter[str]) -> None:
@@ -52,10 +52,10 @@ class Card:
         self.device = device
         self.percent = device.compute_capacity_percent
         self.mib = device.memory_capacity_mib
-        self._settle()
+        self.settle()
 
     def add(self, grant: Grant, sign: int) -> None:
-        """Count a grant in (1) or out (-1). A card held whole has nothing left, oversold or not."""
+        """Count a grant in (1) or out (-1); `settle` follows."""
         self.used_percent += sign * grant.compute_percent
         self.used_mib += sign * grant.memory_mib
         if grant.compute_percent:  # work on the host alone leaves the card to others
@@ -63,9 +63,11 @@ class Card:
         self.exclusives += sign * grant.exclusive
         if grant.affinity or grant.anti_affinity:
             self._add_words(grant, sign)
-        self._settle()
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """What is left after what was counted. A card held whole has nothing left, oversold or not."""
+        self.use = combined_use(self.used_percent, self.percent, self.used_mib, self.mib)
+        """Compute and memory in use together."""
         if self.exclusives:
             self.free_percent = self.free_mib = 0
         else:
@@ -121,6 +123,14 @@ class Server:
         """Compute and memory of all its cards in use together, permille of each added."""
         return combined_use(self.used_percent, self.percent, self.used_mib, self.mib)
 
+    def add(self, grant: Grant, sign: int) -> None:
+        """Count a grant on one of its cards in (1) or out (-1)."""
+        self.used_percent += sign * grant.compute_percent
+        self.used_mib += sign * grant.memory_mib
+        if grant.host_cpu_milli or grant.host_memory_mib:
+            self.host_cpu_milli += sign * grant.host_cpu_milli
+            self.host_memory_mib += sign * grant.host_memory_mib
+
     def host_room(self, cpu_milli: int, memory_mib: int, most: int) -> int:
         """How many shares with so much host CPU and memory each it takes, at most `most`."""
         node = self.node
@@ -152,12 +162,15 @@ class Levels:
             self.present |= 1 << level
         self.masks[level] |= bit
 
-    def drop(self, level: int, bit: int) -> None:
-        """Take a place out."""
-        left = self.masks[level] ^ bit
-        self.masks[level] = left
+    def move(self, old: int, new: int, bit: int) -> None:
+        """A place goes from one level to another."""
+        masks = self.masks
+        masks[old] = left = masks[old] ^ bit
         if not left:
-            self.present ^= 1 << level
+            self.present ^= 1 << old
+        if not masks[new]:
+            self.present |= 1 << new
+        masks[new] |= bit
 
     def highest(self, mask: int) -> int:
         """The highest level at which a place of the mask stands; -1 where none does."""
@@ -259,32 +272,49 @@ class Pool:
         """Count a grant out."""
         self._count(grant, -1)
 
+    def give_all(self, grants: Iterable[Grant]) -> None:
+        """Count many grants out: each card and each server is put in its place once."""
+        on: dict[Card, None] = {}
+        for grant in grants:
+            card = self.cards.get(grant.device_id)
+            if card is not None:
+                card.add(grant, -1)
+                card.server.add(grant, -1)
+                on[card] = None
+        for card in on:
+            self._place(card)
+            self.freed.append(card)
+        for server in dict.fromkeys(card.server for card in on):
+            self._place_server(server)
+
     def _count(self, grant: Grant, sign: int) -> None:
         card = self.cards.get(grant.device_id)
         if card is None:
             return
         card.add(grant, sign)
-        level = card.free_percent if card.free_percent > 0 else 0
-        if level != card.level:
-            self.by_free.drop(card.level, card.bit)
-            self.by_free.add(level, card.bit)
-            card.level = level
-        if grant.compute_percent and card.holders == (sign > 0):
-            self.idle ^= card.bit
-        self._count_server(card.server, grant, sign)
+        card.server.add(grant, sign)
+        self._place(card)
+        self._place_server(card.server)
         if sign < 0:
             self.freed.append(card)
 
-    def _count_server(self, server: Server, grant: Grant, sign: int) -> None:
-        server.used_percent += sign * grant.compute_percent
-        server.used_mib += sign * grant.memory_mib
-        server.host_cpu_milli += sign * grant.host_cpu_milli
-        server.host_memory_mib += sign * grant.host_memory_mib
+    def _place(self, card: Card) -> None:
+        """Where it stands by what is free on it now."""
+        card.settle()
+        level = card.free_percent if card.free_percent > 0 else 0
+        if level != card.level:
+            self.by_free.move(card.level, level, card.bit)
+            card.level = level
+        if bool(self.idle & card.bit) is (card.holders > 0):
+            self.idle ^= card.bit
+
+    def _place_server(self, server: Server) -> None:
         self.touch(server)
-        level = min(FULL_USE, server.use)
+        level = server.use
+        if level > FULL_USE:
+            level = FULL_USE
         if level != server.level:
-            self.by_use.drop(server.level, server.bit)
-            self.by_use.add(level, server.bit)
+            self.by_use.move(server.level, level, server.bit)
             server.level = level
 
     def touch(self, server: Server) -> None:

@@ -41,6 +41,7 @@ class Holder:
         "bounded",
         "guaranteed",
         "id",
+        "is_guaranteed",
         "kept",
         "kept_below",
         "lend",
@@ -54,6 +55,7 @@ class Holder:
         self.parent = parent
         self.bound = _bound(quota.nominal, quota.borrow)
         self.guaranteed = triple(quota.guaranteed)
+        self.is_guaranteed = self.guaranteed != ZERO
         self.lend = (quota.lend.compute_percent, quota.lend.memory_mib, quota.lend.shares)
         self.used = [0, 0, 0]
         self.kept_below = [0, 0, 0]
@@ -143,7 +145,7 @@ class QuotaTree:
             used[0] += sign * percent
             used[1] += sign * mib
             used[2] += sign * shares
-            if holder.guaranteed != ZERO:
+            if holder.is_guaranteed:
                 holder.keep()
 
     def shortage(self, holder_id: str, amount: Triple) -> Reason | None:

@@ -50,7 +50,7 @@ class Rescue:
         self._round = round_
         self._attempts = 0
         self._doomed: set[str] = set()
-        """Running work that this pass stops or shrinks: it is leaving from now on."""
+        """Running work that this pass stops, shrinks or moves: nothing else is done with it."""
         self._gone: list[Unit] = []
         self._victims = Victims(round_)
         self._moving = Moving(round_)
@@ -133,7 +133,11 @@ class Rescue:
         case = Case(group, entry, round_.warm.shapes.sized(round_.shape_of(group), least), round_.view(group))
         with self.leaving_out():
             made = self._in_coming_room(case) or self._by_shrinking(case)
-            made = made or self._by_moving(case) or self._by_stopping(case)
+        # A move is made at once: what is still leaving is in its way.
+        made = made or self._by_moving(case)
+        if made is None:
+            with self.leaving_out():
+                made = self._by_stopping(case)
         self._attempts += made is not None
         return made
 
@@ -168,20 +172,23 @@ class Rescue:
     def _by_moving(self, case: Case) -> Made | None:
         if not self._round.warm.policy.consolidate:
             return None
-        grants, count = self._moving.free(case.entry[2], case.shape, case.view, self._doomed)
-        if not count or self._round.warm.shortage(case.group.sample, granted(grants)) is not None:
+        warm, request = self._round.warm, case.group.sample
+        grants, count = self._moving.free(
+            case.entry[2], case.shape, case.view, self._doomed,
+            lambda grants: warm.shortage(request, granted(grants)) is None,
+        )  # fmt: skip
+        if not count:
             return None
-        self._moving.settle(case.entry[2])
+        self._doomed |= self._moving.settle(case.entry[2])
         return Made(grants, Reason(ReasonCode.MOVING, (("count", count),)))
 
     def _by_stopping(self, case: Case) -> Made | None:
         policy = self._round.warm.policy
         if not (policy.preemption or policy.reclaim):
             return None
-        shrinkable = self._victims.shrinkable(case.group.sample, case.shape, self._doomed)
-        units = self._free(
-            case, shrinkable + self._victims.stoppable(case.group.sample, case.shape, self._doomed)
-        )
+        request, shape = case.group.sample, case.shape
+        lent = self._victims.shrinkable(request, shape, self._doomed)
+        units = self._free(case, lent + self._victims.stoppable(request, shape, self._doomed, lent))
         if units is None:
             return None
         stopped = sum(unit.stops for unit in units[0])

@@ -36,7 +36,14 @@ class Roles:
 
 def leaving_grants(work: Running) -> tuple[Grant, ...]:
     """What of the work's grants is leaving."""
-    if work.preempted:
-        return work.grants
-    target = len(work.grants) if work.target_shares is None else work.target_shares
-    return tuple(grant for i, grant in enumerate(work.grants) if i >= target or i in work.moving)
+    return tuple(grant for i, grant in enumerate(work.grants) if _leaves(work, i))
+
+
+def staying_grants(work: Running) -> tuple[Grant, ...]:
+    """The others."""
+    return tuple(grant for i, grant in enumerate(work.grants) if not _leaves(work, i))
+
+
+def _leaves(work: Running, place: int) -> bool:
+    shrunk = work.target_shares is not None and place >= work.target_shares
+    return work.preempted or shrunk or place in work.moving

@@ -107,8 +107,8 @@ class Round:
             self.warm.placer.undo((grant,), view)
         self.claims.clear()
         by_holder: dict[tuple[str, str], list[Grant]] = {}
-        for tenant_id, queue_id, grants, view in self.taken:
-            self.warm.placer.undo(grants, view)
+        self.warm.pool.give_all(grant for _, _, grants, _ in self.taken for grant in grants)
+        for tenant_id, queue_id, grants, _ in self.taken:
             by_holder.setdefault((tenant_id, queue_id), []).extend(grants)
         for (tenant_id, queue_id), all_grants in by_holder.items():
             self.warm.count(tenant_id, queue_id, tuple(all_grants), -1)

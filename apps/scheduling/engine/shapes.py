@@ -59,6 +59,11 @@ class Shape:
         """Whether it joins or shuns other work."""
         return bool(self.affinity or self.anti_affinity)
 
+    @property
+    def is_simple(self) -> bool:
+        """Whether what is free on a card decides alone, where nothing of it is claimed."""
+        return not (self.exclusive or self.is_worded or self.host_cpu_milli or self.host_memory_mib)
+
 
 class Shapes:
     """One object for each shape, so that shapes are compared by identity."""

@@ -266,7 +266,8 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """Stop this work, after its grace, so that the request may start. `reason`: "priority" or "reclaim"."""
+    """Stop this work, after its grace, so that the request may start. `reason`: "priority", "reclaim" or
+    "fair_share"."""
 
     running_id: str
     for_request_id: str

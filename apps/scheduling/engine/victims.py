@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from apps.scheduling.engine.balance import Balance
 from apps.scheduling.engine.quota import Holder, Triple, granted
+from apps.scheduling.engine.roles import staying_grants
 from apps.scheduling.engine.shapes import Shape
-from apps.scheduling.engine.types import ElasticChange, Grant, Preemption, Request, Running
+from apps.scheduling.engine.types import ElasticChange, Grant, Ordering, Preemption, Request, Running
 
 if TYPE_CHECKING:
     from apps.scheduling.engine.round import Round
@@ -45,6 +47,7 @@ class Victims:
     def __init__(self, round_: Round) -> None:
         self._round = round_
         self._reasons: dict[str, str] = {}
+        self._balance: Balance | None = None
 
     def shrinkable(self, request: Request, shape: Shape, doomed: set[str]) -> list[Unit]:
         """Shares beyond the least of elastic work that is no dearer than the request: they were lent (ELA-809)."""
@@ -56,40 +59,83 @@ class Victims:
             for index in range(len(work.grants) - 1, least - 1, -1):
                 units.append(Unit(work, (work.grants[index],), False, index))
         units = self._helpful(units, shape)
-        return sorted(units, key=lambda unit: (unit.work.priority, -unit.share, unit.work.id))[:MOST_UNITS]
+        units.sort(key=lambda unit: (unit.work.priority, -unit.share, unit.work.id))
+        return self._sparing(units, self._mine(request))[:MOST_UNITS]
 
-    def stoppable(self, request: Request, shape: Shape, doomed: set[str]) -> list[Unit]:
-        """Work that may be stopped for the request: of lower priority, or what borrowed its queue's guarantee."""
+    def _sparing(self, units: list[Unit], mine: set[Holder]) -> list[Unit]:
+        """The shares that nobody's guarantee needs; of each work the last ones."""
+        going: dict[Holder, Triple] = {}
+        needed: set[str] = set()
+        found = []
+        for unit in units:
+            if unit.work.id not in needed and self._spares_guarantees(unit, mine, going):
+                found.append(unit)
+            else:
+                needed.add(unit.work.id)
+        return found
+
+    def stoppable(self, request: Request, shape: Shape, doomed: set[str], lent: list[Unit]) -> list[Unit]:
+        """Work that may be stopped for the request, once the lent shares are gone: of lower priority, what borrowed
+        its queue's guarantee, or what is beyond the part of a tenant that borrowed its tenant's (ELA-1004)."""
         warm = self._round.warm
         queue = warm.queues[request.queue_id]
-        mine = set(warm.queue_quota.holder(request.queue_id).line)
         owed = self._owed(request) if warm.policy.reclaim and queue.reclaim else None
         by_priority = warm.policy.preemption and queue.preempts
+        fair = self._fair_for(request) if by_priority else None
         units: list[Unit] = []
-        going: dict[Holder, Triple] = {}
+        mine, going = self._mine(request), dict[Holder, Triple]()
+        shrunk: dict[str, int] = {}
+        for unit in lent:
+            self._spares_guarantees(unit, mine, going)
+            shrunk[unit.work.id] = min(unit.share, shrunk.get(unit.work.id, unit.share))
         for priority in sorted(warm.roles.preemptible):
             lower = by_priority and priority < request.priority
-            if not lower and owed is None:
+            if not lower and owed is None and fair is None:
                 break
-            found = [self._unit(work) for work in warm.roles.preemptible[priority].values()
+            found = [Unit(work, staying_grants(work)[: shrunk.get(work.id)], True)
+                     for work in warm.roles.preemptible[priority].values()
                      if work.id not in doomed and self._ripe(work)]  # fmt: skip
             for unit in sorted(self._helpful(found, shape), key=self._harm):
-                reason = self._reason(unit, lower=lower, owed=owed)
+                reason = self._reason(unit, lower=lower, owed=owed, fair=fair)
                 if reason and self._spares_guarantees(unit, mine, going):
                     self._reasons[unit.work.id] = reason
                     units.append(unit)
+                    self._spend(unit)
             if len(units) >= MOST_UNITS:
                 break
+        if self._balance is not None:
+            self._balance.restore()
         return units[:MOST_UNITS]
 
-    def _unit(self, work: Running) -> Unit:
-        return Unit(work, work.grants if work.min_shares is None else work.grants[: work.min_shares], True)
+    def _fair_for(self, request: Request) -> Ordering | None:
+        """The measure by which the request's tenant may take its part back; None where it may not."""
+        if self._balance is None:
+            self._balance = Balance(self._round)
+        ordering = self._balance.ordering(request.queue_id)
+        return ordering if ordering and self._balance.owes(request, ordering) else None
 
-    def _reason(self, unit: Unit, *, lower: bool, owed: Holder | None) -> str:
+    def _spend(self, unit: Unit) -> None:
+        if self._balance is not None:
+            self._balance.spend(unit.work.tenant_id, unit.grants)
+
+    def _mine(self, request: Request) -> set[Holder]:
+        return set(self._round.warm.queue_quota.holder(request.queue_id).line)
+
+    def _reason(self, unit: Unit, *, lower: bool, owed: Holder | None, fair: Ordering | None) -> str:
         if lower:
             return "priority"
         line = self._round.warm.queue_quota.holder(unit.work.queue_id).line
-        return "reclaim" if owed is not None and owed not in line else ""
+        if owed is not None and owed not in line:
+            return "reclaim"
+        return "fair_share" if fair is not None and self._is_beyond(unit, fair) else ""
+
+    def _is_beyond(self, unit: Unit, fair: Ordering) -> bool:
+        """Whether the work's tenant has its part without it. Work of queues that do not go by tenant is left alone."""
+        balance, work = self._balance, unit.work
+        assert balance is not None
+        return balance.ordering(work.queue_id) is not None and balance.spares(
+            work.tenant_id, unit.grants, fair
+        )
 
     def _owed(self, request: Request) -> Holder | None:
         """The queue, or one above it, whose guarantee would cover the request."""
@@ -119,7 +165,7 @@ class Victims:
     def _spares_guarantees(self, unit: Unit, mine: set[Holder], going: dict[Holder, Triple]) -> bool:
         """Whether every queue above the work, but for the request's own, keeps its guarantee without it and all
         that was chosen before (ELA-813)."""
-        amount = granted(unit.work.grants)
+        amount = granted(unit.grants)
         line = self._round.warm.queue_quota.holder(unit.work.queue_id).line
         after: dict[Holder, Triple] = {}
         for holder in line:

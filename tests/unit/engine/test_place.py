@@ -33,7 +33,7 @@ from tests.unit.engine.pools import (
 )
 
 
-@pytest.mark.req("PLAT-AICFG-19")
+@pytest.mark.req("PLAT-AICFG-19", "ELA-410")
 def test_spread_is_the_default_and_lands_on_random_nodes() -> None:
     assert Policy().placing is Placing.SPREAD
     nodes = Counter(on_nodes(run(pool(10, 4), *(ask(i, 10, 100) for i in range(100)))))
@@ -53,7 +53,7 @@ def test_spread_considers_every_node_that_fits_and_no_other() -> None:
     assert drawn == {"n8", "n9"}
 
 
-@pytest.mark.req("PLAT-AICFG-20")
+@pytest.mark.req("PLAT-AICFG-20", "ELA-410")
 def test_best_fit_takes_the_node_with_the_least_combined_use() -> None:
     running = (
         holding("a", "n0/0", 10, 6_000),
@@ -77,7 +77,7 @@ def test_best_fit_passes_over_a_less_used_node_without_room() -> None:
     assert on_nodes(run(snapshot, ask(1, 50, 100))) == ["n1"]
 
 
-@pytest.mark.req("POOL-12.27", "POOL-7.2a")
+@pytest.mark.req("POOL-12.27", "POOL-7.2a", "ELA-410")
 def test_device_compact_fills_the_fullest_device_of_the_pool() -> None:
     running = (holding("a", "n1/1", 40), holding("b", "n2/0", 10))
     snapshot = with_policy(replace(pool(3, 2), running=running), placing=Placing.DEVICE_COMPACT)
@@ -85,7 +85,7 @@ def test_device_compact_fills_the_fullest_device_of_the_pool() -> None:
     assert [p.grants[0].device_id for p in made.placements] == ["n1/1", "n1/1", "n2/0"]
 
 
-@pytest.mark.req("POOL-12.27", "POOL-7.2a")
+@pytest.mark.req("POOL-12.27", "POOL-7.2a", "ELA-410")
 def test_node_compact_fills_the_fullest_node_and_balances_its_devices() -> None:
     running = (holding("a", "n1/1", 40), holding("b", "n2/0", 10))
     snapshot = with_policy(replace(pool(3, 2), running=running), placing=Placing.NODE_COMPACT)
@@ -93,14 +93,14 @@ def test_node_compact_fills_the_fullest_node_and_balances_its_devices() -> None:
     assert [p.grants[0].device_id for p in made.placements] == ["n1/0", "n1/0", "n1/1", "n2/1"]
 
 
-@pytest.mark.req("POOL-12.27", "POOL-7.2a")
+@pytest.mark.req("POOL-12.27", "POOL-7.2a", "ELA-410")
 def test_node_balanced_goes_to_the_least_used_node() -> None:
     running = (holding("a", "n0/0", 40), holding("b", "n1/0", 10), holding("c", "n1/1", 10))
     snapshot = with_policy(replace(pool(3, 2), running=running), placing=Placing.NODE_BALANCED)
     assert on_nodes(run(snapshot, ask(1, 30), ask(2, 30), ask(3, 30))) == ["n2", "n1", "n2"]
 
 
-@pytest.mark.req("POOL-12.27", "POOL-7.2a")
+@pytest.mark.req("POOL-12.27", "POOL-7.2a", "ELA-410")
 def test_local_is_the_local_node_or_nothing_and_local_first_goes_on() -> None:
     running = (holding("a", "n1/0", 90),)
     snapshot = replace(pool(3), running=running)
@@ -129,6 +129,7 @@ def test_compact_sees_what_other_shapes_filled_since(placing: Placing) -> None:
     assert on_nodes(made) == ["n0", "n2", "n2"]
 
 
+@pytest.mark.req("ELA-410")
 def test_device_balanced_takes_the_least_used_device_of_the_pool() -> None:
     running = (holding("a", "n0/0", 90), holding("b", "n1/0", 20), holding("c", "n1/1", 20))
     snapshot = with_policy(replace(pool(2, 2), running=running), placing=Placing.DEVICE_BALANCED)
@@ -136,6 +137,7 @@ def test_device_balanced_takes_the_least_used_device_of_the_pool() -> None:
     assert [p.grants[0].device_id for p in made.placements] == ["n0/1", "n1/0", "n1/1"]
 
 
+@pytest.mark.req("ELA-410")
 def test_request_goes_before_queue_and_queue_before_policy() -> None:
     queues = (Queue("q"), Queue("own", placing=Placing.NODE_COMPACT))
     snapshot = with_policy(replace(pool(), queues=queues), placing=Placing.DEVICE_BALANCED)

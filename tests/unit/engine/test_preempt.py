@@ -260,6 +260,54 @@ def test_a_guarantee_is_taken_back_from_who_borrowed_it() -> None:
     assert not run(replace(snapshot, policy=Policy()), *asked, now=NOW).preemptions
 
 
+# --- fair share -------------------------------------------------------------------------------------------------
+
+FAIR = Policy(preemption=True, ordering=Ordering.FAIR_SHARE, patience_s=None)
+
+
+def lent(cards: int, **more: Any) -> Snapshot:
+    """One tenant alone has the whole pool, work by work."""
+    return replace(full(1, cards), policy=FAIR, **more)
+
+
+def of_globex(count: int, **more: Any) -> list[Request]:
+    return [ask(i, 100, tenant_id="globex", **more) for i in range(1, count + 1)]
+
+
+@pytest.mark.req("ELA-1004")
+def test_the_second_tenants_arrival_restores_the_split_and_no_more() -> None:
+    made = run(lent(4), *of_globex(4), now=NOW)
+    assert [each.reason for each in made.preemptions] == ["fair_share", "fair_share"]
+    assert not run(lent(4), *(ask(i, 100) for i in range(1, 5)), now=NOW).preemptions, (
+        "its own work is not stopped"
+    )
+
+
+@pytest.mark.req("ELA-1004", "ELA-1001")
+@pytest.mark.parametrize(("weights", "stopped"), [((3, 1), 2), ((1, 3), 6), ((1, 0), 0), ((0, 1), 8)])
+def test_what_is_taken_back_goes_by_the_tenants_shares(weights: tuple[int, int], stopped: int) -> None:
+    shares = (("acme", weights[0]), ("globex", weights[1]))
+    made = run(lent(8, tenant_weights=shares), *of_globex(8), now=NOW)
+    assert len(made.preemptions) == stopped
+
+
+@pytest.mark.req("ELA-1004", "ELA-1009")
+def test_nothing_is_taken_back_by_fair_share_where_it_is_off_or_does_not_preempt() -> None:
+    for policy in (Policy(ordering=Ordering.FAIR_SHARE), replace(FAIR, ordering=Ordering.FIRST_COME)):
+        assert not run(replace(lent(4), policy=policy), *of_globex(4), now=NOW).preemptions
+    assert not run(lent(4, queues=(Queue("q", preempts=False),)), *of_globex(4), now=NOW).preemptions
+
+
+@pytest.mark.req("ELA-1004")
+def test_nobody_is_brought_below_their_part() -> None:
+    # Two works of half the pool each: without one of them the tenant has just its half.
+    running = (low("a", "n0/0", "n0/1"), low("b", "n0/2", "n0/3"))
+    snapshot = replace(pool(1, 4), running=running, policy=FAIR)
+    assert len(run(snapshot, *of_globex(2), now=NOW).preemptions) == 1
+    whole = replace(snapshot, running=(low("a", "n0/0", "n0/1", "n0/2", "n0/3"),))
+    assert not run(whole, *of_globex(2), now=NOW).preemptions
+
+
 # --- elastic work -----------------------------------------------------------------------------------------------
 
 
@@ -300,7 +348,7 @@ def test_elastic_work_starts_with_as_many_as_fit_from_its_least_on(busy: int, sh
     assert sum(len(each.grants) for each in made.placements) == shares
 
 
-@pytest.mark.req("ELA-902", "ELA-904")
+@pytest.mark.req("ELA-902", "ELA-904", "ELA-506")
 def test_spare_room_goes_to_elastic_work_by_priority() -> None:
     high = replace(elastic("high", 1, most=3), priority=5)
     other = elastic("other", 2, most=8)

@@ -28,7 +28,7 @@ def bounded(**limits: int) -> Quota:
     return Quota(nominal=Limit(**limits))
 
 
-@pytest.mark.req("ELA-603", "ELA-409")
+@pytest.mark.req("ELA-603", "ELA-409", "ELA-308")
 @pytest.mark.parametrize(
     ("limits", "dimension", "limit", "used", "asked"),
     [

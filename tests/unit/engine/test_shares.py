@@ -38,7 +38,7 @@ def by_tenant(made: Plan) -> dict[str, int]:
     return dict(Counter(each.tenant_id for each in made.placements))
 
 
-@pytest.mark.req("ELA-602", "ELA-1003")
+@pytest.mark.req("ELA-602", "ELA-1003", "ELA-1001")
 @pytest.mark.parametrize("ordering", [Ordering.FAIR_SHARE, Ordering.DOMINANT_SHARE])
 def test_tenants_share_by_weight_whoever_came_first(ordering: Ordering) -> None:
     asked = backlog(12, *TENANTS)
@@ -103,7 +103,7 @@ def test_places_in_line_take_turns() -> None:
     assert [refusal.position for refusal in made.refusals] == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.req("ELA-1002")
+@pytest.mark.req("ELA-1002", "ELA-1001")
 @pytest.mark.parametrize(
     ("capacity", "weights", "expected"),
     [
