@@ -259,10 +259,10 @@ class Daemon:
                     raise DriverError(f"this node has no device {wanted.device_uid}")
                 self._runtime.make(wanted, device)
                 self._runtime.start(wanted.slice_uid)
-            case Resize(uid, generation, compute_percent, memory_mib, session):
-                self._runtime.resize(uid, generation, compute_percent, memory_mib, session)
-            case Stop(uid, generation):
-                self._runtime.stop(uid, generation)
+            case Resize(uid, generation, compute_percent, memory_mib, session, size):
+                self._runtime.resize(uid, generation, compute_percent, memory_mib, session, size)
+            case Stop(uid, generation, saves):
+                self._runtime.stop(uid, generation, saves=saves)
             case Forget(uid):
                 self._runtime.remove(uid)
 
@@ -283,7 +283,7 @@ class Daemon:
         return is_changed
 
 
-_Key = tuple[str, int, str, bool, object]
+_Key = tuple[str, int, str, bool, int, object]
 
 
 def _key(report: SliceReport) -> _Key:
@@ -293,4 +293,4 @@ def _key(report: SliceReport) -> _Key:
         if session
         else None
     )
-    return (report.state, report.generation, report.reason, report.mounted, place)
+    return (report.state, report.generation, report.reason, report.mounted, report.size_step, place)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from node_agent.protocol.fields import TERMINAL_STATES
-from node_agent.protocol.slices import SessionWish, SliceReport
+from node_agent.protocol.slices import SessionWish, SizeWish, SliceReport
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
     """A slice that exists here. Its share counts against the device until it is terminal.
 
-    `session` is the wish its worker was last told.
+    `session` is the wish its worker was last told, `size` what its work was last told of its size.
     """
 
     device_uid: str
@@ -20,6 +20,7 @@ class Held:
     memory_mib: int
     report: SliceReport
     session: SessionWish | None = None
+    size: SizeWish | None = None
 
     @property
     def slice_uid(self) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from node_agent.held import Held
 from node_agent.protocol.join import DeviceReport
-from node_agent.protocol.slices import DesiredSlice, SessionWish, SliceReport
+from node_agent.protocol.slices import DesiredSlice, SessionWish, SizeWish, SliceReport
 from node_agent.protocol.sync import SyncReply
 
 REMEMBERED = 10_000
@@ -65,21 +65,23 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """Change the share, memory and session wish of a running slice."""
+    """Change the share, memory, session wish and told size of a running slice."""
 
     slice_uid: str
     generation: int
     compute_percent: int
     memory_mib: int
     session: SessionWish | None = None
+    size: SizeWish | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End a slice's work."""
+    """End a slice's work; `saves`: it is to go on later, and saves itself first."""
 
     slice_uid: str
     generation: int
+    saves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +238,13 @@ class Machine:
         if held.is_terminal or held.report.state == "stopping" or wanted.generation < held.generation:
             return []
         if wanted.state == "stopped":
-            return self._ask(Stop(wanted.slice_uid, wanted.generation))
+            return self._ask(Stop(wanted.slice_uid, wanted.generation, wanted.saves))
         return self._resize(wanted, held)
 
     def _resize(self, wanted: DesiredSlice, held: Held) -> list[Instruction]:
-        session = wanted.session or held.session
+        session, size = wanted.session or held.session, wanted.size or held.size
         if wanted.generation == held.generation:
-            return self._pass_on(held, session)
+            return self._pass_on(held, session, size)
         is_moved = wanted.device_uid != held.device_uid
         lack = (
             "a running slice cannot move to another device"
@@ -251,17 +253,19 @@ class Machine:
         )
         self._notes[wanted.slice_uid] = f"not resized: {lack}" if lack else ""
         if lack:
-            return self._pass_on(held, session)
+            return self._pass_on(held, session, size)
         return self._ask(
-            Resize(wanted.slice_uid, wanted.generation, wanted.compute_percent, wanted.memory_mib, session)
+            Resize(
+                wanted.slice_uid, wanted.generation, wanted.compute_percent, wanted.memory_mib, session, size
+            )
         )
 
-    def _pass_on(self, held: Held, session: SessionWish | None) -> list[Instruction]:
-        """Tell the session's worker what has changed, and leave its share as it is."""
-        if session == held.session:
+    def _pass_on(self, held: Held, session: SessionWish | None, size: SizeWish | None) -> list[Instruction]:
+        """Tell the session's worker, or the work, what has changed, and leave its share as it is."""
+        if (session, size) == (held.session, held.size):
             return []
         return self._ask(
-            Resize(held.slice_uid, held.generation, held.compute_percent, held.memory_mib, session)
+            Resize(held.slice_uid, held.generation, held.compute_percent, held.memory_mib, session, size)
         )
 
     def _ask(self, instruction: Resize | Stop) -> list[Instruction]:

@@ -167,6 +167,23 @@ class SliceShrunk(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SliceSaved(Event):
+    """The work of a slice has said that it was saved: it can go on from there (ELA-810)."""
+
+    slice_uid: str
+    workload_uid: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSized(Event):
+    """The work of a slice has confirmed the size that it was told last (ELA-906)."""
+
+    slice_uid: str
+    workload_uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class SliceMoveBegun(Event):
     """A session is to move: `target_uid` is the slice made for it, which holds its share from now on."""
 
@@ -267,3 +284,19 @@ class SliceMeasured(Event):
     at: datetime
     delivered_percent: float | None
     memory_used_mib: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMade(Event):
+    """There is a resource group: work for it needs a queue (PLAT-AICFG-23)."""
+
+    code: str
+    name_en: str
+    name_zh: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRemoved(Event):
+    """A resource group ends, and with it its queue."""
+
+    code: str

@@ -7,10 +7,25 @@ from django.db.models import F, Q
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from apps.fleet.gangs import GangSize
 from apps.fleet.states import FINAL, MOVING, Desired, Health, MoveState, NodeState, SliceKind, SliceState
+from apps.fleet.told import LOG_MAX_BYTES, LogChunk, Watch
 from apps.kernel.planes import TenantOwned
 
-LOG_MAX_BYTES = 16 * 1024 * 1024
+# One place to import tables from, whichever file they stand in.
+__all__ = [
+    "LOG_MAX_BYTES",
+    "Device",
+    "GangSize",
+    "GroupGrant",
+    "LogChunk",
+    "Node",
+    "ResourceGroup",
+    "Slice",
+    "Spec",
+    "Watch",
+]
+
 OVERSUBSCRIBE_MAX_PERMILLE = 10_000
 
 
@@ -281,6 +296,7 @@ class Slice(TenantOwned):
     idle_timeout_s = models.PositiveIntegerField(_("idle time limit (s)"), null=True, blank=True)
     told_at = models.DateTimeField(_("told to the node at"), null=True, blank=True)
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
+    checkpoint_at = models.DateTimeField(_("last checkpoint"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
     final_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
@@ -297,6 +313,8 @@ class Slice(TenantOwned):
     driver = models.CharField(_("driver asked for"), max_length=64, blank=True)
     driver_enforced = models.CharField(_("driver"), max_length=64, blank=True)
     is_mounted = models.BooleanField(_("mounted"), default=False)
+    # The last change of its work's size that the work has confirmed; 0: it never confirmed one (ELA-906).
+    size_step = models.PositiveBigIntegerField(default=0)
     # What its session's worker reports, and what opens it: both keys are kept encrypted (`vault`).
     session = models.JSONField(_("session"), default=dict, blank=True)
     session_key = models.CharField(max_length=500, blank=True)
@@ -368,41 +386,3 @@ class Slice(TenantOwned):
     def is_vouched(self) -> bool:
         """Whether the node can be asked: on a lost node the state is only what was seen last."""
         return self.is_final or self.node.state in (NodeState.READY, NodeState.DRAINED)
-
-
-class LogChunk(models.Model):
-    """A piece of a slice's output; `offset` and `size` count UTF-8 bytes."""
-
-    slice = models.ForeignKey(Slice, on_delete=models.CASCADE, related_name="log_chunks")
-    offset = models.PositiveBigIntegerField()
-    size = models.PositiveIntegerField()
-    text = models.TextField()
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("output")
-        verbose_name_plural = _("output")
-        ordering = ["slice", "offset"]
-        constraints = [
-            models.UniqueConstraint(fields=["slice", "offset"], name="log_chunk_once"),
-            models.CheckConstraint(name="log_chunk_bounded", condition=Q(offset__lt=LOG_MAX_BYTES)),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.slice_id}@{self.offset}"
-
-
-class Watch(models.Model):
-    """When the nodes were last checked: silence while nobody listened is not held against a node."""
-
-    is_only = models.BooleanField(default=True, unique=True)
-    checked_at = models.DateTimeField()
-    listening_since_at = models.DateTimeField()
-
-    class Meta:
-        verbose_name = _("watch")
-        verbose_name_plural = _("watch")
-        constraints = [models.CheckConstraint(name="watch_only_one", condition=Q(is_only=True))]
-
-    def __str__(self) -> str:
-        return str(self.checked_at)

@@ -67,6 +67,8 @@ class SliceState(models.TextChoices):
     LOST = "lost", _("Lost")
 
 
+# Put down to these a stop is not the end of the work: it saves itself before (ELA-810).
+GOES_ON = frozenset({"preempted", "suspended", "requeued"})
 FINAL = frozenset({SliceState.EXITED, SliceState.FAILED, SliceState.RELEASED, SliceState.LOST})
 
 _ENDS = (SliceState.EXITED, SliceState.FAILED, SliceState.LOST)

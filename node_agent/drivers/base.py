@@ -8,7 +8,7 @@ from typing import Protocol
 
 from node_agent.held import Held
 from node_agent.protocol.fields import Health, PowerSource
-from node_agent.protocol.slices import DesiredSlice, LogChunk, SessionWish, UsageReport
+from node_agent.protocol.slices import DesiredSlice, LogChunk, SessionWish, SizeWish, UsageReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,9 @@ class RuntimeDriver(Protocol):
         compute_percent: int,
         memory_mib: int,
         session: SessionWish | None,
+        size: SizeWish | None = None,
     ) -> None:
-        """Change share, memory and session wish of a running slice. Raises DriverError."""
+        """Change share, memory, session wish and told size of a running slice. Raises DriverError."""
         ...
 
     def remove(self, slice_uid: str) -> None:
@@ -133,8 +134,8 @@ class RuntimeDriver(Protocol):
         """Start the work of a slice made before; at most one ever runs. Raises DriverError."""
         ...
 
-    def stop(self, slice_uid: str, generation: int) -> None:
-        """Ask the work to end, within its grace. Raises DriverError."""
+    def stop(self, slice_uid: str, generation: int, *, saves: bool = False) -> None:
+        """Ask the work to end, within its grace; with `saves` to save itself first. Raises DriverError."""
         ...
 
     def list(self) -> tuple[Held, ...]:

@@ -18,6 +18,7 @@ EVENTS_PER_SYNC = 200
 LOG_CHUNK_BYTES = 64 * 1024
 SLICES_PER_NODE = 2_000
 DEVICES_PER_NODE = 256
+GRACE_MAX_S = 3600
 RUN_TIMEOUT_MAX_S = 366 * 24 * 3600
 
 _NO_NUL = r"^[^\x00]*$"
@@ -69,6 +70,8 @@ ReasonCode = Literal[
     "refused",
     "lost",
 ]
+# Signals by which a program may want to be asked to save itself.
+CheckpointSignal = Literal["", "USR1", "USR2", "HUP", "INT"]
 WorkKind = Literal["program", "session"]
 MoveState = Literal["", "sending", "sent", "done", "failed"]
 PowerSource = Literal["", "measured", "modelled"]

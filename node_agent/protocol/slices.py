@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+from pydantic import (
+    AwareDatetime,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from node_agent.protocol.fields import (
+    GRACE_MAX_S,
     LOG_CHUNK_BYTES,
     RUN_TIMEOUT_MAX_S,
     Argument,
+    CheckpointSignal,
     Counter,
     DesiredState,
     Digest,
@@ -33,12 +42,27 @@ from node_agent.protocol.fields import (
 )
 
 
+class CheckpointHook(Message):
+    """How a program is asked to save itself before it is stopped to go on later (ELA-810): by a signal, or by a command
+    that runs beside it in its environment and ends with 0 once all is saved."""
+
+    signal: CheckpointSignal = ""
+    argv: Annotated[tuple[Argument, ...], Field(max_length=256)] = ()
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if bool(self.signal) == bool(self.argv and self.argv[0]):
+            raise ValueError("name a signal or a command, and not both")
+        return self
+
+
 class WorkSpec(Message):
     """The work of a slice: a program, or a session that serves the device over the network (POOL-12.3).
 
     `argv[0] == "python"` means the agent's own interpreter; a session has no argv. `run_timeout_s`: released
     after exactly so many seconds of run; `idle_timeout_s`: after so many without use of the device
-    (POOL-12.11, POOL-12.12). `grace_s` is the time between asking the work to end and killing it.
+    (POOL-12.11, POOL-12.12). `grace_s` is the time between asking the work to end and killing it; where it is asked
+    to save itself first (`checkpoint`), the time that it has for that.
     """
 
     kind: WorkKind = "program"
@@ -46,7 +70,8 @@ class WorkSpec(Message):
     env: Annotated[dict[EnvKey, Argument], Field(max_length=256)] = {}
     run_timeout_s: Annotated[int, Field(ge=1, le=RUN_TIMEOUT_MAX_S)] | None = None
     idle_timeout_s: Annotated[int, Field(ge=1, le=RUN_TIMEOUT_MAX_S)] | None = None
-    grace_s: Annotated[int, Field(ge=0, le=3600)] = 5
+    grace_s: Annotated[int, Field(ge=0, le=GRACE_MAX_S)] = 5
+    checkpoint: CheckpointHook | None = None
 
     @model_validator(mode="after")
     def _program_named(self) -> Self:
@@ -54,7 +79,15 @@ class WorkSpec(Message):
             raise ValueError("argv[0] is empty: name the program to run")
         if self.kind == "session" and self.argv:
             raise ValueError("a session runs no program: leave argv empty")
+        if self.kind == "session" and self.checkpoint:
+            raise ValueError("a session saves nothing: leave checkpoint empty")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An agent that knows no checkpoints is told none."""
+        told: dict[str, Any] = dump(self)
+        return {key: told[key] for key in told if key != "checkpoint" or told[key] is not None}
 
 
 class MoveTarget(Message):
@@ -99,11 +132,23 @@ class SessionReport(Message):
     pause_ms: Annotated[float, Field(ge=0, le=1e9)] | None = None
 
 
+class SizeWish(Message):
+    """Which of how many shares a slice of elastic work is (ELA-906); `step` counts the changes of that.
+
+    A `share` that is not below `shares` is leaving: it is stopped once the others go on without it.
+    """
+
+    share: Annotated[int, Field(ge=0, le=65_535)]
+    shares: Annotated[int, Field(ge=1, le=65_535)]
+    step: Sequence
+
+
 class DesiredSlice(Message):
     """What the server wants of one slice; a higher `generation` replaces a lower one.
 
     `device_percent` and `device_memory_mib` are how much of the device may be held by all slices together
-    (over-subscription, POOL-12.5); None: what the device has. `driver` names the slice driver asked for.
+    (over-subscription, POOL-12.5); None: what the device has. `driver` names the slice driver asked for. `saves`: it
+    is stopped to go on later, and saves itself first if it can.
     """
 
     slice_uid: Uid
@@ -117,12 +162,22 @@ class DesiredSlice(Message):
     driver: Word = ""
     device_percent: Annotated[int, Field(ge=1, le=10_000)] = 100
     device_memory_mib: Annotated[int, Field(ge=1, le=2**40)] | None = None
+    size: SizeWish | None = None
+    saves: bool = False
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An agent that knows no sizes and no checkpoints is told none."""
+        told: dict[str, Any] = dump(self)
+        return {key: told[key] for key in told if key not in ("size", "saves") or told[key]}
 
 
 class SliceReport(Message):
     """What the node observes of one slice, repeated in every sync until the server says forget.
 
     `compute_percent` and `memory_mib`: the share it is held to now, which a refused resize leaves as it was.
+    `size_step`: the last change of its work's size that the work has confirmed; 0: it never confirmed one.
+    `checkpoint_at`: when its work last said that it had saved itself.
     """
 
     slice_uid: Uid
@@ -144,6 +199,8 @@ class SliceReport(Message):
     mounted: bool = False
     driver: Word = ""
     session: SessionReport | None = None
+    size_step: Counter = 0
+    checkpoint_at: AwareDatetime | None = None
 
 
 class UsageReport(Message):

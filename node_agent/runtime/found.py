@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from node_agent.held import Held
-from node_agent.protocol.slices import SessionReport, SessionWish, SliceReport
+from node_agent.protocol.slices import SessionReport, SessionWish, SizeWish, SliceReport
 from node_agent.runtime.files import SliceFolder, read_json
 from node_agent.runtime.records import ShimState, SliceSpec
 
@@ -42,14 +42,25 @@ def wish_read(folder: SliceFolder) -> SessionWish | None:
     return None
 
 
-def held_from(state: ShimState, last_seq: int, wish: SessionWish | None) -> Held:
+def size_read(folder: SliceFolder) -> SizeWish | None:
+    """The size as last written down for the shim."""
+    for path in (folder.control, folder.spec):
+        size = (read_json(path) or {}).get("size")
+        if size is not None:
+            return _size_wish(size)
+    return None
+
+
+def held_from(
+    state: ShimState, last_seq: int, wish: SessionWish | None, size: SizeWish | None = None
+) -> Held:
     """Raises ValueError where the state makes no sense. A worker that reports nonsense of itself costs
     only that."""
     facts = {name: getattr(state, name) for name in SliceReport.model_fields if name not in _OWN}
     report = SliceReport.model_validate(
         facts | {"last_usage_seq": last_seq, "session": _session_report(state.session)}
     )
-    return Held(state.device_uid, state.compute_percent, state.memory_mib, report, wish)
+    return Held(state.device_uid, state.compute_percent, state.memory_mib, report, wish, size)
 
 
 def held_starting(slice_uid: str, spec: SliceSpec) -> Held:
@@ -62,7 +73,8 @@ def held_starting(slice_uid: str, spec: SliceSpec) -> Held:
         compute_percent=spec.compute_percent,
         memory_mib=spec.memory_mib,
     )
-    return Held(spec.device_uid, spec.compute_percent, spec.memory_mib, report, _session_wish(spec.session))
+    session, size = _session_wish(spec.session), _size_wish(spec.size)
+    return Held(spec.device_uid, spec.compute_percent, spec.memory_mib, report, session, size)
 
 
 def held_failed(slice_uid: str, spec: SliceSpec | None, code: str, reason: str) -> Held:
@@ -103,5 +115,12 @@ def _session_report(told: dict[str, Any] | None) -> SessionReport | None:
 def _session_wish(value: Any) -> SessionWish | None:
     try:
         return SessionWish.model_validate(value) if value is not None else None
+    except ValidationError:
+        return None
+
+
+def _size_wish(value: Any) -> SizeWish | None:
+    try:
+        return SizeWish.model_validate(value) if value is not None else None
     except ValidationError:
         return None

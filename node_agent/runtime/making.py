@@ -121,6 +121,8 @@ class Maker:
             gauge_uid=setting.gauge_uid,
             device_memory_mib=device.memory_mib,
             ledger_dir=str(settings.home / "devices" / device.uid),
+            size=wanted.size.model_dump() if wanted.size and not is_session else None,
+            checkpoint=work.checkpoint.model_dump(mode="json") if work.checkpoint else None,
         )
 
     # ---- users ----

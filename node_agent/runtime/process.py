@@ -19,7 +19,7 @@ from node_agent.configured import Configured
 from node_agent.drivers.base import Device, DriverError, SliceDriver
 from node_agent.held import Held
 from node_agent.protocol.fields import LOG_CHUNK_BYTES
-from node_agent.protocol.slices import DesiredSlice, LogChunk, SessionWish, UsageReport
+from node_agent.protocol.slices import DesiredSlice, LogChunk, SessionWish, SizeWish, UsageReport
 from node_agent.runtime import proc
 from node_agent.runtime.files import SliceFolder, write_json
 from node_agent.runtime.found import (
@@ -27,6 +27,7 @@ from node_agent.runtime.found import (
     held_from,
     held_starting,
     last_line,
+    size_read,
     spec_read,
     state_read,
     wish_read,
@@ -48,6 +49,7 @@ class _Known:
 
     journal: JournalReader
     is_session: bool
+    is_sized: bool
     ended: Held | None = None
 
 
@@ -83,6 +85,7 @@ class ProcessRuntime:
         compute_percent: int,
         memory_mib: int,
         session: SessionWish | None,
+        size: SizeWish | None = None,
     ) -> None:
         """Write down what is wanted now; the shim takes it up within a tenth of a second."""
         held, driver = self._held(slice_uid), self._driver_of(slice_uid)
@@ -90,7 +93,8 @@ class ProcessRuntime:
         if driver is not None and before != (compute_percent, memory_mib):
             driver.resize(slice_uid, compute_percent, memory_mib)
         wish = session.model_dump(mode="json") if session else None
-        self._control(slice_uid, Control(generation, compute_percent, memory_mib, "running", wish))
+        told = size.model_dump() if size else None
+        self._control(slice_uid, Control(generation, compute_percent, memory_mib, "running", wish, told))
 
     def _driver_of(self, slice_uid: str) -> SliceDriver | None:
         spec = spec_read(self._folder(slice_uid))
@@ -133,14 +137,14 @@ class ProcessRuntime:
         except OSError as error:
             raise DriverError(f"the slice's shim cannot be started: {error}") from error
 
-    def stop(self, slice_uid: str, generation: int) -> None:
-        """Write down that the work is to end; the shim sees to it within the work's grace."""
+    def stop(self, slice_uid: str, generation: int, *, saves: bool = False) -> None:
+        """Write down that the work is to end, or to save itself and end; the shim sees to it within its grace."""
         held = self._held(slice_uid)
         if held is not None and not held.is_terminal:
             wish = held.session.model_dump(mode="json") if held.session else None
-            self._control(
-                slice_uid, Control(generation, held.compute_percent, held.memory_mib, "stopped", wish)
-            )
+            size = held.size.model_dump() if held.size else None
+            share = (held.compute_percent, held.memory_mib)
+            self._control(slice_uid, Control(generation, *share, "stopped", wish, size, saves))
 
     def _control(self, slice_uid: str, control: Control) -> None:
         try:
@@ -178,7 +182,8 @@ class ProcessRuntime:
             state = self._settle_lost(folder, state)
         known.journal.poll()
         wish = wish_read(folder) if known.is_session else None
-        held = held_from(state, known.journal.last_seq, wish)
+        size = size_read(folder) if known.is_sized else None
+        held = held_from(state, known.journal.last_seq, wish, size)
         if held.is_terminal:
             self._release(slice_uid)
             known.ended = held
@@ -187,7 +192,8 @@ class ProcessRuntime:
     def _meet(self, slice_uid: str) -> _Known:
         folder = self._folder(slice_uid)
         spec = spec_read(folder)
-        known = _Known(JournalReader(folder.journal), spec is not None and spec.is_session)
+        is_session, is_sized = (spec.is_session, spec.size is not None) if spec else (False, False)
+        known = _Known(JournalReader(folder.journal), is_session, is_sized)
         return self._known.setdefault(slice_uid, known)
 
     def _release(self, slice_uid: str) -> None:

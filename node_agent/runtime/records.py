@@ -30,7 +30,8 @@ class SliceSpec(_Record):
     driver adds `driver_env`, which nothing overrides, says whether the shim throttles the work, and
     names who enforces its limits ("": the gauge). `gauge_uid` is what the vendor measures by ("": the
     device). A session listens on `bind` and is reached at `host`. `ledger_dir` is where the works of one
-    device tell each other what they use.
+    device tell each other what they use. `size` is what work of several shares is told of them at first,
+    `checkpoint` how it is asked to save itself.
     """
 
     slice_uid: str
@@ -63,6 +64,8 @@ class SliceSpec(_Record):
     gauge_uid: str = ""
     device_memory_mib: int = 0
     ledger_dir: str = ""
+    size: dict[str, int] | None = None
+    checkpoint: dict[str, Any] | None = None
 
     @property
     def is_session(self) -> bool:
@@ -80,13 +83,16 @@ class SliceSpec(_Record):
 
 @dataclass(frozen=True, slots=True)
 class Control(_Record):
-    """What is wanted of a running slice now: its share, its memory, where its session goes, or its end."""
+    """What is wanted of a running slice now: its share, its memory, where its session goes, the size of its work,
+    or its end; `saves`: it is asked to save itself before that."""
 
     generation: int
     compute_percent: int
     memory_mib: int
     state: str
     session: dict[str, Any] | None = None
+    size: dict[str, int] | None = None
+    saves: bool = False
 
     def __post_init__(self) -> None:
         if self.state not in ("running", "stopped"):
@@ -120,6 +126,8 @@ class ShimState(_Record):
     mounted: bool = False
     driver: str = ""
     session: dict[str, Any] | None = None
+    size_step: int = 0
+    checkpoint_at: str | None = None
     work_pid: int = 0
     work_start_ticks: int = 0
     work_uid: int | None = None

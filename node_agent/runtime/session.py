@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
-import stat
 import time
 from pathlib import Path
 from typing import Any
 
 from node_agent.runtime.meter import NS
 from node_agent.runtime.records import SliceSpec
+from node_agent.runtime.untrusted import Seen, file_look, file_put, seen_of
 
 READ_BYTES = 64 * 1024
 _AGE_MAX_S = 2.0
@@ -42,7 +41,7 @@ class SessionDesk:
     def __init__(self, folder: Path, spec: SliceSpec, now_ns: int) -> None:
         self._folder, self._spec = folder, spec
         self._told: dict[str, Any] = {}
-        self._seen: tuple[int, int] | None = None
+        self._seen: Seen | None = None
         self._urgent: tuple[Any, ...] = ()
         self.status: dict[str, Any] = {}
         self.last_use_ns = now_ns
@@ -121,27 +120,15 @@ class SessionDesk:
         return value if is_right else None
 
     def _write(self, name: str, content: dict[str, Any]) -> None:
-        part = self._folder / f".{name}.part"
-        part.unlink(missing_ok=True)
-        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            if self._spec.work_uid is not None:
-                os.fchown(fd, self._spec.work_uid, self._spec.work_uid)
-            file.write(json.dumps(content).encode())
-        os.replace(part, self._folder / name)
+        file_put(self._folder, name, json.dumps(content).encode(), self._spec.work_uid)
 
     def _read(self) -> tuple[dict[str, Any], float] | None:
         """The status and its age in seconds; None where there is nothing new that makes sense."""
-        try:
-            fd = os.open(self._folder / "status.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:
+        found = file_look(self._folder / "status.json", self._seen, READ_BYTES)
+        if found is None:
             return None
-        with os.fdopen(fd, "rb") as file:
-            facts = os.fstat(fd)
-            if not stat.S_ISREG(facts.st_mode) or (facts.st_ino, facts.st_mtime_ns) == self._seen:
-                return None
-            self._seen = (facts.st_ino, facts.st_mtime_ns)
-            data = file.read(READ_BYTES)
+        data, facts = found
+        self._seen = seen_of(facts)
         try:
             content = json.loads(data)
         except (ValueError, RecursionError):

@@ -19,6 +19,7 @@ from typing import Any
 from node_agent.runtime import ending, limits, proc
 from node_agent.runtime.books import Books
 from node_agent.runtime.cgroup import Cgroup, cgroup_make
+from node_agent.runtime.checkpoint import LAST_S, CheckpointDesk
 from node_agent.runtime.ending import End
 from node_agent.runtime.files import SliceFolder, read_json, write_json
 from node_agent.runtime.gauge import Gauge, SessionGauge, gauge_make
@@ -27,6 +28,7 @@ from node_agent.runtime.output import Output
 from node_agent.runtime.records import Control, ShimState, SliceSpec
 from node_agent.runtime.session import SessionDesk
 from node_agent.runtime.share import Share
+from node_agent.runtime.size import SizeDesk
 from node_agent.runtime.work import Work
 
 WATCH_S = 0.1
@@ -54,8 +56,10 @@ class Shim:
             driver=spec.driver,
         )
         self._wish: dict[str, Any] = spec.session or {}
+        self._size = spec.size
         self._end: End | None = None
         self._kill_at_ns: int | None = None
+        self._ask_at_ns: int | None = None
         self._ended_ns: int | None = None
         self._control_seen: tuple[int, int] | None = None
         self._refused: Control | None = None
@@ -86,6 +90,8 @@ class Shim:
     def _start(self) -> Cgroup | None:
         spec, now_ns = self._spec, clock_ns()
         self._desk = SessionDesk(self._folder.work, spec, now_ns) if spec.is_session else None
+        self._sizes = SizeDesk(self._folder.work, spec.work_uid) if spec.size is not None else None
+        self._tell_size([])
         gauge = gauge_make(spec.vendor, spec.gauge_uid or spec.device_uid, spec.cores)
         if self._desk is not None:
             gauge = SessionGauge(gauge, self._desk)
@@ -98,6 +104,7 @@ class Shim:
         )
         self._work = Work(spec, self._folder, gauge, group)
         self._output = Output(self._work.output_fd, self._folder.log, limit_bytes=spec.log_limit_bytes)
+        self._checkpoints = CheckpointDesk(self._folder.work, spec.checkpoint, self._output.note)
         self._share = Share(spec, self._work, gauge, group, now_ns)
         self._started_ns = now_ns
         if self._desk is None:
@@ -138,6 +145,9 @@ class Shim:
     def _watch(self, now_ns: int) -> None:
         self._work.look()
         has_news = self._desk is not None and self._desk.look(now_ns)
+        if self._sizes is not None and self._sizes.look():
+            self._state.size_step, has_news = self._sizes.confirmed_step, True
+        self._hear_checkpoint(now_ns)
         if not self._share.is_begun and self._desk is not None and self._desk.is_ready:
             self._share.begin(now_ns)
         self._share.look(now_ns)
@@ -177,6 +187,8 @@ class Shim:
         self._check_idle(now_ns)
         if self._desk is not None and self._end is None:
             self._check_session(self._desk, now_ns)
+        if self._ask_at_ns is not None and (now_ns >= self._ask_at_ns or self._checkpoints.is_over):
+            self._ask_to_end(now_ns)
         if self._kill_at_ns is not None and now_ns >= self._kill_at_ns:
             self._work.kill()
 
@@ -205,8 +217,9 @@ class Shim:
         elif not desk.is_ready and now_ns - self._started_ns > READY_S * NS:
             self._stop(ending.unready(READY_S), 0)
 
-    def _stop(self, end: End, grace_s: int) -> None:
-        """Ask the work to end and kill it after its grace; its time counts until it is gone."""
+    def _stop(self, end: End, grace_s: int, *, saves: bool = False) -> None:
+        """Ask the work to end and kill it after its grace; its time counts until it is gone. With `saves` the grace is
+        for it to save itself first."""
         if self._end is not None:
             return
         self._end = end
@@ -218,10 +231,21 @@ class Shim:
             self._desk.notify(end.code, told)
         self._output.note(told)
         self._save()
-        if grace_s:
+        if saves and grace_s and self._checkpoints.begin(self._work, grace_s):
+            self._ask_at_ns, self._kill_at_ns = self._kill_at_ns, None
+        elif grace_s:
             self._work.ask_to_end()
         else:
             self._work.kill()
+
+    def _ask_to_end(self, now_ns: int) -> None:
+        """It has saved itself, or its grace for that is over."""
+        self._ask_at_ns, self._kill_at_ns = None, now_ns + min(self._spec.grace_s, LAST_S) * NS
+        self._work.ask_to_end()
+
+    def _hear_checkpoint(self, now_ns: int) -> None:
+        if self._checkpoints.look():
+            self._state.checkpoint_at = self._books.meter.instant(now_ns).isoformat()
 
     # ---- wishes ----
 
@@ -244,8 +268,12 @@ class Shim:
         share, state = self._share, self._state
         state.generation = control.generation
         self._wish = control.session or self._wish
+        self._size = control.size or self._size
+        self._tell_size(self._work.pids)
         if control.state == "stopped":
-            self._stop(ending.stopped("stopped as asked by the server"), self._spec.grace_s)
+            self._stop(
+                ending.stopped("stopped as asked by the server"), self._spec.grace_s, saves=control.saves
+            )
         elif self._end is None:
             state.reason, self._refused = "", None
             if (control.compute_percent, control.memory_mib) != (share.compute_percent, share.memory_mib):
@@ -273,6 +301,17 @@ class Shim:
             self._desk.tell(self._wish, self._share.compute_percent, self._share.quota_mib)
         except OSError as error:
             self._state.reason = f"the session cannot be told: {error.strerror}; look at the node's disk"
+
+    def _tell_size(self, pids: list[int]) -> None:
+        """A full disk delays what the work hears; the next wish tells it again."""
+        if self._sizes is None or self._size is None:
+            return
+        try:
+            self._sizes.tell(self._size, pids)
+        except OSError as error:
+            self._state.reason = (
+                f"the work cannot be told its size: {error.strerror}; look at the node's disk"
+            )
 
     # ---- what is told ----
 
@@ -302,7 +341,9 @@ class Shim:
     def _finish(self) -> None:
         now_ns, meter, state = clock_ns(), self._books.meter, self._state
         code = self._work.exit_code() or 0
+        self._hear_checkpoint(now_ns)
         self._work.kill()
+        self._work.close_output()
         self._output.drain()
         if self._ended_ns is None:
             self._ended_ns = now_ns + min(meter.remaining_ns(now_ns) or 0, 0)

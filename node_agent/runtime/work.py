@@ -12,9 +12,11 @@ from pathlib import Path
 
 from node_agent.runtime import limits, proc
 from node_agent.runtime.cgroup import Cgroup
+from node_agent.runtime.checkpoint import checkpoint_environment
 from node_agent.runtime.files import SliceFolder
 from node_agent.runtime.gauge import Gauge
 from node_agent.runtime.records import SliceSpec
+from node_agent.runtime.size import size_environment
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -23,35 +25,47 @@ class Work:
     """The process tree of one slice. Raises OSError or SubprocessError where it cannot start."""
 
     def __init__(self, spec: SliceSpec, folder: SliceFolder, gauge: Gauge, group: Cgroup | None) -> None:
-        self._gauge, self._group, self._spec = gauge, group, spec
+        self._gauge, self._group, self._spec, self._home = gauge, group, spec, folder.work
         self.holds_data = gauge.holds_data and group is None
         read_fd, write_fd = os.pipe()
         try:
-            self._process = subprocess.Popen(
-                _command(spec),
-                cwd=folder.work,
-                env=environment(spec, folder.work),
-                stdin=subprocess.DEVNULL,
-                stdout=write_fd,
-                stderr=write_fd,
-                start_new_session=True,
-                close_fds=True,
-                preexec_fn=limits.sandbox(
-                    spec, group, data_limit_mib=spec.memory_mib if self.holds_data else None
-                ),
-            )
+            self._process = self._popen(_command(spec), write_fd)
         except BaseException:
             os.close(read_fd)
-            raise
-        finally:
             os.close(write_fd)
-        self.output_fd = read_fd
+            raise
+        # What runs beside the work later writes where it does.
+        self.output_fd, self._write_fd = read_fd, write_fd
+        self._beside_pid = 0
         self.pid = self._process.pid
         self.start_ticks = proc.start_ticks(self.pid)
         self.exit_fd = os.pidfd_open(self.pid)
         self.pids = [self.pid]
         self._cpu_s = 0.0
         self._is_paused = False
+
+    def _popen(self, argv: list[str], write_fd: int, **env: str) -> subprocess.Popen[bytes]:
+        spec = self._spec
+        return subprocess.Popen(
+            argv,
+            cwd=self._home,
+            env=environment(spec, self._home) | env,
+            stdin=subprocess.DEVNULL,
+            stdout=write_fd,
+            stderr=write_fd,
+            start_new_session=True,
+            close_fds=True,
+            preexec_fn=limits.sandbox(
+                spec, self._group, data_limit_mib=spec.memory_mib if self.holds_data else None
+            ),
+        )
+
+    def beside(self, argv: list[str]) -> subprocess.Popen[bytes]:
+        """Run a command of the work's beside it, under the same limits; `WEIR_WORK_PID` names the work's program.
+        Raises OSError or SubprocessError."""
+        process = self._popen(_resolved(argv), self._write_fd, WEIR_WORK_PID=str(self.pid))
+        self._beside_pid = process.pid
+        return process
 
     def look(self) -> None:
         """See which processes the work has now."""
@@ -108,6 +122,10 @@ class Work:
             self.exit_code(wait_s=0.05)
             time.sleep(0.01)
 
+    def close_output(self) -> None:
+        """Nothing more is run beside it: its output ends with its last process."""
+        os.close(self._write_fd)
+
     def exit_code(self, wait_s: float = 0.0) -> int | None:
         """The exit code of the first process (negative: the signal that ended it); None while it runs."""
         if not wait_s:
@@ -122,7 +140,7 @@ class Work:
 
     def _reap_orphans(self) -> None:
         for pid in self.pids:
-            if pid != self.pid:
+            if pid not in (self.pid, self._beside_pid):
                 try:
                     os.waitpid(pid, os.WNOHANG)
                 except ChildProcessError:
@@ -132,7 +150,11 @@ class Work:
 def _command(spec: SliceSpec) -> list[str]:
     if spec.is_session:
         return [sys.executable, "-m", "node_agent.sessions.worker"]
-    program, *rest = spec.argv
+    return _resolved(spec.argv)
+
+
+def _resolved(argv: list[str]) -> list[str]:
+    program, *rest = argv
     return [sys.executable if program == "python" else program, *rest]
 
 
@@ -149,6 +171,10 @@ def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
         "WEIR_COMPUTE_PERCENT": str(spec.compute_percent),
         "WEIR_MEMORY_MIB": str(spec.memory_mib),
     }
+    if spec.size is not None:
+        own |= size_environment(spec.size, home)
+    if not spec.is_session:
+        own |= checkpoint_environment(home)
     defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts}
     if spec.lib_dir:
         defaults["PYTHONPATH"] = spec.lib_dir

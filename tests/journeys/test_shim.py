@@ -98,6 +98,12 @@ class Kept:
         self.shim.wait(wait_s)
         return self.state()
 
+    def most(self) -> int:
+        """What the work has written of its memory, once it has written all of it."""
+        path = self.files.work / "most"
+        self.until(lambda: path.exists() and path.read_text())
+        return int(path.read_text())
+
     def seconds(self) -> float:
         """From start to the reported end."""
         instants = [datetime.fromisoformat(self.state()[name]) for name in ("started_at", "ended_at")]
@@ -203,8 +209,7 @@ def test_a_program_is_resized_while_it_runs(kept: Callable[..., Kept]) -> None:
     assert "20 MiB asked" in after["reason"]
     assert (after["compute_percent"], after["memory_mib"], after["state"]) == (60, 100, "running")
     (one.files.work / "go").touch()
-    one.until((one.files.work / "most").exists)
-    assert 80 <= int((one.files.work / "most").read_text()) <= 100
+    assert 80 <= one.most() <= 100
     assert (one.state()["memory_mib"], one.state()["state"]) == (100, "running")
     (one.files.work / "free").touch()
     one.until(lambda: one.state()["memory_mib"] == 20)
@@ -226,11 +231,9 @@ def test_two_works_promised_more_than_the_device_has_share_what_it_has(kept: Cal
     )
     over = {"memory_mib": 140, "compute_percent": 70, "device_memory_mib": 200}
     one = kept("one", **over).program(fill.format(100))
-    one.until((one.files.work / "most").exists)
+    assert one.most() == 100
     two = kept("two", **over).program(fill.format(130))
-    two.until((two.files.work / "most").exists)
-    assert int((one.files.work / "most").read_text()) == 100
-    assert 60 <= int((two.files.work / "most").read_text()) <= 100
+    assert 60 <= two.most() <= 100
     time.sleep(1.5)
     assert is_held_between(35, 56, one, two)
     assert {each.state()["state"] for each in (one, two)} == {"running"}
@@ -308,3 +311,44 @@ def test_a_session_whose_worker_dies_is_reported_and_leaves_nothing(kept: Callab
     assert (state["state"], state["reason_code"]) == ("failed", "crashed")
     assert "SIGKILL" in state["reason"]
     assert not os.path.exists(f"/proc/{state['work_pid']}")
+
+
+# --- the size of elastic work ------------------------------------------------------------------------------------
+
+FOLLOWS = """
+import signal, threading
+from node_agent.work import size
+woken = threading.Event()
+signal.signal(signal.SIGWINCH, lambda *_: woken.set())
+size.scaled(lambda now: print('size', now.share, now.shares, now.leaving, flush=True))
+while not woken.wait(0.05):
+    pass
+print('woken', flush=True)
+while True:
+    threading.Event().wait(0.05)
+"""
+
+
+@pytest.mark.req("ELA-906")
+def test_a_running_work_is_told_of_its_new_size_and_confirms(kept: Callable[..., Kept]) -> None:
+    size = {"share": 1, "shares": 3, "step": 1}
+    one = kept(size=size, lib_dir=str(ROOT), memory_mib=512).program(FOLLOWS)
+    one.until(lambda: one.state().get("size_step") == 1)
+    one.want(size={"share": 1, "shares": 1, "step": 2})
+    one.until(lambda: one.state()["size_step"] == 2 and "woken" in one.log())
+    assert [line for line in one.log().splitlines() if line.startswith("size")] == [
+        "size 1 3 False",
+        "size 1 1 True",
+    ]
+
+
+@pytest.mark.req("ELA-906")
+def test_a_work_that_does_not_listen_is_not_disturbed(kept: Callable[..., Kept]) -> None:
+    one = kept(size={"share": 0, "shares": 2, "step": 1}).program(
+        "import os, time\nprint(os.environ['WEIR_SHARE'], os.environ['WEIR_SHARES'], flush=True)\ntime.sleep(300)"
+    )
+    one.until(lambda: "0 2" in one.log())
+    one.want(size={"share": 0, "shares": 1, "step": 2})
+    told = one.files.work / "weir-size.json"
+    one.until(lambda: (read_json(told) or {}).get("step") == 2)
+    assert (one.state()["state"], one.state()["size_step"]) == ("running", 0)

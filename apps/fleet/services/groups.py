@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from apps.fleet.events import GroupMade, GroupRemoved
 from apps.fleet.models import Device, GroupGrant, ResourceGroup
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.selectors import group_get
@@ -13,26 +14,30 @@ from apps.fleet.services.naming import code_check, name_check
 from apps.identity.models import User
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
 
 @service(P.MANAGE)
 def group_make(*, actor: Actor, code: str, name_en: str, name_zh: str = "") -> ResourceGroup:
-    """A group without devices yet. Raises Conflict for a code in use."""
+    """A group without devices yet, and its queue. Raises Conflict for a code in use, by a queue too."""
     code_check(code)
     name_check(name_en, name_zh)
     act_subject("resource_group", code, name=name_en)
     try:
         with transaction.atomic():
-            return ResourceGroup.objects.create(code=code, name_en=name_en, name_zh=name_zh or name_en)
+            row = ResourceGroup.objects.create(code=code, name_en=name_en, name_zh=name_zh or name_en)
     except IntegrityError as error:
         raise Conflict(_("There is a resource group %(code)s already.") % {"code": code}) from error
+    emit(GroupMade(code=row.code, name_en=row.name_en, name_zh=row.name_zh), actor=actor)
+    return row
 
 
 @service(P.MANAGE)
 def group_remove(*, actor: Actor, code: str) -> None:
-    """End a group: its devices are everybody's again. Conflict while something is held of them."""
+    """End a group: its devices are everybody's again. Conflict while something is held of them, or work waits for
+    them."""
     group = _group_locked(code)
     held = Q(held_percent__gt=0) | Q(held_mib__gt=0)
     if group.devices.filter(held).exists():
@@ -40,6 +45,7 @@ def group_remove(*, actor: Actor, code: str) -> None:
             _("Devices of the group are in use."), cure=_("Wait until the slices on them have ended.")
         )
     group.delete()
+    emit(GroupRemoved(code=code), actor=actor)
 
 
 @service(P.MANAGE)

@@ -11,7 +11,14 @@ from node_agent.protocol.fields import TERMINAL_STATES
 from node_agent.protocol.slices import SliceReport
 
 MEASURE_EVERY = timedelta(seconds=5)
-STATE_FIELDS = [*END_FIELDS[:-2], "exit_code", "started_at", "memory_enforced_by", "compute_enforced_by"]
+STATE_FIELDS = [
+    *END_FIELDS[:-2],
+    "exit_code",
+    "started_at",
+    "checkpoint_at",
+    "memory_enforced_by",
+    "compute_enforced_by",
+]
 MEASURE_FIELDS = [
     "usage_seq",
     "usage_last_seq",
@@ -24,6 +31,7 @@ MEASURE_FIELDS = [
     "driver_enforced",
     "is_mounted",
     "session",
+    "size_step",
     "surplus_percent",
     "surplus_mib",
 ]
@@ -51,7 +59,9 @@ def slice_observe(row: Slice, report: SliceReport, *, now: datetime) -> bool:
     row.memory_enforced_by = report.memory_enforced_by or row.memory_enforced_by
     row.compute_enforced_by = report.compute_enforced_by or row.compute_enforced_by
     row.driver_enforced, row.is_mounted = report.driver or row.driver_enforced, report.mounted
+    row.size_step = max(row.size_step, report.size_step)
     _session_observe(row, report)
+    _checkpoint_observe(row, report, now)
     _measure(row, report, now)
     _move(row, report, now)
     return _shown(row) != before
@@ -72,6 +82,18 @@ def _session_observe(row: Slice, report: SliceReport) -> None:
 
 def _shown(row: Slice) -> tuple[object, ...]:
     return tuple(getattr(row, name) for name in STATE_FIELDS)
+
+
+def _checkpoint_observe(row: Slice, report: SliceReport, now: datetime) -> None:
+    """When its work last said that it was saved. A work that says so all the time is heard now and then, and when it
+    ends."""
+    if report.checkpoint_at is None:
+        return
+    at = min(clock_correct(row.node, report.checkpoint_at), now)
+    known = row.checkpoint_at or row.started_at or row.created_at
+    is_ending = report.state == "stopping" or report.state in TERMINAL_STATES
+    if at > known and (is_ending or row.checkpoint_at is None or at - known >= MEASURE_EVERY):
+        row.checkpoint_at = at
 
 
 def _measure(row: Slice, report: SliceReport, now: datetime) -> None:

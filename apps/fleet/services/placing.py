@@ -78,7 +78,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@service(recorded=False)
+@service(recorded=False, joins=True)
 def devices_room(*, actor: Actor, uids: Iterable[str]) -> dict[str, Room]:
     """Lock devices in key order, as a node that gives several shares back does, and say what each has left."""
     rows = (
@@ -125,7 +125,7 @@ def gang_give(rooms: dict[str, Room], gang: Iterable[Want]) -> None:
         rooms[want.device_uid].gives(want)
 
 
-@service(recorded=False)
+@service(recorded=False, joins=True)
 def slices_desire(*, actor: Actor, rooms: dict[str, Room], wants: Sequence[Want]) -> list[Slice]:
     """Hold what `gang_take` found room for and want its slices, in the order given. `rooms` are still locked."""
     more = [

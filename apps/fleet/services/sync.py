@@ -21,6 +21,8 @@ from apps.fleet.events import (
     NodeMeasured,
     NodeReturned,
     SliceMeasured,
+    SliceSaved,
+    SliceSized,
     SliceStarted,
 )
 from apps.fleet.locks import slices_lock
@@ -236,11 +238,16 @@ def _take_reports(turn: _Turn, request: SyncRequest) -> None:
         row = turn.rows.get(report.slice_uid)
         if row is None or report.generation > row.generation:
             continue
-        had_started, was_final = row.started_at is not None, row.is_final
+        had_started, was_final, size_step = row.started_at is not None, row.is_final, row.size_step
+        saved_at = row.checkpoint_at
         if slice_observe(row, report, now=turn.now):
             turn.changed.append(row)
         if not had_started and row.started_at is not None and row.moves_from is None:
             turn.events.append(_started(row))
+        if row.checkpoint_at is not None and row.checkpoint_at != saved_at:
+            turn.events.append(SliceSaved(str(row.uid), str(row.workload_uid), row.checkpoint_at))
+        if row.size_step != size_step:
+            turn.events.append(SliceSized(slice_uid=str(row.uid), workload_uid=str(row.workload_uid)))
         if row.is_final and not was_final:
             turn.ended.append(row)
             turn.events += [shrunk_told(row)] if row.holds_more else []

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
 
-from apps.fleet.models import Node, Slice
-from apps.fleet.states import Desired, MoveState, NodeState, SliceKind
+from apps.fleet.models import GangSize, Node, Slice
+from apps.fleet.states import GOES_ON, Desired, MoveState, NodeState, SliceKind
 from apps.fleet.vault import unseal
 from node_agent.protocol.fields import (
     LOG_CHUNK_BYTES,
@@ -16,7 +17,14 @@ from node_agent.protocol.fields import (
     SLICES_PER_NODE,
     TERMINAL_STATES,
 )
-from node_agent.protocol.slices import DesiredSlice, MoveTarget, SessionWish, SliceReport, WorkSpec
+from node_agent.protocol.slices import (
+    DesiredSlice,
+    MoveTarget,
+    SessionWish,
+    SizeWish,
+    SliceReport,
+    WorkSpec,
+)
 from node_agent.protocol.sync import AgentConfig, ReleaseWish, SyncReply, SyncRequest
 
 # An agent that sends this much at once may hold back output for the next time.
@@ -88,10 +96,21 @@ def _wishes(rows: list[Slice]) -> tuple[DesiredSlice, ...]:
         else Slice.plain.none()
     )
     targets = {target.moves_from: target for target in sending.select_related("node")}
-    return tuple(_wish(row, targets.get(row.uid)) for row in rows[:SLICES_PER_NODE])
+    places = _places(rows)
+    return tuple(_wish(row, targets.get(row.uid), places.get(str(row.uid))) for row in rows[:SLICES_PER_NODE])
 
 
-def _wish(row: Slice, target: Slice | None) -> DesiredSlice:
+def _places(rows: list[Slice]) -> dict[str, Any]:
+    """By slice, of programs that are elastic work: which of how many shares it is (ELA-906)."""
+    uids = {row.workload_uid for row in rows if row.kind == SliceKind.PROGRAM}
+    found: dict[str, Any] = {}
+    if uids:
+        for places in GangSize.objects.filter(workload_uid__in=uids).values_list("places", flat=True):
+            found |= places
+    return found
+
+
+def _wish(row: Slice, target: Slice | None, place: Mapping[str, int] | None) -> DesiredSlice:
     is_stopped = row.is_final or row.desired == Desired.STOPPED
     limits = {"run_timeout_s": row.run_timeout_s, "idle_timeout_s": row.idle_timeout_s}
     return DesiredSlice(
@@ -107,6 +126,8 @@ def _wish(row: Slice, target: Slice | None) -> DesiredSlice:
         driver=row.driver,
         device_percent=row.device.room_percent,
         device_memory_mib=row.device.room_mib,
+        size=SizeWish.model_validate(place) if place else None,
+        saves=is_stopped and row.stop_code in GOES_ON,
     )
 
 

@@ -21,6 +21,7 @@ def refused(response, status, code):
     return body.error
 
 
+@pytest.mark.req("ELA-102")
 def test_joining_makes_the_node_and_its_devices(node):
     row = Node.objects.get()
     assert (row.uid, row.name, row.state, row.info["labels"]) == (node.uid, "n1", "ready", {"zone": "a"})
@@ -109,16 +110,20 @@ def test_only_post_is_answered(node):
     assert node.client.get("/api/agent/v1/sync").status_code == 405
 
 
+@pytest.mark.req("ELA-301")
 def test_a_node_that_joins_again_is_the_same_node_with_a_new_credential(node, acme):
     row = desire(acme)
     node.sync()
+    before = Device.objects.values_list("held_percent", "held_mib").get()
     again = Agent("n1")
     assert again.uid == node.uid
+    assert Device.objects.values_list("held_percent", "held_mib").get() == before != (0, 0)
     refused(node.send(node.message()), 401, "unauthenticated")
     assert [wish.slice_uid for wish in again.sync().desired] == [str(row.uid)]
     assert Node.objects.count() == Device.objects.count() == 1
 
 
+@pytest.mark.req("ELA-301")
 def test_another_machine_cannot_take_a_name_or_a_device(node):
     class Stranger(Agent):
         def join_request(self, secret):

@@ -85,6 +85,7 @@ def test_a_group_ends_when_nothing_of_it_is_held(train, node, acme):
     assert row.group_code == "train"
 
 
+@pytest.mark.req("ELA-302")
 @GROUP
 def test_operators_keep_groups_by_the_api(train, operator, member, acme):
     admin, alice = operator("cluster_administrator").api(), member("acme", "tenant_front_line").user

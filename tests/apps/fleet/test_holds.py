@@ -169,6 +169,7 @@ def test_holds_and_releases_in_parallel_leave_nothing_behind(committed, acme):
     assert set(Slice.plain.values_list("state", flat=True)) == {"released"}
 
 
+@pytest.mark.req("ELA-406")
 def test_a_slice_stopped_by_many_gives_its_share_back_once(committed, acme):
     Agent()
     desire(acme, percent=30, mib=100)

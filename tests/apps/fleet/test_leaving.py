@@ -26,6 +26,7 @@ def ended(node, row):
     node.sync(slices=[report(fresh(row), "exited", generation=fresh(row).generation)])
 
 
+@pytest.mark.req("ELA-102")
 def test_a_new_card_appears_by_itself_and_takes_work(node, acme, heard):
     running = desire(acme)
     node.sync(slices=[report(running)])

@@ -161,6 +161,7 @@ def test_slices_that_nobody_knows_and_other_nodes_slices_are_to_be_stopped(node,
     assert [one.slice_uid for one in other.say().desired] == [str(foreign.uid)]
 
 
+@pytest.mark.req("ELA-406")
 def test_an_ended_slice_gives_back_its_share_once_and_is_forgotten_when_all_has_come(node, acme, heard):
     row = desire(acme, percent=40, mib=1000)
     node.say(slices=[report(row)])

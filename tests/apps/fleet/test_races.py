@@ -68,6 +68,7 @@ def test_the_same_message_at_once_is_taken_once(tenant):
     held_is_true()
 
 
+@pytest.mark.req("ELA-406")
 def test_a_stop_and_the_end_at_once_give_the_share_back_once(tenant):
     node = Speaker()
     for _round in range(6):

@@ -38,6 +38,7 @@ def test_a_key_sealed_with_a_lost_secret_opens_nothing(settings):
     assert unseal(sealed) == "the key of a session"
 
 
+@pytest.mark.req("ELA-408")
 def test_a_client_is_led_to_each_share_once_its_worker_listens(node, acme):
     row = session_desire(acme)
     (before,) = session_connection_get(row.workload_uid)

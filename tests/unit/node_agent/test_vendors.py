@@ -22,7 +22,7 @@ from node_agent.drivers.told import blocks, csv_rows, json_object, mib, number
 from node_agent.drivers.tool import ToolError, tool_run
 from node_agent.drivers.tool_driver import Card, ToolDriver
 
-pytestmark = pytest.mark.req("POOL-10.2", "POOL-10.3")
+pytestmark = pytest.mark.req("POOL-10.2", "POOL-10.3", "ELA-106")
 SAMPLES = Path(__file__).parent / "samples"
 SETTINGS = AgentSettings(name="a")
 VENDORS = [name for name in DEVICE_DRIVERS if name not in ("cpu", "nvidia", "simulated")]
