@@ -47,6 +47,18 @@ class Scheduling(Calls):
         """Let elastic work have so many shares from now on, between its least and its most."""
         return self.post(f"workloads/{uid}/scale", {"shares": shares})
 
+    def workload_rules(self, uid: str) -> list[Json]:
+        """The work's own scaling rules, each with its sentence."""
+        return list(self.all(f"workloads/{uid}/scaling-rules"))
+
+    def workload_rule_set(self, uid: str, **rule: Any) -> Json:
+        """Scale elastic work by one more rule: `by` (queue_depth, utilisation or window) and what else
+        `POST /workloads/{uid}/scaling-rules` takes."""
+        return self.post(f"workloads/{uid}/scaling-rules", rule)
+
+    def workload_rule_remove(self, uid: str, rule: str) -> None:
+        self.call("DELETE", f"workloads/{uid}/scaling-rules/{rule}")
+
     def workload_resize(
         self, uid: str, *, compute_percent: int | None = None, memory_mib: int | None = None
     ) -> Json:
@@ -74,6 +86,17 @@ class Scheduling(Calls):
 
     # --- scheduling (operators) ---------------------------------------------------------------------------
 
+    def queue_rules(self, code: str) -> list[Json]:
+        """The scaling rules of all elastic work of a queue."""
+        return list(self.all(f"queues/{code}/scaling-rules"))
+
+    def queue_rule_set(self, code: str, **rule: Any) -> Json:
+        """Scale all elastic work of a queue by one more rule; see `workload_rule_set`."""
+        return self.post(f"queues/{code}/scaling-rules", rule)
+
+    def queue_rule_remove(self, code: str, rule: str) -> None:
+        self.call("DELETE", f"queues/{code}/scaling-rules/{rule}")
+
     def queues(self) -> list[Json]:
         """The queues in the order in which they are served."""
         return list(self.all("queues"))
@@ -92,6 +115,36 @@ class Scheduling(Calls):
     def queue_remove(self, code: str) -> None:
         """Refused while work waits or runs in it, or queues are below it."""
         self.call("DELETE", f"queues/{code}")
+
+    def queue_open(self, code: str) -> Json:
+        return self.post(f"queues/{code}/open", {})
+
+    def queue_close(self, code: str) -> Json:
+        return self.post(f"queues/{code}/close", {})
+
+    def queue_file(self, *, form: str = "queues", resource: str = "nvidia.com/gpu") -> Json:
+        """`text`, as queues.yaml or, with form "volcano", as manifests whose cards are `resource`; and `state`."""
+        return self.get("queue-file", form=form, resource=resource)
+
+    def queue_file_plan(self, text: str, *, prune: bool = False) -> Json:
+        """What the file would change; refused as its application would be."""
+        return self.post("queue-file/plan", {"text": text, "prune": prune})
+
+    def queue_file_apply(self, text: str, *, prune: bool = False, state: str = "") -> Json:
+        """All of the file or nothing; with `state` only where the queues are still as they were planned for."""
+        return self.call("PUT", "queue-file", {"text": text, "prune": prune, "state": state})
+
+    def reservations(self) -> list[Json]:
+        """What is reserved now or later, what begins next first."""
+        return list(self.all("reservations"))
+
+    def reservation_make(self, name: str, from_at: str, to_at: str, **body: Any) -> Json:
+        """Keep `device_uids` whole, or `compute_percent` and `memory_mib` of `count` devices (of a `model`), for a
+        `tenant` or a `queue`, from one instant to another (ISO 8601)."""
+        return self.post("reservations", {"name": name, "from_at": from_at, "to_at": to_at, **body})
+
+    def reservation_cancel(self, uid: str) -> None:
+        self.call("DELETE", f"reservations/{uid}")
 
     def scheduling_policy(self) -> Json:
         return self.get("scheduling-policy")

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from weir.cli.words import cores_milli, duration_s, instant, pairs
+from weir.cli.words import command_words, cores_milli, duration_s, instant, pairs, signal_name
 
 Json = dict[str, Any]
 
@@ -33,6 +33,13 @@ Priority = Annotated[
 Urgent = Annotated[bool, _option("Goes before all that is not urgent; only for who may.", "--urgent")]
 Preemptible = Annotated[
     bool, _option("May be stopped for more important work, and goes on later.", "--preemptible")
+]
+CheckpointSignal = Annotated[
+    str,
+    _option("Sent to the program so that it saves itself before it is stopped to go on later: USR1, HUP."),
+]
+CheckpointCommand = Annotated[
+    str, _option("Run beside the program instead; it ends with 0 once all is saved.")
 ]
 Model = Annotated[str, _option("The card model wanted.")]
 Vendor = Annotated[str, _option("The vendor wanted.")]
@@ -76,6 +83,8 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "priority": ("priority", _same),
     "urgent": ("urgent", _same),
     "preemptible": ("preemptible", _same),
+    "checkpoint_signal": ("checkpoint_signal", signal_name),
+    "checkpoint_command": ("checkpoint_command", command_words),
     "model": ("model", _same),
     "vendor": ("vendor", _same),
     "node": ("node", _same),

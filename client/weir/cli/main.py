@@ -7,7 +7,19 @@ import typer
 
 from weir import __version__
 from weir.api import Client
-from weir.cli import components, conformance, fleet, money, ordering, pooling, running, watching, working
+from weir.cli import (
+    components,
+    conformance,
+    fleet,
+    money,
+    ordering,
+    pooling,
+    queues,
+    running,
+    scaling,
+    watching,
+    working,
+)
 from weir.cli.show import err, one, said
 from weir.config import Config
 from weir.errors import WeirClientError
@@ -41,6 +53,8 @@ for command in (running.run, pooling.submit):
 app.add_typer(pooling.environments, name="environments")
 app.add_typer(pooling.sessions, name="sessions")
 app.add_typer(conformance.conformance, name="conformance")
+app.add_typer(queues.queues, name="queues")
+app.add_typer(scaling.scaling, name="scaling")
 
 
 @app.callback()

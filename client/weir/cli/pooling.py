@@ -107,6 +107,8 @@ def submit(
     priority: asking.Priority = None,
     urgent: asking.Urgent = False,
     preemptible: asking.Preemptible = False,
+    checkpoint_signal: asking.CheckpointSignal = "",
+    checkpoint_command: asking.CheckpointCommand = "",
     model: asking.Model = "",
     vendor: asking.Vendor = "",
     node: asking.Node = "",

@@ -1,6 +1,7 @@
 """What people type: durations and amounts."""
 
 import re
+import shlex
 from datetime import datetime, timedelta
 
 from weir.errors import WeirClientError
@@ -51,6 +52,23 @@ def pairs(given: list[str]) -> dict[str, str]:
             raise WeirClientError(f"{pair!r} is no variable.", "Write NAME=value.")
         found[name] = value
     return found
+
+
+def signal_name(text: str) -> str:
+    """`USR1` of `usr1` or `SIGUSR1`."""
+    return text.strip().upper().removeprefix("SIG")
+
+
+def command_words(text: str) -> list[str]:
+    """The words of a command as a shell would cut it, without pipes or variables.
+
+    Raises:
+        WeirClientError: a quotation mark is not closed.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise WeirClientError(f"{text!r} is no command: {error}.", "Close its quotation marks.") from error
 
 
 def cores_milli(text: str) -> int:

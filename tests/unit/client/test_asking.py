@@ -96,6 +96,19 @@ def test_every_option_has_the_apis_name_and_unit(centre):
     )
 
 
+@pytest.mark.req("ELA-810")
+def test_how_work_saves_itself_is_said_as_a_shell_would_read_it(centre):
+    assert weir("submit", "--checkpoint-signal", "sigusr1", "true").exit_code == 0
+    assert weir("submit", "--checkpoint-command", "sh -c 'kill -9 $WEIR_WORK_PID'", "true").exit_code == 0
+    signal, command = centre.asked
+    assert signal["checkpoint_signal"] == "USR1"
+    assert "checkpoint_command" not in signal
+    assert command["checkpoint_command"] == ["sh", "-c", "kill -9 $WEIR_WORK_PID"]
+    broken = weir("submit", "--checkpoint-command", "sh -c 'x", "true")
+    assert broken.exit_code
+    assert len(centre.asked) == 2
+
+
 @pytest.mark.req("ELA-503")
 def test_jobs_of_a_file_take_the_options_where_they_are_silent(centre, tmp_path):
     jobs = tmp_path / "jobs.jsonl"
