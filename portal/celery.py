@@ -32,7 +32,15 @@ def _every(seconds: float, task: str) -> dict[str, object]:
 
 app.conf.beat_schedule = {
     "scheduling: promise starts": _every(5, "apps.scheduling.tasks.promises_make_due"),
+    "scheduling: changes of size": _every(2, "apps.scheduling.tasks.sizes_sweep"),
+    "scheduling: scaling rules": _every(5, "apps.scheduling.tasks.scaling_rules_follow"),
+    "scheduling: hooks that are due": _every(5, "apps.scheduling.tasks.hooks_call"),
+    "scheduling: forget past sizes and calls": _every(
+        3600, "apps.scheduling.tasks.past_sizes_and_calls_forget"
+    ),
     "scheduling: what-ifs nobody began": _every(60, "apps.scheduling.tasks.what_ifs_sweep"),
+    "scheduling: fold what is counted": _every(60, "apps.scheduling.tasks.tallies_tidy"),
+    "scheduling: forget old time lines": _every(3600, "apps.scheduling.tasks.decisions_forget"),
     "fleet: lost nodes": _every(2, "apps.fleet.tasks.nodes_check"),
     "billing: rate usage": _every(2, "apps.billing.tasks.usage_rate"),
     "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),

@@ -28,7 +28,10 @@ _KINDS = {
     "release", "release_key", "alarm_rule", "alarm_route",
 }  # fmt: skip
 # Told by an event of their own, or by each share of many in every cycle.
-_TOLD = {"workload_submit", "queue_ensure", "device_hold", "device_release", "slice_started", "slice_ended"}
+_TOLD = {
+    "workload_submit", "workload_request", "queue_ensure", "device_hold", "device_release", "slice_started",
+    "slice_ended",
+}  # fmt: skip
 _ALARM_LEVELS = {"critical": "critical", "major": "error", "minor": "warning", "notice": "info"}
 
 
@@ -61,9 +64,10 @@ def _figures(detail: Mapping[str, Any]) -> str:
 
 def _task(uid: object, text: str, level: str = "info", component: str = "scheduling", **more: Any) -> LogLine:
     """A line about a workload, with its tenant and priority."""
-    row = Workload.objects.across().select_related("tenant").filter(uid=_uuid(uid)).first()
-    known = {"tenant": row.tenant.schema_name, "priority": row.priority} if row else {}
-    name = f"{row.no}: " if row else ""
+    rows = Workload.objects.across().filter(uid=_uuid(uid)).order_by()
+    no, tenant, priority = rows.values_list("no", "tenant__schema_name", "priority").first() or ("", "", None)
+    known = {"tenant": tenant, "priority": priority} if no else {}
+    name = f"{no}: " if no else ""
     return LogLine(f"{name}{text}", level, component, task=str(uid), **known | more)
 
 
@@ -91,6 +95,11 @@ def _said(event: fleet.NodeSaid) -> list[LogLine]:
         )
         return [line]
     return [LogLine(event.text, event.level, event.component, node=event.node, at=event.at)]
+
+
+def _submitted(event: scheduling.WorkloadSubmitted) -> list[LogLine]:
+    told = {"task": str(event.workload_uid), "tenant": event.schema, "priority": event.priority}
+    return [LogLine(f"{event.no}: submitted", "info", "scheduling", **told)]
 
 
 def _ended(event: scheduling.WorkloadEnded) -> list[LogLine]:
@@ -138,7 +147,7 @@ LINES: Mapping[type[Event], Callable[[Any], Iterable[LogLine]]] = {
     fleet.SliceMoved: _moved,
     fleet.SliceMoveFailed: lambda e: [_task(e.workload_uid, f"session stays: {e.reason}", "warning")],
     fleet.SliceLost: lambda e: [_task(e.workload_uid, f"share {e.slice_uid} lost with its node", "error")],
-    scheduling.WorkloadSubmitted: lambda e: [_task(e.workload_uid, "submitted")],
+    scheduling.WorkloadSubmitted: _submitted,
     scheduling.WorkloadStarted: lambda e: [_task(e.workload_uid, "started")],
     scheduling.WorkloadEnded: _ended,
     telemetry.AlarmFired: lambda e: _alarm(e, _ALARM_LEVELS[e.level], "raised"),

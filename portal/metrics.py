@@ -11,8 +11,7 @@ from apps.billing.models import Bill, UsageRecord
 from apps.console.readings import device_power, node_power, pool_now
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import device_list, slice_open_list
-from apps.scheduling.models import Decision, Workload
-from apps.scheduling.statistics import figures_get
+from apps.scheduling.statistics import decision_counts, figures_get, workload_counts
 from apps.telemetry.models import Alarm, Rollup
 from apps.tenancy.selectors import tenant_active_list
 
@@ -28,9 +27,10 @@ class PortalCollector(Collector):
         yield from self._devices()
         yield from self._slices()
         yield from self._power()
-        yield _counts(
-            "weir_workloads", "Workloads by state.", "state", Workload.objects.across().values_list("state")
-        )
+        works = GaugeMetricFamily("weir_workloads", "Workloads by state.", labels=["state"])
+        for state, count in workload_counts().items():
+            works.add_metric([state], count)
+        yield works
         yield from self._scheduling()
         yield _counts("weir_slices", "Slices by state.", "state", Slice.objects.across().values_list("state"))
         firing = Alarm.objects.exclude(state="resolved")
@@ -104,12 +104,10 @@ class PortalCollector(Collector):
                 if (value := getattr(queue, figure)) is not None:
                     family.add_metric([queue.code], value * scale)
             yield family
-        yield _counts(
-            "weir_scheduler_decisions",
-            "Decisions ever made, by kind.",
-            "kind",
-            Decision.objects.values_list("kind"),
-        )
+        made = GaugeMetricFamily("weir_scheduler_decisions", "Decisions ever made, by kind.", labels=["kind"])
+        for kind, count in decision_counts().items():
+            made.add_metric([kind], count)
+        yield made
 
     @staticmethod
     def _power() -> Iterator[Metric]:

@@ -73,6 +73,7 @@ OPERATOR_ROLES = (
         "alarms.manage",
         "resources.operate",
         "conformance.run",
+        "approvals.decide",
     ),
 )
 

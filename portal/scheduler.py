@@ -33,7 +33,9 @@ log = logging.getLogger(__name__)
 CHANNEL = "weir_schedule"
 # How soon a stand-by sees that the leader is gone.
 STANDBY_S = 0.5
-# What arrives within this after a first change is taken together with it.
+# After a pass that follows so soon upon another, what arrives within DEBOUNCE_S is taken together: a calm pool is
+# served at once, a busy one in batches.
+BUSY_S = 0.01
 DEBOUNCE_S = 0.003
 TIMER_S = 1.0
 ACCOUNT_S = 10.0
@@ -84,7 +86,7 @@ class Scheduler:
         picture.begin()
         passes = Passes(picture, actor=SYSTEM)
         log.info("this scheduler leads now: %s wait, %s run", len(picture.waiting), len(picture.running))
-        account_at_s, is_due = 0.0, True
+        account_at_s, passed_at_s, is_due = 0.0, 0.0, True
         while not self.stopping.is_set():
             if monotonic() >= account_at_s:
                 past_use_account(actor=SYSTEM)
@@ -94,14 +96,16 @@ class Scheduler:
             report = passes.run() if is_due else None
             # What was placed may have made room in a queue for what is behind it: until a pass places nothing.
             is_due = bool(report and report.placed)
+            if report is not None:
+                passed_at_s = monotonic()
             if not is_due:
-                is_due = not self._wait()
+                is_due = not self._wait(passed_at_s)
 
-    def _wait(self) -> bool:
+    def _wait(self, passed_at_s: float) -> bool:
         """Whether a change woke us, rather than the timer; changes that come together are taken together."""
         assert self._wakes is not None
         woken = any(True for _each in self._wakes.notifies(timeout=TIMER_S, stop_after=1))
-        if woken:
+        if woken and monotonic() - passed_at_s < BUSY_S:
             for _each in self._wakes.notifies(timeout=DEBOUNCE_S):
                 pass
         return woken

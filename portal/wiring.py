@@ -19,13 +19,17 @@ from apps.orders.events import OrderMade
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed, RolloutMoved
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import (
+    HookDue,
     QueueChanged,
+    ResourceTicketAsked,
+    ResourceTicketWithdrawn,
     WhatIfAsked,
     WhatIfEnded,
     WorkloadChanged,
     WorkloadEnded,
     WorkloadPreempted,
     WorkloadsChanged,
+    WorkloadSized,
     WorkloadsSubmitted,
     WorkloadStarted,
 )
@@ -34,7 +38,7 @@ from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved, 
 from apps.tenancy.events import TenantProvisioned
 from portal import journal
 from portal.celery import app as celery
-from portal.edges import alarms, orders, pages, slices, tenants
+from portal.edges import alarms, hooks, limits, orders, pages, slices, tenants
 
 # Whoever emits, a command or a request, sends its hints to the configured broker.
 celery.finalize()
@@ -55,15 +59,32 @@ within(WorkloadEnded, orders.work_ended)
 # Sweep: orders_sweep.
 after(OrderMade, lambda event: order_tasks.order_deliver.delay(event.schema, str(event.order_uid)))
 
+# --- a user's limit: scheduling → approvals → scheduling; fleet → scheduling -----------------------------------------
+
+within(ResourceTicketAsked, limits.ticket_asked)
+within(ResourceTicketWithdrawn, limits.ticket_withdrawn)
+within(ProcessFinished, limits.ticket_is_decided)
+within(fleet.GroupMade, limits.group_made)
+within(fleet.GroupRemoved, limits.group_removed)
+
 # --- scheduling → billing ----------------------------------------------------------------------------------------
 
 within(WorkloadPreempted, orders.work_preempted)
 # What the scheduler has to know it hears from the database itself: see migration scheduling.0005.
 
+# --- jobs → the site's own hooks: register them here, a line each (see apps/scheduling/hooks.py) -------------------
+
+within(WorkloadStarted, hooks.started)
+within(WorkloadEnded, hooks.ended)
+within(WorkloadPreempted, hooks.preempted)
+# Sweep: hooks_call, every few seconds.
+after(HookDue, lambda event: scheduling_tasks.hooks_call.delay())
+
 # --- fleet → scheduling, billing, telemetry ----------------------------------------------------------------------
 
 within(fleet.SliceStarted, slices.started)
 within(fleet.SliceEnded, slices.ended)
+within(fleet.SliceSaved, slices.saved)
 within(fleet.SliceShrunk, slices.shrunk)
 within(fleet.SliceMoveBegun, slices.move_begun)
 within(fleet.SliceMoved, slices.moved)
@@ -71,6 +92,9 @@ within(fleet.SliceMoveFailed, slices.move_failed)
 within(fleet.UsageObserved, slices.used)
 within(fleet.SliceMeasured, slices.measured)
 within(fleet.SliceResized, slices.resized)
+# Sweep: sizes_sweep, every few seconds.
+after(fleet.SliceSized, lambda event: scheduling_tasks.size_follow.delay(event.workload_uid))
+after(WorkloadSized, lambda event: scheduling_tasks.size_follow.delay(str(event.workload_uid)))
 
 # --- alarms ------------------------------------------------------------------------------------------------------
 

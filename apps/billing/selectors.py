@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -16,6 +17,7 @@ from apps.billing.models import (
     Bill,
     BillLine,
     Charge,
+    ChargeResize,
     LedgerAccount,
     LedgerLeg,
     LedgerTransaction,
@@ -23,7 +25,8 @@ from apps.billing.models import (
     UsageRecord,
 )
 from apps.billing.types import AccountOverview, CostRow
-from apps.catalog.selectors import coupon_usable_list, uid_of
+from apps.catalog.pricing.price import SECONDS, PriceUnit, price
+from apps.catalog.selectors import coupon_usable_list, price_lines, pricing_line, uid_of
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.money import ZERO, MoneyField
@@ -155,6 +158,25 @@ def charge_priced(workload_uids: Iterable[UUID]) -> list[UUID]:
     """Those of the workloads whose charge has a price: the others are metered only."""
     rows = Charge.plain.filter(workload_uid__in=list(workload_uids), price_version__isnull=False)
     return list(rows.values_list("workload_uid", flat=True))
+
+
+def charge_prices(workload_uids: Iterable[UUID]) -> dict[UUID, int]:
+    """What one share of each workload costs by its charge and the amounts it has now, in millionths of CNY an hour;
+    what is metered only is left out. One statement, and one more for each price that was not asked for before."""
+    newest = ChargeResize.objects.filter(charge=OuterRef("pk")).order_by("-pk").values("amounts")[:1]
+    rows = Charge.plain.filter(workload_uid__in=list(workload_uids), price_version__isnull=False)
+    found = rows.values_list("workload_uid", "price_version_id", "amounts", Subquery(newest))
+    return {
+        uid: _hourly_micros(version, tuple(sorted((resized or amounts).items())))
+        for uid, version, amounts, resized in found
+    }
+
+
+# Prices once published are never changed.
+@lru_cache(maxsize=4096)
+def _hourly_micros(price_version_id: int, amounts: tuple[tuple[str, int], ...]) -> int:
+    lines = [pricing_line(row) for row in price_lines(price_version_id).values()]
+    return int(price(lines, dict(amounts), 1, SECONDS[PriceUnit.HOUR]).total * 1_000_000)
 
 
 def charge_get(*, tenant: Tenant, workload_uid: Id) -> Charge:

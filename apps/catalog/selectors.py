@@ -1,6 +1,6 @@
 """Reading the catalogue. What a tenant may see is decided here: listed, enabled, and for that tenant."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
@@ -22,7 +22,7 @@ from apps.catalog.models import (
     ProcessTemplate,
 )
 from apps.catalog.pricing.coupons import redeemable
-from apps.catalog.pricing.price import SECONDS, Line, Priced, PricedLine, price
+from apps.catalog.pricing.price import SECONDS, Line, Priced, PricedLine, PriceUnit, price
 from apps.catalog.pricing.tiers import TierError, tiers_read
 from apps.catalog.states import ActivityState, CouponState, ProcessAppState
 from apps.catalog.types import Quote, QuoteCoupon, QuoteLine
@@ -103,6 +103,26 @@ def price_version_get(*, commodity: Commodity, at: datetime) -> PriceVersion | N
     """The prices in force at an instant; None before the first."""
     rows = PriceVersion.objects.filter(commodity=commodity, effective_from__lte=at)
     return rows.order_by("-effective_from", "-number").first()
+
+
+def prices_least(rows: Sequence[Commodity]) -> dict[int, Decimal]:
+    """What the least of each commodity costs an hour, by its key: one share with the least of each component, at the
+    prices in force. Without a commodity that has no price; a card's components are to be prefetched."""
+    versions = PriceVersion.objects.filter(
+        commodity__in=[row.pk for row in rows], effective_from__lte=timezone.now()
+    )
+    newest = versions.order_by("commodity_id", "-effective_from", "-number").distinct("commodity_id")
+    found = {}
+    for version in newest.prefetch_related("lines__component"):
+        row = next(each for each in rows if each.pk == version.commodity_id)
+        least = {part.component.code: part.minimum for part in row.components.all()}
+        lines = [pricing_line(line) for line in version.lines.all()]
+        try:
+            found[row.pk] = price(lines, least, 1, SECONDS[PriceUnit.HOUR]).total
+        except TierError:
+            # Its prices do not say what the least of it costs: the card says nothing either.
+            continue
+    return found
 
 
 def price_version_list(*, commodity: Commodity) -> QuerySet[PriceVersion]:

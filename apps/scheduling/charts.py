@@ -5,11 +5,14 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.billing.models import UsageRecord
 from apps.scheduling.timeline import Calibration
 
 TARGET_PERCENT = 90
+_UNITS = ((4 * 3600, 3600, gettext_noop("h")), (240, 60, gettext_noop("min")), (0, 1, gettext_noop("s")))
+"""From so many seconds on waits are drawn in units of so many."""
 _FRAME: dict[str, Any] = {
     "aria": {"enabled": True},
     "legend": {"top": 0},
@@ -49,18 +52,20 @@ def use_option(records: Sequence[UsageRecord]) -> dict[str, Any]:
 
 def calibration_options(found: Calibration) -> dict[str, Any]:
     """Promised against real waits as points on and off a diagonal; and day by day the share inside the interval."""
-    kept = [(promised, real) for promised, real, is_kept in found.points if is_kept]
-    missed = [(promised, real) for promised, real, is_kept in found.points if not is_kept]
-    most = max((max(promised, real) for promised, real, _kept in found.points), default=1) or 1
+    # On a scale of tens seconds and hours can both be told apart; it has no place for nothing at all.
+    waits = [(max(1, promised), max(1, real), is_kept) for promised, real, is_kept in found.points]
+    kept = [(promised, real) for promised, real, is_kept in waits if is_kept]
+    missed = [(promised, real) for promised, real, is_kept in waits if not is_kept]
+    most = max((max(promised, real) for promised, real, _kept in waits), default=10)
     points = {
         **_FRAME,
         "tooltip": {"trigger": "item"},
-        "xAxis": {"type": "value", "name": _("promised wait (s)"), "nameLocation": "middle", "nameGap": 28},
-        "yAxis": {"type": "value", "name": _("real wait (s)")},
+        "xAxis": {"type": "log", "name": _("promised wait (s)"), "nameLocation": "middle", "nameGap": 28},
+        "yAxis": {"type": "log", "name": _("real wait (s)")},
         "series": [
             {"name": _("inside"), "type": "scatter", "symbolSize": 7, "data": kept},
             {"name": _("outside"), "type": "scatter", "symbolSize": 7, "data": missed},
-            {"name": _("as promised"), "type": "line", "showSymbol": False, "data": [[0, 0], [most, most]]},
+            {"name": _("as promised"), "type": "line", "showSymbol": False, "data": [[1, 1], [most, most]]},
         ],
     }
     days = {
@@ -88,29 +93,35 @@ def calibration_options(found: Calibration) -> dict[str, Any]:
 def what_if_options(result: dict[str, Any]) -> dict[str, Any]:
     """Waits by percentile, and the pool's use over time, before and after."""
     words = {"before": _("as it was"), "after": _("as it would be")}
+    longest = max(seconds for name in words for _percent, seconds in result["waits"][name])
+    unit_s, unit = next((unit_s, name) for least_s, unit_s, name in _UNITS if longest >= least_s)
+    shift_s = _zone_offset_s()
     waits = {
         **_FRAME,
         "tooltip": {"trigger": "axis"},
         "xAxis": {
             "type": "category",
-            "name": "%",
+            "name": _("of a hundred"),
+            "nameLocation": "middle",
+            "nameGap": 28,
             "data": [str(percent) for percent, _s in result["waits"]["before"]],
         },
-        "yAxis": {"type": "value", "name": _("waits (min)")},
+        "yAxis": {"type": "value", "name": _("wait (%(unit)s)") % {"unit": _(unit)}},
         "series": [
             {
                 "name": word,
                 "type": "line",
                 "showSymbol": False,
-                "data": [round(seconds / 60, 2) for _percent, seconds in result["waits"][name]],
+                "data": [round(seconds / unit_s, 2) for _percent, seconds in result["waits"][name]],
             }
             for name, word in words.items()
         ],
     }
     use = {
         **_FRAME,
+        "useUTC": True,
         "tooltip": {"trigger": "axis"},
-        "xAxis": {"type": "time"},
+        "xAxis": {"type": "time", "axisLabel": {"hideOverlap": True}},
         "yAxis": {"type": "value", "name": "%", "min": 0, "max": 100},
         "series": [
             {
@@ -118,9 +129,15 @@ def what_if_options(result: dict[str, Any]) -> dict[str, Any]:
                 "type": "line",
                 "step": "end",
                 "showSymbol": False,
-                "data": [[at * 1000, percent] for at, percent in result["use"][name]],
+                "data": [[(at + shift_s) * 1000, percent] for at, percent in result["use"][name]],
             }
             for name, word in words.items()
         ],
     }
     return {"waits": waits, "use": use}
+
+
+def _zone_offset_s() -> int:
+    """The reader's zone against UTC: the chart has no zones, and its times are to be those of the page."""
+    offset = timezone.localtime().utcoffset()
+    return int(offset.total_seconds()) if offset else 0

@@ -11,7 +11,7 @@ from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.rights_list import user_find
 from apps.scheduling.selectors import queue_get
 from apps.scheduling.services.queues import queue_remove
-from apps.scheduling.services.rights import priority_set, special_act, validity_remove
+from apps.scheduling.services.rights import priority_set
 
 
 @require_POST
@@ -29,22 +29,3 @@ def set_priority(request: HttpRequest, username: str) -> HttpResponse:
     priority_set(actor=request.actor, user=user, **cleaned(PriorityForm(request.POST)))
     messages.success(request, _("New work of %(name)s follows it.") % {"name": user.display_name})
     return go(request, "schedule:priorities")
-
-
-@require_POST
-@operator_page(P.MANAGE)
-def remove_validity(request: HttpRequest) -> HttpResponse:
-    """One or several at once (PLAT-AICFG-33)."""
-    count = validity_remove(
-        actor=request.actor, pks=[int(pk) for pk in request.POST.getlist("rule") if pk.isdecimal()]
-    )
-    messages.success(request, _("%(count)s rules are removed; their limits have ended.") % {"count": count})
-    return go(request, "schedule:validity")
-
-
-@require_POST
-@operator_page(P.MANAGE)
-def special(request: HttpRequest, pk: int, act: str) -> HttpResponse:
-    special_act(actor=request.actor, pk=pk, act=act)
-    messages.success(request, _("The special specification is changed; it holds at once."))
-    return go(request, "schedule:specials")

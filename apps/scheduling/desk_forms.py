@@ -6,12 +6,10 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.fleet.models import ResourceGroup
-from apps.identity.models import User
 from apps.scheduling.fields import MarkedForm
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue
 from apps.scheduling.selectors import queue_list
 from apps.scheduling.services.queue_checks import MAX_WEIGHT
-from apps.scheduling.states import Purpose
 from apps.scheduling.weekly import weekly_read, weekly_text
 from apps.scheduling.what_if import MOST_DAYS
 from apps.tenancy.selectors import tenant_list
@@ -182,6 +180,11 @@ class PolicyForm(MarkedForm):
         max_value=1000,
         help_text=_("Then it is left alone."),
     )
+    fair_share_preempts = forms.BooleanField(
+        label=_("Work of queues with fair share preempts"),
+        required=False,
+        help_text=_("Where more important work preempts at all."),
+    )
     grows_elastic = forms.BooleanField(label=_("Elastic work grows into spare room"), required=False)
     hysteresis_s = _seconds(_("Between two scalings at least (s)"))
     consolidates = forms.BooleanField(label=_("Sessions are moved to free whole cards"), required=False)
@@ -198,79 +201,12 @@ class PriorityForm(MarkedForm):
     may_urgent = forms.BooleanField(label=_("Urgent task"), required=False)
 
 
-class ValidityForm(MarkedForm):
-    """A rule: its users, and the periods of each purpose (PLAT-AICFG-29)."""
-
-    mark = "validity"
-    name = forms.CharField(label=_("Name"), max_length=80)
-    users = forms.CharField(
-        label=_("Users"), max_length=4000, help_text=_("Login accounts, with commas between them.")
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        for purpose, label in Purpose.choices:
-            self.base_fields[purpose] = forms.CharField(
-                label=label,
-                required=False,
-                max_length=2000,
-                widget=forms.Textarea(attrs={"rows": 2, "placeholder": "Mon-Fri 08:00-18:00"}),
-            )
-        super().__init__(*args, **kwargs)
-
-    def clean_users(self) -> list[User]:
-        names = {name.strip() for name in self.cleaned_data["users"].split(",") if name.strip()}
-        found = list(User.objects.filter(username__in=names, is_active=True))
-        missing = names - {user.username for user in found}
-        if missing:
-            raise forms.ValidationError(
-                _("There is no user %(names)s.") % {"names": ", ".join(sorted(missing))}
-            )
-        return found
-
-    def clean(self) -> dict[str, Any]:
-        found = super().clean() or {}
-        texts = {purpose: found.pop(purpose, "") for purpose in Purpose.values}
-        return found | {
-            "periods": {name: weekly_read(text, field=name) for name, text in texts.items() if text}
-        }
-
-
-class SpecialForm(MarkedForm):
-    """What a user, or each user of a tenant, may hold for a time (PLAT-CLU-37)."""
-
-    mark = "special"
-    name = forms.CharField(label=_("Name"), max_length=80)
-    tenant = forms.ModelChoiceField(tenant_list(), label=_("Tenant"))
-    user = forms.CharField(
-        label=_("User"),
-        required=False,
-        max_length=150,
-        help_text=_("Login account; empty: each user of the tenant."),
-    )
-    instances = _amount(_("Instances"))
-    compute_percent = _amount(_("Compute share (%)"))
-    memory_mib = _amount(_("Accelerator memory (MiB)"))
-    from_at = forms.DateTimeField(
-        label=_("Valid from"), widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
-    )
-    until_at = forms.DateTimeField(
-        label=_("Valid until"), widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
-    )
-
-    def clean_user(self) -> User | None:
-        name = self.cleaned_data["user"]
-        found = User.objects.filter(username=name, is_active=True).first() if name else None
-        if name and found is None:
-            raise forms.ValidationError(_("There is no user %(names)s.") % {"names": name})
-        return found
-
-
 class WhatIfForm(MarkedForm):
     """Settings to try: what is left empty stays as it is."""
 
     mark = "what-if"
     name = forms.CharField(label=_("Name"), max_length=80)
-    days = forms.IntegerField(label=_("Last days"), min_value=1, max_value=MOST_DAYS, initial=MOST_DAYS)
+    days = forms.IntegerField(label=_("Last days"), min_value=1, max_value=MOST_DAYS, initial=7)
     ordering = forms.ChoiceField(label=_("Job scheduling"), choices=[AS_IS, *ORDERINGS], required=False)
     placing = forms.ChoiceField(label=_("Resource scheduling"), choices=[AS_IS, *PLACINGS], required=False)
     has_backfill = _as_is(_("Smaller work may pass a waiting head"))

@@ -10,31 +10,29 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.audit.selectors import record_list
 from apps.identity.pages import cleaned, go, operator_page, paged, show
 from apps.scheduling.charts import calibration_options, what_if_options
 from apps.scheduling.desk_forms import (
     NewQueueForm,
     PolicyForm,
     QueueForm,
-    SpecialForm,
-    ValidityForm,
     WhatIfForm,
 )
-from apps.scheduling.models import Queue, SchedulingPolicy
+from apps.scheduling.models import Queue
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.queue_tree import Use, pool_room, queue_tree
-from apps.scheduling.rights_list import priority_list, special_list, validity_list
+from apps.scheduling.queue_tree import Use, pool_room, queue_branch, queue_tree
+from apps.scheduling.rights_list import priority_list
 from apps.scheduling.selectors import policy_get, queue_get, workload_list_across
 from apps.scheduling.services.queues import policy_set, queue_change, queue_make
-from apps.scheduling.services.rights import special_make, validity_make
 from apps.scheduling.services.what_ifs import what_if_ask
-from apps.scheduling.states import WhatIfState, WorkloadState
-from apps.scheduling.timeline import calibration
+from apps.scheduling.states import HOLDING_STATES, WhatIfState, WorkloadState
+from apps.scheduling.timeline import calibration, promises_missed
 from apps.scheduling.what_if import what_if_get, what_if_list
+from apps.scheduling.wording import changes_said, policy_history
+from apps.tenancy.selectors import tenant_list
 
 WAITING_SHOWN = 50
-HISTORY_SHOWN = 30
+RUNNING_SHOWN = 20
 LIVE = ["pool"]
 POLICY_PARTS = (
     (
@@ -43,7 +41,7 @@ POLICY_PARTS = (
     ),
     (
         gettext_noop("Preemption and guarantees"),
-        ("has_preemption", "has_reclaim", "grace_s", "min_run_s", "max_preemptions"),
+        ("has_preemption", "fair_share_preempts", "has_reclaim", "grace_s", "min_run_s", "max_preemptions"),
     ),
     (gettext_noop("Elastic work and consolidation"), ("grows_elastic", "hysteresis_s", "consolidates")),
     (gettext_noop("How much at once"), ("max_open_per_user", "max_open_per_tenant")),
@@ -73,15 +71,28 @@ def queue(request: HttpRequest, code: str) -> HttpResponse:
         queue_change(actor=request.actor, queue=row, **_settings(QueueForm(request.POST, queue=row)))
         messages.success(request, _("Queue %(code)s is changed; the next cycle follows it.") % {"code": row})
         return go(request, "schedule:queues")
-    waiting = workload_list_across().filter(queue=row, state=WorkloadState.PENDING)
     context = {
         "queue": row,
         "form": QueueForm(queue=row),
-        "waiting": waiting.order_by("position", "pk")[:WAITING_SHOWN],
-        "waiting_count": waiting.count(),
+        "branch": queue_branch(row),
+        **_queue_work(row),
         "may_manage": request.actor.may(P.MANAGE),
+        "live": LIVE,
     }
     return show(request, "scheduling/queue", context)
+
+
+def _queue_work(row: Queue) -> dict[str, object]:
+    """What waits in the queue, in order, and what runs there, newest first; how much there is of each."""
+    rows = workload_list_across().filter(queue=row)
+    waiting = rows.filter(state=WorkloadState.PENDING)
+    running = rows.filter(state__in=HOLDING_STATES)
+    return {
+        "waiting": waiting.order_by("position", "pk")[:WAITING_SHOWN],
+        "waiting_count": waiting.count(),
+        "running": running[:RUNNING_SHOWN],
+        "running_count": running.count(),
+    }
 
 
 @operator_page(P.MANAGE)
@@ -119,34 +130,6 @@ def policy(request: HttpRequest) -> HttpResponse:
     return show(request, "scheduling/policy", context)
 
 
-def policy_history() -> list[Any]:
-    """The last changes of the policy: who, when, and from what to what."""
-    records = list(record_list(subject_kind="scheduling_policy")[: HISTORY_SHOWN + 1])
-    before: dict[str, Any] = {}
-    for record in reversed(records):
-        known = {name: value for name, value in record.detail.items() if hasattr(SchedulingPolicy, name)}
-        record.changed = [
-            (_label(name), _said(name, before[name]) if name in before else "", _said(name, value))
-            for name, value in known.items()
-            if name not in before or before[name] != value
-        ]
-        before |= known
-    return [record for record in records[:HISTORY_SHOWN] if record.changed]
-
-
-def _said(name: str, value: Any) -> str:
-    """A setting as the form says it."""
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    choices = dict(getattr(PolicyForm.base_fields.get(name), "choices", ()))
-    return str(choices.get(value, "–" if value is None else value))
-
-
-def _label(name: str) -> str:
-    field = PolicyForm.base_fields.get(name)
-    return str(field.label) if field else name
-
-
 @operator_page(P.VIEW)
 def priorities(request: HttpRequest) -> HttpResponse:
     """Who may ask for which priority (PLAT-AICFG-24)."""
@@ -155,36 +138,14 @@ def priorities(request: HttpRequest) -> HttpResponse:
 
 
 @operator_page(P.VIEW)
-def validity(request: HttpRequest) -> HttpResponse:
-    """When users may start work of each purpose (PLAT-AICFG-27 to 33)."""
-    if request.method == "POST":
-        validity_make(actor=request.actor, **cleaned(ValidityForm(request.POST)))
-        messages.success(request, _("The rule is there."))
-        return go(request, "schedule:validity")
-    context = {"rows": validity_list(), "form": ValidityForm(), "may_manage": request.actor.may(P.MANAGE)}
-    return show(request, "scheduling/validity", context)
-
-
-@operator_page(P.VIEW)
-def specials(request: HttpRequest) -> HttpResponse:
-    """Special specifications of users and tenants (PLAT-CLU-35 to 41)."""
-    if request.method == "POST":
-        special_make(actor=request.actor, **cleaned(SpecialForm(request.POST)))
-        messages.success(request, _("The special specification is there."))
-        return go(request, "schedule:specials")
-    context = {
-        "rows": paged(request, special_list()),
-        "form": SpecialForm(),
-        "may_manage": request.actor.may(P.MANAGE),
-    }
-    return show(request, "scheduling/specials", context)
-
-
-@operator_page(P.VIEW)
 def promises(request: HttpRequest) -> HttpResponse:
     """Whether promised starts came true: share inside the interval, how far off, day by day."""
     found = calibration()
-    context = {"found": found, "charts": SimpleNamespace(**calibration_options(found))}
+    context = {
+        "found": found,
+        "charts": SimpleNamespace(**calibration_options(found)),
+        "missed": promises_missed(),
+    }
     return show(request, "scheduling/promises", context)
 
 
@@ -199,7 +160,6 @@ def what_ifs(request: HttpRequest) -> HttpResponse:
         "rows": paged(request, what_if_list()),
         "form": WhatIfForm(),
         "may_manage": request.actor.may(P.MANAGE),
-        "queues": Queue.objects.filter(retired_at=None).order_by("code"),
         "live": ["what-ifs"],
     }
     return show(request, "scheduling/what_ifs", context)
@@ -212,8 +172,16 @@ def what_if(request: HttpRequest, uid: UUID) -> HttpResponse:
     is_done = row.state == WhatIfState.DONE
     context = {
         "row": row,
+        "changes": changes_said(row.changes),
+        "tenants": _by_tenant(row.result) if is_done else [],
         "figures": row.result.get("figures", []) if is_done else [],
         "charts": SimpleNamespace(**what_if_options(row.result)) if is_done else None,
         "live": ["what-ifs"],
     }
     return show(request, "scheduling/what_if", context)
+
+
+def _by_tenant(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The figures of each tenant, under the name that it has now."""
+    names = dict(tenant_list().values_list("schema_name", "name"))
+    return [each | {"name": names.get(each["tenant"], each["tenant"])} for each in result["tenants"]]

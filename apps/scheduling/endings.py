@@ -38,6 +38,7 @@ _SENTENCES = {
 _SAID = (
     gettext_noop("it was stopped before it started"),
     gettext_noop("stopped on its node"),
+    gettext_noop("stopped as asked by the server"),
     gettext_noop("its shim ended unexpectedly; only the journaled time counts"),
     gettext_noop("it ran on this node before, and its records here are gone"),
     gettext_noop("waiting for slices that are ending on this device"),

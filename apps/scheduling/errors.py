@@ -93,6 +93,13 @@ class QueueInUse(Conflict):
     default_cure = _("Set it to DRAIN and remove it once its work has ended.")
 
 
+class QueueFileWrong(InvalidInput):
+    """A file of queues that is not taken: the message names the first line that is wrong, `fields` all (ELA-1701)."""
+
+    code = "queue_file_wrong"
+    default_cure = _("Correct the line and send the file again: nothing has changed.")
+
+
 class NotAuthorisedForGroup(Forbidden):
     """The resource group is not granted to this tenant or client (POOL-12.13)."""
 

@@ -9,8 +9,12 @@ from apps.kernel.events import Event
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSubmitted(Event):
+    """It waits, for the first time or again. `no`: what people call it."""
+
     schema: str
     workload_uid: UUID
+    no: str
+    priority: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,29 @@ class WhatIfEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadPreempted(Event):
-    """It made room for other work and waits again. `card_seconds`: the work that it lost."""
+    """It made room for other work and waits again. `card_seconds`: the work that it lost; `times`: how often it did
+    so, this time included."""
 
     schema: str
     workload_uid: UUID
     user_id: int | None
     at: datetime
     card_seconds: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class HookDue(Event):
+    """A hook is to be called (ELA-1102)."""
+
+    workload_uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSized(Event):
+    """A share of elastic work has started, confirmed or ended: an open change of its size may go on (ELA-906)."""
+
+    workload_uid: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +110,19 @@ class WorkloadsSubmitted(Event):
 
     schema: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceTicketAsked(Event):
+    """Somebody asks to hold more for a time: it has to be decided on."""
+
+    schema: str
+    ticket_uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceTicketWithdrawn(Event):
+    """Its applicant takes it back: it is not to be decided on any more."""
+
+    schema: str
+    ticket_uid: UUID

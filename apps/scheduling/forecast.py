@@ -170,14 +170,21 @@ def is_long_line() -> bool:
     return waiting[: MOST_JUDGED + 1].count() > MOST_JUDGED
 
 
-def by_pace(row: Workload, now: datetime) -> Expectation:
-    """By its place and how many of its queue were placed in the last hour; with none nobody can say."""
+def pace_of(queue_pk: int, now: datetime) -> int:
+    """How many of the queue were placed in the last hour, of the newest PACE_MOST that were submitted."""
     newest = Workload.objects.across().aggregate(pk=Max("pk"))["pk"] or 0
-    line = Workload.objects.across().filter(queue=row.queue)
-    placed = line.filter(pk__gt=newest - PACE_MOST, placed_at__gte=now - timedelta(hours=1)).count()
+    placed = Workload.objects.across().filter(queue=queue_pk, placed_at__gte=now - timedelta(hours=1))
+    return placed.filter(pk__gt=newest - PACE_MOST).count()
+
+
+def by_pace(row: Workload, now: datetime, pace: int | None = None) -> Expectation:
+    """By its place and how many of its queue were placed in the last hour (`pace`, read where it is not given); with
+    none nobody can say."""
+    placed = pace_of(row.queue_id, now) if pace is None else pace
     if not placed:
         return Expectation(None, None, None, engine.EtaBasis.UNKNOWN_ENDS.value)
-    place = row.position or line.filter(state=WorkloadState.PENDING).count() + 1
+    line = Workload.objects.across().filter(queue=row.queue, state=WorkloadState.PENDING)
+    place = row.position or line.count() + 1
     wait = timedelta(hours=place / placed)
     # Ends come in bursts: with few of them the pace is little known.
     doubt = 2 / placed**0.5

@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.scheduling.fields import MarkedForm
 from apps.scheduling.models import PLACINGS
+from apps.scheduling.services.checks import SIGNALS
 from apps.scheduling.states import Purpose, WorkKind, WorkloadState
 from apps.scheduling.types import Asked
 
@@ -63,6 +64,7 @@ class ScaleForm(forms.Form):
     shares = forms.IntegerField(label=_("Shares"), min_value=1, max_value=512)
 
 
+Choices = list[tuple[str, str]]
 _AMOUNT = {"min_value": 1, "max_value": 2**31 - 1, "required": False}
 
 
@@ -80,6 +82,11 @@ class SubmitForm(MarkedForm):
             attrs={"rows": 2, "placeholder": "python train.py --epochs 3", "spellcheck": "false"}
         ),
         help_text=_("As in a shell, without pipes or variables. A session needs none."),
+    )
+    environment = forms.ChoiceField(
+        label=_("Environment"),
+        required=False,
+        help_text=_("Its amounts are taken instead of those below."),
     )
     spec = forms.ChoiceField(label=_("Specification"), required=False)
     compute_percent = forms.IntegerField(
@@ -124,17 +131,24 @@ class SubmitForm(MarkedForm):
     deadline_at = forms.DateTimeField(
         label=_("Deadline"), required=False, widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
     )
+    checkpoint_signal = forms.ChoiceField(
+        label=_("Saves itself on"),
+        required=False,
+        choices=[("", _("nothing")), *((name, f"SIG{name}") for name in SIGNALS)],
+        help_text=_("Sent before it is stopped to go on later."),
+    )
     preemptible = forms.BooleanField(label=_("May be stopped for more important work"), required=False)
     urgent = forms.BooleanField(label=_("Urgent task"), required=False)
     requeue_on_loss = forms.BooleanField(label=_("Queued again when its node is lost"), required=False)
     wait_for_quota = forms.BooleanField(label=_("Waits where the quota is used up"), required=False)
 
     def __init__(
-        self, *args: Any, queues: list[tuple[str, str]], specs: list[tuple[str, str]], **kwargs: Any
+        self, *args: Any, queues: Choices, specs: Choices, environments: Choices, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self.fields["queue"].choices = queues
         self.fields["spec"].choices = [("", _("amounts of its own")), *specs]
+        self.fields["environment"].choices = [("", _("none")), *environments]
 
     def clean_command(self) -> tuple[str, ...]:
         try:
@@ -146,8 +160,9 @@ class SubmitForm(MarkedForm):
         """What the cleaned values ask for."""
         wanted = dict(given)
         minutes, argv = wanted.pop("run_minutes"), wanted.pop("command")
-        if wanted["spec"] or wanted["whole_cards"]:
+        is_given = bool(wanted["spec"] or wanted["environment"])
+        if is_given or wanted["whole_cards"]:
             wanted["compute_percent"] = None
-        if wanted["spec"]:
+        if is_given:
             wanted["memory_mib"] = None
         return Asked(**wanted, argv=argv, run_timeout_s=minutes * 60 if minutes else None)

@@ -9,23 +9,30 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.planes import TenantOwned
 from apps.scheduling.engine.types import Ordering, Placing, QueueState
-from apps.scheduling.records import Decision, PastUse, Promise, WhatIf
+from apps.scheduling.hook_calls import HookCall
+from apps.scheduling.quota_rows import QuotaHold, TenantQuota
+from apps.scheduling.records import Decision, FreedHold, PastUse, Promise, Tally, WhatIf
 from apps.scheduling.rights import (
+    DefaultSpec,
     QueueWindow,
     Reservation,
+    ResourceTicket,
     SpecialSpec,
     UserPriority,
     ValidityPeriod,
     ValidityRule,
     ValidityUser,
 )
-from apps.scheduling.states import AllocationState, HoldState, Purpose, QuotaItem, WorkKind, WorkloadState
+from apps.scheduling.sizes import ScalingRule, WorkloadSize
+from apps.scheduling.states import AllocationState, Purpose, WorkKind, WorkloadState
+from apps.scheduling.tenant_shares import TenantShare
 
 # One place to import tables from, whichever file they stand in.
 __all__ = [
-    "Allocation", "Decision", "Environment", "PastUse", "Promise", "Queue", "QueueTenant", "QueueWindow",
-    "QuotaHold", "Reservation", "SchedulingPolicy", "SpecialSpec", "TenantQuota", "UserPriority",
-    "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf", "Workload",
+    "Allocation", "Decision", "DefaultSpec", "Environment", "FreedHold", "HookCall", "PastUse", "Promise", "Queue",
+    "QueueTenant", "QueueWindow", "QuotaHold", "Reservation", "ResourceTicket", "ScalingRule", "SchedulingPolicy",
+    "SpecialSpec", "Tally", "TenantQuota", "TenantShare", "UserPriority", "ValidityPeriod", "ValidityRule",
+    "ValidityUser", "WhatIf", "Workload", "WorkloadSize",
 ]  # fmt: skip
 
 # Six of them are the pooling standard's words (POOL-12.27); the engine's `Placing` says what each does.
@@ -142,6 +149,7 @@ class SchedulingPolicy(models.Model):
     grace_s = models.PositiveIntegerField(_("notice before it is stopped (s)"), default=30)
     min_run_s = models.PositiveIntegerField(_("runs at least before it is preempted (s)"), default=0)
     max_preemptions = models.PositiveSmallIntegerField(_("preempted at most (times)"), default=3)
+    fair_share_preempts = models.BooleanField(_("work of fair queues preempts"), default=True)
     consolidates = models.BooleanField(_("sessions are moved to free whole cards"), default=False)
     grows_elastic = models.BooleanField(_("elastic work grows into spare room"), default=True)
     hysteresis_s = models.PositiveIntegerField(_("between two scalings at least (s)"), default=300)
@@ -167,50 +175,6 @@ class SchedulingPolicy(models.Model):
 
     def __str__(self) -> str:
         return f"{self.placing}, {self.ordering}"
-
-
-class TenantQuota(TenantOwned):
-    """The most a tenant may hold of one item; `allocated` of it is given on to its organizations."""
-
-    item = models.CharField(_("item"), max_length=24, choices=QuotaItem)
-    total = models.PositiveBigIntegerField(_("total"))
-    allocated = models.PositiveBigIntegerField(_("allocated"), default=0)
-    updated_at = models.DateTimeField(auto_now=True)
-
-    class Meta(TenantOwned.Meta):
-        verbose_name = _("tenant quota")
-        verbose_name_plural = _("tenant quotas")
-        ordering = ["tenant", "item"]
-        constraints = [
-            models.UniqueConstraint(fields=["tenant", "item"], name="tenant_quota_once"),
-            models.CheckConstraint(name="tenant_quota_allocated", condition=Q(allocated__lte=F("total"))),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.tenant} {self.item}"
-
-
-class QuotaHold(TenantOwned):
-    """What a form or an order holds of one quota item: in process, then used, then given back."""
-
-    holder_uid = models.UUIDField(_("holder"))
-    item = models.CharField(_("item"), max_length=24, choices=QuotaItem)
-    amount = models.PositiveBigIntegerField(_("amount"))
-    state = models.CharField(_("state"), max_length=12, choices=HoldState, default=HoldState.IN_PROCESS)
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
-
-    class Meta(TenantOwned.Meta):
-        verbose_name = _("quota hold")
-        verbose_name_plural = _("quota holds")
-        constraints = [
-            models.UniqueConstraint(fields=["tenant", "holder_uid", "item"], name="quota_hold_once"),
-            models.CheckConstraint(name="quota_hold_amount", condition=Q(amount__gt=0)),
-        ]
-        indexes = [models.Index(fields=["tenant", "item", "state"], name="quota_hold_sums")]
-
-    def __str__(self) -> str:
-        return f"{self.item} {self.amount}"
 
 
 class Environment(TenantOwned):
@@ -291,6 +255,7 @@ class Workload(TenantOwned):
     idle_timeout_s = models.PositiveIntegerField(_("idle at most (s)"), null=True, blank=True)
     min_shares = models.PositiveSmallIntegerField(_("shares at least"), null=True, blank=True)
     active_shares = models.PositiveSmallIntegerField(_("shares now"), null=True, blank=True)
+    wanted_shares = models.PositiveSmallIntegerField(_("shares by its rules"), null=True, blank=True)
     preemptible = models.BooleanField(_("preemptible"), default=False)
     urgent = models.BooleanField(_("urgent"), default=False)
     host_cpu_milli = models.PositiveIntegerField(_("processor per share (thousandths)"), default=0)
@@ -352,6 +317,7 @@ class Workload(TenantOwned):
             models.Index(fields=["state", "id"], name="workload_waiting"),
             models.Index(fields=["submitted_by"], name="workload_open_of_user", condition=Q(ended_at=None)),
             models.Index(fields=["tenant", "-created_at"], name="workload_of_tenant"),
+            models.Index(fields=["-created_at", "-id"], name="workload_newest"),
         ]
 
     def __str__(self) -> str:
@@ -396,7 +362,12 @@ class Allocation(models.Model):
         verbose_name_plural = _("allocations")
         ordering = ["pk"]
         # Only what is held: a running pool has ten thousand of these among millions of past ones.
-        indexes = [models.Index(fields=["workload"], name="allocation_held", condition=Q(state="active"))]
+        indexes = [
+            models.Index(fields=["workload"], name="allocation_held", condition=Q(state="active")),
+            models.Index(
+                fields=["released_at"], name="allocation_released", condition=Q(released_at__isnull=False)
+            ),
+        ]
 
     def __str__(self) -> str:
         return str(self.slice_uid)

@@ -9,3 +9,7 @@ class SchedulingPermission(StrEnum):
 class ResourcePermission(StrEnum):
     VIEW = "resources.view"
     OPERATE = "resources.operate"
+
+
+# Who speaks for all people of a tenant: what each of them may hold is asked for by who manages its organization.
+FOR_ALL = "orgs.manage"

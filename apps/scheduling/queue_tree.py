@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Count, Min, Q, Sum
+from django.db.models import Count, Min, Sum
 
 from apps.fleet.selectors import device_list
-from apps.scheduling.models import Allocation, Queue
+from apps.scheduling.models import Allocation, Queue, Workload
 from apps.scheduling.selectors import queue_list
 from apps.scheduling.states import AllocationState, WorkloadState
 from apps.scheduling.weekly import Span, weekly_text
@@ -35,13 +35,17 @@ class Use:
 
 @dataclass(slots=True)
 class Branch:
-    """A queue in the tree. `use` is of the whole branch, `own` of the queue alone; depth counts from 0."""
+    """A queue in the tree. `use` is of the whole branch, `own` of the queue alone; depth counts from 0.
+
+    `above_percent`: the least hard bound of the queues it is part of; None where none of them has one.
+    """
 
     queue: Queue
     depth: int
     own: Use
     use: Use
     pool_percent: int
+    above_percent: int | None = None
     branches: list["Branch"] = field(default_factory=list)
 
     @property
@@ -55,6 +59,11 @@ class Branch:
         return self.pool_percent if self.bound_percent is None else self.bound_percent
 
     @property
+    def kept_percent(self) -> int:
+        """Use within what is its own."""
+        return self.use.compute_percent - self.borrowed_percent
+
+    @property
     def borrowed_percent(self) -> int:
         """Use beyond what is the queue's own: its nominal limit, or where it has none its guarantee (if any)."""
         own = self.queue.max_compute_percent
@@ -63,7 +72,17 @@ class Branch:
 
     @property
     def bound_percent(self) -> int | None:
-        """The hard bound; None where there is none."""
+        """The hard bound, its own or of a queue it is part of; None where there is none."""
+        bounds = [each for each in (self._own_bound, self.above_percent) if each is not None]
+        return min(bounds, default=None)
+
+    @property
+    def is_bound_above(self) -> bool:
+        """Whether a queue it is part of bounds it before its own bound does."""
+        return self.above_percent is not None and self.bound_percent != self._own_bound
+
+    @property
+    def _own_bound(self) -> int | None:
         most = self.queue.max_compute_percent
         return None if most is None else most + self.queue.borrow_compute_percent
 
@@ -77,6 +96,11 @@ class Branch:
         return weekly_text(self.windows)
 
 
+def queue_branch(queue: Queue) -> Branch | None:
+    """A queue as the tree shows it; None for one that is no part of it any more."""
+    return next((branch for branch in queue_tree() if branch.queue.pk == queue.pk), None)
+
+
 def queue_tree() -> list[Branch]:
     """Every queue, each before its branches, in the order in which they are served."""
     rows = list(queue_list().prefetch_related("windows"))
@@ -87,23 +111,26 @@ def queue_tree() -> list[Branch]:
         below.setdefault(row.parent_id if row.parent_id in known else None, []).append(row)
     found: list[Branch] = []
     for row in below.get(None, ()):
-        _walk(row, 0, below, uses, room, found)
+        _walk(_branch(row, uses, room, None), below, uses, found)
     return found
 
 
+def _branch(row: Queue, uses: Mapping[int, Use], room: int, above: Branch | None) -> Branch:
+    own = uses.get(row.pk, Use())
+    if above is None:
+        return Branch(row, 0, own, own, room)
+    return Branch(row, above.depth + 1, own, own, room, above.bound_percent)
+
+
 def _walk(
-    row: Queue,
-    depth: int,
+    branch: Branch,
     below: Mapping[int | None, list[Queue]],
     uses: Mapping[int, Use],
-    room: int,
     found: list[Branch],
 ) -> Branch:
-    own = uses.get(row.pk, Use())
-    branch = Branch(row, depth, own, own, room)
     found.append(branch)
-    for child in below.get(row.pk, ()):
-        inner = _walk(child, depth + 1, below, uses, room, found)
+    for child in below.get(branch.queue.pk, ()):
+        inner = _walk(_branch(child, uses, branch.pool_percent, branch), below, uses, found)
         branch.branches.append(inner)
         branch.use = branch.use.plus(inner.use)
     return branch
@@ -111,10 +138,11 @@ def _walk(
 
 def _uses() -> dict[int, Use]:
     """What each queue's own work holds and how much waits: two questions, whatever the number of queues."""
-    pending = Q(workloads__state=WorkloadState.PENDING)
-    counted = Queue.objects.annotate(
-        waiting=Count("workloads", filter=pending), oldest=Min("workloads__created_at", filter=pending)
-    )
+    waits = Workload.objects.across().filter(state=WorkloadState.PENDING).order_by()
+    counted = {
+        pk: (waiting, oldest)
+        for pk, waiting, oldest in waits.values_list("queue").annotate(Count("pk"), Min("created_at"))
+    }
     held = {
         row["workload__queue"]: row
         for row in Allocation.objects.filter(state=AllocationState.ACTIVE)
@@ -124,8 +152,8 @@ def _uses() -> dict[int, Use]:
         )
     }
     found = {}
-    for pk, waiting, oldest in counted.values_list("pk", "waiting", "oldest"):
-        part = held.get(pk, {})
+    for pk in counted.keys() | held.keys():
+        part, (waiting, oldest) = held.get(pk, {}), counted.get(pk, (0, None))
         found[pk] = Use(part.get("percent", 0), part.get("mib", 0), part.get("count", 0), waiting, oldest)
     return found
 

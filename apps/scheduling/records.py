@@ -31,6 +31,25 @@ class Decision(models.Model):
         return f"{self.workload_id} {self.kind}"
 
 
+class FreedHold(models.Model):
+    """Room that is made for a workload, and kept for it until it starts there (ELA-807): `grants` as the engine names
+    them. Only the leader writes these, before it stops or moves anything for them; the next leader goes on with them.
+    """
+
+    workload = models.OneToOneField(
+        "scheduling.Workload", on_delete=models.CASCADE, related_name="freed_hold", verbose_name=_("workload")
+    )
+    since_at = models.DateTimeField(_("kept since"))
+    grants = models.JSONField(_("shares"))
+
+    class Meta:
+        verbose_name = _("room that is kept")
+        verbose_name_plural = _("room that is kept")
+
+    def __str__(self) -> str:
+        return str(self.workload_id)
+
+
 class Promise(models.Model):
     """When a workload was told it would start, and whether that came true. `basis`: see the engine's EtaBasis."""
 
@@ -72,6 +91,28 @@ class PastUse(TenantOwned):
 
     def __str__(self) -> str:
         return f"{self.tenant} {self.card_seconds:.0f}"
+
+
+class Tally(models.Model):
+    """How many there ever were of a kind: the sum of its rows.
+
+    Triggers write a row in the transaction that makes what is counted, and nobody waits for anybody: rows are added
+    and folded, never changed.
+    """
+
+    DECISIONS = "decision"
+    ENDED = "ended"
+
+    of = models.CharField(_("of"), max_length=12)
+    kind = models.CharField(_("what"), max_length=16)
+    count = models.BigIntegerField(_("how many"))
+
+    class Meta:
+        verbose_name = _("tally")
+        verbose_name_plural = _("tallies")
+
+    def __str__(self) -> str:
+        return f"{self.of} {self.kind} {self.count}"
 
 
 class WhatIf(models.Model):

@@ -1,13 +1,15 @@
-"""Who may use what of the pool, and when: windows, reservations, priorities, special specifications."""
+"""Who may use what of the pool, and when: windows, reservations, priorities, what a user may hold."""
 
 import uuid
+from datetime import datetime
 
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.planes import TenantOwned
-from apps.scheduling.states import Purpose
+from apps.scheduling.states import Purpose, ResourceTicketState
 
 MINUTES_A_DAY = 24 * 60
 
@@ -111,17 +113,62 @@ class UserPriority(models.Model):
         return f"{self.user} {self.priority}"
 
 
-class SpecialSpec(TenantOwned):
-    """A quota of its own for a user, or for everyone of a tenant, while it is valid (PLAT-CLU-35)."""
+class UserAmounts(models.Model):
+    """The most that a user may hold; of what is empty nothing is said."""
+
+    ITEMS = ("instances", "compute_percent", "memory_mib")
+
+    instances = models.PositiveIntegerField(_("instances"), null=True, blank=True)
+    compute_percent = models.PositiveIntegerField(_("compute share (%)"), null=True, blank=True)
+    memory_mib = models.PositiveIntegerField(_("accelerator memory (MiB)"), null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def amounts(self) -> dict[str, int]:
+        """What is said, by item."""
+        said = {item: getattr(self, item) for item in self.ITEMS}
+        return {item: amount for item, amount in said.items() if amount is not None}
+
+
+class Spanned:
+    """What holds from one instant to another."""
+
+    from_at: datetime
+    until_at: datetime
+
+    @property
+    def phase(self) -> str:
+        """`coming`, `now` or `over`."""
+        now = timezone.now()
+        if now < self.from_at:
+            return "coming"
+        return "now" if now < self.until_at else "over"
+
+
+class DefaultSpec(UserAmounts):
+    """The one row of what every user of the platform may hold who has nothing else (PLAT-CLU-33)."""
+
+    updated_at = models.DateTimeField(_("changed at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("default specification")
+        verbose_name_plural = _("default specification")
+        constraints = [models.CheckConstraint(name="default_spec_one", condition=Q(pk=1))]
+
+    def __str__(self) -> str:
+        return str(self._meta.verbose_name)
+
+
+class SpecialSpec(Spanned, TenantOwned, UserAmounts):
+    """What a user, or everyone of a tenant, may hold instead, while it is valid (PLAT-CLU-35)."""
 
     name = models.CharField(_("name"), max_length=80)
     user = models.ForeignKey(
         "identity.User", on_delete=models.CASCADE, null=True, blank=True, related_name="+",
         verbose_name=_("user"),
     )  # fmt: skip
-    instances = models.PositiveIntegerField(_("instances"), null=True, blank=True)
-    compute_percent = models.PositiveIntegerField(_("compute share (%)"), null=True, blank=True)
-    memory_mib = models.PositiveIntegerField(_("accelerator memory (MiB)"), null=True, blank=True)
     from_at = models.DateTimeField(_("valid from"))
     until_at = models.DateTimeField(_("valid until"))
     is_enabled = models.BooleanField(_("enabled"), default=True)
@@ -137,6 +184,52 @@ class SpecialSpec(TenantOwned):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ResourceTicket(Spanned, TenantOwned, UserAmounts):
+    """What somebody asked to hold for a time, for themselves or for each user of the tenant (PLAT-CLU-32).
+
+    Once approved it raises what they may hold from `from_at` to `until_at`; it never lowers it.
+    """
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    no = models.CharField(_("number"), max_length=32, unique=True)
+    applicant = models.ForeignKey(
+        "identity.User", on_delete=models.PROTECT, related_name="+", verbose_name=_("applicant")
+    )
+    user = models.ForeignKey(
+        "identity.User", on_delete=models.PROTECT, null=True, blank=True, related_name="+",
+        verbose_name=_("user"),
+    )  # fmt: skip
+    reason = models.CharField(_("what for"), max_length=500)
+    from_at = models.DateTimeField(_("valid from"))
+    until_at = models.DateTimeField(_("valid until"))
+    state = models.CharField(
+        _("state"), max_length=12, choices=ResourceTicketState, default=ResourceTicketState.WAITING
+    )
+    decided_by = models.ForeignKey(
+        "identity.User", on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("decided by")
+    )
+    decided_at = models.DateTimeField(_("decided at"), null=True)
+    comment = models.CharField(_("comment"), max_length=1000, blank=True)
+    created_at = models.DateTimeField(_("asked at"), auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta(TenantOwned.Meta):
+        verbose_name = _("resource ticket")
+        verbose_name_plural = _("resource tickets")
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(name="resource_ticket_span", condition=Q(until_at__gt=F("from_at")))
+        ]
+        indexes = [
+            models.Index(
+                fields=["tenant", "until_at"], name="resource_ticket_force", condition=Q(state="approved")
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.no
 
 
 class ValidityRule(models.Model):

@@ -1,13 +1,29 @@
 """Reads of who may use what: users with a resource group and their priorities, validity rules, special specs."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db.models import Prefetch, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from apps.fleet.models import GroupGrant
 from apps.identity.models import Membership, User
-from apps.kernel.errors import NotFound
-from apps.scheduling.models import SpecialSpec, UserPriority, ValidityRule, ValidityUser
+from apps.kernel.acts import Actor
+from apps.kernel.errors import InvalidInput, NotFound
+from apps.scheduling.models import (
+    DefaultSpec,
+    Queue,
+    ResourceTicket,
+    SpecialSpec,
+    UserPriority,
+    ValidityRule,
+    ValidityUser,
+)
+from apps.scheduling.permissions import FOR_ALL
+from apps.scheduling.selectors import queue_list
+from apps.scheduling.states import ResourceTicketState
+from apps.tenancy.models import Tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +60,19 @@ def _line(user: User, groups: list[str], row: UserPriority | None) -> PriorityLi
     return PriorityLine(user, groups, row.priority, row.most_priority, row.may_urgent)
 
 
+def queue_list_of(tenant: Tenant, user_id: int | None) -> list[Queue]:
+    """The queues that a tenant's user may know of: those that admit the tenant, and whose resource group, if any, is
+    granted to the user."""
+    mine = GroupGrant.objects.of(tenant).filter(Q(is_open=True) | Q(clients__pk=user_id))
+    granted = {"", *mine.values_list("group__code", flat=True)}
+    return [row for row in queue_list() if row.resource_group in granted and _admits(row, tenant)]
+
+
+def _admits(queue: Queue, tenant: Tenant) -> bool:
+    admitted = {each.tenant_id for each in queue.admitted.all()}
+    return not admitted or tenant.pk in admitted
+
+
 def validity_list() -> QuerySet[ValidityRule]:
     """The validity rules with their users and periods."""
     users = Prefetch("users", ValidityUser.objects.select_related("user").order_by("user__username"))
@@ -55,8 +84,71 @@ def special_list() -> QuerySet[SpecialSpec]:
     return SpecialSpec.objects.across().select_related("tenant", "user")
 
 
+def special_get(pk: int) -> SpecialSpec:
+    row = special_list().filter(pk=pk).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def default_spec_get() -> DefaultSpec:
+    """The default specification; nobody has set one: it says nothing."""
+    return DefaultSpec.objects.first() or DefaultSpec()
+
+
+def validity_get(pk: int) -> ValidityRule:
+    row = validity_list().filter(pk=pk).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+_TICKET_PEOPLE = ("tenant", "applicant", "user", "decided_by")
+
+
+def ticket_list_across() -> QuerySet[ResourceTicket]:
+    """All tenants' resource tickets but those deleted, newest first: the operators' side only."""
+    rows = ResourceTicket.objects.across().exclude(state=ResourceTicketState.DELETED)
+    return rows.select_related(*_TICKET_PEOPLE)
+
+
+def ticket_get_across(uid: UUID) -> ResourceTicket:
+    """Anybody's resource ticket, deleted or not: the operators' side only."""
+    rows = ResourceTicket.objects.across().select_related(*_TICKET_PEOPLE)
+    return _found(rows.filter(uid=uid).first())
+
+
+def ticket_list(tenant: Tenant, actor: Actor) -> QuerySet[ResourceTicket]:
+    """The actor's own resource tickets; of who manages the organization, and of operators, all of the tenant's."""
+    rows = ResourceTicket.objects.of(tenant).select_related(*_TICKET_PEOPLE)
+    if actor.kind == "operator" or actor.may(FOR_ALL):
+        return rows
+    return rows.filter(Q(applicant=actor.user_id) | Q(user=None, state=ResourceTicketState.APPROVED))
+
+
+def ticket_get(tenant: Tenant, actor: Actor, uid: UUID) -> ResourceTicket:
+    return _found(ticket_list(tenant, actor).filter(uid=uid).first())
+
+
+def _found(row: ResourceTicket | None) -> ResourceTicket:
+    if row is None:
+        raise NotFound()
+    return row
+
+
 def user_find(username: str) -> User:
     row = User.objects.filter(username=username, is_active=True).first()
     if row is None:
         raise NotFound()
     return row
+
+
+def users_find(usernames: Collection[str]) -> list[User]:
+    """The people of those login accounts; InvalidInput names those that there are not."""
+    names = {name.strip() for name in usernames if name.strip()}
+    found = list(User.objects.filter(username__in=names, is_active=True).order_by("username"))
+    missing = names - {user.username for user in found}
+    if missing:
+        text = _("There is no user %(names)s.") % {"names": ", ".join(sorted(missing))}
+        raise InvalidInput(text, fields={"users": text})
+    return found

@@ -19,13 +19,15 @@ from apps.scheduling.engine.explain import DIMENSION_TEXTS, TEXTS
 from apps.scheduling.models import (
     Allocation,
     Environment,
+    Promise,
     Queue,
     QueueTenant,
     QuotaHold,
+    Reservation,
     TenantQuota,
     Workload,
 )
-from apps.scheduling.snapshots import policy_get as policy_get
+from apps.scheduling.snapshot_rules import policy_get as policy_get
 from apps.scheduling.snapshots import request_of, snapshot_get
 from apps.scheduling.states import AllocationState, HoldState, WorkKind, WorkloadState
 from apps.scheduling.types import ExpectedStart, QuotaFigures
@@ -38,7 +40,10 @@ def quota_get(tenant: Tenant) -> dict[str, QuotaFigures]:
     """The figures of every item that has a quota (PLAT-TEN-11)."""
     sums = {
         (row["item"], row["state"]): row["sum"]
-        for row in QuotaHold.objects.of(tenant).values("item", "state").annotate(sum=Sum("amount"))
+        for row in QuotaHold.objects.of(tenant)
+        .exclude(state=HoldState.RELEASED)
+        .values("item", "state")
+        .annotate(sum=Sum("amount"))
     }
     return {
         row.item: QuotaFigures(
@@ -66,10 +71,10 @@ def queue_get(code: str) -> Queue:
     return row
 
 
-def queue_admits(queue: Queue, tenant: Tenant) -> bool:
-    """Whether the tenant may submit to the queue: all may where none is named."""
-    admitted = QueueTenant.objects.across().filter(queue=queue)
-    return not admitted.exists() or admitted.filter(tenant=tenant).exists()
+def reservation_list() -> QuerySet[Reservation]:
+    """What is reserved now or later, what begins next first."""
+    rows = Reservation.objects.filter(cancelled_at=None, to_at__gt=timezone.now())
+    return rows.select_related("tenant", "queue").order_by("from_at", "pk")
 
 
 # --- environments ----------------------------------------------------------------------------------------------
@@ -214,10 +219,12 @@ def _start_at(found: engine.Eta) -> datetime | None:
 
 
 def workload_expected_start(row: Workload) -> datetime | None:
-    """When waiting work is expected to start; None when it does not wait or nobody can say."""
+    """When waiting work was promised to start, while that is still to come; None when it does not wait or nobody can
+    say. `explain` judges anew, by a look at the whole pool: whoever waits asks here each second."""
     if row.state != WorkloadState.PENDING:
         return None
-    return _start_at(eta(snapshot_get(), request_of(row), now=int(timezone.now().timestamp())))
+    told = Promise.objects.filter(workload=row, start_at__gt=timezone.now())
+    return told.values_list("start_at", flat=True).first()
 
 
 def _start_sentence(found: engine.Eta, start_at: datetime | None) -> str:

@@ -46,9 +46,63 @@ class DecisionKind(models.TextChoices):
     ENDED = "ended", _("Ended")
 
 
+class ResourceTicketState(models.TextChoices):
+    """Approved, it is in force within its period; disabled, it stays in the list."""
+
+    WAITING = "waiting", _("Waiting for a decision")
+    APPROVED = "approved", _("Approved")
+    REFUSED = "refused", _("Refused")
+    WITHDRAWN = "withdrawn", _("Withdrawn")
+    DISABLED = "disabled", _("Disabled")
+    DELETED = "deleted", _("Deleted")
+
+
+T = ResourceTicketState
+TICKET_FLOW = Flow(
+    {
+        **{(T.WAITING, to): "" for to in (T.APPROVED, T.REFUSED, T.WITHDRAWN)},
+        (T.APPROVED, T.DISABLED): "",
+        (T.DISABLED, T.APPROVED): "",
+        (T.APPROVED, T.DELETED): "",
+        (T.DISABLED, T.DELETED): "",
+    }
+)
+
+
+class Tier(models.TextChoices):
+    """Where what a user may hold comes from (PLAT-CLU-31); decision N-19 says which goes before which."""
+
+    TICKET = "ticket", _("resource ticket")
+    SPECIAL_USER = "special_user", _("special spec of the user")
+    SPECIAL_GROUP = "special_group", _("special spec of the tenant")
+    DEFAULT = "default", _("default spec")
+
+
 class WhatIfState(models.TextChoices):
     WAITING = "waiting", _("Waiting")
     RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+
+
+class ScalingBy(models.TextChoices):
+    """What a scaling rule looks at (ELA-907)."""
+
+    QUEUE_DEPTH = "queue_depth", _("Queue depth")
+    UTILISATION = "utilisation", _("Utilisation")
+    WINDOW = "window", _("Time window")
+
+
+class HookKind(models.TextChoices):
+    """What hooks are told of (ELA-1102). Ended work has finished, failed or was lost."""
+
+    STARTED = "started", _("Started")
+    ENDED = "ended", _("Ended")
+    PREEMPTED = "preempted", _("Preempted")
+
+
+class HookCallState(models.TextChoices):
+    PENDING = "pending", _("Waiting")
     DONE = "done", _("Done")
     FAILED = "failed", _("Failed")
 

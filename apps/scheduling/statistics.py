@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from django.db import connection
+from django.db.models import Count, Sum
 
-from apps.scheduling.models import Queue
+from apps.scheduling.models import Queue, Tally, Workload
+from apps.scheduling.states import FINAL_STATES, WorkloadState
 
 _QUEUES = """
 SELECT q.code,
@@ -65,6 +67,25 @@ class Figures:
     @property
     def running(self) -> int:
         return sum(queue.running for queue in self.queues)
+
+
+def decision_counts() -> dict[str, int]:
+    """Decisions ever made by kind, forgotten ones too."""
+    return _tallied(Tally.DECISIONS)
+
+
+def workload_counts() -> dict[str, int]:
+    """Workloads by state: what is open is counted, what has ended is tallied as it ends."""
+    rows = Workload.objects.across().filter(state__in=_OPEN).order_by()
+    return dict(rows.values_list("state").annotate(count=Count("pk"))) | _tallied(Tally.ENDED)
+
+
+_OPEN = [state for state in WorkloadState.values if state not in FINAL_STATES]
+
+
+def _tallied(of: str) -> dict[str, int]:
+    sums = Tally.objects.filter(of=of).values_list("kind").annotate(sum=Sum("count"))
+    return {kind: int(count) for kind, count in sums if count}
 
 
 def figures_get() -> Figures:

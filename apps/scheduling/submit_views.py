@@ -5,8 +5,8 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from apps.fleet.selectors import spec_list
@@ -14,39 +14,54 @@ from apps.identity.pages import cleaned, go, page, show
 from apps.kernel.errors import WeirError
 from apps.scheduling.engine.types import QueueState
 from apps.scheduling.forms import SubmitForm
-from apps.scheduling.selectors import queue_list
+from apps.scheduling.models import Queue
+from apps.scheduling.offers import hourly_price
+from apps.scheduling.rights_list import queue_list_of
+from apps.scheduling.selectors import environment_list
 from apps.scheduling.services.direct import workload_request
 from apps.scheduling.services.promises import workload_dry_run
-from apps.tenancy.models import Tenant
+from apps.scheduling.services.queues import DEFAULT_QUEUE
 
 PARTS = (
     (gettext_lazy("What runs"), ("name", "kind", "purpose", "command")),
     (
         gettext_lazy("How much, of each share"),
-        ("spec", "compute_percent", "memory_mib", "shares", "min_shares"),
+        ("environment", "spec", "compute_percent", "memory_mib", "shares", "min_shares"),
     ),
     ("", ("whole_cards", "distinct_devices", "single_node")),
     (
         gettext_lazy("When and in which order"),
-        ("queue", "priority", "run_minutes", "earliest_start_at", "deadline_at", "placing"),
+        (
+            "queue",
+            "priority",
+            "run_minutes",
+            "earliest_start_at",
+            "deadline_at",
+            "placing",
+            "checkpoint_signal",
+        ),
     ),
     ("", ("urgent", "preemptible", "requeue_on_loss", "wait_for_quota")),
 )
 
 
-def _form(tenant: Tenant, *args: Any) -> SubmitForm:
+def _form(request: HttpRequest, *args: Any) -> SubmitForm:
     queues = [
-        (row.code, f"{row.code}" if row.state == QueueState.UP else f"{row.code} ({row.get_state_display()})")
-        for row in queue_list()
-        if row.state in (QueueState.UP, QueueState.DOWN) and _admits(row, tenant)
+        (row.code, _queue_label(row))
+        for row in queue_list_of(request.entered_tenant, request.actor.user_id)
+        if row.state in (QueueState.UP, QueueState.DOWN)
     ]
     specs = [(row.code, str(row)) for row in spec_list().filter(is_enabled=True)]
-    return SubmitForm(*args, queues=sorted(queues, key=lambda each: each[0] != "default"), specs=specs)
+    environments = [(str(row.uid), row.name) for row in environment_list(request.entered_tenant)]
+    queues.sort(key=lambda each: each[0] != DEFAULT_QUEUE)
+    return SubmitForm(*args, queues=queues, specs=specs, environments=environments)
 
 
-def _admits(queue: Any, tenant: Tenant) -> bool:
-    admitted = {each.tenant_id for each in queue.admitted.all()}
-    return not admitted or tenant.pk in admitted
+def _queue_label(queue: Queue) -> str:
+    """Its name in the reader's language, its code, and its state where it starts nothing."""
+    name = queue.name_zh if (get_language() or "").startswith("zh") else queue.name_en
+    state = "" if queue.state == QueueState.UP else f" ({queue.get_state_display()})"
+    return f"{name} · {queue.code}{state}"
 
 
 @page("resources.operate")
@@ -54,11 +69,11 @@ def submit(request: HttpRequest) -> HttpResponse:
     """A form for work that no order stands behind (ELA-501, ELA-503)."""
     tenant = request.entered_tenant
     if request.method == "POST":
-        form = _form(tenant, request.POST)
+        form = _form(request, request.POST)
         row = workload_request(actor=request.actor, tenant=tenant, asked=form.asked(cleaned(form)))
         messages.success(request, _("%(no)s waits for its turn.") % {"no": row.no})
         return go(request, "scheduling:resource", row.uid)
-    form = _form(tenant)
+    form = _form(request)
     parts = [(title, [form[name] for name in names]) for title, names in PARTS]
     return show(request, "scheduling/submit", {"parts": parts})
 
@@ -71,11 +86,13 @@ def dry_run(request: HttpRequest) -> HttpResponse:
     try:
         # Whatever it is called and runs: a form that is begun tells already when.
         given = {name: value for name, value in request.POST.items() if value}
-        form = _form(tenant, {"name": "…", "command": "true", **given})
+        form = _form(request, {"name": "…", "command": "true", **given})
         row, found, now = workload_dry_run(
             actor=request.actor, tenant=tenant, asked=form.asked(cleaned(form))
         )
-        context = {"row": row, "found": found, "now": now}
+        hourly = hourly_price(row)
+        most = hourly * row.run_timeout_s / 3600 if hourly is not None and row.run_timeout_s else None
+        context = {"row": row, "found": found, "now": now, "hourly": hourly, "most": most}
     except WeirError as error:
         context = {"error": error}
     return render(request, "scheduling/_dry_run.html", context)

@@ -1,8 +1,24 @@
+import logging
+from uuid import UUID
+
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task
+from apps.scheduling.models import HookCall, WorkloadSize
+from apps.scheduling.services.hooks import (
+    hook_call_carry_out,
+    hook_call_claim,
+    hook_call_settle,
+    hook_calls_prune,
+)
+from apps.scheduling.services.housekeeping import decisions_prune, tallies_fold
 from apps.scheduling.services.promises import promises_make
-from apps.scheduling.services.what_ifs import what_if_begin, what_if_end
+from apps.scheduling.services.scaling import scaling_rules_apply
+from apps.scheduling.services.sizes import size_settle, sizes_prune
+from apps.scheduling.services.what_ifs import what_if_begin, what_if_end, what_if_fail
 from apps.scheduling.what_if import what_if_get, what_if_reckon, what_ifs_open
+
+log = logging.getLogger(__name__)
+_HOOKS_MOST = 200
 
 
 @provider_task
@@ -12,11 +28,35 @@ def promises_make_due() -> None:
 
 
 @provider_task
+def tallies_tidy() -> None:
+    """Keep what is counted short, so that it is summed at once."""
+    tallies_fold(actor=SYSTEM)
+
+
+@provider_task
+def decisions_forget() -> int:
+    """Forget time lines of long ago, batch by batch: every hour."""
+    total = 0
+    while gone := decisions_prune(actor=SYSTEM):
+        total += gone
+    return total
+
+
+@provider_task
 def what_if_run(uid: str) -> None:
-    """Replay the past outside of any transaction: it takes as long as it takes."""
+    """Replay the past outside of any transaction, for minutes. One that cannot be replayed says so: begun again and
+    again it would keep a worker busy for ever."""
     rules = what_if_begin(actor=SYSTEM, uid=uid)
-    if rules is not None:
-        what_if_end(actor=SYSTEM, uid=uid, result=what_if_reckon(what_if_get(uid).days, rules))
+    if rules is None:
+        return
+    try:
+        found = what_if_reckon(what_if_get(uid).days, rules)
+    except Exception as error:
+        log.exception("what-if %s was not replayed", uid)
+        said = str(getattr(error, "message", "")) or f"{type(error).__name__}: {error}"
+        what_if_fail(actor=SYSTEM, uid=uid, error=said)
+        return
+    what_if_end(actor=SYSTEM, uid=uid, result=found)
 
 
 @provider_task
@@ -26,3 +66,55 @@ def what_ifs_sweep() -> int:
     for uid in rows:
         what_if_run.delay(str(uid))
     return len(rows)
+
+
+@provider_task
+def size_follow(uid: str) -> None:
+    """A share of elastic work has started, confirmed or ended."""
+    size_settle(actor=SYSTEM, workload_uid=UUID(uid))
+
+
+@provider_task
+def sizes_sweep() -> int:
+    """Open changes of size: those whose notice is over, and those whose hint was lost."""
+    rows = list(WorkloadSize.objects.filter(is_open=True).values_list("workload__uid", flat=True))
+    for uid in rows:
+        size_settle(actor=SYSTEM, workload_uid=uid)
+    return len(rows)
+
+
+@provider_task
+def scaling_rules_follow() -> int:
+    """Let elastic work follow its scaling rules."""
+    return scaling_rules_apply(actor=SYSTEM)
+
+
+@provider_task
+def hooks_call() -> int:
+    """Call the hooks that are due, each in no transaction: after what they are told of, and every few seconds."""
+    count = 0
+    while count < _HOOKS_MOST and (row := hook_call_claim(actor=SYSTEM)):
+        count += 1
+        hook_call_settle(actor=SYSTEM, uid=row.uid, error=_hook_try(row))
+    return count
+
+
+def _hook_try(row: HookCall) -> str:
+    """Why the hook could not be called; empty: it was."""
+    try:
+        hook_call_carry_out(row)
+    except Exception as problem:
+        # Whatever a site's own code does: it is written down, and tried again.
+        log.warning("hook %s failed (try %d): %s", row.hook, row.tries, problem)
+        return f"{type(problem).__name__}: {problem}"
+    return ""
+
+
+@provider_task
+def past_sizes_and_calls_forget() -> int:
+    """Forget sizes of ended work and settled calls of hooks, batch by batch: every hour."""
+    total = 0
+    for forget in (sizes_prune, hook_calls_prune):
+        while gone := forget(actor=SYSTEM):
+            total += gone
+    return total

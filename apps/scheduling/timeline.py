@@ -16,6 +16,7 @@ from apps.scheduling.models import PLACINGS, Decision, Promise, Workload
 from apps.scheduling.selectors import reason_sentence
 from apps.scheduling.states import DecisionKind
 
+MISSED_SHOWN = 10
 _SHOWN = 8
 """So many devices are named; of more the first."""
 
@@ -47,6 +48,9 @@ _SENTENCES = {
     "preempting:reclaim": gettext_noop(
         "A queue takes its guarantee back: it is told to save and will be stopped."
     ),
+    "preempting:fair_share": gettext_noop(
+        "Its tenant holds more than its part, and another takes its own back: it is told to save and will be stopped."
+    ),
     "preempted": gettext_noop(
         "It made room for %(other)s and lost %(lost)s of card time, which is made good."
     ),
@@ -54,13 +58,22 @@ _SENTENCES = {
         "From %(before)s to %(shares)s shares, as there was room or others needed it."
     ),
     "scaled:owner": gettext_noop("From %(before)s to %(shares)s shares, as its owner asked."),
+    "scaled:rule": gettext_noop("From %(before)s to %(shares)s shares, by its scaling rules."),
+    "scaled:failed": gettext_noop(
+        "It goes on with %(shares)s shares: what it was to gain could not be started."
+    ),
+    "scaled:confirmed": gettext_noop("The work has confirmed that it goes on with %(shares)s shares."),
+    "scaled:delivered": gettext_noop("It goes on with %(shares)s shares; the work does not confirm sizes."),
+    "scaled:overdue": gettext_noop(
+        "It goes on with %(shares)s shares: the work has not confirmed within its notice."
+    ),
     "moved": gettext_noop("From %(source)s to %(target)s, so that waiting work finds whole cards."),
     "requeued:lost": gettext_noop(
         "Its node was lost: it waits again in its old place (attempt %(attempt)s)."
     ),
     "requeued:preempted": gettext_noop("It waits again in its old place (attempt %(attempt)s)."),
     "requeued": gettext_noop("It waits again (attempt %(attempt)s)."),
-    "placed": gettext_noop("On %(where)s: %(how)s."),
+    "placed": gettext_noop("On %(where)s. %(how)s."),
     "started": gettext_noop("All its shares run (attempt %(attempt)s)."),
 }
 
@@ -162,6 +175,12 @@ def _by_day(rows: Sequence[Promise]) -> list[tuple[str, int, int]]:
         if row.started_at:
             days.setdefault(timezone.localtime(row.started_at).date().isoformat(), []).append(row)
     return [(day, len(those), _inside(those)) for day, those in sorted(days.items())]
+
+
+def promises_missed() -> list[Promise]:
+    """The newest starts that fell outside of their interval: the operators' side only."""
+    rows = Promise.objects.filter(is_kept=False, started_at__isnull=False)
+    return list(rows.select_related("workload__tenant", "queue").order_by("-started_at")[:MISSED_SHOWN])
 
 
 def promise_of(row: Workload) -> Promise | None:

@@ -63,8 +63,9 @@ class Asked:
 
     `environment` and `spec` decide the amounts where they say so. `node` and `local_node` are names or uids.
     `wait_for_quota` lets it wait until the tenant's quota has room, instead of being refused (POOL-12.6). Without a
-    `priority` it has that of who submits it. With `min_shares` it is elastic (ELA-901). `client_key`: asked twice
-    with the same one it is one workload.
+    `priority` it has that of who submits it. With `min_shares` it is elastic (ELA-901). Before it is stopped to go on
+    later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside it (ELA-810). `client_key`:
+    asked twice with the same one it is one workload.
     """
 
     name: str
@@ -83,6 +84,8 @@ class Asked:
     priority: int | None = None
     urgent: bool = False
     preemptible: bool = False
+    checkpoint_signal: str = ""
+    checkpoint_command: tuple[str, ...] = ()
     min_shares: int | None = None
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
@@ -108,6 +111,15 @@ class Asked:
     requeue_on_loss: bool = False
     driver: str = ""
     wait_for_quota: bool = False
+
+    @property
+    def work(self) -> dict[str, Any]:
+        """What its node is to run, and how it is asked to save itself."""
+        work: dict[str, Any] = {"argv": list(self.argv), "env": dict(self.env)}
+        if self.checkpoint_signal or self.checkpoint_command:
+            argv = list(self.checkpoint_command)
+            work["checkpoint"] = {"signal": self.checkpoint_signal, "argv": argv}
+        return work
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,34 +1,57 @@
 """My resources: where they run, what they hold and use, what they print."""
 
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 
 from apps.billing.selectors import usage_list, workload_cost
+from apps.fleet.models import Device
 from apps.fleet.selectors import log_read, slice_list
 from apps.identity.pages import cleaned, page, paged, show
 from apps.kernel.acts import Actor
 from apps.scheduling.charts import use_option
 from apps.scheduling.forecast import expectation_of
 from apps.scheduling.forms import LogForm, ResourcesForm
+from apps.scheduling.limits import LimitLine, limit_lines
 from apps.scheduling.models import Workload
+from apps.scheduling.offers import hourly_price
+from apps.scheduling.rights_list import queue_list_of
 from apps.scheduling.selectors import (
     node_name,
     node_ready_names,
-    queue_list,
     quota_get,
     workload_get,
     workload_list,
     workload_reason,
 )
-from apps.scheduling.states import OPEN_STATES, WorkKind, WorkloadState
+from apps.scheduling.states import (
+    FINAL_STATES,
+    HOLDING_STATES,
+    OPEN_STATES,
+    AllocationState,
+    WorkKind,
+    WorkloadState,
+)
 from apps.scheduling.timeline import promise_of, timeline
+from apps.tenancy.models import Tenant
 
+PLACES_SHOWN = 3
 LOG_PIECE_BYTES = 64 * 1024
 USAGE_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The devices of a workload: the first of them, and how many there are more."""
+
+    devices: list[Device]
+    more: int
 
 
 @page("resources.view")
@@ -38,18 +61,27 @@ def resources(request: HttpRequest) -> HttpResponse:
     tenant = request.entered_tenant
     rows = _chosen(workload_list(tenant), chosen, request.actor)
     topic = f"tenant.{tenant.schema_name}.resources"
+    shown = paged(request, rows)
+    for row in shown:
+        row.places = _places(row)
     context = {
-        "rows": paged(request, rows),
+        "rows": shown,
         "chosen": chosen,
         "states": WorkloadState.choices,
         "kinds": WorkKind.choices,
-        "queues": queue_list().values_list("code", flat=True),
+        "queues": [row.code for row in queue_list_of(tenant, request.actor.user_id)],
         "quotas": quota_get(tenant).values(),
+        "lines": _limits(tenant, request.actor),
         "portal": request.build_absolute_uri("/").rstrip("/"),
         "topic": topic,
         "live": [topic],
     }
     return show(request, "scheduling/resources", context)
+
+
+def _limits(tenant: Tenant, actor: Actor) -> list[LimitLine]:
+    """What the reader may hold and by which tier; nothing for an operator, who is only looking (PLAT-CLU-31)."""
+    return limit_lines(tenant, actor.user_id, timezone.now()) if actor.kind == "user" else []
 
 
 def _chosen(rows: QuerySet[Workload], chosen: dict[str, Any], actor: Actor) -> QuerySet[Workload]:
@@ -58,6 +90,17 @@ def _chosen(rows: QuerySet[Workload], chosen: dict[str, Any], actor: Actor) -> Q
     if word := chosen["search"]:
         rows = rows.filter(Q(no__icontains=word) | Q(name_en__icontains=word) | Q(name_zh__icontains=word))
     return rows.filter(submitted_by=actor.user_id) if chosen["mine"] else rows
+
+
+def _places(row: Workload) -> Places:
+    """Where its shares are, or were at the last; nowhere while it waits."""
+    if row.state not in HOLDING_STATES | FINAL_STATES:
+        return Places([], 0)
+    held = [part for part in row.allocations.all() if part.state == AllocationState.ACTIVE or row.is_final]
+    # Of an attempt before the last one nothing is said here: its time line tells.
+    newest = list({part.share: part for part in held if not part.is_beside}.values())
+    devices = list(dict.fromkeys(part.device for part in newest))
+    return Places(devices[:PLACES_SHOWN], len(devices) - PLACES_SHOWN)
 
 
 def _resource(request: HttpRequest, uid: UUID) -> tuple[Workload, dict[str, object]]:
@@ -78,17 +121,17 @@ def _acts(request: HttpRequest, row: Workload) -> dict[str, object]:
     """What the reader may do with it."""
     may = request.actor.may("resources.operate")
     is_open = may and row.state in OPEN_STATES
+    is_aside = may and row.state == WorkloadState.SUSPENDED
     is_free = row.is_direct and not row.spec and not row.whole_cards
     if row.environment is not None and row.environment.is_fixed:
         is_free = False
     runs = row.state in (WorkloadState.PLACED, WorkloadState.RUNNING)
     return {
-        "may_stop": (is_open or (may and row.state == WorkloadState.SUSPENDED))
-        and (row.is_direct or request.actor.kind == "operator"),
+        "may_stop": (is_open or is_aside) and (row.is_direct or request.actor.kind == "operator"),
         "may_resize": is_open and is_free,
         "may_migrate": is_open and row.kind == WorkKind.SESSION,
         "may_suspend": is_open and row.is_direct,
-        "may_resume": may and row.is_direct and row.state == WorkloadState.SUSPENDED,
+        "may_resume": is_aside and row.is_direct,
         "may_requeue": may and row.is_direct and runs,
         "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),
         "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],
@@ -105,12 +148,20 @@ def resource(request: HttpRequest, uid: UUID) -> HttpResponse:
         "usage": usage,
         "chart": use_option(usage[::-1]),
         "cost": workload_cost(tenant=tenant, workload_uid=row.uid),
+        "hourly": _hourly(row),
         "lines": timeline(row),
         "promise": promise_of(row),
         "expected": expectation_of(row) if row.state == WorkloadState.PENDING else None,
         "live": [f"workload.{row.uid}", f"log.{row.uid}", f"tenant.{tenant.schema_name}.billing"],
     }
     return show(request, "scheduling/resource", context)
+
+
+def _hourly(row: Workload) -> Decimal | None:
+    """What direct work costs an hour as it is now; None once it has ended, and where its order says so."""
+    if not row.is_direct or row.is_final:
+        return None
+    return hourly_price(row, row.active_shares if row.state in HOLDING_STATES else None)
 
 
 @page("resources.view")

@@ -1,29 +1,42 @@
 """What-ifs: the real submissions of the last days, and what would have come of them under other settings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import pairwise
+from itertools import islice, pairwise
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import DurationField, ExpressionWrapper, Q, QuerySet, Sum, Value
+from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.billing.selectors import workload_costs
-from apps.kernel.errors import NotFound
-from apps.scheduling.engine.replay import Outcome, Past, jain_permille, percentile, replay, satisfied
-from apps.scheduling.models import WhatIf, Workload
+from apps.kernel.errors import InvalidInput, NotFound
+from apps.scheduling.engine.replay import (
+    Kept,
+    Outcome,
+    Past,
+    jain_permille,
+    percentile,
+    replay,
+    satisfied,
+)
+from apps.scheduling.models import Allocation, Reservation, WhatIf, Workload
+from apps.scheduling.snapshot_rules import queues_read, reservation_of
 from apps.scheduling.snapshots import request_of, snapshot_get
-from apps.scheduling.states import WhatIfState
+from apps.scheduling.states import WhatIfState, WorkKind
 
-MOST_DAYS = 7
-MOST_SUBMISSIONS = 20_000
-_WEEK_S = 7 * 86_400
-"""The past is replayed a week later, so that it meets the windows of its own weekdays."""
+MOST_DAYS = 30
+MOST_SUBMISSIONS = 100_000
+BUDGET_S = 25 * 60
+"""Longer no try may take: after half an hour it would be taken for one whose worker died."""
 _POINTS = 200
 _UNKNOWN_S = 3600
+_CHUNK = 2000
 
 
 def what_if_list() -> QuerySet[WhatIf]:
@@ -45,17 +58,29 @@ def what_ifs_open() -> QuerySet[WhatIf]:
 
 
 def what_if_reckon(days: int, changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Replay the last `days` days twice, by the rules in force and by `changed` ones; figures and curves of both."""
+    """Replay the last `days` days twice, by the rules in force and by `changed` ones; figures and curves of both.
+
+    Raises InvalidInput where more was submitted than can be replayed, or it would take longer than BUDGET_S.
+    """
     until = timezone.now()
-    past = past_read(until - timedelta(days=days), until)
-    pool = replace(snapshot_get(with_work=False), reservations=())
-    until_s = int(until.timestamp()) + _WEEK_S
-    outcomes = {
-        name: replay(rules, past, until_s=until_s)
-        for name, rules in (("before", pool), ("after", replace(pool, **{**changed, "reservations": ()})))
-    }
+    since = until - timedelta(days=days)
+    past_check(days, until)
+    past, kept = list(past_read(since, until)), kept_read(since, until)
+    pool = replace(snapshot_get(with_work=False), reservations=(), queues=queues_read(since, days + 1))
+    outcomes = {}
+    stop_s = monotonic() + BUDGET_S
+    for name, rules in (("before", pool), ("after", replace(pool, **{**changed, "reservations": ()}))):
+        outcomes[name] = replay(
+            rules,
+            past,
+            from_s=int(since.timestamp()),
+            until_s=int(until.timestamp()),
+            kept=kept,
+            beat=lambda: _time_check(stop_s),
+        )
     return {
-        "submissions": len(past),
+        "submissions": sum(not each.carried for each in past),
+        "carried": sum(each.carried for each in past),
         "span_s": days * 86_400,
         "figures": [
             {"name": name, "before": before, "after": after}
@@ -69,33 +94,84 @@ def what_if_reckon(days: int, changed: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def past_read(since: datetime, until: datetime) -> list[Past]:
-    """What was really submitted, with how long it ran; the newest MOST_SUBMISSIONS. What was cancelled before it
-    started asked for nothing in the end, and is left out."""
-    rows = Workload.objects.across().filter(created_at__gte=since, created_at__lt=until)
+def past_check(days: int, until: datetime) -> None:
+    """InvalidInput where the days hold more submissions than are replayed."""
+    since = until - timedelta(days=days)
+    rows = Workload.objects.across().filter(created_at__gte=since, created_at__lt=until).order_by()
+    if rows[: MOST_SUBMISSIONS + 1].count() > MOST_SUBMISSIONS:
+        raise InvalidInput(
+            _("More than %(most)s submissions in %(days)s days are not replayed.")
+            % {"most": MOST_SUBMISSIONS, "days": days},
+            cure=_("Choose fewer days."),
+            fields={"days": _("fewer")},
+        )
+
+
+def _time_check(stop_s: float) -> None:
+    if monotonic() > stop_s:
+        raise InvalidInput(
+            _("It was not replayed within %(minutes)s minutes.") % {"minutes": BUDGET_S // 60},
+            cure=_("Choose fewer days."),
+        )
+
+
+def past_read(since: datetime, until: datetime) -> Iterator[Past]:
+    """What was really submitted, with how long it ran; and what was there already and runs or waits in the span. What
+    was cancelled before it started asked for nothing in the end, and is left out."""
+    rows = Workload.objects.across().filter(created_at__lt=until)
+    rows = rows.filter(Q(created_at__gte=since) | Q(ended_at=None) | Q(ended_at__gt=since))
     rows = rows.exclude(started_at=None, ended_at__isnull=False).select_related("queue", "tenant")
-    found = list(rows.order_by("-pk")[:MOST_SUBMISSIONS])
-    costs = workload_costs([row.uid for row in found])
-    return [_past(row, until, costs.get(row.uid, Decimal(0))) for row in reversed(found)]
+    rows = rows.defer("work", "labels", "reason").order_by("pk")
+    known = {queue.id for queue in queues_read(since)}
+    found = rows.iterator(_CHUNK)
+    while chunk := list(islice(found, _CHUNK)):
+        costs = workload_costs([row.uid for row in chunk])
+        held = _held_s([row.pk for row in chunk if row.min_shares is not None], since, until)
+        for row in chunk:
+            yield _past(row, since, until, costs.get(row.uid, Decimal(0)), held.get(row.pk), known)
 
 
-def _past(row: Workload, until: datetime, cost: Decimal) -> Past:
-    runs_s = row.run_timeout_s or _UNKNOWN_S
-    hourly = 0
+def _held_s(pks: Sequence[int], since: datetime, until: datetime) -> dict[int, int]:
+    """Share-seconds that elastic work held within the span."""
+    if not pks:
+        return {}
+    end, begin = Coalesce("released_at", Value(until)), Greatest("created_at", Value(since))
+    length = ExpressionWrapper(end - begin, output_field=DurationField())
+    rows = Allocation.objects.filter(workload_id__in=pks).exclude(released_at__lte=since)
+    sums = rows.order_by().values_list("workload_id").annotate(sum=Sum(length))
+    return {pk: int(sum_.total_seconds()) for pk, sum_ in sums}
+
+
+def _past(
+    row: Workload, since: datetime, until: datetime, cost: Decimal, held_s: int | None, known: set[str]
+) -> Past:
+    runs_s, hourly, share_s = row.run_timeout_s or _UNKNOWN_S, 0, None
     if row.started_at is not None:
-        ran_s = max(1, int(((row.ended_at or until) - row.started_at).total_seconds()))
-        hourly = int(cost * 1_000_000 * 3600 / ran_s)
-        # What still runs will run on: as long as it may, where somebody said.
+        end = row.ended_at or until
+        hourly = int(cost * 1_000_000 * 3600 / max(1, int((end - row.started_at).total_seconds())))
+        # Only what it did within the span; what still runs will run on, as long as it may, where somebody said.
+        ran_s = max(1, int((end - max(row.started_at, since)).total_seconds()))
         runs_s = ran_s if row.ended_at else max(ran_s, row.run_timeout_s or 0)
+        share_s = held_s * runs_s // ran_s if held_s else None
     asked = request_of(row)
-    shifted = replace(
-        asked,
-        submitted_at_s=asked.submitted_at_s + _WEEK_S,
-        earliest_start_s=asked.earliest_start_s and asked.earliest_start_s + _WEEK_S,
-        deadline_s=asked.deadline_s and asked.deadline_s + _WEEK_S,
-        reservation_id=None,
+    # A queue that is there no more: its work goes to the one of everybody's.
+    asked = asked if asked.queue_id in known else replace(asked, queue_id="default")
+    is_session = row.kind == WorkKind.SESSION
+    return Past(asked, runs_s, hourly, share_s, movable=is_session, carried=row.created_at < since)
+
+
+def kept_read(since: datetime, until: datetime) -> tuple[Kept, ...]:
+    """The reservations in force in the span, each with when it was made and called off."""
+    rows = Reservation.objects.filter(from_at__lt=until, to_at__gt=since, created_at__lt=until)
+    rows = rows.exclude(cancelled_at__lt=since).select_related("tenant", "queue")
+    return tuple(
+        Kept(
+            reservation_of(row),
+            int(row.created_at.timestamp()),
+            int((row.cancelled_at or row.to_at).timestamp()),
+        )
+        for row in rows
     )
-    return Past(shifted, runs_s, hourly)
 
 
 def _figures(outcome: Outcome) -> dict[str, float | int]:
@@ -108,9 +184,12 @@ def _figures(outcome: Outcome) -> dict[str, float | int]:
         "unstarted": len(outcome.unstarted),
         "use_percent": round(_mean_use(outcome.use, span_s), 1),
         "jain_permille": jain_permille(satisfied(outcome)),
-        "money": round(outcome.micros / 1_000_000, 2),
+        "money": round(sum(outcome.micros.values()) / 1_000_000, 2),
         "preemptions": outcome.preemptions,
         "lost_card_hours": round(outcome.lost / 360_000, 2),
+        "lost_money": round(outcome.lost_micros / 1_000_000, 2),
+        "resizes": outcome.resizes,
+        "moves": outcome.moves,
     }
 
 
@@ -121,9 +200,9 @@ def _mean_use(use: tuple[tuple[int, int], ...], span_s: int) -> float:
 
 
 def _thinned(use: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
-    """So many points that a curve shows them all; instants as they really were."""
+    """So many points that a curve shows them all."""
     step = max(1, len(use) // _POINTS)
-    return [(at - _WEEK_S, percent) for at, percent in use[::step]]
+    return list(use[::step])
 
 
 def _spread(outcome: Outcome) -> list[tuple[int, int]]:
@@ -135,6 +214,8 @@ def _spread(outcome: Outcome) -> list[tuple[int, int]]:
 def _tenants(past: list[Past], outcomes: Mapping[str, Outcome]) -> list[dict[str, Any]]:
     by_tenant: dict[str, list[str]] = {}
     for each in past:
+        if each.carried:
+            continue
         by_tenant.setdefault(each.request.tenant_id, []).append(each.request.id)
     return [
         {
@@ -142,6 +223,10 @@ def _tenants(past: list[Past], outcomes: Mapping[str, Outcome]) -> list[dict[str
             "submissions": len(uids),
             **{
                 name: percentile([outcome.waits[uid] for uid in uids if uid in outcome.waits], 95)
+                for name, outcome in outcomes.items()
+            },
+            "money": {
+                name: round(outcome.micros.get(tenant, 0) / 1_000_000, 2)
                 for name, outcome in outcomes.items()
             },
         }

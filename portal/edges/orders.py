@@ -57,7 +57,11 @@ def work_ended(event: WorkloadEnded, actor: Actor) -> None:
 def work_preempted(event: WorkloadPreempted, actor: Actor) -> None:
     """What preempted work lost is made good with a coupon."""
     preemption_compensate(
-        actor=actor, workload_uid=event.workload_uid, user_id=event.user_id, card_seconds=event.card_seconds
+        actor=actor,
+        workload_uid=event.workload_uid,
+        user_id=event.user_id,
+        card_seconds=event.card_seconds,
+        times=event.times,
     )
 
 

@@ -11,6 +11,7 @@ from apps.kernel.acts import Actor
 from apps.notices.push import push
 from apps.scheduling.models import Allocation
 from apps.scheduling.services import moving, workloads
+from apps.scheduling.services.checkpoints import workload_saved
 from apps.scheduling.services.resizing import workload_shrunk
 from apps.telemetry.services.samples import samples_put, share_past_add
 from apps.telemetry.types import Measured
@@ -32,6 +33,10 @@ def ended(event: fleet.SliceEnded, actor: Actor) -> None:
         goes_on=event.goes_on,
         requeue=event.requeue,
     )
+
+
+def saved(event: fleet.SliceSaved, actor: Actor) -> None:
+    workload_saved(actor=actor, workload_uid=UUID(event.workload_uid), at=event.at)
 
 
 def shrunk(event: fleet.SliceShrunk, actor: Actor) -> None:

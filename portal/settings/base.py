@@ -209,6 +209,9 @@ LOGGING = {
 }
 # Tenants' migrations run one after another on the caller's connection: the same transaction as the tenant row.
 TENANT_CREATION_FAKES_MIGRATIONS = False
+# The search path is sent when it changes, not again before each query; a rollback or a new connection forgets it.
+TENANT_LIMIT_SET_CALLS = True
+TENANT_BASE_MIGRATE_COMMAND = "apps.tenancy.migrating.Command"
 SHOW_PUBLIC_IF_NO_TENANT_FOUND = False
 globals().update(email_settings(ENV.email_url, ENV.var_dir))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = ENV.email_from

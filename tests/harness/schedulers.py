@@ -47,16 +47,21 @@ def stand_by_wait() -> None:
             time.sleep(0.05)
 
 
-def start() -> subprocess.Popen:
-    """A scheduler process, which leads or stands by."""
+def database_url() -> str:
+    """Where the test's database is, as `WEIR_DATABASE_URL` names it."""
     settings = connection.settings_dict
     who = f"{quote(settings['USER'])}:{quote(settings['PASSWORD'])}"
     host = quote(str(settings["HOST"]), safe="")
     place = f"@localhost:5432/{settings['NAME']}?host={host}" if settings["HOST"].startswith("/") else (
         f"@{settings['HOST']}:{settings['PORT']}/{settings['NAME']}"
     )  # fmt: skip
+    return f"postgresql://{who}{place}"
+
+
+def start() -> subprocess.Popen:
+    """A scheduler process, which leads or stands by."""
     # Not what is set now: while a portal of the stories stands, the tests' own variables are taken away.
-    environment = {**os.environ, **ENVIRONMENT, "WEIR_DATABASE_URL": f"postgresql://{who}{place}"}
+    environment = {**os.environ, **ENVIRONMENT, "WEIR_DATABASE_URL": database_url()}
     return subprocess.Popen([sys.executable, "-m", "portal.scheduler"], env=environment)
 
 

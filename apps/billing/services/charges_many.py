@@ -15,7 +15,7 @@ from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
 
-@service(recorded=False)
+@service(recorded=False, joins=True)
 def charges_open(
     *,
     actor: Actor,

@@ -20,10 +20,11 @@ _NAME_ZH = "中断作业补偿"
 
 @service(recorded=False)
 def preemption_compensate(
-    *, actor: Actor, workload_uid: UUID, user_id: int | None, card_seconds: int
+    *, actor: Actor, workload_uid: UUID, user_id: int | None, card_seconds: int, times: int
 ) -> Coupon | None:
     """A coupon worth what the lost card-seconds cost at the prices of the workload's charge; None where they cost
-    nothing, or nobody submitted it."""
+    nothing, or nobody submitted it. `times`: the how manieth preemption it is for; for each there is one coupon,
+    however often this is told."""
     charge = Charge.plain.select_related("tenant").filter(workload_uid=workload_uid).first()
     if charge is None or charge.price_version_id is None or user_id is None:
         return None
@@ -31,7 +32,13 @@ def preemption_compensate(
     if value <= 0:
         return None
     return coupon_grant(
-        actor=actor, tenant=charge.tenant, user_id=user_id, value=value, name_en=_NAME, name_zh=_NAME_ZH
+        actor=actor,
+        tenant=charge.tenant,
+        user_id=user_id,
+        value=value,
+        name_en=_NAME,
+        name_zh=_NAME_ZH,
+        key=f"preempted:{workload_uid}:{times}",
     )
 
 

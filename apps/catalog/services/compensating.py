@@ -1,8 +1,8 @@
 """Coupons that make good what a customer lost by our doing."""
 
-import secrets
 from datetime import timedelta
 from decimal import Decimal
+from uuid import UUID, uuid5
 
 from django.utils import timezone
 
@@ -13,13 +13,19 @@ from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
 _VALID = timedelta(days=365)
+_OWED = UUID("c2b1a7de-0d0f-4c43-9a86-6f5d3c6c1a55")
 
 
 @service()
 def coupon_grant(
-    *, actor: Actor, tenant: Tenant, user_id: int, value: Decimal, name_en: str, name_zh: str
+    *, actor: Actor, tenant: Tenant, user_id: int, value: Decimal, name_en: str, name_zh: str, key: str
 ) -> Coupon:
-    """A coupon of `value` CNY for one user of a tenant, good for a year. It is owed, not given: no budget bounds it."""
+    """A coupon of `value` CNY for one user of a tenant, good for a year. It is owed, not given: no budget bounds it.
+    `key` says what for: asked again for the same it is the same coupon."""
+    code = f"CC-{uuid5(_OWED, key).hex[:16].upper()}"
+    known = Coupon.plain.filter(code=code).first()
+    if known is not None:
+        return known
     now = timezone.now()
     activity = CouponActivity.objects.create(
         name_en=name_en,
@@ -35,7 +41,7 @@ def coupon_grant(
     row = Coupon.plain.create(
         tenant=tenant,
         activity=activity,
-        code=f"CC-{secrets.token_hex(6).upper()}",
+        code=code,
         face_value=value,
         remaining=value,
         claimed_by_id=user_id,

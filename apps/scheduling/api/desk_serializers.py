@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from apps.scheduling.engine.types import QueueState
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, SchedulingPolicy, WhatIf
+from apps.scheduling.what_if import MOST_DAYS
 
 _YEAR_S = 366 * 24 * 3600
 _MOST = 2**31 - 1
@@ -100,8 +101,9 @@ class PolicyOut(serializers.ModelSerializer):
         model = SchedulingPolicy
         fields = [
             "placing", "ordering", "has_backfill", "patience_s", "aging_s", "half_life_s", "has_preemption",
-            "has_reclaim", "grace_s", "min_run_s", "max_preemptions", "consolidates", "grows_elastic",
-            "hysteresis_s", "max_open_per_user", "max_open_per_tenant", "direct_commodity",
+            "has_reclaim", "grace_s", "min_run_s", "max_preemptions", "fair_share_preempts",
+            "consolidates", "grows_elastic", "hysteresis_s", "max_open_per_user", "max_open_per_tenant",
+            "direct_commodity",
         ]  # fmt: skip
 
 
@@ -123,6 +125,7 @@ class PolicyIn(serializers.Serializer):
     grace_s = _seconds()
     min_run_s = _seconds()
     max_preemptions = serializers.IntegerField(min_value=0, max_value=1000, required=False)
+    fair_share_preempts = serializers.BooleanField(required=False)
     consolidates = serializers.BooleanField(required=False)
     grows_elastic = serializers.BooleanField(required=False)
     hysteresis_s = _seconds()
@@ -166,7 +169,7 @@ class WhatIfIn(serializers.Serializer):
     as for a queue; `quotas`: by tenant, its totals by item."""
 
     name = serializers.CharField(max_length=80)
-    days = serializers.IntegerField(min_value=1, max_value=7, default=7)
+    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=7)
     policy = PolicyIn(required=False)
     queues = serializers.DictField(child=TriedQueueIn(), required=False)
     quotas = serializers.DictField(

@@ -8,7 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
+from apps.scheduling.api import resource_serializers as r
 from apps.scheduling.api import serializers as s
+from apps.scheduling.api import told_serializers as t
 from apps.scheduling.api.views import whole
 from apps.scheduling.api.work import WorkView, asked_of, read
 from apps.scheduling.forecast import expectation_of
@@ -29,17 +31,17 @@ from apps.scheduling.timeline import promise_of, timeline
 class WorkloadDryRunView(ApiView):
     permission = ResourcePermission.OPERATE
 
-    @extend_schema(request=s.WorkloadIn, responses=s.DryRunOut)
+    @extend_schema(request=s.WorkloadIn, responses=t.DryRunOut)
     def post(self, request: Request) -> Response:
         """When such work would start, and with how much it could start now. Refused as the submission would be."""
         asked = asked_of(read(s.WorkloadIn, request))
         row, found, now = workload_dry_run(actor=self.actor, tenant=self.tenant, asked=asked)
         held = {"shares": row.shares, "compute_percent": row.compute_percent, "memory_mib": row.memory_mib}
-        return Response(s.DryRunOut({**found.as_json(), **held, "now": now}).data)
+        return Response(t.DryRunOut({**found.as_json(), **held, "now": now}).data)
 
 
 class WorkloadExplainView(WorkView):
-    @extend_schema(responses=s.ExplainOut)
+    @extend_schema(responses=t.ExplainOut)
     def get(self, request: Request, uid: UUID) -> Response:
         """Why it waits, its place, when it is expected to start and how sure that is, and every decision on it."""
         row = self.row(uid)
@@ -55,7 +57,7 @@ class WorkloadExplainView(WorkView):
             "promise": promise_of(row),
             "decisions": timeline(row),
         }
-        return Response(s.ExplainOut(told).data)
+        return Response(t.ExplainOut(told).data)
 
 
 class WorkloadActView(WorkView):
@@ -68,28 +70,28 @@ class WorkloadActView(WorkView):
 
 
 class WorkloadSuspendView(WorkloadActView):
-    @extend_schema(request=s.StopIn, responses=s.ResourceOut)
+    @extend_schema(request=s.StopIn, responses=r.ResourceOut)
     def post(self, request: Request, uid: UUID) -> Response:
         """Put it aside: it holds no device and no quota until it is resumed, and keeps its place (ELA-503)."""
         return self.carry_out(request, uid, workload_suspend)
 
 
 class WorkloadResumeView(WorkloadActView):
-    @extend_schema(request=s.StopIn, responses=s.ResourceOut)
+    @extend_schema(request=s.StopIn, responses=r.ResourceOut)
     def post(self, request: Request, uid: UUID) -> Response:
         """Let suspended work wait again, in its old place."""
         return self.carry_out(request, uid, workload_resume)
 
 
 class WorkloadRequeueView(WorkloadActView):
-    @extend_schema(request=s.StopIn, responses=s.ResourceOut)
+    @extend_schema(request=s.StopIn, responses=r.ResourceOut)
     def post(self, request: Request, uid: UUID) -> Response:
         """Stop running work after its grace and let it wait again, in its old place."""
         return self.carry_out(request, uid, workload_requeue)
 
 
 class WorkloadScaleView(WorkView):
-    @extend_schema(request=s.ScaleIn, responses=s.ResourceOut)
+    @extend_schema(request=s.ScaleIn, responses=r.ResourceOut)
     def post(self, request: Request, uid: UUID) -> Response:
         """Give it another most number of shares; elastic work that runs follows at once (ELA-905)."""
         row, body = self.row(uid), read(s.ScaleIn, request)

@@ -1,6 +1,18 @@
 from django.urls import path
 
-from apps.scheduling.api import bulk, desk, steering, trials, views, work
+from apps.scheduling.api import (
+    bulk,
+    desk,
+    pools,
+    queue_files,
+    reservations,
+    rights,
+    scaling,
+    steering,
+    trials,
+    views,
+    work,
+)
 
 urlpatterns = [
     path("resources", views.ResourcesView.as_view(), name="resources"),
@@ -16,6 +28,12 @@ urlpatterns = [
     path("workloads/<uuid:uid>", work.WorkloadView.as_view(), name="workload"),
     path("workloads/<uuid:uid>/stop", work.WorkloadStopView.as_view(), name="workload_stop"),
     path("workloads/<uuid:uid>/scale", steering.WorkloadScaleView.as_view(), name="workload_scale"),
+    path("workloads/<uuid:uid>/scaling-rules", scaling.WorkloadRulesView.as_view(), name="workload_rules"),
+    path(
+        "workloads/<uuid:uid>/scaling-rules/<uuid:rule>",
+        scaling.WorkloadRuleView.as_view(),
+        name="workload_rule",
+    ),
     path("workloads/<uuid:uid>/suspend", steering.WorkloadSuspendView.as_view(), name="workload_suspend"),
     path("workloads/<uuid:uid>/resume", steering.WorkloadResumeView.as_view(), name="workload_resume"),
     path("workloads/<uuid:uid>/requeue", steering.WorkloadRequeueView.as_view(), name="workload_requeue"),
@@ -26,12 +44,51 @@ urlpatterns = [
     path("environments/<uuid:uid>", work.EnvironmentView.as_view(), name="environment"),
     path("queues", desk.QueuesView.as_view(), name="queues"),
     path("queue-tree", desk.QueueTreeView.as_view(), name="queue_tree"),
+    path("queue-file", queue_files.QueueFileView.as_view(), name="queue_file"),
+    path("queue-file/plan", queue_files.QueueFilePlanView.as_view(), name="queue_file_plan"),
+    path("queues/<slug:code>/open", queue_files.QueueOpenView.as_view(), name="queue_open"),
+    path("queues/<slug:code>/close", queue_files.QueueCloseView.as_view(), name="queue_close"),
     path("queues/<slug:code>", desk.QueueView.as_view(), name="queue"),
+    path("reservations", reservations.ReservationsView.as_view(), name="reservations"),
+    path("reservations/<uuid:uid>", reservations.ReservationView.as_view(), name="reservation"),
+    path("queues/<slug:code>/scaling-rules", scaling.QueueRulesView.as_view(), name="queue_rules"),
+    path("queues/<slug:code>/scaling-rules/<uuid:rule>", scaling.QueueRuleView.as_view(), name="queue_rule"),
     path("scheduling-policy", desk.SchedulingPolicyView.as_view(), name="scheduling_policy"),
     path("user-priorities", trials.PrioritiesView.as_view(), name="user_priorities"),
     path("user-priorities/<str:username>", trials.PriorityView.as_view(), name="user_priority"),
+    path("group-queues", rights.GroupQueuesView.as_view(), name="group_queues"),
+    path("validity-rules", rights.ValidityRulesView.as_view(), name="validity_rules"),
+    path("validity-rules/remove", rights.ValidityRulesRemoveView.as_view(), name="validity_rules_remove"),
+    path("validity-rules/<int:pk>", rights.ValidityRuleView.as_view(), name="validity_rule"),
+    path("default-spec", rights.DefaultSpecView.as_view(), name="default_spec"),
+    path("special-specs", rights.SpecialSpecsView.as_view(), name="special_specs"),
+    path("special-specs/<int:pk>", rights.SpecialSpecView.as_view(), name="special_spec"),
+    path("special-specs/<int:pk>/disable", rights.SpecialSpecSwitchView.as_view(), name="special_disable"),
+    path("special-specs/<int:pk>/enable", rights.SpecialSpecEnableView.as_view(), name="special_enable"),
+    path("resource-tickets", rights.ResourceTicketsView.as_view(), name="resource_tickets"),
+    path("resource-tickets/<uuid:uid>", rights.ResourceTicketView.as_view(), name="resource_ticket"),
+    path(
+        "resource-tickets/<uuid:uid>/withdraw",
+        rights.ResourceTicketWithdrawView.as_view(),
+        name="ticket_withdraw",
+    ),
+    path(
+        "resource-tickets/<uuid:uid>/disable",
+        rights.ResourceTicketDisableView.as_view(),
+        name="ticket_disable",
+    ),
+    path(
+        "resource-tickets/<uuid:uid>/enable", rights.ResourceTicketEnableView.as_view(), name="ticket_enable"
+    ),
+    path(
+        "resource-tickets/<uuid:uid>/delete", rights.ResourceTicketDeleteView.as_view(), name="ticket_delete"
+    ),
+    path("limits", rights.LimitsView.as_view(), name="limits"),
+    path("user-limits/<slug:schema>/<str:username>", rights.UserLimitsView.as_view(), name="user_limits"),
     path("promised-starts", trials.CalibrationView.as_view(), name="promised_starts"),
     path("what-ifs", trials.WhatIfsView.as_view(), name="what_ifs"),
     path("what-ifs/<uuid:uid>", trials.WhatIfView.as_view(), name="what_if"),
+    path("quotas/<slug:schema>/<slug:item>", pools.TenantQuotaItemView.as_view(), name="tenant_quota_item"),
+    path("resource-groups/<slug:code>/figures", pools.PoolFiguresView.as_view(), name="pool_figures"),
     path("quotas/<slug:schema>", desk.TenantQuotaView.as_view(), name="tenant_quota"),
 ]

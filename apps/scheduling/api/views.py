@@ -10,6 +10,7 @@ from apps.billing.selectors import usage_list
 from apps.fleet.selectors import log_read, slice_list
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
+from apps.scheduling.api import resource_serializers as r
 from apps.scheduling.api import serializers as s
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission
@@ -33,7 +34,7 @@ def whole(row: Workload, status: int = 200) -> Response:
         "slices": list(slice_list(workload_uids=[row.uid])),
         "expected_start": workload_expected_start(row),
     }
-    return Response(s.ResourceOut(row, context=context).data, status=status)
+    return Response(r.ResourceOut(row, context=context).data, status=status)
 
 
 class ResourcesView(ApiView):
@@ -41,19 +42,19 @@ class ResourcesView(ApiView):
 
     @extend_schema(
         parameters=[OpenApiParameter("state", str, enum=WorkloadState.values)],
-        responses=s.ResourceRowOut(many=True),
+        responses=r.ResourceRowOut(many=True),
     )
     def get(self, request: Request) -> Response:
         """The tenant's resources, newest first."""
         rows = workload_list(self.tenant)
         state = request.query_params.get("state", "")
-        return self.page(rows.filter(state=state) if state else rows, s.ResourceRowOut)
+        return self.page(rows.filter(state=state) if state else rows, r.ResourceRowOut)
 
 
 class ResourceView(ApiView):
     permission = ResourcePermission.VIEW
 
-    @extend_schema(responses=s.ResourceOut)
+    @extend_schema(responses=r.ResourceOut)
     def get(self, request: Request, uid: UUID) -> Response:
         """One resource with node, device, share and state of each of its slices."""
         return whole(workload_get(self.tenant, uid))
@@ -63,7 +64,7 @@ class ResourceLogsView(ApiView):
     permission = ResourcePermission.VIEW
 
     @extend_schema(
-        parameters=[OpenApiParameter("offset", int), OpenApiParameter("limit", int)], responses=s.LogOut
+        parameters=[OpenApiParameter("offset", int), OpenApiParameter("limit", int)], responses=r.LogOut
     )
     def get(self, request: Request, uid: UUID) -> Response:
         """What the work printed from `offset` (bytes) on."""
@@ -73,18 +74,18 @@ class ResourceLogsView(ApiView):
         part = log_read(workload_uid=row.uid, offset=offset, limit=limit)
         # Work that was stopped while it waited never printed and never will.
         ended = part.ended or (row.is_final and not part.text)
-        return Response(s.LogOut({"text": part.text, "next_offset": part.next_offset, "ended": ended}).data)
+        return Response(r.LogOut({"text": part.text, "next_offset": part.next_offset, "ended": ended}).data)
 
 
 class ResourceUsageView(ApiView):
     permission = ResourcePermission.VIEW
     ordering = ("start_at", "pk")
 
-    @extend_schema(responses=s.UsageOut(many=True))
+    @extend_schema(responses=r.UsageOut(many=True))
     def get(self, request: Request, uid: UUID) -> Response:
         """The metered intervals, oldest first."""
         row = workload_get(self.tenant, uid)
-        return self.page(usage_list(tenant=self.tenant, workload_uid=row.uid), s.UsageOut)
+        return self.page(usage_list(tenant=self.tenant, workload_uid=row.uid), r.UsageOut)
 
 
 class QuotaView(ApiView):

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
+from apps.scheduling.api import resource_serializers as r
 from apps.scheduling.api import serializers as s
 from apps.scheduling.api.views import whole
 from apps.scheduling.errors import NotAuthorisedForGroup
@@ -46,7 +47,10 @@ def read(serializer: Any, request: Request) -> dict[str, Any]:
 
 def asked_of(body: dict[str, Any]) -> Asked:
     """What a body of `WorkloadIn` asks for."""
-    return Asked(**{**body, "argv": tuple(body["argv"]), "any_models": tuple(body["any_models"])})
+    return Asked(**{**body, **{name: tuple(body[name]) for name in _LISTS}})
+
+
+_LISTS = ("argv", "any_models", "checkpoint_command")
 
 
 def filtered(rows: QuerySet[Workload], request: Request) -> QuerySet[Workload]:
@@ -72,15 +76,15 @@ class WorkloadsView(ApiView):
     permission = ResourcePermission.VIEW
     idempotent = True
 
-    @extend_schema(parameters=_FILTERS, responses=s.ResourceRowOut(many=True))
+    @extend_schema(parameters=_FILTERS, responses=r.ResourceRowOut(many=True))
     def get(self, request: Request) -> Response:
         """The tenant's workloads, newest first; without a tenant, for operators, all tenants'."""
         if self.tenant is None:
             self.actor.require(SchedulingPermission.VIEW)
-            return self.page(filtered(workload_list_across(), request), s.ResourceRowOut)
-        return self.page(filtered(workload_list(self.tenant), request), s.ResourceRowOut)
+            return self.page(filtered(workload_list_across(), request), r.ResourceRowOut)
+        return self.page(filtered(workload_list(self.tenant), request), r.ResourceRowOut)
 
-    @extend_schema(request=s.WorkloadIn, responses={201: s.ResourceOut})
+    @extend_schema(request=s.WorkloadIn, responses={201: r.ResourceOut})
     def post(self, request: Request) -> Response:
         """Submit a program or a session. What could never run is refused at once; the rest waits for its turn."""
         if self.tenant is None:
@@ -103,21 +107,21 @@ class WorkloadsAcrossView(ApiView):
     plane = "provider"
     permission = SchedulingPermission.VIEW
 
-    @extend_schema(parameters=_FILTERS, responses=s.ResourceRowOut(many=True))
+    @extend_schema(parameters=_FILTERS, responses=r.ResourceRowOut(many=True))
     def get(self, request: Request) -> Response:
         """All tenants' workloads, newest first."""
-        return self.page(filtered(workload_list_across(), request), s.ResourceRowOut)
+        return self.page(filtered(workload_list_across(), request), r.ResourceRowOut)
 
 
 class WorkloadView(WorkView):
-    @extend_schema(responses=s.ResourceOut)
+    @extend_schema(responses=r.ResourceOut)
     def get(self, request: Request, uid: UUID) -> Response:
         """One workload with what it holds, why it waits and its place in the queue."""
         return whole(self.row(uid))
 
 
 class WorkloadStopView(WorkView):
-    @extend_schema(request=s.StopIn, responses=s.ResourceOut)
+    @extend_schema(request=s.StopIn, responses=r.ResourceOut)
     def post(self, request: Request, uid: UUID) -> Response:
         """Stop it: at once while it waits, else its slices stop and the end follows. Twice changes nothing."""
         row, body = self.row(uid), read(s.StopIn, request)
@@ -126,7 +130,7 @@ class WorkloadStopView(WorkView):
 
 
 class WorkloadResizeView(WorkView):
-    @extend_schema(request=s.ResizeIn, responses=s.ResourceOut)
+    @extend_schema(request=s.ResizeIn, responses=r.ResourceOut)
     def post(self, request: Request, uid: UUID) -> Response:
         """Give each share other amounts while it runs; the work is not restarted (POOL-12.2)."""
         row, body = self.row(uid), read(s.ResizeIn, request)
@@ -135,7 +139,7 @@ class WorkloadResizeView(WorkView):
 
 
 class WorkloadMigrateView(WorkView):
-    @extend_schema(request=s.MigrateIn, responses=s.ResourceOut)
+    @extend_schema(request=s.MigrateIn, responses=r.ResourceOut)
     def post(self, request: Request, uid: UUID) -> Response:
         """Begin to move one share of a running session while its client computes (POOL-12.23)."""
         row, body = self.row(uid), read(s.MigrateIn, request)
@@ -146,12 +150,12 @@ class WorkloadMigrateView(WorkView):
 class WorkloadSessionView(ApiView):
     permission = ResourcePermission.OPERATE
 
-    @extend_schema(responses=s.SessionOut)
+    @extend_schema(responses=r.SessionOut)
     def get(self, request: Request, uid: UUID) -> Response:
         """How to reach each share of a session, with its key: only for who submitted it. It does not wait."""
         row, shares = session_shares(actor=self.actor, tenant=self.tenant, uid=uid)
         found = {"state": row.state, "reason_code": row.reason_code, "reason": workload_reason(row)}
-        told = s.SessionOut({**found, "shares": shares}).data
+        told = r.SessionOut({**found, "shares": shares}).data
         return Response(told, headers={"Cache-Control": "no-store"})
 
 

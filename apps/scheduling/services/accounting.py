@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.kernel.acts import Actor
 from apps.kernel.service import service
 from apps.scheduling.models import Allocation, PastUse
-from apps.scheduling.snapshots import faded, policy_get
+from apps.scheduling.snapshot_rules import faded, policy_get
 
 _LOCK = 0x57656974
 
@@ -43,11 +43,14 @@ def _first() -> datetime | None:
     return max(first, timezone.now() - timedelta(days=1)) if first else None
 
 
+# What is held and what was released since, each by its own index: with OR every share that ever was would be read.
 _SUMS = """
 SELECT w.tenant_id, sum(a.compute_percent / 100.0 * extract(epoch FROM
            least(coalesce(a.released_at, %(now)s), %(now)s) - greatest(a.created_at, %(since)s)))
-FROM scheduling_allocation a JOIN scheduling_workload w ON w.id = a.workload_id
-WHERE (a.state = 'active' OR a.released_at > %(since)s) AND a.created_at < %(now)s
+FROM (SELECT * FROM scheduling_allocation WHERE state = 'active'
+      UNION ALL SELECT * FROM scheduling_allocation WHERE state <> 'active' AND released_at > %(since)s) a
+     JOIN scheduling_workload w ON w.id = a.workload_id
+WHERE a.created_at < %(now)s
 GROUP BY w.tenant_id
 """
 

@@ -1,12 +1,14 @@
-"""Who may submit what, and when: priorities, urgent work, validity, special specifications, how much at once.
+"""Who may submit what, and when: priorities, urgent work, validity, what a user may hold, how much at once.
 
 Internal to the app's services.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet, Sum
+from django.db import connection
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -14,6 +16,7 @@ from apps.fleet.states import SliceKind
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, QuotaExceeded
 from apps.scheduling.errors import OutsideValidity, PriorityNotAllowed, TooMuchOpen
+from apps.scheduling.limits import Limit, held_get, limits_get
 from apps.scheduling.models import (
     Reservation,
     SpecialSpec,
@@ -26,6 +29,9 @@ from apps.scheduling.states import Purpose
 from apps.scheduling.weekly import weekly_text
 from apps.tenancy.models import Tenant
 
+# Two keys, as all locks of this kind: "Weil" and the user.
+_USER_LOCK = 0x5765696C
+
 
 def admission_check(actor: Actor, row: Workload, *, more: int = 1) -> None:
     """Whether who submits it may do so now; `more`: how many of its like are submitted together.
@@ -36,19 +42,31 @@ def admission_check(actor: Actor, row: Workload, *, more: int = 1) -> None:
     if row.urgent:
         _urgent_check(actor)
     validity_check(row.submitted_by_id, row.purpose, timezone.now())
-    _special_check(row, more)
+    limit_check(row, more)
+
+
+# Up to the bound and no further: a million rows are not counted to refuse one.
+_OPEN = """
+SELECT (SELECT count(*) FROM (SELECT FROM scheduling_workload WHERE ended_at IS NULL AND {mine} LIMIT %(user_most)s) m),
+    (SELECT count(*) FROM (
+        SELECT FROM scheduling_workload WHERE ended_at IS NULL AND tenant_id = %(tenant)s LIMIT %(tenant_most)s) t)
+"""
 
 
 def open_check(tenant: Tenant, user_id: int | None, more: int) -> None:
     """TooMuchOpen where the user or the tenant would have more open work than the policy lets them."""
-    policy, rows = policy_get(), Workload.plain.filter(ended_at=None)
-    _bound_check(_("you"), rows.filter(submitted_by=user_id), more, policy.max_open_per_user)
-    _bound_check(tenant.name, rows.filter(tenant=tenant), more, policy.max_open_per_tenant)
+    policy = policy_get()
+    user_most, tenant_most = policy.max_open_per_user, policy.max_open_per_tenant
+    mine = "submitted_by_id IS NULL" if user_id is None else "submitted_by_id = %(user)s"
+    asked = {"user": user_id, "tenant": tenant.pk, "user_most": user_most, "tenant_most": tenant_most}
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN.format(mine=mine), asked)
+        mine_open, tenant_open = cursor.fetchone()
+    _bound_check(_("you"), mine_open, more, user_most)
+    _bound_check(tenant.name, tenant_open, more, tenant_most)
 
 
-def _bound_check(who: str, rows: QuerySet[Workload], more: int, most: int) -> None:
-    # Up to the bound and no further: a million rows are not counted to refuse one.
-    held = rows.order_by()[: most + 1].count()
+def _bound_check(who: str, held: int, more: int, most: int) -> None:
     if held + more > most:
         raise TooMuchOpen(
             _(
@@ -99,41 +117,49 @@ def validity_check(user_id: int | None, purpose: str, now: datetime) -> None:
     )
 
 
-def special_of(tenant: Tenant, user_id: int | None, at: datetime) -> SpecialSpec | None:
-    """The special specification in force for the user: their own before that of everyone (decision N-19)."""
-    rows = SpecialSpec.objects.of(tenant).filter(is_enabled=True, from_at__lte=at, until_at__gt=at)
-    return rows.filter(Q(user=user_id) | Q(user=None)).order_by(F("user").asc(nulls_last=True), "-pk").first()
+def limit_check(row: Workload, more: int = 1, before: Mapping[str, int] | None = None) -> None:
+    """QuotaExceeded where who submitted it would hold more than they may, by the tier that says so (PLAT-CLU-31).
 
-
-def _special_check(row: Workload, more: int) -> None:
-    spec = special_of(row.tenant, row.submitted_by_id, timezone.now())
-    if spec is None:
+    `more`: how many of its like; `before`: what it was so far, less than which is never too much. One user's
+    submissions queue up here, if anything bounds them: two at once would each not see the other.
+    """
+    if row.submitted_by_id is None or not limits_get(row.tenant, row.submitted_by_id, timezone.now()):
         return
-    mine = Workload.plain.filter(tenant=row.tenant, submitted_by=row.submitted_by_id, ended_at=None)
-    held = mine.aggregate(
-        instances=Sum("shares"),
-        compute_percent=Sum(F("shares") * F("compute_percent")),
-        memory_mib=Sum(F("shares") * F("memory_mib")),
-    )
-    asked = {
-        "instances": row.shares,
-        "compute_percent": row.shares * row.compute_percent,
-        "memory_mib": row.shares * row.memory_mib,
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_USER_LOCK, row.submitted_by_id])
+    limits = limits_get(row.tenant, row.submitted_by_id, timezone.now())
+    held = held_get(row.tenant, row.submitted_by_id, beside=row.pk)
+    for item, amount in asked_of(row).items():
+        limit = limits.get(item)
+        grows = amount > (before or {}).get(item, 0)
+        if limit is not None and grows and held[item] + amount * more > limit.most:
+            raise beyond(limit, held[item], amount * more)
+
+
+def asked_of(row: Workload, shares: int | None = None) -> dict[str, int]:
+    """What so many of its shares are, by the items of a user's limit; None: all of them."""
+    count = row.shares if shares is None else shares
+    return {
+        "instances": count,
+        "compute_percent": count * row.compute_percent,
+        "memory_mib": count * row.memory_mib,
     }
-    for item, amount in asked.items():
-        most, used = getattr(spec, item), held[item] or 0
-        if most is not None and used + amount * more > most:
-            raise QuotaExceeded(
-                _("%(name)s gives you %(most)s of %(item)s: %(used)s are used, %(asked)s more are asked.")
-                % {
-                    "name": spec.name,
-                    "most": most,
-                    "item": SpecialSpec._meta.get_field(item).verbose_name,
-                    "used": used,
-                    "asked": amount * more,
-                },
-                fields={item: _("%(left)s left") % {"left": max(0, most - used)}},
-            )
+
+
+def beyond(limit: Limit, used: int, asked: int) -> QuotaExceeded:
+    """The refusal, with the tier that bounds the user, and until when."""
+    return QuotaExceeded(
+        _("You may hold %(most)s of %(item)s, by %(source)s: %(used)s are used, %(asked)s more are asked.")
+        % {
+            "most": limit.most,
+            "item": SpecialSpec._meta.get_field(limit.item).verbose_name,
+            "source": limit.source,
+            "used": used,
+            "asked": asked,
+        },
+        fields={limit.item: _("%(left)s left") % {"left": max(0, limit.most - used)}},
+        cure=_("Ask for less, release something, or apply for more by a resource ticket."),
+    )
 
 
 def reservation_of(tenant: Tenant, given: str) -> Reservation | None:

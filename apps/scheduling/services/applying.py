@@ -1,7 +1,7 @@
 """What a plan places, by compare-and-set in few statements: rows that changed meanwhile are skipped, never forced."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -29,13 +29,16 @@ from apps.scheduling.engine.types import Placement
 from apps.scheduling.events import WorkloadsChanged
 from apps.scheduling.locks import workloads_pending_lock
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.services.checks import group_check
+from apps.scheduling.services.checks import groups_refused
 from apps.scheduling.services.decisions import decisions_put
 from apps.scheduling.services.promises import promise_score
 from apps.scheduling.services.quota_many import quotas_use
+from apps.scheduling.services.sizes import sizes_begin
+from apps.scheduling.services.starting import Starts
 from apps.scheduling.services.workloads import workload_refuse
-from apps.scheduling.snapshots import policy_get
+from apps.scheduling.snapshot_rules import policy_get
 from apps.scheduling.states import FLOW, DecisionKind, WorkloadState
+from node_agent.protocol.fields import GRACE_MAX_S
 
 
 @dataclass(slots=True)
@@ -48,7 +51,7 @@ class Chosen:
     slices: list[Slice] = field(default_factory=list)
 
 
-@service(recorded=False)
+@service(recorded=False, joins=True)
 def placements_apply(*, actor: Actor, placements: Sequence[Placement]) -> list[Chosen]:
     """Place what can still be placed, all shares of each or none; those that were placed.
 
@@ -62,6 +65,7 @@ def placements_apply(*, actor: Actor, placements: Sequence[Placement]) -> list[C
     feed_mute(True)
     _slices_make(chosen, rooms, actor)
     _rows_move(chosen)
+    sizes_begin([(each.row, each.slices) for each in chosen], actor)
     feed_mute(False)
     _cards_charge(chosen, actor)
     decisions_put(actor=actor, lines=[_line(each) for each in chosen])
@@ -85,28 +89,44 @@ def _choose(
 ) -> tuple[list[Chosen], list[tuple[Workload, WeirError]]]:
     chosen: list[Chosen] = []
     broken: list[tuple[Workload, WeirError]] = []
+    # Nothing new starts on a group whose grant was taken back while it waited.
+    refused = groups_refused(rows.values())
+    starts = Starts(rows.values())
+    notice_s = notice_of(rows.values())
     for placement in placements:
         row = rows.get(placement.request_id)
         if row is None:
             continue
+        if row.pk in refused:
+            broken.append((row, refused[row.pk]))
+            continue
         try:
-            # Nothing new starts on a group whose grant was taken back while it waited.
-            group_check(row)
-            wants = wants_of(row, placement)
+            starts.check(row, len(placement.grants))
+            wants = wants_of(row, placement, notice_s)
         except WeirError as error:
             broken.append((row, error))
             continue
         if gang_take(rooms, wants):
+            starts.took(row, len(wants))
             chosen.append(Chosen(placement, row, wants))
     return chosen, broken
 
 
-def wants_of(row: Workload, placement: Placement) -> list[Want]:
+def notice_of(rows: Iterable[Workload]) -> int:
+    """How many seconds before its end work is told of it by the policy; 0 where none of these is ever told."""
+    return min(policy_get().grace_s, GRACE_MAX_S) if any(map(_is_told, rows)) else 0
+
+
+def _is_told(row: Workload) -> bool:
+    return row.preemptible or "checkpoint" in row.work
+
+
+def wants_of(row: Workload, placement: Placement, notice_s: int) -> list[Want]:
     """The shares that a placement means for a workload; WeirError where no node could run its work."""
     work = work_shape(row.work, row.kind, row.run_timeout_s, row.idle_timeout_s)
-    if row.preemptible:
+    if _is_told(row):
         # Its node gives it this much between the notice and the end, whatever becomes of us meanwhile (ELA-810).
-        work["grace_s"] = max(work["grace_s"], policy_get().grace_s)
+        work["grace_s"] = max(work["grace_s"], notice_s)
     # Not what the device's group is by now: should it have changed, the placement is stale.
     group = row.resource_group or row.queue.resource_group
     return [

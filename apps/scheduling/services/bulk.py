@@ -6,11 +6,9 @@ from copy import copy
 from dataclasses import fields
 from uuid import uuid4
 
-from django.db import connection
 from django.db.models.base import ModelState
 from django.utils.translation import gettext as _
 
-from apps.billing.services.charges_many import charges_open
 from apps.fleet.services.slices import work_check
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.bulk import insert_many
@@ -18,18 +16,18 @@ from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.events import WorkloadsSubmitted
+from apps.scheduling.locks import client_keys_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.admission import admission_check, open_check
 from apps.scheduling.services.decisions import decisions_put
-from apps.scheduling.services.direct import quote_of, workload_draft
+from apps.scheduling.services.direct import charge, workload_draft
 from apps.scheduling.services.quota_many import quotas_hold
 from apps.scheduling.states import DecisionKind
-from apps.scheduling.types import Amounts, Asked
+from apps.scheduling.types import Asked
 from apps.tenancy.models import Tenant
 
 MOST = 10_000
-_KEYS_LOCK = 0x57656975
 # In these alike submissions may differ; whatever else they ask for is judged once.
 _OWN = frozenset({"name", "client_key", "argv", "env"})
 _SHARED = tuple(each.name for each in fields(Asked) if each.name not in _OWN)
@@ -79,8 +77,7 @@ def _known(tenant: Tenant, asked: Sequence[Asked]) -> dict[str, Workload]:
     keys = [each.client_key for each in asked if each.client_key]
     if not keys:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_KEYS_LOCK, tenant.pk])
+    client_keys_lock(tenant)
     rows = Workload.plain.filter(tenant=tenant, client_key__in=keys).select_related("queue", "tenant")
     return {row.client_key: row for row in rows}
 
@@ -93,22 +90,12 @@ def _group_make(actor: Actor, tenant: Tenant, group: Sequence[Asked]) -> list[Wo
         quotas_hold(actor=actor, tenant=tenant, wanted={row.uid: amounts.quota() for row in rows})
     insert_many(rows)
     decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
-    _charge(actor, tenant, rows, amounts)
+    charge(actor, tenant, rows, amounts)
     return rows
 
 
-def _charge(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amounts) -> None:
-    charges_open(
-        actor=actor,
-        tenant=tenant,
-        workloads=[(row.uid, row.no) for row in rows],
-        quote=quote_of(amounts),
-        labels=rows[0].labels,
-    )
-
-
 def _row(draft: Workload, asked: Asked) -> Workload:
-    work = {"argv": list(asked.argv), "env": dict(asked.env)}
+    work = asked.work
     if work != draft.work:
         work_check({**work, "kind": draft.kind, "idle_timeout_s": draft.idle_timeout_s}, draft.run_timeout_s)
     row = copy(draft)

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from apps.fleet.services.moves import slice_move_begin
 from apps.fleet.services.placing import devices_room, gang_take, slices_desire
-from apps.fleet.services.slices import slice_stop
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import WeirError
@@ -18,11 +17,12 @@ from apps.kernel.service import service
 from apps.scheduling.engine.types import ElasticChange, Move, Placement, Placing, Plan, Preemption
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.services.applying import wants_of
+from apps.scheduling.services.applying import notice_of, wants_of
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota_many import quotas_use
+from apps.scheduling.services.sizes import amounts_held, size_change
 from apps.scheduling.services.warm import Picture
-from apps.scheduling.services.workloads import slices_stop, workload_changed
+from apps.scheduling.services.workloads import slice_started, slices_stop, workload_changed
 from apps.scheduling.states import FLOW, AllocationState, DecisionKind, WorkloadState
 
 log = logging.getLogger(__name__)
@@ -90,36 +90,35 @@ def workload_elastic(*, actor: Actor, change: ElasticChange) -> None:
     held = row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share")
     parts = list(held)
     if change.shares < len(parts):
-        shares_drop(row, parts[change.shares :], actor)
-    elif not _shares_add(row, parts, change, actor):
-        return
-    shares_note(row, change.shares, actor, now=timezone.now(), cause="plan")
+        shares_drop(row, parts, change.shares, actor, cause="plan")
+    elif new := _shares_add(row, parts, change, actor):
+        shares_note(row, change.shares, actor, now=timezone.now(), cause="plan")
+        size_change(row, actor, new=new)
 
 
-def shares_drop(row: Workload, parts: list[Allocation], actor: Actor) -> None:
-    """Stop the slices of these shares; the work goes on without them."""
-    row.allocations.filter(pk__in=[part.pk for part in parts]).update(is_beside=True)
-    for part in parts:
-        slice_stop(actor=actor, slice_uid=part.slice_uid, reason="", reason_code="scaled")
+def shares_drop(row: Workload, parts: list[Allocation], shares: int, actor: Actor, *, cause: str) -> None:
+    """Let running elastic work go on with the first so many of its shares; the others leave (ELA-906)."""
+    row.allocations.filter(pk__in=[part.pk for part in parts[shares:]]).update(is_beside=True)
+    shares_note(row, shares, actor, now=timezone.now(), cause=cause)
+    size_change(row, actor)
+    if row.state == WorkloadState.PLACED and row.placed_at is not None:
+        # What it still waited for may be what leaves.
+        slice_started(actor=actor, workload_uid=row.uid, at=row.placed_at)
 
 
-def _shares_add(row: Workload, parts: list[Allocation], change: ElasticChange, actor: Actor) -> bool:
-    """Whether there was room for the shares that it gains, in the pool and in its tenant's quota."""
+def _shares_add(row: Workload, parts: list[Allocation], change: ElasticChange, actor: Actor) -> list[UUID]:
+    """The slices of the shares that it gains; none where the pool or its tenant's quota has no room for them."""
     placement = Placement(
         change.running_id, row.tenant.schema_name, row.queue.code, change.grants, Placing.SPREAD
     )
-    wants = wants_of(row, placement)
+    wants = wants_of(row, placement, notice_of([row]))
     rooms = devices_room(actor=actor, uids=[want.device_uid for want in wants])
     if len(parts) + len(wants) != change.shares or not gang_take(rooms, wants):
-        return False
+        return []
     if row.is_direct:
-        amounts = {
-            "instances": change.shares,
-            "compute_percent": change.shares * row.compute_percent,
-            "gpu_memory_mib": change.shares * row.memory_mib,
-        }
+        amounts = amounts_held([*parts, *wants])
         if quotas_use(actor=actor, wanted={row.tenant_id: {row.uid: amounts}}):
-            return False
+            return []
     first = 1 + max((part.share for part in parts), default=-1)
     slices = slices_desire(actor=actor, rooms=rooms, wants=wants)
     insert_many(
@@ -136,7 +135,7 @@ def _shares_add(row: Workload, parts: list[Allocation], change: ElasticChange, a
             for number, part in enumerate(slices)
         ]
     )
-    return True
+    return [part.uid for part in slices]
 
 
 def shares_note(row: Workload, shares: int, actor: Actor, *, now: datetime, cause: str) -> None:

@@ -3,10 +3,11 @@
 Internal to the app's services.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import get_args
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
@@ -26,14 +27,16 @@ from apps.scheduling.errors import (
     QueueNotAdmitting,
     ShareTooLarge,
 )
-from apps.scheduling.models import PLACINGS, Queue, Workload
-from apps.scheduling.selectors import queue_admits, reason_sentence
+from apps.scheduling.models import PLACINGS, Queue, QueueTenant, Workload
+from apps.scheduling.selectors import reason_sentence
 from apps.scheduling.services.hoping import hopeless
 from apps.scheduling.snapshots import request_of
-from apps.scheduling.states import Purpose
+from apps.scheduling.states import Purpose, WorkKind
 from apps.scheduling.types import Amounts, Asked
 from apps.tenancy.models import Tenant
+from node_agent.protocol.fields import CheckpointSignal
 
+SIGNALS = tuple(filter(None, get_args(CheckpointSignal)))
 MAX_SHARES = 512
 MAX_PRIORITY = 1000
 MAX_CPU_MILLI = 1_000_000
@@ -71,9 +74,26 @@ def asked_check(asked: Asked, now: datetime) -> None:
         wrong["any_models"] = _("None of them is the model %(model)s.") % {"model": asked.model}
     if asked.single_node and asked.node and asked.local_node and asked.node != asked.local_node:
         wrong["local_node"] = _("It is to run on node %(node)s.") % {"node": asked.node}
+    wrong |= _checkpoint_check(asked)
     if wrong:
         raise InvalidInput(fields=wrong)
     _times_check(asked, now)
+
+
+def _checkpoint_check(asked: Asked) -> dict[str, object]:
+    """What is wrong with how it is asked to save itself (ELA-810)."""
+    name = "checkpoint_signal" if asked.checkpoint_signal else "checkpoint_command"
+    if not asked.checkpoint_signal and not asked.checkpoint_command:
+        return {}
+    if asked.kind == WorkKind.SESSION:
+        return {name: _("A session saves nothing of itself.")}
+    if asked.checkpoint_signal and asked.checkpoint_command:
+        return {name: _("A signal or a command, not both.")}
+    if asked.checkpoint_signal and asked.checkpoint_signal not in SIGNALS:
+        return {name: _("one of %(names)s") % {"names": ", ".join(SIGNALS)}}
+    if asked.checkpoint_command and not asked.checkpoint_command[0]:
+        return {name: _("It names no program.")}
+    return {}
 
 
 def elastic_check(min_shares: int | None, shares: int) -> None:
@@ -121,14 +141,17 @@ def _times_check(asked: Asked, now: datetime) -> None:
 
 def queue_open(code: str, tenant: Tenant) -> Queue:
     """The queue, if it takes this tenant's work now."""
-    queue = Queue.objects.filter(code=code, retired_at=None).first()
+    named = QueueTenant.objects.across().filter(queue=OuterRef("pk"))
+    # All may submit to it where none is named.
+    admits = ~Exists(named) | Exists(named.filter(tenant=tenant))
+    queue = Queue.objects.filter(code=code, retired_at=None).annotate(admits=admits).first()
     if queue is None:
         raise NoSuchQueue(_("There is no queue %(code)s.") % {"code": code}, fields={"queue": code})
     if queue.state not in (engine.QueueState.UP, engine.QueueState.DOWN):
         raise QueueClosed(
             _("Queue %(code)s is %(state)s and takes no work.") % {"code": code, "state": queue.state}
         )
-    if not queue_admits(queue, tenant):
+    if not queue.admits:
         raise QueueNotAdmitting(_("Queue %(code)s does not admit you.") % {"code": code})
     return queue
 
@@ -136,14 +159,37 @@ def queue_open(code: str, tenant: Tenant) -> Queue:
 def group_check(row: Workload) -> None:
     """NoSuchGroup for none, NotAuthorisedForGroup for one that who submitted it was not granted (POOL-12.13); also
     where it is its queue's. Of an order it is the operators who choose the queue."""
-    group = row.resource_group or row.queue.resource_group
-    if not group or not row.is_direct:
-        return
-    if not group_allowed(group=group_get(group).code, tenant=row.tenant, user_id=row.submitted_by_id):
-        raise NotAuthorisedForGroup(
-            _("You are not authorised for resource group %(group)s.") % {"group": group},
-            fields={"resource_group": group},
-        )
+    for error in groups_refused([row]).values():
+        raise error
+
+
+def groups_refused(rows: Iterable[Workload]) -> dict[int | None, WeirError]:
+    """By key, why rows may not run in their groups: each group, tenant and user is judged once."""
+    judged: dict[tuple[str, int, int | None], WeirError | None] = {}
+    refused: dict[int | None, WeirError] = {}
+    for row in rows:
+        group = row.resource_group or row.queue.resource_group
+        if not group or not row.is_direct:
+            continue
+        who = (group, row.tenant_id, row.submitted_by_id)
+        if who not in judged:
+            judged[who] = _group_refusal(group, row)
+        if (error := judged[who]) is not None:
+            refused[row.pk] = error
+    return refused
+
+
+def _group_refusal(group: str, row: Workload) -> WeirError | None:
+    try:
+        known = group_get(group)
+    except WeirError as error:
+        return error
+    if group_allowed(group=known.code, tenant=row.tenant, user_id=row.submitted_by_id):
+        return None
+    return NotAuthorisedForGroup(
+        _("You are not authorised for resource group %(group)s.") % {"group": group},
+        fields={"resource_group": group},
+    )
 
 
 def pins_read(asked: Asked) -> dict[str, str]:

@@ -11,11 +11,12 @@ from django.utils import timezone
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import update_many
 from apps.kernel.service import service
-from apps.scheduling.engine.types import HoldKind, Placement, Refusal
+from apps.scheduling.engine.types import Hold, Placement, Refusal
 from apps.scheduling.models import Workload
 from apps.scheduling.services.applying import changed_tell, placements_apply
 from apps.scheduling.services.changing import changes_apply
 from apps.scheduling.services.decisions import decisions_put
+from apps.scheduling.services.keeping import holds_keep
 from apps.scheduling.services.warm import Picture
 from apps.scheduling.states import DecisionKind, WorkloadState
 from apps.scheduling.types import CycleReport
@@ -50,17 +51,23 @@ class Passes:
 
     def run(self) -> CycleReport:
         """Place, stop, resize and move what should be; each batch is one transaction."""
-        if not self.picture.waiting and not self.picture.running:
+        if not (self.picture.waiting or self.picture.running or self.picture.warm.holds):
             return CycleReport(led=True)
         now = int(timezone.now().timestamp())
         decided = self.picture.warm.plan(now, now)
         placed = sum(self._place(batch) for batch in _batches(decided.placements))
+        self._keep(decided.freed_holds)
         changes_apply(actor=self._actor, picture=self.picture, plan=decided)
-        self.picture.warm.holds_put(tuple(hold for hold in decided.holds if hold.kind is HoldKind.FREED))
         self._explain(decided.refusals)
         return CycleReport(
             led=True, placed=placed, stale=len(decided.placements) - placed, waiting=len(decided.refusals)
         )
+
+    def _keep(self, holds: Sequence[Hold]) -> None:
+        before, after = self.picture.warm.holds, {hold.request_id: hold for hold in holds}
+        if before != after:
+            holds_keep(actor=self._actor, before=before, after=after, keys=self.picture.keys)
+            self.picture.warm.holds_put(tuple(holds))
 
     def _place(self, batch: Sequence[Placement]) -> int:
         """How many were placed. What the database refuses of many is tried apart: one bad row stops no other."""

@@ -6,13 +6,14 @@ from typing import Any
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.service import service
+from apps.scheduling.events import WorkloadSubmitted
 from apps.scheduling.models import Decision, Workload
 
 Line = tuple[int, str, str, Mapping[str, Any]]
 """Key of the workload, kind, reason code, figures."""
 
 
-@service(recorded=False)
+@service(recorded=False, joins=True)
 def decisions_put(*, actor: Actor, lines: Iterable[Line]) -> None:
     """Write down decisions of this instant, in the transaction that carries them out."""
     rows = [
@@ -28,3 +29,8 @@ def decisions_put(*, actor: Actor, lines: Iterable[Line]) -> None:
 def decided(row: Workload, kind: str, actor: Actor, code: str = "", **params: object) -> None:
     """One decision about one workload."""
     decisions_put(actor=actor, lines=[(row.pk, kind, code, params)])
+
+
+def submitted(row: Workload) -> WorkloadSubmitted:
+    """What is told of work that begins to wait."""
+    return WorkloadSubmitted(row.tenant.schema_name, row.uid, row.no, row.priority)

@@ -1,9 +1,12 @@
 """Work that somebody submits directly, with no order behind it: amounts, quota and charge in one transaction."""
 
+from collections.abc import Sequence
+
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.billing.services.charges import charge_close, charge_open
+from apps.billing.services.charges import charge_close
+from apps.billing.services.charges_many import charges_open
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import price_lines, price_version_get
 from apps.fleet.selectors import spec_get
@@ -12,14 +15,15 @@ from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.service import service
-from apps.scheduling.events import WorkloadSubmitted
+from apps.scheduling.locks import client_keys_lock
 from apps.scheduling.models import Environment, Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors import environment_find, policy_get
 from apps.scheduling.services import checks
 from apps.scheduling.services.admission import admission_check, priority_of, purpose_of, reservation_of
-from apps.scheduling.services.decisions import decided
-from apps.scheduling.services.quota import quota_hold, quota_release
+from apps.scheduling.services.decisions import decided, submitted
+from apps.scheduling.services.quota import quota_release
+from apps.scheduling.services.quota_many import quotas_hold
 from apps.scheduling.states import DecisionKind
 from apps.scheduling.types import Amounts, Asked
 from apps.tenancy.models import Tenant
@@ -36,17 +40,19 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
     The tenant's quota is held in the workload's name until it ends (POOL-12.6); it is charged by the policy's
     direct commodity, or metered only.
     """
-    known = asked.client_key and Workload.plain.filter(tenant=tenant, client_key=asked.client_key).first()
-    if known:
-        return known
+    if asked.client_key:
+        client_keys_lock(tenant)
+        known = Workload.plain.filter(tenant=tenant, client_key=asked.client_key).first()
+        if known:
+            return known
     row, amounts = workload_draft(actor, tenant, asked)
     if not asked.wait_for_quota:
-        quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+        quotas_hold(actor=actor, tenant=tenant, wanted={row.uid: amounts.quota()})
     row.save(force_insert=True)
     decided(row, DecisionKind.SUBMITTED, actor)
-    _charge(actor, row, amounts)
+    charge(actor, tenant, [row], amounts)
     act_subject("workload", row.uid, no=row.no, name=row.name_en, group=row.resource_group)
-    emit(WorkloadSubmitted(schema=tenant.schema_name, workload_uid=row.uid), actor=actor)
+    emit(submitted(row), actor=actor)
     return row
 
 
@@ -93,7 +99,7 @@ def amounts_of(asked: Asked, environment: Environment | None) -> Amounts:
 def _row(
     actor: Actor, tenant: Tenant, asked: Asked, environment: Environment | None, amounts: Amounts
 ) -> Workload:
-    work = {"argv": list(asked.argv), "env": dict(asked.env)}
+    work = asked.work
     work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, asked.run_timeout_s)
     row = Workload(
         tenant=tenant,
@@ -145,15 +151,14 @@ def _row(
 # --- what it costs -----------------------------------------------------------------------------------------------
 
 
-def _charge(actor: Actor, row: Workload, amounts: Amounts) -> None:
-    charge_open(
+def charge(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amounts) -> None:
+    """Charge alike new work from now on; internal to the app's services."""
+    charges_open(
         actor=actor,
-        tenant=row.tenant,
-        order_uid=None,
-        order_no=row.no,
-        workload_uid=row.uid,
+        tenant=tenant,
+        workloads=[(row.uid, row.no) for row in rows],
         quote=quote_of(amounts),
-        labels=row.labels,
+        labels=rows[0].labels,
     )
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from functools import cache
 from time import monotonic
 
 from django.db import connection
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from apps.kernel.acts import Actor
@@ -12,9 +14,11 @@ from apps.kernel.service import service
 from apps.scheduling.forecast import (
     Expectation,
     Now,
+    by_pace,
     expectation_of,
     is_long_line,
     offer_of,
+    pace_of,
     snapshot_with_history,
 )
 from apps.scheduling.models import Promise, Workload
@@ -51,17 +55,27 @@ def promises_make(*, actor: Actor) -> int:
         # Somebody makes them already.
         if not cursor.fetchone()[0]:
             return 0
-    rows = Workload.objects.across().filter(state=WorkloadState.PENDING, promise=None, attempt=1)
-    waiting = list(rows.select_related("queue", "tenant").order_by("pk")[:AT_ONCE])
+    waiting = list(promises_untold())
     if not waiting:
         return 0
-    snapshot = None if is_long_line() else snapshot_with_history()
+    snapshot, now = None if is_long_line() else snapshot_with_history(), timezone.now()
+    # Of a long line one pace tells all of a queue.
+    pace = cache(lambda queue_pk: pace_of(queue_pk, now))
     until_s, made = monotonic() + BUDGET_S, []
     for row in waiting:
-        made.append(_promise(row, expectation_of(row, snapshot)))
+        found = expectation_of(row, snapshot) if snapshot else by_pace(row, now, pace(row.queue_id))
+        made.append(_promise(row, found))
         if monotonic() > until_s:
             break
     return len(Promise.objects.bulk_create(made, ignore_conflicts=True))
+
+
+def promises_untold() -> QuerySet[Workload]:
+    """Waiting work without a promise. Asked for each in turn: a join would read every promise ever made."""
+    told = Promise.objects.filter(workload=OuterRef("pk")).values("pk")
+    rows = Workload.objects.across().filter(state=WorkloadState.PENDING, attempt=1)
+    rows = rows.annotate(told=Subquery(told)).filter(told=None)
+    return rows.select_related("queue", "tenant").order_by("pk")[:AT_ONCE]
 
 
 def _promise(row: Workload, found: Expectation) -> Promise:

@@ -3,15 +3,16 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from django.db.models import Sum
+from django.core.exceptions import ValidationError
+from django.db.models import Model, Sum
 from django.utils.translation import gettext as _
 
-from apps.fleet.selectors import group_get
+from apps.fleet.selectors import group_get, group_list
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.scheduling.errors import GuaranteeTooLarge, QueueCycle, QueueInUse
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, Workload
 from apps.scheduling.queue_tree import pool_room
-from apps.scheduling.states import FINAL_STATES
+from apps.scheduling.states import FINAL_STATES, WorkloadState
 
 MAX_WEIGHT = 1000
 _AMOUNTS = ("compute_percent", "memory_mib")
@@ -29,20 +30,37 @@ FIELDS: Mapping[str, Collection[str] | None] = {
 
 
 def changes_check(changes: Mapping[str, Any]) -> None:
-    """InvalidInput for a setting that there is not, or a word that it does not have."""
+    """InvalidInput for a setting that there is not, or a value or word that it does not have."""
     wrong: dict[str, object] = {}
     for name, value in changes.items():
         words = FIELDS.get(name)
         if name not in FIELDS:
             wrong[name] = _("There is no such setting.")
-        elif words is not None and value not in words:
+        elif words is not None and value not in list(words):
             wrong[name] = _("one of %(names)s") % {"names": ", ".join(filter(None, words))}
-    if not 1 <= changes.get("weight", 1) <= MAX_WEIGHT:
+    wrong |= values_wrong(Queue, {name: value for name, value in changes.items() if name not in wrong})
+    if "weight" not in wrong and not 1 <= changes.get("weight", 1) <= MAX_WEIGHT:
         wrong["weight"] = _("1 to %(most)s") % {"most": MAX_WEIGHT}
     if wrong:
         raise InvalidInput(_("There is no such queue setting."), fields=wrong)
     if changes.get("resource_group"):
         group_get(changes["resource_group"])
+
+
+def values_wrong(model: type[Model], changes: Mapping[str, Any]) -> dict[str, object]:
+    """By field, what is wrong with values that a row of the model is to take."""
+    wrong: dict[str, object] = {}
+    for name, value in changes.items():
+        field = model._meta.get_field(name)
+        if field.is_relation:
+            continue
+        try:
+            field.clean(value, None)
+        except ValidationError as error:
+            wrong[name] = " ".join(error.messages)
+        except (OverflowError, TypeError):
+            wrong[name] = _("not a value of its kind")
+    return wrong
 
 
 def tree_check(queue: Queue) -> None:
@@ -125,6 +143,25 @@ def _branches_check(queue: Queue, item: str) -> None:
         )
 
 
+def bound_check(queue: Queue) -> None:
+    """Conflict where the queue of a resource group would serve another one (PLAT-AICFG-23)."""
+    if queue.resource_group != queue.code and group_list().filter(code=queue.code).exists():
+        raise Conflict(
+            _("Queue %(code)s is that of resource group %(code)s.") % {"code": queue.code},
+            cure=_("Make another queue for other devices."),
+            fields={"resource_group": queue.code},
+        )
+
+
+def group_check(queue: Queue) -> None:
+    """QueueInUse while there is the resource group that it is the queue of."""
+    if queue.resource_group == queue.code and group_list().filter(code=queue.code).exists():
+        raise QueueInUse(
+            _("Queue %(code)s is that of resource group %(code)s.") % {"code": queue.code},
+            cure=_("Remove the resource group: its queue goes with it."),
+        )
+
+
 def removable_check(queue: Queue, *, is_default: bool) -> None:
     """QueueInUse while somebody would lose something: work in it, queues below it, the place for everybody's work."""
     if is_default:
@@ -136,7 +173,9 @@ def removable_check(queue: Queue, *, is_default: bool) -> None:
             % {"code": queue.code, "branches": ", ".join(branches)},
             cure=_("Move or remove them first."),
         )
-    held = Workload.objects.across().filter(queue=queue).exclude(state__in=FINAL_STATES).count()
+    # By the states that there are: what has ended is never looked at.
+    states = set(WorkloadState.values) - FINAL_STATES
+    held = Workload.objects.across().filter(queue=queue, state__in=states).count()
     if held:
         raise QueueInUse(
             _("Queue %(code)s has %(count)s workloads that wait or run.")

@@ -12,6 +12,7 @@ from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.service import service
+from apps.scheduling.engine.types import QueueState
 from apps.scheduling.events import QueueChanged
 from apps.scheduling.models import (
     ORDERINGS,
@@ -83,7 +84,9 @@ def queue_change(
     act_subject("queue", queue.code, **{name: str(value) for name, value in changes.items()})
     row = _locked(queue)
     for name, value in changes.items():
-        setattr(row, name, value)
+        # A parent as it is now, with all above it: what whoever asks has read may be older than the lock.
+        setattr(row, name, _locked(value) if name == "parent" and value is not None else value)
+    queue_checks.bound_check(row)
     queue_checks.tree_check(row)
     row.save()
     if tenants is not None:
@@ -91,9 +94,21 @@ def queue_change(
         for tenant in tenants:
             QueueTenant.plain.get_or_create(queue=row, tenant=tenant)
     if windows is not None:
-        _windows_put(row, windows)
+        windows_put(row, windows)
     emit(QueueChanged(code=row.code), actor=actor)
     return row
+
+
+@service(P.MANAGE)
+def queue_open(*, actor: Actor, queue: Queue) -> Queue:
+    """Let it take and start work (ELA-1704)."""
+    return queue_change(actor=actor, queue=queue, changes={"state": QueueState.UP.value})
+
+
+@service(P.MANAGE)
+def queue_close(*, actor: Actor, queue: Queue) -> Queue:
+    """Let it take and start none; what runs goes on to its end (ELA-1704)."""
+    return queue_change(actor=actor, queue=queue, changes={"state": QueueState.DRAIN.value})
 
 
 @service(P.MANAGE)
@@ -101,8 +116,15 @@ def queue_remove(*, actor: Actor, queue: Queue) -> None:
     """Take a queue away; one that ever had work is kept, retired, beside that work. Raises QueueInUse (ELA-609)."""
     act_subject("queue", queue.code)
     row = _locked(queue)
+    queue_checks.group_check(row)
+    _remove(actor, row)
+
+
+def _remove(actor: Actor, row: Queue) -> None:
     queue_checks.removable_check(row, is_default=row.code == DEFAULT_QUEUE)
-    if Workload.objects.across().filter(queue=row).exists() or row.reservations.exists():
+    had_work = Workload.objects.across().filter(queue=row).exists()
+    # Its branches are gone, but one that had work is kept, and with it the queues above.
+    if had_work or row.reservations.exists() or row.children.exists():
         row.retired_at = timezone.now()
         row.save(update_fields=["retired_at", "updated_at"])
     else:
@@ -110,15 +132,43 @@ def queue_remove(*, actor: Actor, queue: Queue) -> None:
     emit(QueueChanged(code=row.code), actor=actor)
 
 
+@service()
+def group_queue_make(*, actor: Actor, code: str, name_en: str, name_zh: str) -> Queue:
+    """The queue of a new resource group, of the same name (PLAT-AICFG-23). Raises Conflict where there is another
+    queue of that code: work in it would stand before other devices."""
+    named = {"name_en": name_en, "name_zh": name_zh, "resource_group": code}
+    row, _is_new = Queue.objects.get_or_create(code=code, retired_at=None, defaults=named)
+    if row.resource_group != code:
+        raise Conflict(
+            _("There is a queue %(code)s already.") % {"code": code},
+            cure=_("Choose another code for the group, or remove that queue first."),
+        )
+    act_subject("queue", code)
+    emit(QueueChanged(code=code), actor=actor)
+    return row
+
+
+@service()
+def group_queue_remove(*, actor: Actor, code: str) -> None:
+    """The queue of a resource group that ends goes with it. Raises QueueInUse while work waits in it."""
+    row = Queue.objects.filter(code=code, resource_group=code, retired_at=None).first()
+    if row is not None:
+        act_subject("queue", code)
+        _remove(actor, _locked(row))
+
+
 def _locked(queue: Queue) -> Queue:
     """The queue as it is now. All queues are locked: what holds of a tree cannot be seen from one of them."""
     rows = {row.pk: row for row in Queue.objects.select_for_update().filter(retired_at=None).order_by("pk")}
     if queue.pk not in rows:
         raise Conflict(_("Queue %(code)s was removed meanwhile.") % {"code": queue.code})
+    for row in rows.values():
+        if row.parent_id in rows:
+            row.parent = rows[row.parent_id]
     return rows[queue.pk]
 
 
-def _windows_put(row: Queue, windows: Windows) -> None:
+def windows_put(row: Queue, windows: Windows) -> None:
     spans = weekly_check(windows)
     row.windows.all().delete()
     QueueWindow.objects.bulk_create(
@@ -133,6 +183,7 @@ _POLICY_FIELDS: Mapping[str, Collection[str] | None] = {
     "has_backfill": None,
     "patience_s": None,
     **dict.fromkeys(("aging_s", "has_preemption", "has_reclaim", "grace_s", "min_run_s", "max_preemptions")),
+    "fair_share_preempts": None,
     **dict.fromkeys(("consolidates", "grows_elastic", "hysteresis_s", "half_life_s")),
     **dict.fromkeys(("max_open_per_user", "max_open_per_tenant")),
 }
@@ -144,7 +195,7 @@ def policy_set(*, actor: Actor, changes: Mapping[str, Any]) -> SchedulingPolicy:
     `_POLICY_FIELDS` names; what is not named stays (PLAT-AICFG-18, POOL-12.27). The next cycle follows it."""
     unknown = set(changes) - set(_POLICY_FIELDS)
     wrong = {name: ", ".join(words or ()) for name, words in _POLICY_FIELDS.items()
-             if words is not None and name in changes and changes[name] not in words}  # fmt: skip
+             if words is not None and name in changes and changes[name] not in list(words)}  # fmt: skip
     if unknown or wrong:
         raise InvalidInput(
             _("There is no such policy."),
@@ -152,6 +203,9 @@ def policy_set(*, actor: Actor, changes: Mapping[str, Any]) -> SchedulingPolicy:
             % {"placings": ", ".join(dict(PLACINGS)), "orderings": ", ".join(dict(ORDERINGS))},
             fields={**dict.fromkeys(unknown, _("There is no such setting.")), **wrong},
         )
+    wrong_values = queue_checks.values_wrong(SchedulingPolicy, changes)
+    if wrong_values:
+        raise InvalidInput(fields=wrong_values)
     act_subject("scheduling_policy", 1, **changes)
     return SchedulingPolicy.objects.update_or_create(pk=1, defaults=dict(changes))[0]
 

@@ -1,16 +1,17 @@
 """Quotas of tenants: set, hold while a form is in process, use, give back."""
 
+from collections.abc import Mapping
 from uuid import UUID
 
-from django.db.models import Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.kernel.acts import Actor, act_subject
-from apps.kernel.errors import Conflict, InvalidInput, QuotaExceeded
+from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.service import service
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.permissions import SchedulingPermission as P
+from apps.scheduling.services.quota_room import quota_exceeded, quota_rooms
 from apps.scheduling.states import HoldState, QuotaItem
 from apps.tenancy.models import Tenant
 
@@ -61,11 +62,7 @@ def quota_hold(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[
     The quota rows are locked in item order, so parallel asks are served one after the other.
     """
     act_subject("quota_hold", holder_uid, **amounts)
-    rows = {
-        row.item: row for row in TenantQuota.plain.select_for_update().filter(tenant=tenant).order_by("item")
-    }
-    for item, amount in sorted(amounts.items()):
-        _room_check(rows.get(item) or TenantQuota(tenant=tenant, item=item, total=0), tenant, amount)
+    _room_check(tenant, amounts)
     QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid, state=HoldState.RELEASED).delete()
     if QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid).exists():
         raise Conflict(_("Its quota is already held."))
@@ -76,17 +73,11 @@ def quota_hold(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[
     )
 
 
-def _room_check(quota: TenantQuota, tenant: Tenant, asked: int) -> None:
-    held = QuotaHold.plain.filter(tenant=tenant, item=quota.item).exclude(state=HoldState.RELEASED)
-    used = held.aggregate(sum=Sum("amount"))["sum"] or 0
-    left = max(0, quota.total - used)
-    if asked > left:
-        figures = {"limit": quota.total, "used": used, "asked": asked}
-        raise QuotaExceeded(
-            _("%(tenant)s has %(left)s of %(limit)s left of %(item)s (%(used)s used), %(asked)s asked.")
-            % {"tenant": tenant, "left": left, "item": QuotaItem(quota.item).label, **figures},
-            fields={quota.item: _("%(left)s left") % {"left": left}, "quota": quota.item, **figures},
-        )
+def _room_check(tenant: Tenant, amounts: Mapping[str, int]) -> None:
+    rooms = quota_rooms(tenant.pk)
+    for item, amount in sorted(amounts.items()):
+        if amount > rooms[item].left:
+            raise quota_exceeded(tenant, item, rooms[item], amount)
 
 
 @service()
@@ -100,15 +91,14 @@ def quota_keep(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[
     """Let `holder_uid` use exactly `amounts` from now on, all or nothing: only what is more than it holds already
     is checked. QuotaExceeded names what is left."""
     act_subject("quota_hold", holder_uid, **amounts)
-    quotas = {
-        row.item: row for row in TenantQuota.plain.select_for_update().filter(tenant=tenant).order_by("item")
-    }
+    # Locked before it is read what is held.
+    rooms = quota_rooms(tenant.pk)
     holds = QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid)
     held = dict(holds.exclude(state=HoldState.RELEASED).values_list("item", "amount"))
     for item, amount in sorted(amounts.items()):
         more = amount - held.get(item, 0)
-        if more > 0:
-            _room_check(quotas.get(item) or TenantQuota(tenant=tenant, item=item, total=0), tenant, more)
+        if more > rooms[item].left:
+            raise quota_exceeded(tenant, item, rooms[item], more)
         holds.update_or_create(
             item=item,
             defaults={"amount": amount, "state": HoldState.USED},

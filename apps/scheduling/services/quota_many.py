@@ -4,25 +4,24 @@ from collections import defaultdict
 from collections.abc import Mapping
 from uuid import UUID
 
-from django.db.models import Sum
-from django.utils.translation import gettext as _
-
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many, update_many
 from apps.kernel.errors import QuotaExceeded
 from apps.kernel.service import service
-from apps.scheduling.models import QuotaHold, TenantQuota
-from apps.scheduling.states import HoldState, QuotaItem
+from apps.scheduling.models import QuotaHold
+from apps.scheduling.services.quota_room import QuotaRoom, quota_exceeded, quota_rooms
+from apps.scheduling.states import HoldState
 from apps.tenancy.models import Tenant
 
 Wanted = Mapping[UUID, Mapping[str, int]]
 
 
-@service(recorded=False)
+@service(recorded=False, joins=True)
 def quotas_use(*, actor: Actor, wanted: Mapping[int, Wanted]) -> dict[UUID, QuotaExceeded]:
     """Let holders of several tenants (by key) use exactly these amounts from now on; who may not, and why.
 
-    All of one holder or nothing. Only what is more than it holds already is checked, in the order given.
+    All of one holder or nothing. Only what is more than it holds already is checked, in the order given. The caller
+    has locked the holders: nobody else changes what they hold.
     """
     refused: dict[UUID, QuotaExceeded] = {}
     for tenant_id in sorted(wanted):
@@ -30,17 +29,17 @@ def quotas_use(*, actor: Actor, wanted: Mapping[int, Wanted]) -> dict[UUID, Quot
     return refused
 
 
-@service(recorded=False)
+@service(recorded=False, joins=True)
 def quotas_hold(*, actor: Actor, tenant: Tenant, wanted: Wanted) -> None:
     """Hold amounts in process for many new holders, all of them or none; QuotaExceeded names what is left."""
-    left = _left(tenant.pk)
+    rooms = quota_rooms(tenant.pk)
     sums: dict[str, int] = defaultdict(int)
     for amounts in wanted.values():
         for item, amount in amounts.items():
             sums[item] += amount
     for item, asked in sorted(sums.items()):
-        if asked > max(0, left.get(item, 0)):
-            raise _exceeded(item, asked, left.get(item, 0))
+        if asked > rooms[item].left:
+            raise quota_exceeded(tenant, item, rooms[item], asked)
     insert_many(
         [
             QuotaHold(tenant_id=tenant.pk, holder_uid=holder_uid, item=item, amount=amount)
@@ -52,18 +51,25 @@ def quotas_hold(*, actor: Actor, tenant: Tenant, wanted: Wanted) -> None:
 
 
 def _tenant_use(tenant_id: int, wanted: Wanted) -> dict[UUID, QuotaExceeded]:
-    left = _left(tenant_id)
     held = _held(tenant_id, wanted)
+    mores = {
+        holder_uid: {
+            item: amount - held[holder_uid].get(item, _NOTHING)[1] for item, amount in amounts.items()
+        }
+        for holder_uid, amounts in wanted.items()
+    }
+    # What holds enough already takes from nobody: the quota is neither locked nor summed for it.
+    asks = any(amount > 0 for more in mores.values() for amount in more.values())
+    rooms = quota_rooms(tenant_id) if asks else defaultdict(QuotaRoom)
     refused, changed, new = {}, [], []
     for holder_uid, amounts in wanted.items():
-        rows = held[holder_uid]
-        more = {item: amount - rows.get(item, _NOTHING)[1] for item, amount in amounts.items()}
-        short = next((item for item in sorted(more) if more[item] > max(0, left.get(item, 0))), None)
-        if short is not None:
-            refused[holder_uid] = _exceeded(short, more[short], left.get(short, 0))
+        rows, more = held[holder_uid], mores[holder_uid]
+        if (short := _short(more, rooms)) is not None:
+            tenant = Tenant.objects.get(pk=tenant_id)
+            refused[holder_uid] = quota_exceeded(tenant, short, rooms[short], more[short])
             continue
         for item, amount in amounts.items():
-            left[item] = left.get(item, 0) - more[item]
+            rooms[item].used += more[item]
             if item in rows:
                 changed.append((rows[item][0], amount, HoldState.USED.value))
             elif amount:
@@ -81,6 +87,11 @@ def _tenant_use(tenant_id: int, wanted: Wanted) -> dict[UUID, QuotaExceeded]:
 _NOTHING = (0, 0)
 
 
+def _short(more: Mapping[str, int], rooms: Mapping[str, QuotaRoom]) -> str | None:
+    """The first item of which less than that is left."""
+    return next((item for item in sorted(more) if more[item] > rooms[item].left), None)
+
+
 def _held(tenant_id: int, wanted: Wanted) -> dict[UUID, dict[str, tuple[int, int]]]:
     """Of each holder and item the key of its row and what it holds now."""
     held: dict[UUID, dict[str, tuple[int, int]]] = defaultdict(dict)
@@ -95,22 +106,4 @@ def _held(tenant_id: int, wanted: Wanted) -> dict[UUID, dict[str, tuple[int, int
 def _hold(tenant_id: int, holder_uid: UUID, item: str, amount: int) -> QuotaHold:
     return QuotaHold(
         tenant_id=tenant_id, holder_uid=holder_uid, item=item, amount=amount, state=HoldState.USED
-    )
-
-
-def _left(tenant_id: int) -> dict[str, int]:
-    """What of each item nobody holds, its row locked: parallel asks are served one after the other."""
-    rows = TenantQuota.plain.select_for_update().filter(tenant_id=tenant_id).order_by("item")
-    totals = dict(rows.values_list("item", "total"))
-    counted = (HoldState.IN_PROCESS, HoldState.USED)
-    holds = QuotaHold.plain.filter(tenant_id=tenant_id, state__in=counted)
-    sums = dict(holds.values_list("item").annotate(sum=Sum("amount")).order_by())
-    return {item: total - sums.get(item, 0) for item, total in totals.items()}
-
-
-def _exceeded(item: str, more: int, left: int) -> QuotaExceeded:
-    return QuotaExceeded(
-        _("Of %(item)s %(left)s are left, %(asked)s more are asked.")
-        % {"item": QuotaItem(item).label, "left": max(0, left), "asked": more},
-        fields={item: _("%(left)s left") % {"left": max(0, left)}, "quota": item},
     )

@@ -14,8 +14,10 @@ from apps.scheduling.errors import AmountsFixed
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.services.admission import asked_of, limit_check
 from apps.scheduling.services.checks import amounts_check, hopeless_check
 from apps.scheduling.services.quota import quota_keep
+from apps.scheduling.services.sizes import amounts_held
 from apps.scheduling.services.workloads import workload_changed
 from apps.scheduling.states import OPEN_STATES, AllocationState, QuotaItem, WorkloadState
 from apps.scheduling.types import Amounts
@@ -40,10 +42,12 @@ def workload_resize(
     if row is None or row.tenant_id != tenant.pk:
         raise NotFound()
     _resizable_check(row)
+    before = asked_of(row)
     row.compute_percent = row.compute_percent if compute_percent is None else compute_percent
     row.memory_mib = row.memory_mib if memory_mib is None else memory_mib
     amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
     amounts_check(amounts)
+    limit_check(row, before=before)
     hopeless_check(row)
     act_subject("workload", row.uid, compute_percent=row.compute_percent, memory_mib=row.memory_mib)
     _shares_resize(row, actor)
@@ -74,7 +78,9 @@ def _quota(row: Workload, amounts: Amounts) -> dict[str, int]:
     """What it takes of the quota: what its shares are to have, and more while their nodes have not taken that away
     (POOL-12.2)."""
     percent, mib = held_beyond_get(row.uid)
-    wanted = amounts.quota()
+    held = row.allocations.filter(state=AllocationState.ACTIVE) if row.min_shares is not None else ()
+    # Elastic work takes what it has, not what it may grow to.
+    wanted = amounts_held(held) if held else amounts.quota()
     return wanted | {
         QuotaItem.COMPUTE_PERCENT.value: wanted[QuotaItem.COMPUTE_PERCENT] + percent,
         QuotaItem.GPU_MEMORY_MIB.value: wanted[QuotaItem.GPU_MEMORY_MIB] + mib,
@@ -97,7 +103,9 @@ def _resizable_check(row: Workload) -> None:
 
 
 def _shares_resize(row: Workload, actor: Actor) -> None:
-    for part in row.allocations.filter(state=AllocationState.ACTIVE).order_by("device_id"):
+    held = row.allocations.filter(state=AllocationState.ACTIVE).order_by("device_id")
+    # The shares that elastic work is about to leave keep what they have until they have left.
+    for part in held if row.min_shares is None else held.filter(is_beside=False):
         slice_resize(
             actor=actor,
             slice_uid=part.slice_uid,

@@ -2,14 +2,23 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from apps.identity.models import User
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
-from apps.scheduling.models import SpecialSpec, UserPriority, ValidityPeriod, ValidityRule, ValidityUser
+from apps.scheduling.models import (
+    DefaultSpec,
+    SpecialSpec,
+    UserPriority,
+    ValidityPeriod,
+    ValidityRule,
+    ValidityUser,
+)
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.states import Purpose
 from apps.scheduling.weekly import Span, weekly_check
@@ -43,11 +52,7 @@ def validity_make(
     if not users:
         raise InvalidInput(fields={"users": _("Choose at least one.")})
     act_subject("validity_rule", name, users=", ".join(sorted(user.username for user in users)))
-    if ValidityRule.objects.filter(name=name).exclude(pk=rule and rule.pk).exists():
-        raise Conflict(_("There is a rule %(name)s already.") % {"name": name}, cure=_("Change that one."))
-    row = rule or ValidityRule()
-    row.name = name
-    row.save()
+    row = _rule_named(rule, name)
     row.users.all().delete()
     row.periods.all().delete()
     ValidityUser.objects.bulk_create(ValidityUser(rule=row, user=user) for user in users)
@@ -59,6 +64,24 @@ def validity_make(
     return row
 
 
+def _rule_named(rule: ValidityRule | None, name: str) -> ValidityRule:
+    """The rule, locked and saved under that name; a new one for None. Raises Conflict for a name in use."""
+    row = ValidityRule()
+    if rule is not None:
+        row = ValidityRule.objects.select_for_update().filter(pk=rule.pk).first()
+        if row is None:
+            raise Conflict(_("The rule %(name)s was removed meanwhile.") % {"name": rule.name})
+    row.name = name
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError as error:
+        raise Conflict(
+            _("There is a rule %(name)s already.") % {"name": name}, cure=_("Change that one.")
+        ) from error
+    return row
+
+
 @service(P.MANAGE)
 def validity_remove(*, actor: Actor, pks: Collection[int]) -> int:
     """Take rules away; their limits end at once (PLAT-AICFG-33). How many there were."""
@@ -67,6 +90,34 @@ def validity_remove(*, actor: Actor, pks: Collection[int]) -> int:
     count = rows.count()
     rows.delete()
     return count
+
+
+Given = Mapping[str, int | None]
+
+
+def amounts_check(amounts: Given) -> None:
+    """InvalidInput where nothing is said."""
+    if all(amount is None for amount in amounts.values()):
+        raise InvalidInput(_("Say at least one amount."), fields=dict.fromkeys(amounts, _("at least one")))
+
+
+def span_check(from_at: datetime, until_at: datetime) -> None:
+    if until_at <= from_at:
+        raise InvalidInput(fields={"until_at": _("later than its begin")})
+
+
+@service(P.MANAGE)
+def default_spec_set(
+    *,
+    actor: Actor,
+    instances: int | None = None,
+    compute_percent: int | None = None,
+    memory_mib: int | None = None,
+) -> DefaultSpec:
+    """What every user of the platform may hold who has nothing else; None: no bound (PLAT-CLU-33, PLAT-CLU-34)."""
+    amounts = {"instances": instances, "compute_percent": compute_percent, "memory_mib": memory_mib}
+    act_subject("default_spec", 1, **amounts)
+    return DefaultSpec.objects.update_or_create(pk=1, defaults=amounts)[0]
 
 
 @service(P.MANAGE)
@@ -84,14 +135,56 @@ def special_make(
 ) -> SpecialSpec:
     """What a user, or each user of a tenant, may hold from one instant to another (PLAT-CLU-35, PLAT-CLU-37)."""
     amounts = {"instances": instances, "compute_percent": compute_percent, "memory_mib": memory_mib}
-    if until_at <= from_at:
-        raise InvalidInput(fields={"until_at": _("later than its begin")})
-    if all(amount is None for amount in amounts.values()):
-        raise InvalidInput(_("Say at least one amount."), fields=dict.fromkeys(amounts, _("at least one")))
+    _special_check(tenant, user, from_at, until_at, amounts)
     act_subject("tenant", tenant.schema_name, name=name, user=user.username if user else "", **amounts)
     return SpecialSpec.plain.create(
         tenant=tenant, name=name, user=user, from_at=from_at, until_at=until_at, **amounts
     )
+
+
+@service(P.MANAGE)
+def specials_make(
+    *, actor: Actor, tenant: Tenant, users: Collection[User], given: Mapping[str, Any]
+) -> list[SpecialSpec]:
+    """`special_make` of `given` for several users at once, each with a rule of their own; nobody named: one for each
+    user of the tenant."""
+    whom = list(users) or [None]
+    return [special_make(actor=actor, tenant=tenant, user=user, **given) for user in whom]
+
+
+def _special_check(
+    tenant: Tenant, user: User | None, from_at: datetime, until_at: datetime, amounts: Given
+) -> None:
+    span_check(from_at, until_at)
+    amounts_check(amounts)
+    if user is not None and not user.memberships.filter(tenant=tenant, is_active=True).exists():
+        text = _("%(name)s is no member of %(tenant)s.") % {"name": user.username, "tenant": tenant.name}
+        raise InvalidInput(text, fields={"user": text})
+
+
+@service(P.MANAGE)
+def special_change(
+    *,
+    actor: Actor,
+    pk: int,
+    name: str,
+    from_at: datetime,
+    until_at: datetime,
+    instances: int | None = None,
+    compute_percent: int | None = None,
+    memory_mib: int | None = None,
+) -> SpecialSpec:
+    """Other amounts or another period for whom it is; it holds at once, what runs goes on (PLAT-CLU-40)."""
+    amounts = {"instances": instances, "compute_percent": compute_percent, "memory_mib": memory_mib}
+    row = SpecialSpec.plain.select_for_update(of=("self",)).select_related("tenant").filter(pk=pk).first()
+    if row is None:
+        raise NotFound()
+    _special_check(row.tenant, None, from_at, until_at, amounts)
+    act_subject("special_spec", pk, name=name, **amounts)
+    for field, value in {"name": name, "from_at": from_at, "until_at": until_at, **amounts}.items():
+        setattr(row, field, value)
+    row.save(update_fields=["name", "from_at", "until_at", *amounts])
+    return row
 
 
 @service(P.MANAGE)

@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.kernel.acts import Actor, act_subject
@@ -12,7 +11,8 @@ from apps.scheduling.errors import AmountsFixed
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
-from apps.scheduling.services.changing import shares_drop, shares_note
+from apps.scheduling.services.admission import asked_of, limit_check
+from apps.scheduling.services.changing import shares_drop
 from apps.scheduling.services.checks import amounts_check, elastic_check, hopeless_check
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota import quota_hold, quota_keep, quota_release
@@ -70,6 +70,7 @@ def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason:
         return row
     if row.state != WorkloadState.SUSPENDED:
         raise _refuse(row)
+    limit_check(row)
     if not row.waits_for_quota:
         amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
         quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
@@ -111,14 +112,16 @@ def workload_scale(*, actor: Actor, tenant: Tenant, workload_uid: UUID, shares: 
         raise _refuse(row)
     if row.state in _RUNS and row.min_shares is None:
         raise AmountsFixed(_("%(no)s runs with a fixed number of shares.") % {"no": row.no})
-    row.shares = shares
+    before, most, row.shares = asked_of(row), row.shares, shares
+    limit_check(row, before=before)
     hopeless_check(row)
     if row.state == WorkloadState.PENDING and not row.waits_for_quota:
         quota_keep(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
     row.save(update_fields=["shares", "updated_at"])
     held = list(row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share"))
     if row.state in _RUNS and shares < len(held):
-        shares_drop(row, held[shares:], actor)
-        shares_note(row, shares, actor, now=timezone.now(), cause="owner")
+        shares_drop(row, held, shares, actor, cause="owner")
+    elif row.state == WorkloadState.PENDING and shares != most:
+        decided(row, DecisionKind.SCALED, actor, "owner", shares=shares, before=most)
     workload_changed(row, actor)
     return row

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.scheduling import snapshots
+from apps.scheduling import snapshot_rules, snapshots
 from apps.scheduling.arrivals import mix_read
 from apps.scheduling.engine import types as engine
 from apps.scheduling.engine.warm import Warm
@@ -31,23 +31,26 @@ class Picture:
         self.running: dict[int, engine.Running] = {}
         self.keys: dict[str, int] = {}
         """Of workloads, by what the engine calls them."""
+        self.names = snapshots.Names()
         self._mixed: date | None = None
         """The day whose mix of arrivals the engine has."""
 
     def read(self) -> None:
         """Read everything anew."""
-        self.nodes, self.devices = snapshots.nodes_read(), snapshots.devices_read()
+        self.nodes, self.devices = snapshot_rules.nodes_read(), snapshot_rules.devices_read()
         requests, self.running = snapshots.work_read()
-        self.rules = snapshots.rules_read()
+        holds, self.rules = snapshots.holds_read(), snapshot_rules.rules_read()
         self.waiting = {pk: request.id for pk, request in requests.items()}
         self.keys = {uid: pk for pk, uid in self.waiting.items()}
         self.keys |= {work.id: pk for pk, work in self.running.items()}
+        self.keys |= {hold.request_id: pk for pk, hold in holds.items()}
         self.warm = Warm(
             engine.Snapshot(
                 nodes=tuple(self.nodes.values()),
                 devices=tuple(self.devices.values()),
                 requests=tuple(requests.values()),
                 running=tuple(self.running.values()),
+                holds=tuple(holds.values()),
                 **self.rules,
             )
         )
@@ -80,18 +83,18 @@ class Picture:
         return any(changed.values())
 
     def _nodes_read(self, pks: set[int]) -> None:
-        found = snapshots.nodes_read(pks) if pks else {}
+        found = snapshot_rules.nodes_read(pks) if pks else {}
         _refresh(self.nodes, pks, found, self.warm.node_put, lambda old: self.warm.node_drop(old.id))
 
     def _devices_read(self, pks: set[int]) -> None:
-        found = snapshots.devices_read(pks) if pks else {}
+        found = snapshot_rules.devices_read(pks) if pks else {}
         _refresh(self.devices, pks, found, self.warm.device_put, lambda old: self.warm.device_drop(old.id))
 
     def work_read(self, pks: set[int]) -> None:
         """Read these workloads again."""
         if not pks:
             return
-        requests, running = snapshots.work_read(pks)
+        requests, running = snapshots.work_read_again(pks, self.names)
         for pk in pks:
             self._request_set(pk, requests.get(pk))
         _refresh(
@@ -109,20 +112,22 @@ class Picture:
     def placed(self, chosen: Iterable[Chosen]) -> None:
         """What we placed ourselves, as it would be read."""
         chosen = list(chosen)
-        names = snapshots.Names.of([each.row for each in chosen])
+        self.names.learn(each.row for each in chosen)
+        prices = snapshots.prices_read(each.row for each in chosen)
         for each in chosen:
-            asks = snapshots.request_of(each.row, names)
-            held = [
+            asks = snapshots.request_of(each.row, self.names)
+            grants = [
                 (want.device_uid, grant.node_id, want.compute_percent, want.memory_mib, want.exclusive)
                 for want, grant in zip(each.wants, each.placement.grants, strict=True)
             ]
             self._request_set(each.row.pk, None)
-            work = self.running[each.row.pk] = snapshots.running_of(each.row, held, asks)
+            work = snapshots.running_of(each.row, snapshots.Held(grants), asks, prices.get(each.row.uid, 0))
+            self.running[each.row.pk] = work
             self.warm.running_put(work)
 
     def rules_read(self) -> None:
         """Read queues, quotas and policy anew; past use has faded meanwhile, windows come nearer."""
-        old, new = self.rules, snapshots.rules_read()
+        old, new = self.rules, snapshot_rules.rules_read()
         self.rules = new
         if old["policy"] != new["policy"]:
             self.warm.policy_put(new["policy"])
@@ -137,9 +142,18 @@ class Picture:
         for tenant_id in {*quotas, *dict(old["tenant_quotas"])}:
             if self.warm.tenant_quotas.get(tenant_id) != quotas.get(tenant_id):
                 self.warm.tenant_quota_put(tenant_id, quotas.get(tenant_id))
-        self.warm.shares_put(dict(new["past_use"]), {})
+        self.warm.shares_put(dict(new["past_use"]), dict(new["tenant_weights"]))
         self.warm.reservations_put(new["reservations"])
         self._mix_read()
+        self._periods_read()
+
+    def _periods_read(self) -> None:
+        """When whose work may start: what waits is read again where that changed, and each day, since windows of the
+        week are told as instants of the next days."""
+        names = snapshots.Names()
+        if (names.periods, names.day) != (self.names.periods, self.names.day):
+            self.names = names
+            self.work_read(set(self.waiting))
 
 
 def _refresh(

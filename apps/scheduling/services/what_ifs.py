@@ -1,6 +1,7 @@
 """Try settings on the past: asked for on the page or over the API, carried out by a worker. Nothing live changes."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -18,9 +19,9 @@ from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors import queue_get
 from apps.scheduling.services.queues import policy_set, queue_change
 from apps.scheduling.services.quota import quota_set
-from apps.scheduling.snapshots import rules_read
+from apps.scheduling.snapshot_rules import queues_read, rules_read
 from apps.scheduling.states import WhatIfState
-from apps.scheduling.what_if import MOST_DAYS, what_if_get, what_ifs_open
+from apps.scheduling.what_if import MOST_DAYS, past_check, what_if_get, what_ifs_open
 from apps.tenancy.selectors import tenant_get
 
 Changes = Mapping[str, Mapping[str, Any]]
@@ -35,18 +36,22 @@ def what_if_ask(*, actor: Actor, name: str, days: int, changes: Changes) -> What
         raise InvalidInput(fields={"days": _("1 to %(most)s") % {"most": MOST_DAYS}})
     if not any(changes.values()) or set(changes) - PARTS:
         raise InvalidInput(_("Nothing is changed."), cure=_("Choose at least one setting to try."))
-    rules_changed(actor, changes)
+    past_check(days, timezone.now())
+    rules_changed(actor, changes, days)
     row = WhatIf.objects.create(name=name, days=days, changes=dict(changes), made_by_id=actor.user_id)
     act_subject("what_if", row.uid, name=name)
     emit(WhatIfAsked(uid=row.uid), actor=actor)
     return row
 
 
-def rules_changed(actor: Actor, changes: Changes) -> dict[str, Any]:
-    """The rules as they would be: the services make the changes, the rules are read, and all of it is undone."""
+def rules_changed(actor: Actor, changes: Changes, days: int) -> dict[str, Any]:
+    """The rules as they would have been in the last days: the services make the changes, the rules are read, and all
+    of it is undone."""
     with transaction.atomic():
         _apply(actor, changes)
-        found = rules_read()
+        # The windows of those days, and not of the next ones.
+        since = timezone.now() - timedelta(days=days)
+        found = {**rules_read(), "queues": queues_read(since, days + 1)}
         transaction.set_rollback(True)
     return found
 
@@ -72,7 +77,7 @@ def what_if_begin(*, actor: Actor, uid: UUID | str) -> dict[str, Any] | None:
     if not mine:
         return None
     try:
-        return rules_changed(actor, row.changes)
+        return rules_changed(actor, row.changes, row.days)
     except WeirError as error:
         # What it wants to change has gone since it was asked for.
         _ended(row, actor, WhatIfState.FAILED, error=str(error.message))
@@ -83,6 +88,12 @@ def what_if_begin(*, actor: Actor, uid: UUID | str) -> dict[str, Any] | None:
 def what_if_end(*, actor: Actor, uid: UUID | str, result: Mapping[str, Any]) -> None:
     """Keep what came of it; the first answer counts."""
     _ended(what_if_get(uid), actor, WhatIfState.DONE, result=dict(result))
+
+
+@service(recorded=False)
+def what_if_fail(*, actor: Actor, uid: UUID | str, error: str) -> None:
+    """It could not be replayed, and why."""
+    _ended(what_if_get(uid), actor, WhatIfState.FAILED, error=error)
 
 
 def _ended(row: WhatIf, actor: Actor, state: WhatIfState, **found: Any) -> None:

@@ -19,17 +19,18 @@ from apps.scheduling.events import (
     WorkloadEnded,
     WorkloadPreempted,
     WorkloadStarted,
-    WorkloadSubmitted,
 )
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.services.checkpoints import lost_card_seconds
 from apps.scheduling.services.checks import amounts_check, queue_open
-from apps.scheduling.services.decisions import decided
+from apps.scheduling.services.decisions import decided, submitted
 from apps.scheduling.services.direct import direct_ended
 from apps.scheduling.services.notes import workload_told
 from apps.scheduling.services.queues import DEFAULT_QUEUE
 from apps.scheduling.services.quota import quota_release
+from apps.scheduling.services.sizes import share_is_spare, share_left, share_started
 from apps.scheduling.states import FLOW, AllocationState, DecisionKind, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
@@ -85,7 +86,7 @@ def workload_submit(
     )
     act_subject("workload", row.uid, order=order_no)
     decided(row, DecisionKind.SUBMITTED, actor)
-    emit(WorkloadSubmitted(schema=tenant.schema_name, workload_uid=row.uid), actor=actor)
+    emit(submitted(row), actor=actor)
     return row
 
 
@@ -130,6 +131,8 @@ def slices_stop(row: Workload, actor: Actor, reason: str, *, reason_code: str = 
 def slice_started(*, actor: Actor, workload_uid: UUID, at: datetime) -> None:
     """A slice of the workload runs; with the last of them the workload runs. It keeps its first start."""
     row = workload_lock(workload_uid)
+    if row is not None and row.state == WorkloadState.RUNNING:
+        share_started(row, actor)
     if row is None or row.state != WorkloadState.PLACED:
         return
     held = row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).values("slice_uid")
@@ -167,12 +170,17 @@ def slice_ended(
     row = workload_lock(workload_uid)
     if row is None or row.is_final:
         return
-    row.allocations.filter(slice_uid=slice_uid, state=AllocationState.ACTIVE).update(
-        state=AllocationState.RELEASED, released_at=timezone.now()
-    )
+    known = row.allocations.filter(slice_uid=slice_uid)
+    ended = known.filter(state=AllocationState.ACTIVE)
+    is_spare = share_is_spare(row, ended.first(), reason_code)
+    if not ended.update(state=AllocationState.RELEASED, released_at=timezone.now()) and known.exists():
+        # Told before: whatever became of the work since then is no end of this slice's.
+        return
     left = row.allocations.filter(state=AllocationState.ACTIVE)
-    goes_on = goes_on or (reason_code == "scaled" and row.min_shares is not None)
+    goes_on = goes_on or is_spare
     if goes_on and row.state != WorkloadState.STOPPING and left.filter(is_beside=False).exists():
+        if is_spare:
+            share_left(row, actor)
         return
     if left.exists():
         if row.state != WorkloadState.STOPPING:
@@ -182,8 +190,10 @@ def slice_ended(
         return
     if _after_stop(row, actor, at, requeue=requeue, has_completed=reason_code == "completed" and not failed):
         return
-    if failed and reason_code in _TRIED_AGAIN and row.attempt < row.max_attempts:
-        _retry(row, actor, reason_code)
+    # Of a gang the first that failed says why: the others are only stopped with it.
+    cause = row.reason_code if row.reason.get("failed") else reason_code if failed else ""
+    if cause in _TRIED_AGAIN and row.attempt < _attempts(row, cause):
+        _retry(row, actor, cause)
         return
     _end_by(row, actor, at, failed, reason_code, reason)
 
@@ -191,6 +201,15 @@ def slice_ended(
 # Failures of the work itself; what its owner or its limits ended is not tried again (ELA-509).
 _TRIED_AGAIN = frozenset({"crashed", "memory_exceeded", "refused", "lost"})
 _BACK_OFF_MOST_S = 6 * 3600
+# So often a start that its node refused is tried, whatever the work itself may be tried.
+_STARTS = 3
+
+
+def _attempts(row: Workload, cause: str) -> int:
+    """How often it may be tried: what never ran because its node could not take it goes back to its queue (ELA-706)."""
+    return (
+        max(row.max_attempts, _STARTS) if cause == "refused" and row.started_at is None else row.max_attempts
+    )
 
 
 def _after_stop(row: Workload, actor: Actor, at: datetime, *, requeue: bool, has_completed: bool) -> bool:
@@ -224,17 +243,18 @@ def _retry(row: Workload, actor: Actor, code: str) -> None:
 
 def _preempted(row: Workload, actor: Actor, at: datetime) -> None:
     """It made room for other work: it waits again in its old place, and what it lost is made good (ELA-811)."""
-    reason = row.reason
+    lost = lost_card_seconds(row)
     decided(
-        row, DecisionKind.PREEMPTED, actor, reason["preempted"],
-        beneficiary=reason["for"], lost_card_seconds=reason["card_seconds"],
+        row, DecisionKind.PREEMPTED, actor, row.reason["preempted"],
+        beneficiary=row.reason["for"], lost_card_seconds=lost,
     )  # fmt: skip
     event = WorkloadPreempted(
         schema=row.tenant.schema_name,
         workload_uid=row.uid,
         user_id=row.submitted_by_id,
         at=at,
-        card_seconds=reason["card_seconds"],
+        card_seconds=lost,
+        times=row.preemptions + 1,
     )
     emit(event, actor=actor)
     _requeue(row, actor, "preempted", preemptions=row.preemptions + 1)
@@ -280,7 +300,7 @@ def _requeue(row: Workload, actor: Actor, code: str = "lost", **changes: Any) ->
         **changes,
     )
     decided(row, DecisionKind.REQUEUED, actor, code, attempt=row.attempt)
-    emit(WorkloadSubmitted(schema=row.tenant.schema_name, workload_uid=row.uid), actor=actor)
+    emit(submitted(row), actor=actor)
     workload_changed(row, actor)
 
 

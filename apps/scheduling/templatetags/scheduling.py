@@ -1,8 +1,11 @@
 """How the scheduling pages write reasons, spans of the week, and the figures of a what-if."""
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django import template
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -23,6 +26,9 @@ _FIGURES = {
     "money": gettext_noop("Earned within the time"),
     "preemptions": gettext_noop("Preempted (times)"),
     "lost_card_hours": gettext_noop("Lost by preemption (card hours)"),
+    "lost_money": gettext_noop("Lost by preemption, made good"),
+    "resizes": gettext_noop("Elastic work resized (times)"),
+    "moves": gettext_noop("Sessions moved (times)"),
 }
 
 
@@ -30,6 +36,24 @@ _FIGURES = {
 def work_reason(row: Workload) -> str:
     """Why it waits or how it ended, in the reader's language."""
     return workload_reason(row)
+
+
+@register.filter
+def waited(since: datetime) -> int:
+    """Seconds from an instant until now."""
+    return max(0, int((timezone.now() - since).total_seconds()))
+
+
+@register.filter
+def lasted(begin: datetime, end: datetime) -> int:
+    """Seconds from one instant to another."""
+    return max(0, int((end - begin).total_seconds()))
+
+
+@register.filter
+def size(figure: int) -> int:
+    """A figure without its sign."""
+    return abs(figure)
 
 
 @register.filter
@@ -43,6 +67,19 @@ def figure_name(name: str) -> str:
     return _(_FIGURES[name]) if name in _FIGURES else name
 
 
+_BETTER_MORE = ("use_percent", "jain_permille", "money")
+_NEUTRAL = ("resizes", "moves")
+
+
+@register.filter
+def figure_turn(figure: Mapping[str, Any]) -> str:
+    """Whether a figure would be "better" or "worse"; "" where it stays."""
+    more = figure["after"] - figure["before"]
+    if not more or figure["name"] in _NEUTRAL:
+        return ""
+    return "better" if (more > 0) == (figure["name"] in _BETTER_MORE) else "worse"
+
+
 @register.filter
 def figure_value(value: Any, name: str) -> str:
     """A figure with its unit."""
@@ -54,6 +91,6 @@ def figure_value(value: Any, name: str) -> str:
         return f"{value} %"
     if name == "jain_permille":
         return f"{value / 1000:.3f}"
-    if name == "money":
+    if name in ("money", "lost_money"):
         return f"¥{number_format(value, decimal_pos=2, force_grouping=True)}"
     return str(value)

@@ -77,6 +77,7 @@ def test_a_program_is_taken_in_placed_and_shown_with_what_it_holds(api, acme):
     assert api.get(f"{API}?queue=nobody").json()["results"] == []
 
 
+@pytest.mark.req("ELA-402")
 @pytest.mark.parametrize(
     ("wrong", "code"),
     [

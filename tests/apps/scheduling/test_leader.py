@@ -61,6 +61,7 @@ def test_a_stand_by_succeeds_a_killed_leader_and_nothing_is_placed_twice(crew, a
     assert Device.objects.aggregate(sum=Sum("held_percent"))["sum"] == 200
 
 
+@pytest.mark.req("ELA-701")
 def test_a_leader_that_is_told_to_stop_leaves_in_good_order(crew, acme):
     node_make("n1")
     process = crew()
@@ -70,6 +71,7 @@ def test_a_leader_that_is_told_to_stop_leaves_in_good_order(crew, acme):
     assert leader_pid() is None
 
 
+@pytest.mark.req("ELA-701")
 def test_a_change_wakes_the_leader_long_before_its_timer(crew, acme):
     node_make("n1", devices=2)
     crew()

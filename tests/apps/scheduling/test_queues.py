@@ -90,6 +90,18 @@ def test_a_queue_with_work_in_it_is_not_removed(acme):
 
 
 @pytest.mark.req("ELA-609")
+def test_a_queue_goes_after_the_branch_that_had_work(acme):
+    node_make("n1")
+    top = make("top")
+    low = make("low", top)
+    row = submit(acme, queue="low")
+    workload_stop(actor=SYSTEM, tenant=acme, workload_uid=row.uid, reason="enough")
+    queue_remove(actor=SYSTEM, queue=low)
+    queue_remove(actor=SYSTEM, queue=top)
+    assert [branch.queue.code for branch in queue_tree()] == ["default"]
+
+
+@pytest.mark.req("ELA-609")
 def test_what_holds_others_is_not_removed(acme):
     default = queue_ensure(actor=SYSTEM)
     top = make("top")

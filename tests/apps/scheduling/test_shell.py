@@ -27,7 +27,16 @@ def rows_of(picture):
     found = picture.warm.snapshot()
     return {
         name: sorted(map(repr, getattr(found, name)))
-        for name in ("nodes", "devices", "queues", "running", "requests", "tenant_quotas", "reservations")
+        for name in (
+            "nodes",
+            "devices",
+            "queues",
+            "running",
+            "requests",
+            "tenant_quotas",
+            "reservations",
+            "holds",
+        )
     } | {"policy": found.policy}
 
 

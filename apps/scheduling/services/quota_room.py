@@ -1,0 +1,45 @@
+"""What a tenant may still hold of each quota item, and the refusal of more.
+
+Internal to the app's services.
+"""
+
+from dataclasses import dataclass
+
+from django.db.models import Sum
+from django.utils.translation import gettext as _
+
+from apps.kernel.errors import QuotaExceeded
+from apps.scheduling.models import QuotaHold, TenantQuota
+from apps.scheduling.states import HoldState, QuotaItem
+
+
+@dataclass(slots=True)
+class QuotaRoom:
+    """Of one item: the tenant's limit, and what its holders hold in process or use."""
+
+    limit: int = 0
+    used: int = 0
+
+    @property
+    def left(self) -> int:
+        return max(0, self.limit - self.used)
+
+
+def quota_rooms(tenant_id: int) -> dict[str, QuotaRoom]:
+    """By item, its row locked until the transaction ends: parallel asks are served one after the other."""
+    rows = TenantQuota.plain.select_for_update().filter(tenant_id=tenant_id).order_by("item")
+    totals = dict(rows.values_list("item", "total"))
+    counted = (HoldState.IN_PROCESS, HoldState.USED)
+    holds = QuotaHold.plain.filter(tenant_id=tenant_id, state__in=counted)
+    sums = dict(holds.values_list("item").annotate(sum=Sum("amount")).order_by())
+    return {item: QuotaRoom(totals.get(item, 0), sums.get(item, 0)) for item in (*totals, *QuotaItem.values)}
+
+
+def quota_exceeded(tenant: object, item: str, room: QuotaRoom, asked: int) -> QuotaExceeded:
+    """The refusal of `asked` more of an item."""
+    figures = {"limit": room.limit, "used": room.used, "asked": asked}
+    return QuotaExceeded(
+        _("%(tenant)s has %(left)s of %(limit)s left of %(item)s (%(used)s used), %(asked)s asked.")
+        % {"tenant": tenant, "left": room.left, "item": QuotaItem(item).label, **figures},
+        fields={item: _("%(left)s left") % {"left": room.left}, "quota": item, **figures},
+    )
