@@ -185,7 +185,7 @@ def test_outputs_are_compared_with_what_the_client_counts_on(hand):
     assert hand.down(other).equal(-torch.ones(2, 3)), "other strides are put right"
 
 
-@pytest.mark.req("ELA-1305")
+@pytest.mark.req("ELA-1305", "ELA-408")
 def test_fresh_memory_is_zero(hand):
     junk = hand.up(torch.full((1000,), 7.0))
     hand.free(junk)

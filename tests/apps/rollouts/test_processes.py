@@ -42,7 +42,9 @@ def parts():
 
 @pytest.fixture
 def crew(db):
-    found = {name: a(name.partition("-")[0], name) for name in ("web", "web-2", "worker", "beat", "scheduler")}
+    found = {
+        name: a(name.partition("-")[0], name) for name in ("web", "web-2", "worker", "beat", "scheduler")
+    }
     for process in found.values():
         assert not beat(process)
     return found

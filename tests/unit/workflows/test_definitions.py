@@ -12,6 +12,7 @@ from workflows.source import MODEL
 TENANT = "tenant_decision"
 TENANT_OPERATIONS = "tenant_operations_decision"
 OPERATIONS = "operations_decision"
+CENTRE = "centre_decision"
 
 PATHS = [
     ("application_approval", 1, [(TENANT, "approve"), (OPERATIONS, "approve")], "approved"),
@@ -21,6 +22,8 @@ PATHS = [
     ("application_approval", 1, [(TENANT, "send_back")], "sent_back"),
     ("termination_approval", 1, [(TENANT, "approve")], "approved"),
     ("termination_approval", 1, [(TENANT, "refuse")], "rejected"),
+    ("resource_ticket_approval", 1, [(CENTRE, "approve")], "approved"),
+    ("resource_ticket_approval", 1, [(CENTRE, "refuse")], "rejected"),
     ("application_approval_large", 10000, [(TENANT, "approve"), (OPERATIONS, "approve")], "approved"),
     ("application_approval_large", 10000, [(TENANT, "approve"), (OPERATIONS, "refuse")], "rejected"),
     ("application_approval_large", 10000, [(TENANT, "approve"), (OPERATIONS, "send_back")], "sent_back"),
@@ -111,5 +114,6 @@ def test_files_are_complete_and_can_be_drawn(definition) -> None:  # type: ignor
 
 
 def test_unknown_key_names_the_known_ones() -> None:
-    with pytest.raises(DefinitionUnknown, match="application_approval, application_approval_large"):
+    known = "application_approval, application_approval_large, resource_ticket_approval"
+    with pytest.raises(DefinitionUnknown, match=known):
         definition_get("../../etc/passwd")
