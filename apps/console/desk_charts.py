@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from apps.console.capacity import Outlook
 from apps.telemetry.states import AlarmLevel
 
 LEVEL_COLOURS = {"critical": "#d63939", "major": "#f76707", "minor": "#f59f00", "notice": "#4299e1"}
@@ -33,8 +34,43 @@ def alarm_option(days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     }
 
 
+def outlook_option(pool: Outlook) -> dict[str, Any] | None:
+    """Demand and capacity by day, then what is expected with its band; None where nothing is known."""
+    ahead = pool.trend.days if pool.trend else ()
+    days = sorted(pool.demand.keys() | pool.capacity.keys())
+    if not days:
+        return None
+    names = [day.isoformat() for day in [*days, *(each.day for each in ahead)]]
+    past, blank = [None] * len(ahead), [None] * len(days)
+
+    def line(name: str, data: list[float | None], **more: Any) -> dict[str, Any]:
+        shown = [None if value is None else round(value / _DEVICE_PERCENT, 2) for value in data]
+        return {"name": name, "type": "line", "showSymbol": False, "data": shown} | more
+
+    quiet = {"lineStyle": {"opacity": 0}, "stack": "band", "tooltip": {"show": False}, "silent": True}
+    series = [
+        line(_("Demand"), [pool.demand.get(day) for day in days] + past, color="#206bc4"),
+        line(_("Capacity"), [pool.capacity.get(day) for day in days] + [pool.capacity_now] * len(ahead),
+             step="end", color="#2fb344"),
+    ]  # fmt: skip
+    if ahead:
+        dashed = {"lineStyle": {"type": "dashed"}, "color": "#206bc4"}
+        series += [
+            line(_("Forecast"), [*blank, *(each.mid for each in ahead)], **dashed),
+            line(_("At least"), [*blank, *(each.low for each in ahead)], **quiet),
+            line(_("Nine of ten"), [*blank, *(each.high - each.low for each in ahead)], **quiet, color="#206bc4",
+                 areaStyle={"opacity": 0.15}),
+        ]  # fmt: skip
+    option = _option(names, series)
+    shown = [each["name"] for each in series if each["name"] != _("At least")]
+    option["legend"]["data"] = shown
+    option["yAxis"]["name"] = _("devices")
+    return option
+
+
 _NAMES_MAX = 12
 _DEVICE_HOURS = 100.0
+_DEVICE_PERCENT = 100.0
 
 
 def line_option(points: Sequence[tuple[str, float]], unit: str) -> dict[str, Any] | None:

@@ -26,6 +26,7 @@ urlpatterns = [
     path("logs/", watching.logs, name="logs"),
     path("logs/export/", watching.logs_export, name="logs_export"),
     path("logs/<int:pk>/", watching.log_entry, name="log_entry"),
+    path("capacity/", watching.capacity, name="capacity"),
     path("statistics/", watching.statistics, name="statistics"),
     path("statistics/export/", watching.statistics_export, name="statistics_export"),
     # The admin's own ways in and out lead to the portal's.

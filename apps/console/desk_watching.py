@@ -12,6 +12,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from apps.console import capacity as planning
 from apps.console import desk_charts as charts
 from apps.console.alarm_steps import alarm_link, alarm_steps, alarm_subject
 from apps.console.reports.form import period
@@ -209,3 +210,21 @@ def statistics_export(request: HttpRequest) -> StreamingHttpResponse:
     chosen = cleaned(StatisticsForm(request.GET))
     report = REPORTS[chosen["report"]](period(chosen["from_at"], chosen["to_at"]))
     return exported(report_rows(report), COLUMNS, form="csv", name=f"report-{chosen['report']}")
+
+
+# --- capacity --------------------------------------------------------------------------------------------------
+
+
+@desk("reports.view")
+def capacity(request: HttpRequest) -> HttpResponse:
+    """What each pool was asked for, what will be asked, and when it no longer suffices (ELA-102)."""
+    rows = planning.outlook_list()
+    code = request.GET.get("pool", "")
+    chosen = next((row for row in rows if row.code == code), rows[0])
+    context = {
+        "rows": rows,
+        "chosen": chosen,
+        "option": charts.outlook_option(chosen),
+        "ahead": planning.AHEAD_DAYS,
+    }
+    return show(request, "desk/capacity", context)

@@ -120,6 +120,7 @@ PROVIDER = (
         _("Pool"),
         (
             _entry(_("Pool now"), "server-2", "desk:pool", "fleet.view"),
+            _entry(_("Capacity planning"), "trending-up", "desk:capacity", "reports.view"),
             _entry(_("Nodes"), "server", "fleet:nodes", "fleet.view"),
             _entry(_("Devices"), "cpu", "fleet:devices", "fleet.view"),
             _entry(_("Slices and sessions"), "chart-pie", "fleet:slices", "fleet.view"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Min, Sum
+from django.db.models import Case, F, Min, Sum, When
 
 from apps.console.reports.form import device_label
 from apps.fleet.models import Device, Node, Slice
@@ -28,6 +28,8 @@ MEASURE_MAX_AGE = timedelta(seconds=60)
 MISSING_TOLD = timedelta(days=1)
 SAMPLE_EVERY_S = 30
 POOL = "pool"
+ALL_POOLS = "*"
+"""All devices together, beside the codes of resource groups, which have no such sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class PoolNow:
 def pool_now(at: datetime) -> PoolNow:
     """Read nodes, devices, open slices and their workloads' numbers, in four queries."""
     nodes = tuple(Node.objects.exclude(state=NodeState.REMOVED))
-    devices = tuple(Device.objects.exclude(node__state=NodeState.REMOVED).select_related("node"))
+    devices = tuple(Device.objects.exclude(node__state=NodeState.REMOVED).select_related("node", "group"))
     slices = tuple(slice_open_list())
     wanted = Workload.objects.across().filter(uid__in={row.workload_uid for row in slices})
     return PoolNow(at, nodes, devices, slices, dict(wanted.values_list("uid", "no")))
@@ -252,10 +254,33 @@ def meters(now: PoolNow) -> list[Metered]:
     for device in now.devices:
         if _is_heard(device):
             _device_meter(sums, device, by_device[device.pk], now.at)
+    _pools_meter(sums, now)
     return [
         Metered(series, kind, subject, value, tenant=tenant, source=source)
         for (series, kind, subject, tenant, source), value in sums.items()
     ]
+
+
+def _pools_meter(sums: dict[tuple[str, str, str, str, str], float], now: PoolNow) -> None:
+    """Of each resource group, and of all devices: how much there is, and how much is held or waited for (ELA-102)."""
+    pools = {device.pk: _pools_of(device) for device in now.devices}
+    for device in now.devices:
+        for subject in pools[device.pk]:
+            sums["demand_percent", "pool", subject, "", ""] += 0
+            sums["capacity_percent", "pool", subject, "", ""] += device.room_percent if device.is_open else 0
+    for row in now.slices:
+        for subject in pools.get(row.device_id, (ALL_POOLS,)):
+            sums["demand_percent", "pool", subject, "", ""] += row.compute_percent
+    waiting = Workload.objects.across().filter(state=WorkloadState.PENDING).order_by()
+    group = Case(When(resource_group="", then=F("queue__resource_group")), default=F("resource_group"))
+    asked = waiting.annotate(pool=group).values("pool").annotate(sum=Sum(F("shares") * F("compute_percent")))
+    for each in asked:
+        for subject in {ALL_POOLS, each["pool"] or ALL_POOLS}:
+            sums["demand_percent", "pool", subject, "", ""] += each["sum"]
+
+
+def _pools_of(device: Device) -> tuple[str, ...]:
+    return (ALL_POOLS, device.group.code) if device.group else (ALL_POOLS,)
 
 
 def _device_meter(

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from apps.console.api import views
+from apps.console.api.capacity import CapacityView, PoolCapacityView
 from apps.console.api.reports import ReportView
 
 urlpatterns = [
@@ -9,5 +10,7 @@ urlpatterns = [
     path("tenants/<slug:schema>/resume", views.TenantResumeView.as_view(), name="tenant_resume"),
     path("tenants/<slug:schema>/quota", views.TenantQuotaView.as_view(), name="tenant_quota"),
     path("reports/<slug:name>", ReportView.as_view(), name="report"),
+    path("capacity", CapacityView.as_view(), name="capacity"),
+    path("capacity/<str:code>", PoolCapacityView.as_view(), name="pool_capacity"),
     path("overview", views.OverviewView.as_view(), name="overview"),
 ]

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import template
+from django.utils.formats import number_format
+from django.utils.translation import ngettext
 
 from apps.console.reports.words import FIGURES, HIDDEN, REPORT_NAMES, SECTIONS, figure_text
 
@@ -46,3 +48,11 @@ def _word(code: str) -> str:
 def told_names(codes: Iterable[str], names: Mapping[str, str]) -> str:
     """Codes by their names, in one line."""
     return ", ".join(str(names.get(code, code)) for code in codes)
+
+
+@register.filter
+def devices(percent: float) -> str:
+    """Percent of devices as a number of devices."""
+    count = round(percent / 100, 1)
+    text = number_format(count, decimal_pos=0 if count.is_integer() else 1)
+    return ngettext("%(count)s device", "%(count)s devices", 1 if count == 1 else 2) % {"count": text}
