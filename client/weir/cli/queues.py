@@ -6,6 +6,7 @@ import typer
 
 from weir.cli.calling import caller
 from weir.cli.show import as_json, err, out, rows, said
+from weir.cluster import Cluster, manifests_of, text_of
 
 Json = dict[str, Any]
 _CHANGE = [
@@ -71,6 +72,44 @@ def close(ctx: typer.Context, code: str = typer.Argument(..., help="The queue.")
     """Let it take and start none; what runs goes on to its end."""
     with caller(ctx) as client:
         said(ctx, client.queue_close(code), f"Queue {code} takes and starts none; what runs goes on.")
+
+
+Kubeconfig = typer.Option("", help="The cluster's configuration; as kubectl finds it where none is named.")
+Context = typer.Option("", help="Which cluster of the configuration.")
+
+
+@queues.command()
+def push(
+    ctx: typer.Context,
+    kubeconfig: str = Kubeconfig,
+    context: str = Context,
+    prune: bool = typer.Option(False, "--prune", help="Remove there what was pushed before and is no more."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="The cluster checks everything and keeps nothing."),
+    resource: str = typer.Option("nvidia.com/gpu", help="What the cluster calls the cards."),
+) -> None:
+    """Write the queues into a Kubernetes cluster as Volcano's, and open or close them there as here."""
+    with caller(ctx) as client:
+        text = client.queue_file(form="volcano", resource=resource)["text"]
+    cluster = Cluster(kubeconfig, context)
+    done = cluster.push(manifests_of(text), prune=prune, dry_run=dry_run)
+    if as_json(ctx):
+        said(ctx, {"applied": done.applied, "removed": done.removed, "commanded": done.commanded}, "")
+        return
+    told = [("written", name) for name in done.applied] + [("removed", name) for name in done.removed]
+    told += [("opened" if action == "OpenQueue" else "closed", name) for name, action in done.commanded]
+    rows(ctx, [{"act": act, "name": name} for act, name in told], [("what", "act"), ("queue", "name")])
+    if dry_run:
+        out.print("Nothing was kept: it was a trial.")
+
+
+@queues.command()
+def pull(ctx: typer.Context, kubeconfig: str = Kubeconfig, context: str = Context) -> None:
+    """Print the queues of a cluster with their observed states, as a file that `plan` and `apply` take."""
+    found = Cluster(kubeconfig, context).pull()
+    if as_json(ctx):
+        said(ctx, found, "")
+    else:
+        typer.echo(text_of(found), nl=False)
 
 
 def _tell(ctx: typer.Context, found: Json) -> None:
