@@ -180,10 +180,11 @@ def offer(snapshot: Snapshot, request: Request, *, now: int) -> Offer:
     if told.basis is EtaBasis.FREE_NOW:
         return Offer(told, request.compute_percent, request.shares)
     percent = 0 if request.exclusive else request.compute_percent
+    per = request.shares_per_replica
     return Offer(
         told,
         _largest(percent, lambda n: starts(replace(request, compute_percent=n))),
-        _largest(request.shares, lambda n: starts(replace(request, shares=n))),
+        per * _largest(request.shares // per, lambda n: starts(replace(request, shares=n * per))),
     )
 
 

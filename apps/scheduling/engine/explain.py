@@ -96,6 +96,13 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.COUNT_ON_ONE_NODE: gettext_noop(
         "No single node has room for all %(asked)s shares; the best would take %(free)s."
     ),
+    ReasonCode.REPLICA: gettext_noop(
+        "No single node has room for a replica of %(asked)s shares; the best would take %(free)s."
+    ),
+    ReasonCode.REPLICAS: gettext_noop(
+        "Only %(free)s of the %(asked)s replicas of %(each)s shares would fit now, each on one node; all start "
+        "together or none."
+    ),
     ReasonCode.HOST_CPU: gettext_noop(
         "Not enough processor time on the nodes with free devices: %(asked)s thousandths of a core asked a share, "
         "at most %(free)s free."

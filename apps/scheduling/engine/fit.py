@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from enum import IntEnum
 from typing import NamedTuple
 
 from apps.scheduling.engine.pool import Card, Pool, Server
 from apps.scheduling.engine.shapes import Constraint, Shape
+from apps.scheduling.engine.shortfall import short, short_of_room, together
 from apps.scheduling.engine.types import Param, Reason, ReasonCode
 
 
@@ -84,7 +86,7 @@ def _room(card: Card, shape: Shape, free_percent: int, free_mib: int, idle: bool
 
 
 def server_room(cards: Iterable[Card], server: Server, shape: Shape, view: View, enough: int) -> int:
-    """How many shares the cards of one server take together; counting stops at `enough`."""
+    """How many shares the cards of one server take together, in whole replicas; counting stops at `enough`."""
     count = 0
     for card in cards:
         count += room(card, shape, view)
@@ -92,7 +94,8 @@ def server_room(cards: Iterable[Card], server: Server, shape: Shape, view: View,
             break
     if shape.host_cpu_milli or shape.host_memory_mib:
         count = server.host_room(shape.host_cpu_milli, shape.host_memory_mib, count)
-    return min(count, enough)
+    count = min(count, enough)
+    return count if shape.shares_per_replica == 1 else count - count % shape.shares_per_replica
 
 
 Test = Callable[[Card, Constraint], bool]
@@ -247,13 +250,13 @@ class Fit:
     def _empty_room(self, shape: Shape, *, usable: bool) -> int:
         """How many shares an empty pool takes together, or the best node where one has to take all."""
         by_server: dict[Server, int] = {}
-        total = 0
+        total, per = 0, shape.shares_per_replica
         for card in self._cards(shape, usable=usable):
             server = card.server
             before = by_server.get(server, 0)
             host = _host_room_when_empty(server, shape)
             by_server[server] = after = min(host, before + room_when_empty(card, shape))
-            total += after - before
+            total += after - before if per == 1 else (after // per - before // per) * per
             if (after if shape.single_node else total) >= shape.shares:
                 return shape.shares
         return max(by_server.values(), default=0) if shape.single_node else total
@@ -322,13 +325,19 @@ def _host_room_when_empty(server: Server, shape: Shape) -> int:
 
 
 def _least_mib(cards: Iterable[Card], shape: Shape) -> int:
+    """The cheapest parts, a replica or all shares of one node each, that are enough."""
+    per = shape.shares if shape.single_node else shape.shares_per_replica
     lines: dict[str, list[int]] = {}
     for card in cards:
         if room_when_empty(card, shape):
-            key = card.server.node.id if shape.single_node else ""
+            key = card.server.node.id if per > 1 else ""
             lines.setdefault(key, []).append(card.device.memory_mib)
-    enough = [sorted(line)[: shape.shares] for line in lines.values() if len(line) >= shape.shares]
-    return min((sum(line) for line in enough), default=0)
+    parts: list[int] = []
+    for line in lines.values():
+        line.sort()
+        parts += [sum(line[i : i + per]) for i in range(0, len(line) - per + 1, per)]
+    count = shape.shares // per
+    return sum(sorted(parts)[:count]) if len(parts) >= count else 0
 
 
 def _short_of_card(pool: Pool, shape: Shape, mask: int) -> Reason | None:
@@ -339,13 +348,13 @@ def _short_of_card(pool: Pool, shape: Shape, mask: int) -> Reason | None:
             return Reason(ReasonCode.CARD_NOT_IDLE, (("devices", devices),))
     best = pool.by_free.highest(mask)
     if best < shape.compute_percent:
-        return _short(ReasonCode.COMPUTE_PERCENT, shape.compute_percent, best, mask.bit_count())
+        return short(ReasonCode.COMPUTE_PERCENT, shape.compute_percent, best, mask.bit_count())
     enough = 0
     for level in pool.by_free.rising(shape.compute_percent):
         enough |= level & mask
     best = max(card.free_mib for card in pool.cards_in(enough))
     if best < shape.memory_mib:
-        return _short(ReasonCode.MEMORY_MIB, shape.memory_mib, best, enough.bit_count())
+        return short(ReasonCode.MEMORY_MIB, shape.memory_mib, best, enough.bit_count())
     return None
 
 
@@ -355,32 +364,26 @@ def _why_count(cards: list[Card], shape: Shape, view: View) -> Reason:
         on.setdefault(card.server, []).append(card)
     hostless = [sum(_room(card, shape, card.free_percent, card.free_mib, card.holders == 0) for card in line)
                 for line in on.values()]  # fmt: skip
-    if _together(hostless, shape) >= shape.shares:
+    if together(hostless, shape) >= shape.shares:
         return _why_beside(on, shape)
-    rooms = [server_room(line, server, shape, view, shape.shares) for server, line in on.items()]
-    code = ReasonCode.COUNT_ON_ONE_NODE if shape.single_node else ReasonCode.COUNT
-    return _short(code, shape.shares, _together(rooms, shape), len(cards))
+    return short_of_room(_rooms(on, shape, view), shape, len(cards))
 
 
-def _together(rooms: list[int], shape: Shape) -> int:
-    return max(rooms, default=0) if shape.single_node else sum(rooms)
+def _rooms(on: dict[Server, list[Card]], shape: Shape, view: View) -> list[int]:
+    """How many shares each server takes, in whole replicas or not."""
+    loose = shape if shape.shares_per_replica == 1 else replace(shape, shares_per_replica=1)
+    return [server_room(line, server, loose, view, shape.shares) for server, line in on.items()]
 
 
 def _why_beside(on: dict[Server, list[Card]], shape: Shape) -> Reason:
     """The devices have room: it is the hosts that have not, or claims that keep it."""
-    everything = View(-1)
-    rooms = [server_room(line, server, shape, everything, shape.shares) for server, line in on.items()]
-    if _together(rooms, shape) >= shape.shares:
+    rooms = _rooms(on, shape, View(-1))
+    if together(rooms, shape) >= shape.shares:
         return Reason(ReasonCode.HELD_FOR_OTHERS)
     cpu = [s.node.host_cpu_milli - s.host_cpu_milli for s in on if s.node.host_cpu_milli is not None]
     if shape.host_cpu_milli and cpu and max(cpu) < shape.host_cpu_milli:
-        return _short(ReasonCode.HOST_CPU, shape.host_cpu_milli, max(cpu), len(on))
+        return short(ReasonCode.HOST_CPU, shape.host_cpu_milli, max(cpu), len(on))
     memory = [s.node.host_memory_mib - s.host_memory_mib for s in on if s.node.host_memory_mib is not None]
     if shape.host_memory_mib and memory and max(memory) < shape.host_memory_mib:
-        return _short(ReasonCode.HOST_MEMORY, shape.host_memory_mib, max(memory), len(on))
-    code = ReasonCode.COUNT_ON_ONE_NODE if shape.single_node else ReasonCode.COUNT
-    return _short(code, shape.shares, _together(rooms, shape), len(on))
-
-
-def _short(code: ReasonCode, asked: int, free: int, devices: int) -> Reason:
-    return Reason(code, (("asked", asked), ("free", max(0, free)), ("devices", devices)))
+        return short(ReasonCode.HOST_MEMORY, shape.host_memory_mib, max(memory), len(on))
+    return short_of_room(rooms, shape, len(on))

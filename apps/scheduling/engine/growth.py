@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from apps.scheduling.engine.place import grant_of
 from apps.scheduling.engine.quota import granted
 from apps.scheduling.engine.shapes import Shape
-from apps.scheduling.engine.types import ElasticChange, Grant, Running
+from apps.scheduling.engine.types import ElasticChange, Grant, Request, Running
 
 if TYPE_CHECKING:
     from apps.scheduling.engine.round import Round
@@ -44,39 +44,42 @@ def _grow_one(round_: Round, work: Running, wanted: int) -> None:
     queue = warm.queues.get(work.queue_id)
     if asks is None or queue is None:
         return
-    shape = warm.shapes.sized(warm.shapes.of(asks, queue, warm.policy), 1)
+    per = asks.shares_per_replica
+    shape = warm.shapes.sized(warm.shapes.of(asks, queue, warm.policy), per)
     grown: list[Grant] = []
-    while len(work.grants) + len(grown) < work.shares:
-        grant = _one_more(round_, work, shape, wanted, grown)
-        if grant is None:
+    while len(work.grants) + len(grown) + per <= work.shares:
+        more = _one_more(round_, work, asks, shape, wanted, grown)
+        if not more:
             break
-        grown.append(grant)
+        grown += more
     if grown:
         round_.resizes.append(ElasticChange(work.id, len(work.grants) + len(grown), tuple(grown)))
 
 
-def _one_more(round_: Round, work: Running, shape: Shape, wanted: int, grown: list[Grant]) -> Grant | None:
+def _one_more(
+    round_: Round, work: Running, asks: Request, shape: Shape, wanted: int, grown: list[Grant]
+) -> tuple[Grant, ...]:
+    """One share more, or one replica, taken; none where it cannot be."""
     warm = round_.warm
     view = warm.placer.view(work.ends_at_s)
-    cards = warm.placer.find(shape, view, work.asks.submitted_seq if work.asks else 0)
-    if cards is None or cards[0].bit & wanted:
-        return None
-    grant = grant_of(cards[0], shape)
-    asks = work.asks
+    cards = warm.placer.find(shape, view, asks.submitted_seq)
+    if cards is None or any(card.bit & wanted for card in cards):
+        return ()
+    grants = tuple(grant_of(card, shape) for card in cards)
     held = {each.device_id for each in (*work.grants, *grown)}
     nodes = {each.node_id for each in work.grants}
-    apart = asks is not None and asks.distinct_devices and grant.device_id in held
-    strayed = asks is not None and asks.single_node and grant.node_id not in nodes
-    if apart or strayed or _over_quota(round_, work, grant):
-        return None
-    warm.placer.take_these((grant,), view)
-    warm.count(work.tenant_id, work.queue_id, (grant,), 1)
-    round_.taken.append((work.tenant_id, work.queue_id, (grant,), view))
-    return grant
+    apart = asks.distinct_devices and any(grant.device_id in held for grant in grants)
+    strayed = asks.single_node and grants[0].node_id not in nodes
+    if apart or strayed or _over_quota(round_, work, grants):
+        return ()
+    warm.placer.take_these(grants, view)
+    warm.count(work.tenant_id, work.queue_id, grants, 1)
+    round_.taken.append((work.tenant_id, work.queue_id, grants, view))
+    return grants
 
 
-def _over_quota(round_: Round, work: Running, grant: Grant) -> bool:
-    amount = granted((grant,))
+def _over_quota(round_: Round, work: Running, grants: tuple[Grant, ...]) -> bool:
+    amount = granted(grants)
     warm = round_.warm
     return (
         warm.tenant_quota.shortage(work.tenant_id, amount) is not None

@@ -42,7 +42,7 @@ def tally(requests: Iterable[Request], known: Iterable[Typical] = ()) -> tuple[T
 
 def _kind(request: Request) -> Typical:
     models = request.models if request.model is None else request.models | {request.model}
-    together = request.shares if request.single_node else 1
+    together = request.shares if request.single_node else request.shares_per_replica
     return Typical(request.compute_percent, together, request.host_cpu_milli, models)
 
 

@@ -32,6 +32,21 @@ class Piece(NamedTuple):
         return self.work.grants[self.share]
 
 
+Candidate: TypeAlias = tuple[int, int, Card, list[Piece]]
+"""How many moves a card needs, its place in the pool, the card, and the moves."""
+
+
+def _fewest(lines: list[list[Candidate]], shape: Shape) -> list[list[Candidate]]:
+    """Each line with the fewest moves first; of replicas all lines, a node each, as one of whole replicas."""
+    ordered = [sorted(line, key=lambda each: each[:2]) for line in lines]
+    per = shape.shares_per_replica
+    if per == 1:
+        return ordered
+    parts = [line[i : i + per] for line in ordered for i in range(0, len(line) - per + 1, per)]
+    parts.sort(key=lambda part: (sum(each[0] for each in part), part[0][1]))
+    return [[each for part in parts for each in part]]
+
+
 class Moving:
     """The moves of one pass."""
 
@@ -71,16 +86,18 @@ class Moving:
     ) -> list[tuple[list[Card], list[Piece]]]:
         """By node, or over all nodes: the cards that would do with the fewest moves, and those moves."""
         one = self._round.warm.shapes.sized(shape, 1)
-        lines: dict[str, list[tuple[int, int, Card, list[Piece]]]] = {}
+        lines: dict[str, list[Candidate]] = {}
         area = self._round.warm.fit.area(shape.constraint)
         for card in self._round.warm.pool.cards_in(area.usable):
             pieces = self._needed(card, one, view, doomed)
             if pieces is not None and len(pieces) <= left:
-                key = card.server.node.id if shape.single_node else ""
-                lines.setdefault(key, []).append((len(pieces), card.at, card, pieces))
+                together = shape.single_node or shape.shares_per_replica > 1
+                lines.setdefault(card.server.node.id if together else "", []).append(
+                    (len(pieces), card.at, card, pieces)
+                )
         plans = []
-        for line in lines.values():
-            best = sorted(line, key=lambda each: each[:2])[: shape.shares]
+        for line in _fewest(list(lines.values()), shape):
+            best = line[: shape.shares]
             count = sum(each[0] for each in best)
             if len(best) == shape.shares and 0 < count <= left:
                 plans.append(

@@ -10,16 +10,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 
+from apps.scheduling.engine.dealing import FILLING, fill, smallest
 from apps.scheduling.engine.draw import Draw
 from apps.scheduling.engine.fit import FREE_VIEW, Area, Fit, View, binding, room, server_room
 from apps.scheduling.engine.packing import Packing, serves
 from apps.scheduling.engine.pool import Card, Pool, Server
 from apps.scheduling.engine.shapes import Shape
-from apps.scheduling.engine.topology import near, one_island
+from apps.scheduling.engine.topology import near
 from apps.scheduling.engine.types import Grant, Placing, Typical
 
-FILLING = frozenset({Placing.DEVICE_COMPACT, Placing.FRAGMENTATION})
-"""What `Packing` does not serve, FRAGMENTATION places like DEVICE_COMPACT."""
 BY_DEVICE = FILLING | {Placing.DEVICE_BALANCED}
 COMPACT = FILLING | {Placing.NODE_COMPACT}
 DRAWS = 8
@@ -87,13 +86,8 @@ class Candidates:
     def pick_smallest(self) -> list[Card] | None:
         """The cards that fit with the least memory in all, for whole cards under a tight quota."""
         self.hear()
-        lines = [self._fitting(server) for server in self._pool.servers_in(self.some)]
-        if not self._shape.single_node:
-            lines = [[card for line in lines for card in line]]
-        for line in lines:
-            line.sort(key=lambda card: (card.device.memory_mib, card.device.id))
-        enough = [line[: self._shape.shares] for line in lines if len(line) >= self._shape.shares]
-        return min(enough, key=lambda line: sum(card.device.memory_mib for card in line), default=None)
+        servers = self._pool.servers_in(self.some)
+        return smallest(((server, self._fitting(server)) for server in servers), self._shape)
 
     def hear(self) -> None:
         """What was freed since may have room again; what is no longer usable has none."""
@@ -234,39 +228,7 @@ class Candidates:
 
     def _fill(self, servers: list[Server]) -> list[Card]:
         """The shape's shares on these servers in turn; they are known to have the room together."""
-        shape = self._shape
-        chosen: list[Card] = []
-        for server in servers:
-            wanted = shape.shares - len(chosen)
-            left = {card: room(card, shape, self._view) for card in self._fitting(server)}
-            most = server_room(left, server, shape, self._view, wanted)
-            left = one_island(left, wanted) if most == wanted else left
-            chosen += self._deal(left, most)
-        return chosen
-
-    def _deal(self, left: dict[Card, int], count: int) -> list[Card]:
-        """So many shares over the cards, share by share."""
-        chosen: list[Card] = []
-        taken = dict.fromkeys(left, 0)
-        while taken and len(chosen) < count:
-            card = self._card(taken)
-            chosen.append(card)
-            taken[card] += 1
-            if taken[card] == left[card]:
-                del taken[card]
-        return chosen
-
-    def _card(self, taken: dict[Card, int]) -> Card:
-        """The fullest card where devices are to be filled, else the emptiest; shares just chosen count as use."""
-        if len(taken) == 1:
-            return next(iter(taken))
-        percent, mib = self._shape.compute_percent, self._shape.memory_mib
-
-        def use(card: Card) -> int:
-            more = taken[card]
-            return card.use_with(more * percent, more * mib)
-
-        return (max if self._shape.placing in FILLING else min)(taken, key=use)
+        return fill(((server, self._fitting(server)) for server in servers), self._shape, self._view)
 
     def _span(self, draw: Draw) -> list[Card] | None:
         """Several servers, since no single one takes all: of one rack where one has the room."""

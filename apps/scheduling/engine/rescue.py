@@ -242,7 +242,7 @@ class Rescue:
         self._count_to(out, len(out), 0)
         best: tuple[Loss, list[Unit]] | None = None
         for server, own in self._by_node(case, [unit for unit in units if unit.work.priority <= worst]):
-            found = self._enough_on(case, server, own)
+            found = _with_the_last(self._enough_on(case, server, own), units)
             if found and (best is None or self._victims.loss(found) < best[0]):
                 best = (self._victims.loss(found), found)
         chosen = None if best is None else best[1]
@@ -331,3 +331,13 @@ class Rescue:
         self._gone += units
         self._doomed |= {unit.work.id for unit in units}
         return Made(grants, reason)
+
+
+def _with_the_last(chosen: list[Unit], units: list[Unit]) -> list[Unit]:
+    """The same with what cannot stay once these are gone: of elastic work the last shares go first."""
+    known = {(unit.work.id, unit.share, unit.stops) for unit in chosen}
+    return chosen + [
+        unit
+        for unit in units
+        if (unit.work.id, unit.share, unit.stops) not in known and any(own.follows(unit) for own in chosen)
+    ]

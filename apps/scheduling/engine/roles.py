@@ -23,7 +23,7 @@ class Roles:
             (self.leaving, leaves),
             (self.preemptible.setdefault(work.priority, {}), work.preemptible and not work.preempted),
             (self.elastic, work.min_shares is not None and not leaves),
-            (self.movable, work.movable and work.asks is not None and not leaves),
+            (self.movable, work.movable and not leaves and may_part(work)),
         ]
         for place, fits in places:
             if fits and sign > 0:
@@ -32,6 +32,12 @@ class Roles:
                 place.pop(work.id, None)
         if not self.preemptible[work.priority]:
             del self.preemptible[work.priority]
+
+
+def may_part(work: Running) -> bool:
+    """Whether one share may go to another node while the others stay: not of those that were asked to be together."""
+    asks = work.asks
+    return asks is not None and asks.shares_per_replica == 1 and not (asks.single_node and asks.shares > 1)
 
 
 def leaving_grants(work: Running) -> tuple[Grant, ...]:

@@ -45,6 +45,8 @@ WAITING_FOR_ROOM = frozenset(
         ReasonCode.MEMORY_MIB,
         ReasonCode.COUNT,
         ReasonCode.COUNT_ON_ONE_NODE,
+        ReasonCode.REPLICA,
+        ReasonCode.REPLICAS,
         ReasonCode.HOST_CPU,
         ReasonCode.HOST_MEMORY,
     }
@@ -246,19 +248,20 @@ class Round:
         return None
 
     def _size(self, group: Group, shape: Shape, view: View, seq: int) -> Shape | Reason:
-        """The most shares of elastic work that fit now, the least first: more where more fit."""
-        fewest = group.sample.min_shares or 1
-        reason = self._blocks(group, shape, fewest, view, seq)
+        """The most shares of elastic work that fit now, the least first: more where more fit, by whole replicas."""
+        per = group.sample.shares_per_replica
+        fewest = (group.sample.min_shares or per) // per
+        reason = self._blocks(group, shape, fewest * per, view, seq)
         if reason is not None:
             return reason
-        most = shape.shares
+        most = shape.shares // per
         while fewest < most:
             middle = (fewest + most + 1) // 2
-            if self._blocks(group, shape, middle, view, seq) is None:
+            if self._blocks(group, shape, middle * per, view, seq) is None:
                 fewest = middle
             else:
                 most = middle - 1
-        return self.warm.shapes.sized(shape, fewest)
+        return self.warm.shapes.sized(shape, fewest * per)
 
     def _blocks(self, group: Group, shape: Shape, shares: int, view: View, seq: int) -> Reason | None:
         sized = self.warm.shapes.sized(shape, shares)

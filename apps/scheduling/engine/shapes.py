@@ -53,6 +53,8 @@ class Shape:
     anti_affinity: str = ""
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
+    shares_per_replica: int = 1
+    """So many lie on one node together; 1 where all shares do, or none need to."""
 
     @property
     def is_worded(self) -> bool:
@@ -74,18 +76,25 @@ class Shapes:
     def of(self, request: Request, queue: Queue, policy: Policy) -> Shape:
         """The request's shape in its queue. Its own placing goes before the queue's, that before the policy's."""
         placing = request.placing or queue.placing or policy.placing
+        per = request.shares_per_replica
+        single_node = request.single_node or 1 < per >= request.shares
         return self._intern(
             Shape(
                 _constraint(request, queue, placing), request.compute_percent, request.memory_mib, request.shares,
-                request.exclusive, request.distinct_devices, request.single_node, placing,
+                request.exclusive, request.distinct_devices, single_node, placing,
                 request.local_node_id if placing is Placing.LOCAL_FIRST else None,
                 request.affinity, request.anti_affinity, request.host_cpu_milli, request.host_memory_mib,
+                1 if single_node else per,
             )
         )  # fmt: skip
 
     def sized(self, shape: Shape, shares: int) -> Shape:
-        """The same with another number of shares."""
-        return shape if shape.shares == shares else self._intern(replace(shape, shares=shares))
+        """The same with another number of shares; of a replica and less all are on one node."""
+        if shape.shares == shares:
+            return shape
+        if shares > shape.shares_per_replica or shape.shares_per_replica == 1:
+            return self._intern(replace(shape, shares=shares))
+        return self._intern(replace(shape, shares=shares, single_node=True, shares_per_replica=1))
 
     def packed(self, shape: Shape) -> Shape:
         """The same, placed so that whole cards stay free."""
@@ -124,9 +133,10 @@ def reservation_constraint(each: Reservation) -> Constraint:
 def invalid(request: Request) -> Reason | None:
     """What is wrong with the request in itself; None when nothing is."""
     whole = request.compute_percent == WHOLE_CARD_PERCENT
-    least = request.min_shares
+    least, per = request.min_shares, request.shares_per_replica
     checks = (
         ("shares", request.shares, request.shares >= 1),
+        ("shares_per_replica", per, per >= 1 and request.shares % per == 0),
         (
             "compute_percent",
             request.compute_percent,
@@ -135,7 +145,7 @@ def invalid(request: Request) -> Reason | None:
         ("memory_mib", request.memory_mib, request.memory_mib >= 0),
         ("exclusive", request.exclusive, whole or not request.exclusive),
         ("affinity", request.affinity, request.shares == 1 or not request.affinity),
-        ("min_shares", least, least is None or 1 <= least <= request.shares),
+        ("min_shares", least, least is None or (1 <= least <= request.shares and least % per == 0)),
         ("duration_s", request.duration_s, request.duration_s is None or request.duration_s > 0),
         ("host_cpu_milli", request.host_cpu_milli, request.host_cpu_milli >= 0),
         ("host_memory_mib", request.host_memory_mib, request.host_memory_mib >= 0),

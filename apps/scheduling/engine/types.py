@@ -25,6 +25,7 @@ from apps.scheduling.engine.rows import Node as Node
 from apps.scheduling.engine.rows import Queue as Queue
 from apps.scheduling.engine.rows import Quota as Quota
 from apps.scheduling.engine.rows import Window as Window
+from apps.scheduling.engine.words import Alone as Alone
 from apps.scheduling.engine.words import EtaBasis as EtaBasis
 from apps.scheduling.engine.words import HoldKind as HoldKind
 from apps.scheduling.engine.words import Ordering as Ordering
@@ -38,6 +39,8 @@ class Request:
     """Work that waits for `shares` equal shares, all or none of them (ELA-404, ELA-702).
 
     With `min_shares` it is elastic: it starts with any number from that to `shares` and may grow to `shares`.
+    Each `shares_per_replica` of its shares are a replica, on one node; both numbers are multiples of it, and it
+    starts, grows and shrinks by whole replicas, whose shares follow one another among its grants (ELA-505).
     Host CPU and memory are per share, on the share's node.
 
     `exclusive` asks for whole cards: compute_percent must be 100, `memory_mib` is then the least the card
@@ -87,6 +90,7 @@ class Request:
     """Runs in this reservation and nowhere else."""
     windows: tuple[Window, ...] = ()
     """As a queue's, of the one who submitted it (PLAT-AICFG-31)."""
+    shares_per_replica: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,13 @@ Loss = tuple[int, int, int, int, int]
 
 
 class Unit(NamedTuple):
-    """What can be freed in one piece: a share of elastic work, or work as a whole."""
+    """What can be freed in one piece: a share or replica of elastic work, or work as a whole."""
 
     work: Running
     grants: tuple[Grant, ...]
     stops: bool
     share: int = 0
-    """Of a share: its place among the work's grants; the last go first."""
+    """Of a share, or the first of a replica: its place among the work's grants; the last go first."""
 
     @classmethod
     def of(cls, work: Running, grants: tuple[Grant, ...]) -> Unit:
@@ -56,8 +56,9 @@ class Victims:
             least = work.min_shares or 1
             if work.id in doomed or work.priority > request.priority or len(work.grants) <= least:
                 continue
-            for index in range(len(work.grants) - 1, least - 1, -1):
-                units.append(Unit(work, (work.grants[index],), False, index))
+            per = work.asks.shares_per_replica if work.asks else 1
+            for index in range(len(work.grants) - per, least - 1, -per):
+                units.append(Unit(work, work.grants[index : index + per], False, index))
         units = self._helpful(units, shape)
         units.sort(key=lambda unit: (unit.work.priority, -unit.share, unit.work.id))
         return self._sparing(units, self._mine(request))[:MOST_UNITS]

@@ -53,6 +53,16 @@ class Placing(StrEnum):
     """Where it takes the least from the work that usually comes (`Snapshot.mix`); see `packing`."""
 
 
+class Alone(StrEnum):
+    """What work has to itself while it runs (PLAT-CLU-54, PLAT-CLU-58)."""
+
+    NO = ""
+    DEVICE = "device"
+    """Each device that it lies on."""
+    NODE = "node"
+    """Each node."""
+
+
 class ReasonCode(StrEnum):
     """Why a request is not placed (ELA-409). The texts are in `explain`."""
 
@@ -97,6 +107,8 @@ class ReasonCode(StrEnum):
     MEMORY_MIB = "memory_mib"
     COUNT = "count"
     COUNT_ON_ONE_NODE = "count_on_one_node"
+    REPLICA = "replica"
+    REPLICAS = "replicas"
     HOST_CPU = "host_cpu"
     HOST_MEMORY = "host_memory"
 

@@ -66,7 +66,8 @@ SIZES = ((10, 100), (30, 100), (50, 400), (60, 400), (100, 0), (100, 400))
 def wishes(draw: st.DrawFn) -> dict[str, Any]:
     """All of a request but its identity and time."""
     percent, mib = draw(st.sampled_from(SIZES))
-    shares = draw(st.sampled_from([1, 1, 2, 3]))
+    per = draw(st.sampled_from([1, 1, 1, 2]))
+    shares = per * draw(st.sampled_from([1, 1, 2, 3]))
     wish: dict[str, Any] = {
         "tenant_id": draw(st.sampled_from(TENANTS)),
         "queue_id": draw(st.sampled_from(QUEUES)),
@@ -77,7 +78,8 @@ def wishes(draw: st.DrawFn) -> dict[str, Any]:
         "priority": draw(st.integers(0, 2)),
         "duration_s": draw(st.sampled_from([None, 30, 200])),
         "preemptible": draw(flags),
-        "min_shares": draw(st.sampled_from([None, 1])),
+        "min_shares": draw(st.sampled_from([None, per])),
+        "shares_per_replica": per,
     }
     if draw(seldom):
         wish |= draw(rare_wishes(shares))

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from apps.scheduling.engine.quota import DIMENSIONS, granted, triple
-from apps.scheduling.engine.roles import leaving_grants
+from apps.scheduling.engine.roles import leaving_grants, may_part
 from apps.scheduling.engine.types import (
     Device,
     Grant,
@@ -33,7 +33,7 @@ def check(warm: Warm, made: Plan, now: int) -> None:
     nobody_is_stopped_without_right(warm, made, now)
     guarantees_outlast_priority(warm, made)
     elastic_work_stays_within_its_bounds(warm, made)
-    nobody_is_moved_and_stopped_at_once(made)
+    nobody_is_moved_and_stopped_at_once(warm, made)
     windows_and_times_are_kept(warm, made, now)
     no_start_delays_a_reserved_one(warm, made, now)
 
@@ -187,6 +187,7 @@ def check_grants(
     """Each as large as asked, where asked, on devices in service."""
     assert not request.distinct_devices or len({grant.device_id for grant in grants}) == len(grants)
     assert not request.single_node or len({grant.node_id for grant in grants}) <= 1
+    check_replicas(request, grants)
     for grant in grants:
         device, node = devices[grant.device_id], nodes[grant.node_id]
         assert device.node_id == node.id
@@ -200,6 +201,14 @@ def check_grants(
         assert request.memory_mib <= grant.memory_mib
         assert request.model in (None, device.model)
         assert request.node_id in (None, node.id)
+
+
+def check_replicas(request: Request, grants: tuple[Grant, ...]) -> None:
+    """They are whole replicas, each on one node (ELA-505)."""
+    per = request.shares_per_replica
+    replicas = [grants[i : i + per] for i in range(0, len(grants), per)]
+    assert all(len(replica) == per for replica in replicas)
+    assert per == 1 or all(len({grant.node_id for grant in replica}) == 1 for replica in replicas)
 
 
 def nobody_is_stopped_without_right(warm: Warm, made: Plan, now: int) -> None:
@@ -267,11 +276,15 @@ def elastic_work_stays_within_its_bounds(warm: Warm, made: Plan) -> None:
         assert (work.min_shares or 1) <= change.shares <= work.shares
         assert change.shares != len(work.grants)
         assert not change.grants or change.shares == len(work.grants) + len(change.grants)
+        assert work.asks is not None
+        assert change.shares % work.asks.shares_per_replica == 0
+        check_replicas(work.asks, (*work.grants, *change.grants)[: change.shares])
 
 
-def nobody_is_moved_and_stopped_at_once(made: Plan) -> None:
-    """Of one piece of work the plan does one thing."""
+def nobody_is_moved_and_stopped_at_once(warm: Warm, made: Plan) -> None:
+    """Of one piece of work the plan does one thing, and what is to be on one node is not parted."""
     moved = {move.running_id for move in made.moves}
+    assert all(may_part(warm.running[each]) for each in moved)
     taken = [each.running_id for each in made.preemptions]
     taken += [change.running_id for change in made.resizes if not change.grants]
     assert len(set(taken)) == len(taken)

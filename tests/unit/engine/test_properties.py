@@ -31,6 +31,7 @@ from apps.scheduling.engine.types import (
     Snapshot,
 )
 from apps.scheduling.engine.warm import Warm
+from tests.unit.engine.promises import check_replicas
 
 TENANTS = ("acme", "globex")
 QUEUES = ("a", "b", "top")
@@ -67,7 +68,8 @@ def requests(draw: st.DrawFn, count: int = 12) -> tuple[Request, ...]:
     made = []
     for seq in range(draw(st.integers(0, count))):
         whole = draw(st.sampled_from([False, False, True]))
-        shares = draw(st.integers(1, 4))
+        per = draw(st.sampled_from([1, 1, 1, 2, 3]))
+        shares = per * draw(st.integers(1, 4 if per == 1 else 2))
         made.append(
             Request(
                 id=f"r{seq:02}",
@@ -77,6 +79,7 @@ def requests(draw: st.DrawFn, count: int = 12) -> tuple[Request, ...]:
                 compute_percent=100 if whole else draw(st.integers(1, 100)),
                 memory_mib=draw(st.integers(0, 900)),
                 shares=shares,
+                shares_per_replica=per,
                 exclusive=whole,
                 distinct_devices=draw(st.booleans()),
                 single_node=draw(st.booleans()),
@@ -194,6 +197,7 @@ def check_grants(
     assert len(grants) == request.shares
     assert not request.distinct_devices or len({grant.device_id for grant in grants}) == request.shares
     assert not request.single_node or len({grant.node_id for grant in grants}) == 1
+    check_replicas(request, grants)
     for grant in grants:
         device, node = devices[grant.device_id], nodes[grant.node_id]
         assert device.node_id == node.id

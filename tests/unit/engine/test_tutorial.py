@@ -51,6 +51,24 @@ def test_replicas_are_counted_and_what_each_needs_is_another_number(percent: int
     ).placements
 
 
+@pytest.mark.req("ELA-505", "ELA-501")
+@pytest.mark.parametrize(("replicas", "cards"), [(2, 8), (8, 2), (1, 16), (16, 1)])
+def test_what_is_used_is_replicas_times_cards_of_each(replicas: int, cards: int) -> None:
+    """The sample set the replicas to the number of cards: 2 replicas of 8 cards are 16, on a node each."""
+    request = ask(
+        1, 100, 0, shares=replicas * cards, shares_per_replica=cards, min_shares=cards, exclusive=True
+    )
+    (start,) = run(pool(2, 16), request).placements
+    assert len(start.grants) == 16
+    parts = [start.grants[i : i + cards] for i in range(0, 16, cards)]
+    assert len(parts) == replicas
+    assert all(len({grant.node_id for grant in part}) == 1 for part in parts)
+    bound = (("acme", Quota(nominal=Limit(shares=15))),)
+    (less,) = run(pool(2, 16, tenant_quotas=bound), request).placements or (None,)
+    most = {8: 8, 2: 14, 16: None, 1: 15}[cards]
+    assert (less and len(less.grants)) == most, "the bound counts cards, and a replica is had whole or not"
+
+
 @pytest.mark.req("ELA-506")
 def test_scaling_stops_at_the_limit_of_the_job_though_more_is_free() -> None:
     snapshot: Snapshot = replace(pool(1, 12), running=(elastic(100, 2, 2, 5),), policy=Policy(hysteresis_s=0))
