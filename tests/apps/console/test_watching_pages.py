@@ -15,7 +15,8 @@ HTMX = {"HX-Request": "true"}
 PAGES = [
     "/alarms/", "/alarm-rules/", "/alarm-rules/new/", "/alarm-rules/device-hot/", "/alarm-rules/usage-refused/",
     "/alarm-routes/", "/logs/", "/logs/?level=error&priority=3&from_at=2026-01-01T00:00", "/statistics/",
-    "/statistics/?report=tasks&span=1", "/statistics/?report=operations&span=30", "/statistics/?report=energy", "/capacity/",
+    "/statistics/?report=tasks&span=1", "/statistics/?report=operations&span=30", "/statistics/?report=energy",
+    "/capacity/",
     "/statistics/?report=tasks&span=own&from_at=2026-01-01T00:00&to_at=2026-01-02T00:00",
 ]  # fmt: skip
 

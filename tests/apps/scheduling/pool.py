@@ -4,10 +4,13 @@ from uuid import uuid4
 
 from django.utils import timezone
 
+from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Node
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.services.queues import queue_ensure
+from apps.scheduling.services.quota import quota_set
 from apps.scheduling.services.workloads import workload_submit
+from apps.scheduling.states import QuotaItem
 
 WORK = {"argv": ["python", "-m", "node_agent.work.train"], "env": {}}
 
@@ -46,3 +49,11 @@ def submit(tenant, *, percent=50, mib=1024, shares=1, **more):
         work=more.pop("work", WORK),
         **more,
     )
+
+
+def tenant_ready(tenant):
+    """The tenant with an account and room in its quota."""
+    account_open(actor=SYSTEM, tenant=tenant)
+    for item in QuotaItem.values:
+        quota_set(actor=SYSTEM, tenant=tenant, item=item, total=100_000)
+    return tenant

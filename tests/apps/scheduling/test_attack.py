@@ -9,17 +9,14 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from apps.billing.services.ledger import account_open
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.urls import urlpatterns
 from apps.scheduling.models import WhatIf
 from apps.scheduling.services.direct import workload_request
 from apps.scheduling.services.queues import policy_set, queue_change, queue_ensure, queue_make
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import Asked
-from tests.apps.scheduling.pool import node_make
+from tests.apps.scheduling.pool import node_make, tenant_ready
 
 ASKED = {"name": "job", "argv": ("true",), "compute_percent": 30, "memory_mib": 100}
 PROGRAM = {**ASKED, "argv": ["true"]}
@@ -27,17 +24,10 @@ TOO_MANY = (400, 403, 409, 429)
 WRITES = ("post", "put", "patch", "delete")
 
 
-def ready(tenant):
-    account_open(actor=SYSTEM, tenant=tenant)
-    for item in QuotaItem.values:
-        quota_set(actor=SYSTEM, tenant=tenant, item=item, total=100_000)
-    return tenant
-
-
 @pytest.fixture
 def pool(db, acme, globex):
     node_make(devices=2)
-    return ready(acme), ready(globex)
+    return tenant_ready(acme), tenant_ready(globex)
 
 
 def ask(tenant, **more):

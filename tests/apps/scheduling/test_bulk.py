@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from apps.billing.models import Charge
-from apps.billing.services.ledger import account_open
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from apps.scheduling.errors import TooMuchOpen
@@ -22,9 +21,8 @@ from apps.scheduling.services.steering import (
     workload_scale,
     workload_suspend,
 )
-from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import Asked
-from tests.apps.scheduling.pool import node_make
+from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_shell import ends, parts, runs
 
 ASKED = Asked(name="job", argv=("true",), compute_percent=1, memory_mib=1)
@@ -33,10 +31,7 @@ ASKED = Asked(name="job", argv=("true",), compute_percent=1, memory_mib=1)
 @pytest.fixture
 def acme_ready(db, acme):
     node_make(devices=2)
-    account_open(actor=SYSTEM, tenant=acme)
-    for item in QuotaItem.values:
-        quota_set(actor=SYSTEM, tenant=acme, item=item, total=10_000)
-    return acme
+    return tenant_ready(acme)
 
 
 def many(tenant, asked):

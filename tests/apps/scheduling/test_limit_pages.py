@@ -6,29 +6,17 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.services import groups
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.errors import OutsideValidity
 from apps.scheduling.models import Queue, ResourceTicket, SpecialSpec
 from apps.scheduling.services.queues import queue_change
-from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.rights import default_spec_set, validity_make, validity_remove
 from apps.scheduling.services.warm import feed_take
-from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_limits import HOUR, ask, most
 from tests.apps.scheduling.test_pages import text
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def alice(acme, globex, member):
-    for tenant in (acme, globex):
-        quota_defaults(actor=SYSTEM, tenant=tenant)
-        account_open(actor=SYSTEM, tenant=tenant)
-    node_make("n1", devices=4)
-    return member("acme", "tenant_front_line")
 
 
 def local(at):

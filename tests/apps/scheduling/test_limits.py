@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from apps.approvals.models import HumanTask
 from apps.approvals.services import task_decide
-from apps.billing.services.ledger import account_open
 from apps.cases.models import Case
 from apps.fleet.services import groups
 from apps.kernel.acts import SYSTEM
@@ -21,7 +20,6 @@ from apps.scheduling.models import Allocation, Queue, ResourceTicket, SpecialSpe
 from apps.scheduling.services.cycles import cycle_run
 from apps.scheduling.services.direct import workload_request
 from apps.scheduling.services.queues import queue_change, queue_make, queue_remove
-from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.resizing import workload_resize
 from apps.scheduling.services.resource_tickets import (
     resource_ticket_act,
@@ -37,20 +35,10 @@ from apps.scheduling.services.rights import (
 )
 from apps.scheduling.services.steering import workload_resume, workload_scale, workload_suspend
 from apps.scheduling.types import Asked
-from tests.apps.scheduling.pool import node_make
 
 pytestmark = pytest.mark.django_db
 JOB = {"name": "job", "argv": ("true",), "compute_percent": 30, "memory_mib": 512}
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def alice(acme, globex, member):
-    for tenant in (acme, globex):
-        quota_defaults(actor=SYSTEM, tenant=tenant)
-        account_open(actor=SYSTEM, tenant=tenant)
-    node_make("n1", devices=4)
-    return member("acme", "tenant_front_line")
 
 
 @pytest.fixture

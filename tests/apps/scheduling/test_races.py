@@ -9,7 +9,6 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, WeirError
@@ -22,38 +21,29 @@ from apps.scheduling.services.changing import workload_elastic, workload_preempt
 from apps.scheduling.services.cycles import Passes, cycle_run
 from apps.scheduling.services.direct import workload_request
 from apps.scheduling.services.queues import policy_set, queue_change, queue_make, queue_remove
-from apps.scheduling.services.quota import quota_set
 from apps.scheduling.services.steering import workload_scale, workload_suspend
 from apps.scheduling.services.warm import Picture
 from apps.scheduling.services.workloads import workload_halt
-from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import Asked
 from apps.tenancy.models import Tenant
-from tests.apps.scheduling.pool import node_make
+from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_shell import ends, parts, runs
 
 ASKED = {"name": "job", "argv": ("true",), "compute_percent": 30, "memory_mib": 100}
 PROGRAM = {**ASKED, "argv": ["true"]}
 
 
-def ready(tenant):
-    account_open(actor=SYSTEM, tenant=tenant)
-    for item in QuotaItem.values:
-        quota_set(actor=SYSTEM, tenant=tenant, item=item, total=100_000)
-    return tenant
-
-
 @pytest.fixture
 def pool(db, acme, globex):
     node_make(devices=2)
-    return ready(acme), ready(globex)
+    return tenant_ready(acme), tenant_ready(globex)
 
 
 @pytest.fixture
 def busy(committed):
     """A pool whose rows are really committed."""
     node_make(devices=2)
-    return ready(Tenant.objects.get(schema_name="acme"))
+    return tenant_ready(Tenant.objects.get(schema_name="acme"))
 
 
 def ask(tenant, **more):

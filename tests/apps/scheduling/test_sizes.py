@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import GangSize, Slice
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.engine.types import ElasticChange, Grant
@@ -15,14 +14,12 @@ from apps.scheduling.selectors import quota_get
 from apps.scheduling.services.changing import workload_elastic
 from apps.scheduling.services.cycles import cycle_run
 from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.quota import quota_set
 from apps.scheduling.services.resizing import workload_resize
 from apps.scheduling.services.sizes import size_settle
 from apps.scheduling.services.steering import workload_scale
 from apps.scheduling.services.workloads import slice_started
-from apps.scheduling.states import QuotaItem
 from apps.scheduling.tasks import past_sizes_and_calls_forget, sizes_sweep
-from tests.apps.scheduling.pool import node_make
+from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_bulk import ASKED, one, steer
 from tests.apps.scheduling.test_shell import ends, parts, runs
 
@@ -33,10 +30,7 @@ pytestmark = pytest.mark.req("ELA-906")
 def acme_ready(db, acme):
     """Two devices, and a tenant whose work may take them."""
     node_make(devices=2)
-    account_open(actor=SYSTEM, tenant=acme)
-    for item in QuotaItem.values:
-        quota_set(actor=SYSTEM, tenant=acme, item=item, total=10_000)
-    return acme
+    return tenant_ready(acme)
 
 
 def elastic(tenant, **more):

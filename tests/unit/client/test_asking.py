@@ -10,20 +10,13 @@ from weir.cli.main import app
 from weir.cli.words import cores_milli, instant
 from weir.errors import WeirClientError
 
+from tests.unit.client.centre import Centre
+
 NOW = datetime(2026, 11, 21, 17, 30, tzinfo=timezone(timedelta(hours=8)))
 
 
-class Centre:
-    """Keeps what it is asked for."""
-
-    def __init__(self):
-        self.asked = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_error):
-        return None
+class Submitted(Centre):
+    """Answers as a centre does."""
 
     def workload_submit(self, **body):
         self.asked.append(body)
@@ -40,7 +33,7 @@ class Centre:
 
 @pytest.fixture
 def centre(monkeypatch):
-    found = Centre()
+    found = Submitted()
     for module in (pooling, running):
         monkeypatch.setattr(module, "caller", lambda _ctx: found)
     return found

@@ -14,6 +14,8 @@ from weir.cli.main import app
 from weir.cluster import Cluster, manifests_of, text_of
 from weir.errors import WeirClientError
 
+from tests.unit.client.centre import Centre
+
 pytestmark = pytest.mark.req("ELA-1706", "ELA-1704")
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 COMMANDS = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands"
@@ -168,20 +170,14 @@ def test_a_configuration_that_is_not_there_is_named(tmp_path):
         Cluster(str(tmp_path / "none"))
 
 
-class Centre:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_error):
-        return None
-
+class Filed(Centre):
     def queue_file(self, **asked):
         assert asked == {"form": "volcano", "resource": "amd.com/gpu"}
         return {"text": text_of([queue("normal", weight=50), queue("shut", "Closing")]), "state": "s"}
 
 
 def test_the_commands_push_and_pull(server, config, monkeypatch):
-    monkeypatch.setattr(queues, "caller", lambda _ctx: Centre())
+    monkeypatch.setattr(queues, "caller", lambda _ctx: Filed())
     pushed = CliRunner().invoke(
         app, ["queues", "push", "--kubeconfig", config, "--context", "lab", "--resource", "amd.com/gpu"]
     )

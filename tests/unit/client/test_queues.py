@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 from weir.cli import queues
 from weir.cli.main import app
 
+from tests.unit.client.centre import Centre
+
 OUTCOME = {
     "changes": [
         {"name": "normal", "act": "change", "settings": [{"name": "weight", "before": 1, "after": 50}]},
@@ -18,17 +20,8 @@ OUTCOME = {
 }
 
 
-class Centre:
-    """Keeps what it is asked for."""
-
-    def __init__(self):
-        self.asked = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_error):
-        return None
+class Filed(Centre):
+    """Answers as a centre does."""
 
     def queue_file_plan(self, text, **more):
         self.asked.append(("plan", text, more))
@@ -53,7 +46,7 @@ class Centre:
 
 @pytest.fixture
 def centre(monkeypatch):
-    found = Centre()
+    found = Filed()
     monkeypatch.setattr(queues, "caller", lambda _ctx: found)
     return found
 

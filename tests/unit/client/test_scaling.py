@@ -10,21 +10,14 @@ from weir.cli.main import app
 from weir.cli.scaling import spans
 from weir.errors import WeirClientError
 
+from tests.unit.client.centre import Centre
+
 pytestmark = pytest.mark.req("ELA-907")
 UID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
 
-class Centre:
-    """Keeps what it is asked for."""
-
-    def __init__(self):
-        self.asked = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_error):
-        return None
+class Scaled(Centre):
+    """Answers as a centre does."""
 
     def __getattr__(self, name):
         def ask(*words, **body):
@@ -36,7 +29,7 @@ class Centre:
 
 @pytest.fixture
 def centre(monkeypatch):
-    found = Centre()
+    found = Scaled()
     monkeypatch.setattr(scaling, "caller", lambda _ctx: found)
     return found
 

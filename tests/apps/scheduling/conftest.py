@@ -1,0 +1,18 @@
+"""Who works on the pool of the scheduling tests."""
+
+import pytest
+
+from apps.billing.services.ledger import account_open
+from apps.kernel.acts import SYSTEM
+from apps.scheduling.services.quota import quota_defaults
+from tests.apps.scheduling.pool import node_make
+
+
+@pytest.fixture
+def alice(acme, globex, member):
+    """A member of acme on the front line, before four devices and with the quota that tenants have at first."""
+    for tenant in (acme, globex):
+        quota_defaults(actor=SYSTEM, tenant=tenant)
+        account_open(actor=SYSTEM, tenant=tenant)
+    node_make("n1", devices=4)
+    return member("acme", "tenant_front_line")
