@@ -5,21 +5,23 @@ import re
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from apps.kernel.amounts import mib_text, span_text
+
 # By code: the sentence with what else is known (figures, or what was said), and the one without.
 _SENTENCES = {
     "completed": ("", gettext_noop("The work has finished.")),
     "run_timeout": (
-        gettext_noop("Its run time of %(seconds)s s is over."),
+        gettext_noop("Its run time of %(seconds)s is over."),
         gettext_noop("Its run time is over."),
     ),
     "idle_timeout": (
-        gettext_noop("It was released: nothing used its device for %(idle)s s."),
+        gettext_noop("It was released: nothing used its device for %(idle)s."),
         gettext_noop("It was released: nothing used its device for too long."),
     ),
     "migrated": ("", gettext_noop("It has moved to another device.")),
     "preempted": ("", gettext_noop("It made room for more important work.")),
     "memory_exceeded": (
-        gettext_noop("It exceeded its memory limit of %(mib)s MiB."),
+        gettext_noop("It exceeded its memory limit of %(mib)s."),
         gettext_noop("It exceeded its memory limit."),
     ),
     "stopped": (gettext_noop("It was stopped: %(said)s"), gettext_noop("It was stopped.")),
@@ -66,7 +68,12 @@ def end_sentence(
     if code not in _SENTENCES:
         return said
     whole, short = _SENTENCES[code]
-    figures = {"seconds": seconds, "idle": idle_s, "mib": mib, "said": said}
+    figures = {
+        "seconds": span_text(seconds) if seconds else None,
+        "idle": span_text(idle_s) if idle_s else None,
+        "mib": mib_text(mib) if mib else None,
+        "said": said,
+    }
     is_known = whole and all(figures[name] for name in re.findall(r"%\((\w+)\)s", whole))
     return _(whole) % figures if is_known else _(short)
 

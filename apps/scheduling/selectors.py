@@ -11,11 +11,12 @@ from apps.fleet.models import Node
 from apps.fleet.selectors import node_list, session_connection_get
 from apps.fleet.types import SessionConnection
 from apps.kernel.acts import Actor
+from apps.kernel.amounts import mib_text, span_text
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 from apps.scheduling.endings import end_sentence
 from apps.scheduling.engine import types as engine
 from apps.scheduling.engine.eta import eta
-from apps.scheduling.engine.explain import DIMENSION_TEXTS, TEXTS
+from apps.scheduling.engine.explain import Words, sentence
 from apps.scheduling.models import (
     Allocation,
     Environment,
@@ -176,10 +177,8 @@ def workload_reason(row: Workload) -> str:
 
 
 def reason_sentence(code: str, params: dict[str, object]) -> str:
-    shown = dict(params)
-    if "dimension" in shown:
-        shown["dimension"] = _(DIMENSION_TEXTS[str(shown["dimension"])])
-    return _(TEXTS[engine.ReasonCode(code)]) % shown
+    """The engine's reason in the reader's language."""
+    return sentence(engine.ReasonCode(code), params, Words(_, span_text, mib_text))
 
 
 def node_name(uid: str) -> str:

@@ -146,7 +146,7 @@ def test_the_tree_and_a_queue_tell_what_happens_in_them_live(visit: Visit, jobs:
     low.locator('[data-test="queue-open"]').click()
     expect(ops.at("queue-runs")).to_have_count(2)
     expect(ops.at("queue-waits")).to_have_count(1)
-    expect(ops.at("queue-waits").first).to_contain_text("60 more are asked")
+    expect(ops.at("queue-waits").first).to_contain_text("60 % more are asked")
     with ops.staying():
         # A form that is being filled in stays while the figures beside it change.
         ops.fill("queue-weight", "7")
@@ -187,7 +187,7 @@ def test_the_list_says_why_and_the_form_what_it_costs(visit: Visit, jobs: dict[s
     alice = visit("alice")
     alice.page.goto("/resources/")
     waiting = alice.part("resource-row", f"waits {MARK}").first
-    expect(waiting.locator('[data-test="why"]')).to_contain_text("60 more are asked")
+    expect(waiting.locator('[data-test="why"]')).to_contain_text("60 % more are asked")
     expect(alice.part("resource-row", f"runs {MARK}").first).to_contain_text("node-")
     alice.press("to-submit")
     expect(alice.at("dry-run-cost")).to_contain_text("¥")
@@ -195,4 +195,4 @@ def test_the_list_says_why_and_the_form_what_it_costs(visit: Visit, jobs: dict[s
     expect(alice.at("dry-run-cost")).to_contain_text("at most")
     alice.at("submit-queue").select_option(LOW)
     alice.fill("submit-compute_percent", "60")
-    expect(alice.at("dry-run-why")).to_contain_text("60 more are asked")
+    expect(alice.at("dry-run-why")).to_contain_text("60 % more are asked")

@@ -19,13 +19,13 @@ from apps.billing.models import RatedItem
 from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, SOURCE_LABELS, STATE_COLOURS
 from apps.console.navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
+from apps.kernel.amounts import mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
 from apps.scheduling.endings import end_sentence
 
 register = template.Library()
 _GIB = 1024
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 @register.simple_tag(takes_context=True)
@@ -97,10 +97,7 @@ def exact_money(amount: Any) -> str:
 @register.filter
 def mib(amount: Any) -> str:
     """Memory in whole GiB where it is whole, else in MiB."""
-    if amount in (None, ""):
-        return "–"
-    figure = int(amount)
-    return f"{figure // _GIB} GiB" if figure and figure % _GIB == 0 else f"{figure} MiB"
+    return "–" if amount in (None, "") else mib_text(int(amount))
 
 
 @register.filter
@@ -115,15 +112,7 @@ def mib_round(amount: Any) -> str:
 @register.filter
 def span(seconds: Any) -> str:
     """A length of time in its two largest units."""
-    if seconds in (None, ""):
-        return "–"
-    left = int(seconds)
-    parts = []
-    for size, name in ((_DAY, _("d")), (_HOUR, _("h")), (_MINUTE, _("min")), (1, _("s"))):
-        figure, left = divmod(left, size)
-        if figure:
-            parts.append(f"{figure} {name}")
-    return " ".join(parts[:2]) or f"0 {_('s')}"
+    return "–" if seconds in (None, "") else span_text(seconds)
 
 
 @register.filter

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from apps.scheduling.engine.types import Param, Plan, Reason, ReasonCode
 
@@ -18,29 +20,30 @@ TEXTS: dict[ReasonCode, str] = {
         "The request contradicts itself: %(first)s and %(second)s exclude each other."
     ),
     ReasonCode.DEADLINE_PAST: gettext_noop(
-        "It cannot be done by its deadline any more: it lacks %(late_s)s s. Submit it with a later one."
+        "It cannot be done by its deadline any more: it lacks %(late_s)s. Submit it with a later one."
     ),
-    ReasonCode.TOO_EARLY: gettext_noop("It asks to start later, in %(wait_s)s s."),
+    ReasonCode.TOO_EARLY: gettext_noop("It asks to start later, in %(wait_s)s."),
     ReasonCode.OUTSIDE_WINDOW: gettext_noop(
         "Work starts only within the valid periods, and where it can end before they do; the next one begins in "
-        "%(wait_s)s s."
+        "%(wait_s)s."
     ),
     ReasonCode.WINDOWS_OVER: gettext_noop("All its valid periods are over, or too short for its run time."),
     ReasonCode.RESERVATION_UNKNOWN: gettext_noop(
         "There is no reservation %(reservation)s for this tenant and queue."
     ),
     ReasonCode.RESERVATION_CLOSED: gettext_noop(
-        "Reservation %(reservation)s begins in %(wait_s)s s, or would end before the work does."
+        "Reservation %(reservation)s begins in %(wait_s)s, or would end before the work does."
     ),
     ReasonCode.QUEUE_UNKNOWN: gettext_noop("There is no queue %(queue)s; choose another one."),
     ReasonCode.QUEUE_NOT_UP: gettext_noop("Queue %(queue)s is %(state)s and starts no work."),
     ReasonCode.TENANT_NOT_ADMITTED: gettext_noop("Queue %(queue)s does not admit tenant %(tenant)s."),
     ReasonCode.QUEUE_QUOTA: gettext_noop(
-        "Queue %(holder)s may use %(limit)s of %(dimension)s: %(used)s are in use, %(kept)s are kept for "
-        "others, %(asked)s more are asked."
+        "Queue %(holder)s is at its limit of %(dimension)s: it may use %(limit)s, %(used)s are in use, %(kept)s are "
+        "kept for others, %(asked)s more are asked."
     ),
     ReasonCode.TENANT_QUOTA: gettext_noop(
-        "Tenant %(holder)s may use %(limit)s of %(dimension)s: %(used)s are in use, %(asked)s more are asked."
+        "Tenant %(holder)s is at its limit of %(dimension)s: it may use %(limit)s, %(used)s are in use, %(asked)s "
+        "more are asked."
     ),
     ReasonCode.BEHIND_HEAD: gettext_noop(
         "It waits behind %(head)s, which is first in its queue and has no room yet."
@@ -87,7 +90,7 @@ TEXTS: dict[ReasonCode, str] = {
         "devices."
     ),
     ReasonCode.MEMORY_MIB: gettext_noop(
-        "Not enough accelerator memory: %(asked)s MiB of one device asked, at most %(free)s MiB free on "
+        "Not enough accelerator memory: %(asked)s of one device asked, at most %(free)s free on "
         "%(devices)s devices with enough compute."
     ),
     ReasonCode.COUNT: gettext_noop(
@@ -104,17 +107,17 @@ TEXTS: dict[ReasonCode, str] = {
         "together or none."
     ),
     ReasonCode.HOST_CPU: gettext_noop(
-        "Not enough processor time on the nodes with free devices: %(asked)s thousandths of a core asked a share, "
-        "at most %(free)s free."
+        "Not enough processor time on the nodes with free devices: %(asked)s cores asked a share, at most %(free)s "
+        "free."
     ),
     ReasonCode.HOST_MEMORY: gettext_noop(
-        "Not enough main memory on the nodes with free devices: %(asked)s MiB asked a share, at most %(free)s free."
+        "Not enough main memory on the nodes with free devices: %(asked)s asked a share, at most %(free)s free."
     ),
 }
 
 DIMENSION_TEXTS: dict[Param, str] = {
-    "compute_percent": gettext_noop("compute percent"),
-    "memory_mib": gettext_noop("MiB of accelerator memory"),
+    "compute_percent": gettext_noop("compute"),
+    "memory_mib": gettext_noop("accelerator memory"),
     "shares": gettext_noop("shares"),
 }
 
@@ -129,12 +132,41 @@ class Explanation:
     permanent: bool
 
 
-def sentence(reason: Reason) -> str:
-    """The reason as one English sentence."""
-    params = dict(reason.params)
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How a language tells sentences, lengths of time (s) and memory (MiB)."""
+
+    text: Callable[[str], str]
+    span: Callable[[int], str]
+    mib: Callable[[int], str]
+
+
+ENGLISH = Words(str, "{} s".format, "{} MiB".format)
+_SPANS = ("wait_s", "late_s")
+_AMOUNTS = ("limit", "used", "kept", "asked", "free")
+_IN_MIB = {ReasonCode.MEMORY_MIB, ReasonCode.HOST_MEMORY}
+
+
+def sentence(code: ReasonCode, params: Mapping[str, Any], words: Words = ENGLISH) -> str:
+    """A reason as one sentence, its amounts with their units."""
+    dimension = params.get("dimension", "memory_mib" if code in _IN_MIB else "")
+    amount: Callable[[int], str] = {
+        "compute_percent": "{} %".format, "memory_mib": words.mib,
+    }.get(str(dimension), _cores if code is ReasonCode.HOST_CPU else str)  # fmt: skip
+    shown = dict(params)
+    shown |= {name: amount(params[name]) for name in _AMOUNTS if name in params and _is_number(params[name])}
+    shown |= {name: words.span(params[name]) for name in _SPANS if name in params}
     if "dimension" in params:
-        params["dimension"] = DIMENSION_TEXTS[params["dimension"]]
-    return TEXTS[reason.code] % params
+        shown["dimension"] = words.text(DIMENSION_TEXTS[params["dimension"]])
+    return words.text(TEXTS[code]) % shown
+
+
+def _cores(milli: int) -> str:
+    return f"{milli / 1000:g}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def explain(plan: Plan, request_id: str) -> Explanation | None:
@@ -142,4 +174,9 @@ def explain(plan: Plan, request_id: str) -> Explanation | None:
     refusal = plan.refusals.get(request_id)
     if refusal is None:
         return None
-    return Explanation(refusal.reason, sentence(refusal.reason), refusal.position, refusal.permanent)
+    return Explanation(
+        refusal.reason,
+        sentence(refusal.reason.code, dict(refusal.reason.params)),
+        refusal.position,
+        refusal.permanent,
+    )

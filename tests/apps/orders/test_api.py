@@ -125,11 +125,11 @@ def test_why_an_order_has_ended_is_told_in_the_readers_language(scene):
     chinese = {"accept-language": "zh-hans"}
     api, pages = scene.ann.api(), scene.ann.page()
     shown = api.get(f"/api/v1/orders/{order.uid}", headers=chinese).json()
-    assert (shown["end_reason_code"], shown["end_reason"]) == ("run_timeout", "已达到运行时长上限 3600 秒。")
+    assert (shown["end_reason_code"], shown["end_reason"]) == ("run_timeout", "已达到运行时长上限 1 小时。")
     english = api.get(f"/api/v1/orders/{order.uid}", headers={"accept-language": "en"}).json()
-    assert english["end_reason"] == "Its run time of 3600 s is over."
+    assert english["end_reason"] == "Its run time of 1 h is over."
     page = pages.get(f"/orders/{order.uid}/", headers=chinese).content.decode()
-    assert "已达到运行时长上限 3600 秒。" in page
+    assert "已达到运行时长上限 1 小时。" in page
     assert "run time of" not in page
     form = api.get(f"/api/v1/application-forms/{form_uid}", headers=chinese).json()
     assert form["note"] == "未能全部交付。"

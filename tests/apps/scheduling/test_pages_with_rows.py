@@ -80,7 +80,7 @@ def test_a_queue_shows_what_runs_and_waits_in_it(busy, desk):
     shown = text(desk.page().get("/scheduling/queues/low/"))
     assert shown.count('data-test="queue-runs"') == 2
     assert shown.count('data-test="queue-waits"') == 1
-    assert "60 more are asked" in shown
+    assert "60 % more are asked" in shown
     # The live part alone is fetched again; the form beside it stays.
     assert 'hx-select="#queue-now"' in shown
 
@@ -198,7 +198,7 @@ def test_the_list_tells_where_work_is_or_why_it_waits(busy, alice):
     page = text(alice.page().get("/resources/"))
     assert page.count('data-test="resource-row"') == 3
     assert page.count('data-test="why"') == 1
-    assert "60 more are asked" in page
+    assert "60 % more are asked" in page
     assert page.count("n1 <") == 2
 
 

@@ -11,7 +11,7 @@ from node_agent.protocol.fields import ReasonCode
 
 CASES = [
     ("completed", "the work finished", "任务已运行结束。"),
-    ("run_timeout", "run time of 600 s reached", "已达到运行时长上限 600 秒。"),
+    ("run_timeout", "run time of 600 s reached", "已达到运行时长上限 10 分钟。"),
     ("idle_timeout", "idle for 30 s", "已释放：设备连续 30 秒无人使用。"),
     ("memory_exceeded", "memory limit of 512 MiB exceeded", "超出内存上限 512 MiB。"),
     ("stopped", "stopped on its node", "已停止：在所在节点上被停止"),

@@ -108,9 +108,11 @@ def test_reason(
     assert refusal.permanent is permanent
     told = explain(made, "r1")
     assert told is not None
-    assert told.sentence == sentence(refusal.reason)
+    assert told.sentence == sentence(refusal.reason.code, dict(refusal.reason.params))
     assert told.sentence.endswith(".")
-    assert all(str(value) in told.sentence for name, value in figures.items() if name in ("asked", "free"))
+    in_cores = refusal.reason.code is C.HOST_CPU
+    shown = {name: f"{value / 1000:g}" if in_cores else str(value) for name, value in figures.items()}
+    assert all(shown[name] in told.sentence for name in ("asked", "free") if name in shown)
 
 
 def test_every_reason_has_a_sentence() -> None:
@@ -120,7 +122,7 @@ def test_every_reason_has_a_sentence() -> None:
     figures |= dict.fromkeys(("first", "second", "late_s", "wait_s", "reservation", "count", "each"), 7)
     figures |= {"devices": 7, "free": 7, "dimension": "memory_mib"}
     for code in ReasonCode:
-        assert "%(" not in sentence(Reason(code, tuple(figures.items())))
+        assert "%(" not in sentence(code, figures)
 
 
 def test_a_placed_request_has_no_explanation() -> None:
