@@ -5,9 +5,9 @@ from django.utils.translation import gettext_lazy as _
 
 
 class GangSize(models.Model):
-    """Which of how many shares each slice of a workload is (ELA-906); what is no elastic work has none.
+    """Which of how many shares each slice of a workload is (ELA-906); what is neither elastic nor of replicas has none.
 
-    `places`: by slice its `share`, the `shares` there are, and the `step` at which it was told so.
+    `places`: by slice its `share`, the `shares` there are, how many are a replica, and the `step` at which it was told.
     """
 
     workload_uid = models.UUIDField(_("workload"), unique=True)

@@ -23,7 +23,7 @@ def mix_read(day: date) -> tuple[Typical, ...]:
     counts: dict[Typical, int] = {}
     for row in kinds:
         models = frozenset([*row["any_models"], *filter(None, [row["pins"].get("model")])])
-        shares = row["shares"] if row["single_node"] else 1
+        shares = row["shares"] if row["single_node"] else row["shares_per_replica"]
         kind = Typical(row["compute_percent"], shares, row["host_cpu_milli"], models)
         counts[kind] = counts.get(kind, 0) + row["count"]
     return tuple(
@@ -33,4 +33,12 @@ def mix_read(day: date) -> tuple[Typical, ...]:
     )
 
 
-_KIND = ("compute_percent", "shares", "single_node", "host_cpu_milli", "any_models", "pins")
+_KIND = (
+    "compute_percent",
+    "shares",
+    "shares_per_replica",
+    "single_node",
+    "host_cpu_milli",
+    "any_models",
+    "pins",
+)

@@ -103,6 +103,14 @@ class SubmitForm(MarkedForm):
         required=False,
         help_text=_("Elastic: starts with so many and grows while there is room."),
     )
+    shares_per_replica = forms.IntegerField(
+        label=_("Shares of a replica"),
+        min_value=1,
+        max_value=512,
+        required=False,
+        initial=1,
+        help_text=_("So many lie on one node together: 16 shares with 8 of a replica are 2 replicas."),
+    )
     whole_cards = forms.BooleanField(label=_("Whole cards"), required=False)
     distinct_devices = forms.BooleanField(label=_("Each share on its own device"), required=False)
     single_node = forms.BooleanField(label=_("All on one node"), required=False)
@@ -163,6 +171,7 @@ class SubmitForm(MarkedForm):
         is_given = bool(wanted["spec"] or wanted["environment"])
         if is_given or wanted["whole_cards"]:
             wanted["compute_percent"] = None
+        wanted["shares_per_replica"] = wanted["shares_per_replica"] or 1
         if is_given:
             wanted["memory_mib"] = None
         return Asked(**wanted, argv=argv, run_timeout_s=minutes * 60 if minutes else None)

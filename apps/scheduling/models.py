@@ -24,7 +24,7 @@ from apps.scheduling.rights import (
     ValidityUser,
 )
 from apps.scheduling.sizes import ScalingRule, WorkloadSize
-from apps.scheduling.states import AllocationState, Purpose, WorkKind, WorkloadState
+from apps.scheduling.states import HOLDING_STATES, AllocationState, Purpose, WorkKind, WorkloadState
 from apps.scheduling.tenant_shares import TenantShare
 
 # One place to import tables from, whichever file they stand in.
@@ -166,6 +166,7 @@ class SchedulingPolicy(models.Model):
         blank=True,
         verbose_name=_("direct work is charged as"),
     )
+    shares_per_replica = models.PositiveSmallIntegerField(_("shares of a replica"), default=1)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -219,11 +220,16 @@ class Workload(TenantOwned):
 
     An order stands behind it, or somebody who submitted it directly. `spec` and `environment` say where its amounts
     come from; `attempt` counts how often it was placed after a loss. Elastic work starts with `min_shares` or more
-    and has `active_shares` now (ELA-901). `client_key`: what who submitted it calls it; asked twice it is one.
-    `not_before_at` is the scheduler's own earliest start, of a retry that backs off (ELA-509).
+    and has `active_shares` now (ELA-901); all of these are whole replicas of `shares_per_replica` on a node
+    (ELA-505). `client_key`: what who submitted it calls it; asked twice it is one. `not_before_at` is the
+    scheduler's own earliest start, of a retry that backs off (ELA-509).
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+            models.CheckConstraint(
+                name="workload_replicas",
+                condition=Q(shares_per_replica__gte=1, shares_per_replica__lte=F("shares")),
+            ),
     no = models.CharField(_("number"), max_length=40)
     kind = models.CharField(_("kind"), max_length=8, choices=WorkKind, default=WorkKind.PROGRAM)
     order_uid = models.UUIDField(_("order"), null=True, blank=True)
@@ -240,6 +246,22 @@ class Workload(TenantOwned):
         Queue, on_delete=models.PROTECT, related_name="workloads", verbose_name=_("queue")
     )
     priority = models.IntegerField(_("priority"), default=0)
+    @property
+    def replicas(self) -> int:
+        """How many replicas its shares are (ELA-505)."""
+        return self.shares // self.shares_per_replica
+
+    @property
+    def min_replicas(self) -> int | None:
+        """Of elastic work, how many it has at the least."""
+        return None if self.min_shares is None else self.min_shares // self.shares_per_replica
+
+    @property
+    def current_replicas(self) -> int:
+        """How many it has now: none while it holds nothing (ELA-811)."""
+        held = self.shares if self.active_shares is None else self.active_shares
+        return held // self.shares_per_replica if self.state in HOLDING_STATES else 0
+
     shares = models.PositiveSmallIntegerField(_("shares"), default=1)
     compute_percent = models.PositiveSmallIntegerField(_("compute share (%)"))
     memory_mib = models.PositiveIntegerField(_("accelerator memory (MiB)"))

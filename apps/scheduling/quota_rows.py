@@ -9,9 +9,13 @@ from apps.scheduling.states import HoldState, QuotaItem
 
 
 class TenantQuota(TenantOwned):
-    """The most a tenant may hold of one item; `allocated` of it is given on to its organizations."""
+    """The most a tenant may hold of one item; `allocated` of it is given on to its organizations.
+
+    With a `model` only what lies on devices of that model counts, and it bounds beside the item's own (ELA-308).
+    """
 
     item = models.CharField(_("item"), max_length=24, choices=QuotaItem)
+    model = models.CharField(_("accelerator model"), max_length=200, blank=True)
     total = models.PositiveBigIntegerField(_("total"))
     allocated = models.PositiveBigIntegerField(_("allocated"), default=0)
     updated_at = models.DateTimeField(auto_now=True)
@@ -19,14 +23,14 @@ class TenantQuota(TenantOwned):
     class Meta(TenantOwned.Meta):
         verbose_name = _("tenant quota")
         verbose_name_plural = _("tenant quotas")
-        ordering = ["tenant", "item"]
+        ordering = ["tenant", "item", "model"]
         constraints = [
-            models.UniqueConstraint(fields=["tenant", "item"], name="tenant_quota_once"),
+            models.UniqueConstraint(fields=["tenant", "item", "model"], name="tenant_quota_once"),
             models.CheckConstraint(name="tenant_quota_allocated", condition=Q(allocated__lte=F("total"))),
         ]
 
     def __str__(self) -> str:
-        return f"{self.tenant} {self.item}"
+        return " ".join(filter(None, (str(self.tenant), self.item, self.model)))
 
 
 class QuotaHold(TenantOwned):

@@ -29,6 +29,8 @@ class Standing:
     shares: int | None
     wished: int | None
     changed_at: datetime | None
+    per: int = 1
+    """So many shares are a replica: it has whole ones (ELA-505)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,9 @@ class Seen:
 def wish(rules: Sequence[ScalingRule], standing: Standing, seen: Seen) -> int | None:
     """The number of shares that the rules wish for now; None: they set no bound.
 
-    By queue depth and utilisation the wish moves by a step from what the work has: a rule that shrinks outweighs one
-    that grows. A time window bounds it. What was wished before stays until every rule has cooled down (ELA-908).
+    By queue depth and utilisation the wish moves by a step of replicas from what the work has: a rule that shrinks
+    outweighs one that grows. A time window bounds it. What was wished before stays until every rule has cooled down
+    (ELA-908).
     """
     measured = [rule for rule in rules if rule.by != ScalingBy.WINDOW]
     # Work that rules steer by measure grows by them alone, not into whatever room there is.
@@ -54,10 +57,10 @@ def wish(rules: Sequence[ScalingRule], standing: Standing, seen: Seen) -> int | 
     if _has_rested(rules, standing, seen.now):
         # While it waits there is nothing to measure.
         steps = [_step(rule, seen) for rule in measured] if standing.shares is not None else []
-        found = holds + _outweighing(steps) if steps and holds is not None else None
+        found = holds + standing.per * _outweighing(steps) if steps and holds is not None else None
         bounds = [rule.shares for rule in rules if rule.shares and _is_inside(rule, seen.now)]
         found = min([*bounds, found or standing.most]) if bounds else found
-    return None if found is None else min(max(found, standing.least), standing.most)
+    return None if found is None else min(max(found - found % standing.per, standing.least), standing.most)
 
 
 def _outweighing(steps: Sequence[int]) -> int:

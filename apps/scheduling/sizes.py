@@ -40,9 +40,10 @@ class ScalingRule(models.Model):
     """A policy that scales elastic work between its least and its most shares (ELA-907): of all elastic work of a
     queue, or of one workload.
 
-    By queue depth or utilisation: at `high` and above, and at `low` and below, the wish moves by `step` shares, at
-    most once in `cooldown_s`; between them it stays. `grows_when_high` says which way. By time window: inside
-    `windows` (as of queues) the wish is `shares`; outside the rule wishes nothing.
+    By queue depth or utilisation: at `high` and above, and at `low` and below, the wish moves by `step` replicas
+    (which are shares where a replica has one), at most once in `cooldown_s`; between them it stays.
+    `grows_when_high` says which way. By time window: inside `windows` (as of queues) the wish is `shares`; outside
+    the rule wishes nothing.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

@@ -52,7 +52,7 @@ def snapshot_get(*, with_work: bool = True) -> engine.Snapshot:
 _WORK_FIELDS = (
     "uid", "tenant_id", "queue_id", "kind", "state", "created_at", "compute_percent", "memory_mib", "shares",
     "priority", "run_timeout_s", "pins", "any_models", "whole_cards", "distinct_devices", "single_node", "placing",
-    "local_node", "resource_group", "affinity", "anti_affinity", "min_shares", "active_shares",
+    "local_node", "resource_group", "affinity", "anti_affinity", "min_shares", "shares_per_replica", "active_shares",
     "wanted_shares", "preemptible", "urgent", "host_cpu_milli", "host_memory_mib", "earliest_start_at",
     "not_before_at", "deadline_at", "driver", "reservation_id", "started_at", "placed_at", "checkpoint_at",
     "preemptions", "scaled_at", "reason_code", "purpose", "submitted_by_id", "attempt",
@@ -247,6 +247,7 @@ def request_of(row: Workload, names: Names | None = None) -> engine.Request:
         driver=row.driver or None,
         reservation_id=_reservation(row.reservation_id) if row.reservation_id else None,
         windows=names.windows(row) if names else (),
+        shares_per_replica=row.shares_per_replica,
     )
 
 

@@ -26,7 +26,15 @@ PARTS = (
     (gettext_lazy("What runs"), ("name", "kind", "purpose", "command")),
     (
         gettext_lazy("How much, of each share"),
-        ("environment", "spec", "compute_percent", "memory_mib", "shares", "min_shares"),
+        (
+            "environment",
+            "spec",
+            "compute_percent",
+            "memory_mib",
+            "shares",
+            "shares_per_replica",
+            "min_shares",
+        ),
     ),
     ("", ("whole_cards", "distinct_devices", "single_node")),
     (

@@ -61,6 +61,8 @@ class CycleReport:
 class Asked:
     """What somebody asks for who submits work directly; amounts are per share.
 
+    Each `shares_per_replica` of its shares are a replica, on one node; how many it wants, and at the least, may be said
+    in shares or in `replicas` (ELA-505).
     `environment` and `spec` decide the amounts where they say so. `node` and `local_node` are names or uids.
     `wait_for_quota` lets it wait until the tenant's quota has room, instead of being refused (POOL-12.6). Without a
     `priority` it has that of who submits it. With `min_shares` it is elastic (ELA-901). Before it is stopped to go on
@@ -78,6 +80,8 @@ class Asked:
     memory_mib: int | None = None
     shares: int | None = None
     whole_cards: bool = False
+    replicas: int | None = None
+    shares_per_replica: int = 1
     distinct_devices: bool = False
     single_node: bool = False
     queue: str = "default"
@@ -89,6 +93,7 @@ class Asked:
     min_shares: int | None = None
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
+    min_replicas: int | None = None
     earliest_start_at: datetime | None = None
     deadline_at: datetime | None = None
     purpose: str = ""

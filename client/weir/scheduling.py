@@ -43,9 +43,10 @@ class Scheduling(Calls):
         """`suspend` (gives its room back), `resume` (waits again), or `requeue` (stopped, and waits again)."""
         return self.post(f"workloads/{uid}/{act}", {"reason": reason})
 
-    def workload_scale(self, uid: str, shares: int) -> Json:
-        """Let elastic work have so many shares from now on, between its least and its most."""
-        return self.post(f"workloads/{uid}/scale", {"shares": shares})
+    def workload_scale(self, uid: str, shares: int | None = None, *, replicas: int | None = None) -> Json:
+        """Let elastic work have so many shares, or so many replicas, from now on at the most."""
+        told = {"shares": shares, "replicas": replicas}
+        return self.post(f"workloads/{uid}/scale", {name: n for name, n in told.items() if n is not None})
 
     def workload_rules(self, uid: str) -> list[Json]:
         """The work's own scaling rules, each with its sentence."""

@@ -159,8 +159,8 @@ def session(*, client: Client | None = None, wait_s: float | None = None, **wish
     Args:
         client: who asks; else who `weir login` signed in.
         wait_s: how long to wait for room; None waits for ever.
-        wish: compute_percent, memory_mib, spec, environment, shares, queue, priority, model, node, idle_timeout_s,
-            run_timeout_s and whatever else `POST /workloads` takes. A fixed environment or a specification decides
-            the amounts whatever is asked (POOL-12.1, POOL-12.14).
+        wish: compute_percent, memory_mib, spec, environment, shares, replicas, shares_per_replica, queue, priority,
+            model, node, idle_timeout_s, run_timeout_s and whatever else `POST /workloads` takes. A fixed environment
+            or a specification decides the amounts whatever is asked (POOL-12.1, POOL-12.14).
     """
     return Session(client or Client.from_config(), wish, wait_s=wait_s)

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 
 def scaled(function: Callable[[Size], object]) -> threading.Thread:
-    """Call `function(now)` now and after each change of size; its return confirms. `now` has `share`, `shares` and
-    `leaving`; work that is not elastic is one of one. Raises WeirClientError where no pool runs this program."""
+    """Call `function(now)` now and after each change of size; its return confirms.
+
+    `now` has `share`, `shares`, `leaving` and, of work of replicas, `replica` and `replicas`; work that is neither is
+    one of one. Raises WeirClientError where no pool runs this program.
+    """
     try:
         from node_agent.work import size
     except ImportError as error:

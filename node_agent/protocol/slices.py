@@ -133,14 +133,17 @@ class SessionReport(Message):
 
 
 class SizeWish(Message):
-    """Which of how many shares a slice of elastic work is (ELA-906); `step` counts the changes of that.
+    """Which of how many shares a slice of elastic work, or of work of replicas, is (ELA-906, ELA-505); `step` counts
+    the changes of that.
 
-    A `share` that is not below `shares` is leaving: it is stopped once the others go on without it.
+    A `share` that is not below `shares` is leaving: it is stopped once the others go on without it. Each
+    `shares_per_replica` shares, counted from the first, are a replica and on one node.
     """
 
     share: Annotated[int, Field(ge=0, le=65_535)]
     shares: Annotated[int, Field(ge=1, le=65_535)]
     step: Sequence
+    shares_per_replica: Annotated[int, Field(ge=1, le=65_535)] = 1
 
 
 class DesiredSlice(Message):

@@ -32,7 +32,7 @@ class SizeDesk:
         """Replace the file if the size is another, and wake the work; whether it was. Raises OSError."""
         if size == self._told or size["step"] < self._told.get("step", 0):
             return False
-        content = {**size, "leaving": size["share"] >= size["shares"]}
+        content = {**size, **_replica_of(size), "leaving": size["share"] >= size["shares"]}
         file_put(self._folder, FILE, json.dumps(content).encode(), self._owner_uid)
         self._told = size
         proc.send(pids, SIGNAL)
@@ -53,11 +53,18 @@ class SizeDesk:
         return True
 
 
+def _replica_of(size: dict[str, int]) -> dict[str, int]:
+    """Which of how many replicas the share is in, and how many shares those have (ELA-505)."""
+    per = size.get("shares_per_replica", 1)
+    return {"replica": size["share"] // per, "replicas": size["shares"] // per, "shares_per_replica": per}
+
+
 def size_environment(size: dict[str, int], home: Path) -> dict[str, str]:
     """What a work is told of its size as it starts."""
     return {
         "WEIR_SHARE": str(size["share"]),
         "WEIR_SHARES": str(size["shares"]),
+        **{f"WEIR_{name.upper()}": str(value) for name, value in _replica_of(size).items()},
         "WEIR_SIZE_FILE": str(home / FILE),
         "WEIR_SIZE_CONFIRM": str(home / CONFIRMED),
     }

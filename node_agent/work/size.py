@@ -10,7 +10,8 @@
 
     size.scaled(rebuild)
 
-Each share of the work runs the program; `share` counts from 0. Returning from the function confirms the size: from
+Each share of the work runs the program; `share` counts from 0. Of work of replicas each `shares_per_replica` shares are
+one, on one node: `replica` of `replicas`. Returning from the function confirms the size: from
 then on the portal counts it, and stops the shares that leave. A function that raises, or does not return, confirms
 nothing; the portal goes ahead after its grace. Nothing but the standard library is needed.
 """
@@ -35,6 +36,17 @@ class Size:
     shares: int
     step: int
     leaving: bool = False
+    shares_per_replica: int = 1
+
+    @property
+    def replica(self) -> int:
+        """Which replica this share is in, from 0."""
+        return self.share // self.shares_per_replica
+
+    @property
+    def replicas(self) -> int:
+        """How many there are."""
+        return self.shares // self.shares_per_replica
 
 
 def now() -> Size:
@@ -64,7 +76,8 @@ def _read(path: str) -> Size:
     if not path:
         return Size(0, 1, 0)
     told = json.loads(Path(path).read_text())
-    return Size(told["share"], told["shares"], told["step"], told["leaving"])
+    per = told.get("shares_per_replica", 1)
+    return Size(told["share"], told["shares"], told["step"], told["leaving"], per)
 
 
 def _confirm(size: Size, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Telling the shares of elastic work how many they are."""
+"""Telling the shares of elastic work, and of work of replicas, how many they are."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -8,7 +8,8 @@ from apps.kernel.acts import Actor
 from apps.kernel.service import service
 
 Places = dict[str, dict[str, int]]
-"""By slice its `share`, the `shares` there are and the `step` at which it is told so (see `SizeWish`)."""
+"""By slice its `share`, the `shares` there are, how many are a replica, and the `step` at which it is told so (see
+`SizeWish`)."""
 
 
 @service(recorded=False)

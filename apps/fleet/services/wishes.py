@@ -101,7 +101,7 @@ def _wishes(rows: list[Slice]) -> tuple[DesiredSlice, ...]:
 
 
 def _places(rows: list[Slice]) -> dict[str, Any]:
-    """By slice, of programs that are elastic work: which of how many shares it is (ELA-906)."""
+    """By slice, of programs that are told: which of how many shares it is (ELA-906, ELA-505)."""
     uids = {row.workload_uid for row in rows if row.kind == SliceKind.PROGRAM}
     found: dict[str, Any] = {}
     if uids:

@@ -19,7 +19,11 @@ def _count(least: int, most: int) -> serializers.IntegerField:
 
 
 class WorkloadIn(serializers.Serializer):
-    """What is asked for; amounts are per share. A fixed environment decides them, else a specification does."""
+    """What is asked for; amounts are per share. A fixed environment decides them, else a specification does.
+
+    Each `shares_per_replica` shares are a replica, on one node: how many is said in `replicas` and `min_replicas`, or
+    in `shares` and `min_shares`, which count them all.
+    """
 
     name = serializers.CharField(max_length=120)
     kind = serializers.ChoiceField(choices=SliceKind.values, default=SliceKind.PROGRAM)
@@ -36,6 +40,8 @@ class WorkloadIn(serializers.Serializer):
     compute_percent = _count(-(2**31), 2**31)
     memory_mib = _count(-(2**31), 2**40)
     shares = _count(-(2**31), 2**31)
+    replicas = _count(-(2**31), 2**31)
+    shares_per_replica = serializers.IntegerField(min_value=-(2**31), max_value=2**31 - 1, default=1)
     whole_cards = serializers.BooleanField(default=False)
     distinct_devices = serializers.BooleanField(default=False)
     single_node = serializers.BooleanField(default=False)
@@ -51,6 +57,7 @@ class WorkloadIn(serializers.Serializer):
     )
     min_shares = _count(-(2**31), 2**31)
     host_cpu_milli = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
+    min_replicas = _count(-(2**31), 2**31)
     host_memory_mib = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
     earliest_start_at = serializers.DateTimeField(required=False, default=None, allow_null=True)
     deadline_at = serializers.DateTimeField(required=False, default=None, allow_null=True)
@@ -139,7 +146,10 @@ class BulkOut(serializers.Serializer):
 
 
 class ScaleIn(serializers.Serializer):
-    shares = serializers.IntegerField(min_value=1, max_value=512)
+    """Another most number, in shares or in replicas."""
+
+    shares = _count(1, 512)
+    replicas = _count(1, 512)
 
 
 class QuotaOut(serializers.Serializer):

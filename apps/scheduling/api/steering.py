@@ -27,6 +27,8 @@ from apps.scheduling.services.steering import (
 from apps.scheduling.states import WorkloadState
 from apps.scheduling.timeline import promise_of, timeline
 
+_HELD = ("shares", "shares_per_replica", "compute_percent", "memory_mib")
+
 
 class WorkloadDryRunView(ApiView):
     permission = ResourcePermission.OPERATE
@@ -36,7 +38,7 @@ class WorkloadDryRunView(ApiView):
         """When such work would start, and with how much it could start now. Refused as the submission would be."""
         asked = asked_of(read(s.WorkloadIn, request))
         row, found, now = workload_dry_run(actor=self.actor, tenant=self.tenant, asked=asked)
-        held = {"shares": row.shares, "compute_percent": row.compute_percent, "memory_mib": row.memory_mib}
+        held = {name: getattr(row, name) for name in _HELD}
         return Response(t.DryRunOut({**found.as_json(), **held, "now": now}).data)
 
 
@@ -93,7 +95,7 @@ class WorkloadRequeueView(WorkloadActView):
 class WorkloadScaleView(WorkView):
     @extend_schema(request=s.ScaleIn, responses=r.ResourceOut)
     def post(self, request: Request, uid: UUID) -> Response:
-        """Give it another most number of shares; elastic work that runs follows at once (ELA-905)."""
+        """Give it another most number of shares or replicas; elastic work that runs follows at once (ELA-905)."""
         row, body = self.row(uid), read(s.ScaleIn, request)
-        workload_scale(actor=self.actor, tenant=row.tenant, workload_uid=row.uid, shares=body["shares"])
+        workload_scale(actor=self.actor, tenant=row.tenant, workload_uid=row.uid, **body)
         return whole(self.row(uid))

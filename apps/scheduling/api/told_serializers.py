@@ -27,6 +27,7 @@ class DryRunOut(ExpectationOut):
     """Also what it would hold, and what could be had at once."""
 
     shares = serializers.IntegerField()
+    shares_per_replica = serializers.IntegerField()
     compute_percent = serializers.IntegerField()
     memory_mib = serializers.IntegerField()
     now = NowOut(allow_null=True)

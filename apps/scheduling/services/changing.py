@@ -87,6 +87,8 @@ def workload_elastic(*, actor: Actor, change: ElasticChange) -> None:
     row = _running(change.running_id)
     if row is None or row.min_shares is None or not row.min_shares <= change.shares <= row.shares:
         return
+    if change.shares % row.shares_per_replica:
+        return
     held = row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share")
     parts = list(held)
     if change.shares < len(parts):

@@ -258,3 +258,6 @@ def device_of(uid: str) -> Device:
     if found is None:
         raise NoSuchDevice(_("The pool has no device %(device)s.") % {"device": uid}, fields={"device": uid})
     return found
+    engine.ReasonCode.REPLICA: GangTooLarge,
+    engine.ReasonCode.REPLICAS: GangTooLarge,
+    engine.ReasonCode.CONTRADICTION: InvalidInput,

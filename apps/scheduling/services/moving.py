@@ -46,6 +46,7 @@ def workload_migrate(
         raise NotFound()
     part = _movable(row, share)
     target = device or _device_choose(row, part, node_read(node, "node").uid if node else "")
+    _together_check(row, part, target)
     act_subject("workload", row.uid, source=part.device.uid, target=target)
     slice_move_begin(actor=actor, slice_uid=part.slice_uid, device_uid=device_of(target).uid)
     return row
@@ -65,8 +66,23 @@ def _movable(row: Workload, share: int) -> Allocation:
     return part
 
 
+def _is_bound(row: Workload) -> bool:
+    """Whether its shares, or those of a replica, are together on one node."""
+    return row.shares_per_replica > 1 or (row.single_node and row.shares > 1)
+
+
+def _together_check(row: Workload, part: Allocation, target: str) -> None:
+    if _is_bound(row) and device_of(target).node_id != part.device.node_id:
+        raise NotMovable(
+            _("%(no)s has shares that must stay together on node %(node)s.")
+            % {"no": row.no, "node": part.device.node.name},
+            cure=_("Choose another device of this node."),
+        )
+
+
 def _device_choose(row: Workload, part: Allocation, node_uid: str) -> str:
     """Another device of the same model where the share fits, by the work's own placing."""
+    node_uid = node_uid or (part.device.node.uid if _is_bound(row) else "")
     found = snapshot_get()
     able = _able(part) or {each.id for each in found.devices if each.id != part.device.uid}
     queue = next(each for each in found.queues if each.id == row.queue.code)
@@ -78,8 +94,9 @@ def _device_choose(row: Workload, part: Allocation, node_uid: str) -> str:
         tenant_quotas=(),
         requests=(
             replace(
-                request_of(row), shares=1, node_id=node_uid or None, device_id=None, model=part.device.model,
-                vendor=part.device.vendor, affinity="", exclusive=part.is_exclusive,
+                request_of(row), shares=1, min_shares=None, shares_per_replica=1, node_id=node_uid or None,
+                device_id=None, model=part.device.model, vendor=part.device.vendor, affinity="",
+                exclusive=part.is_exclusive,
             ),
         ),
     )  # fmt: skip

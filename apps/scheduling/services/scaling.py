@@ -19,6 +19,7 @@ from apps.scheduling.models import Queue, ScalingRule, Workload, WorkloadSize
 from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
 from apps.scheduling.selectors import workload_get
 from apps.scheduling.services.changing import shares_drop
+from apps.scheduling.services.replicas import whole_check
 from apps.scheduling.states import AllocationState, ScalingBy, WorkloadState
 from apps.scheduling.weekly import weekly_check
 from apps.tenancy.models import Tenant
@@ -58,6 +59,8 @@ def work_rule_make(
             cure=_("Submit it with the shares it needs at least."),
         )
     shares = given.get("shares")
+    if shares is not None:
+        whole_check("shares", shares, row.shares_per_replica)
     if shares is not None and not row.min_shares <= shares <= row.shares:
         raise InvalidInput(
             fields={"shares": _("%(least)s to %(most)s") % {"least": row.min_shares, "most": row.shares}}
@@ -174,6 +177,7 @@ def _standing(row: Workload, size: WorkloadSize | None, shares: int) -> scaling.
     return scaling.Standing(
         least=row.min_shares,
         most=row.shares,
+        per=row.shares_per_replica,
         shares=shares if row.state in _RUNS else None,
         wished=row.wanted_shares,
         changed_at=max((at for at in changes if at is not None), default=None),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.fleet.models import GangSize, Slice
@@ -89,11 +90,12 @@ class _Gang:
     def tell(self, actor: Actor, uids: Sequence[UUID] | None = None) -> None:
         """Give these slices, or all, their place at the newest step."""
         now = {
-            str(part.slice_uid): {
-                "share": part.share if not part.is_beside else max(part.share, self.size.shares),
-                "shares": self.size.shares,
-                "step": self.size.step,
-            }
+            str(part.slice_uid): _place(
+                self.row,
+                part.share if not part.is_beside else max(part.share, self.size.shares),
+                self.size.shares,
+                self.size.step,
+            )
             for part in self.parts
             if uids is None or part.slice_uid in uids
         }
@@ -105,9 +107,15 @@ class _Gang:
 # --- what is told ------------------------------------------------------------------------------------------------
 
 
+def _place(row: Workload, share: int, shares: int, step: int) -> dict[str, int]:
+    """What a share is told (see `SizeWish`)."""
+    return {"share": share, "shares": shares, "step": step, "shares_per_replica": row.shares_per_replica}
+
+
 def sizes_begin(placed: Sequence[tuple[Workload, Sequence[Slice]]], actor: Actor) -> None:
-    """Elastic work was placed: its shares are told their places as they start. What is not elastic is told nothing."""
-    placed = [(row, slices) for row, slices in placed if _follows(row)]
+    """Elastic work, or work of replicas, was placed: its shares are told their places as they start. What is neither is
+    told nothing."""
+    placed = [(row, slices) for row, slices in placed if _is_told(row)]
     if not placed:
         return
     known = WorkloadSize.objects.filter(workload__in=[row for row, _slices in placed])
@@ -128,7 +136,7 @@ def sizes_begin(placed: Sequence[tuple[Workload, Sequence[Slice]]], actor: Actor
         actor=actor,
         places={
             row.uid: {
-                str(each.uid): {"share": share, "shares": len(slices), "step": sizes[row.uid].step}
+                str(each.uid): _place(row, share, len(slices), sizes[row.uid].step)
                 for share, each in enumerate(slices)
             }
             for row, slices in placed
@@ -205,7 +213,8 @@ def _settle(gang: _Gang, actor: Actor, now: datetime) -> None:
 @service(recorded=False)
 def sizes_prune(*, actor: Actor) -> int:
     """Forget what the shares of ended work were told; how many works that were."""
-    ended = Workload.objects.across().filter(min_shares__isnull=False, state__in=FINAL_STATES)
+    sized = Q(min_shares__isnull=False) | Q(shares_per_replica__gt=1)
+    ended = Workload.objects.across().filter(sized, state__in=FINAL_STATES)
     told = list(
         GangSize.objects.filter(workload_uid__in=ended.values("uid")).values_list("pk", flat=True)[:_BATCH]
     )
@@ -238,20 +247,37 @@ def share_left(row: Workload, actor: Actor) -> None:
         # Beside a session's share is where it moves to: that is not held of the quota.
         if not part.is_beside or _follows(row)
     ]
-    staying = sum(not part.is_beside for part in held)
+    staying = sorted((part for part in held if not part.is_beside), key=lambda part: part.share)
     if row.is_direct:
         quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=amounts_held(held))
-    if row.active_shares is not None and staying < row.active_shares:
-        before, row.active_shares = row.active_shares, staying
+    if row.active_shares is not None and len(staying) < row.active_shares:
+        whole = _whole(row, staying)
+        row.allocations.filter(pk__in=[part.pk for part in staying[whole:]]).update(is_beside=True)
+        before, row.active_shares = row.active_shares, whole
         row.save(update_fields=["active_shares", "updated_at"])
-        decided(row, DecisionKind.SCALED, actor, "failed", shares=staying, before=before)
+        decided(row, DecisionKind.SCALED, actor, "failed", shares=whole, before=before)
         size_change(row, actor)
     emit(WorkloadSized(workload_uid=row.uid), actor=actor)
 
 
+def _whole(row: Workload, staying: Sequence[Allocation]) -> int:
+    """With how many of these shares work goes on whose growth lost one: those before it, in whole replicas. What grew
+    behind it leaves too, so that shares stay counted without a gap."""
+    confirmed = WorkloadSize.objects.values_list("confirmed", flat=True).get(workload=row)
+    kept = confirmed
+    while kept < len(staying) and staying[kept].share == staying[kept - 1].share + 1:
+        kept += 1
+    return kept - (kept - confirmed) % row.shares_per_replica
+
+
 def _follows(row: Workload) -> bool:
-    """Whether it is work that can be told of its size: an elastic program."""
+    """Whether it is work whose size can change while it runs: an elastic program."""
     return row.min_shares is not None and row.kind == WorkKind.PROGRAM
+
+
+def _is_told(row: Workload) -> bool:
+    """Whether its shares are told which they are of how many."""
+    return row.kind == WorkKind.PROGRAM and (row.min_shares is not None or row.shares_per_replica > 1)
 
 
 def amounts_held(parts: Sequence[Allocation | Want]) -> dict[str, int]:

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from apps.kernel.acts import Actor, act_subject
-from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.scheduling.errors import AmountsFixed
 from apps.scheduling.locks import slices_lock, workload_lock
@@ -16,6 +16,7 @@ from apps.scheduling.services.changing import shares_drop
 from apps.scheduling.services.checks import amounts_check, elastic_check, hopeless_check
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota import quota_hold, quota_keep, quota_release
+from apps.scheduling.services.replicas import shares_of
 from apps.scheduling.services.workloads import slices_stop, workload_changed
 from apps.scheduling.states import FLOW, AllocationState, DecisionKind, WorkloadState
 from apps.scheduling.types import Amounts
@@ -97,13 +98,24 @@ def workload_requeue(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason
 
 
 @service(P.OPERATE)
-def workload_scale(*, actor: Actor, tenant: Tenant, workload_uid: UUID, shares: int) -> Workload:
-    """Give work another most number of shares (ELA-905): what waits asks for so many, elastic work that runs gives up
-    what is more at once, and grows into more when there is room.
+def workload_scale(
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    workload_uid: UUID,
+    shares: int | None = None,
+    replicas: int | None = None,
+) -> Workload:
+    """Give work another most number of shares, or of replicas (ELA-905): what waits asks for so many, elastic work that
+    runs gives up what is more at once, and grows into more when there is room.
 
-    Raises Conflict for rigid work that runs, QuotaExceeded, GangTooLarge; InvalidInput below its least.
+    Raises Conflict for rigid work that runs, QuotaExceeded, GangTooLarge; InvalidInput below its least and for a part
+    of a replica.
     """
     row = _mine(tenant, workload_uid)
+    shares = shares_of("replicas", replicas, "shares", shares, row.shares_per_replica)
+    if shares is None:
+        raise InvalidInput(_("Say how many shares, or how many replicas."), fields={"shares": _("missing")})
     act_subject("workload", row.uid, shares=shares)
     amounts = Amounts(shares, row.compute_percent, row.memory_mib)
     amounts_check(amounts)

@@ -20,6 +20,11 @@ Shares = Annotated[int | None, _option("How many such shares, all or none.")]
 MinShares = Annotated[
     int | None, _option("Elastic: starts with so many shares, and grows to --shares while there is room.")
 ]
+Replicas = Annotated[int | None, _option("How many replicas, of --per-replica shares each.")]
+PerReplica = Annotated[int | None, _option("So many shares are a replica, on one node together.")]
+MinReplicas = Annotated[
+    int | None, _option("Elastic: starts with so many replicas, and grows to --replicas while there is room.")
+]
 Distinct = Annotated[bool, _option("Each share on a device of its own.", "--distinct")]
 SingleNode = Annotated[bool, _option("All shares on one node.", "--single-node")]
 Whole = Annotated[bool, _option("Whole physical cards.", "--whole")]
@@ -76,6 +81,9 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "distinct": ("distinct_devices", _same),
     "single_node": ("single_node", _same),
     "whole": ("whole_cards", _same),
+    "replicas": ("replicas", _same),
+    "per_replica": ("shares_per_replica", _same),
+    "min_replicas": ("min_replicas", _same),
     "env": ("env", pairs),
     "spec": ("spec", _same),
     "environment": ("environment", _same),

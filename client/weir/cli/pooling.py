@@ -29,6 +29,8 @@ WORK = [
     ("environment", "environment"),
     ("spec", "spec"),
     ("shares", "shares"),
+    ("replicas", "replicas"),
+    ("shares of each", "shares_per_replica"),
     ("share %", "compute_percent"),
     ("memory MiB", "memory_mib"),
     ("node", "node"),
@@ -97,6 +99,9 @@ def submit(
     memory: asking.Memory = None,
     shares: asking.Shares = None,
     min_shares: asking.MinShares = None,
+    replicas: asking.Replicas = None,
+    per_replica: asking.PerReplica = None,
+    min_replicas: asking.MinReplicas = None,
     distinct: asking.Distinct = False,
     single_node: asking.SingleNode = False,
     whole: asking.Whole = False,
@@ -185,6 +190,9 @@ def eta(
     shares: asking.Shares = None,
     min_shares: asking.MinShares = None,
     distinct: asking.Distinct = False,
+    replicas: asking.Replicas = None,
+    per_replica: asking.PerReplica = None,
+    min_replicas: asking.MinReplicas = None,
     single_node: asking.SingleNode = False,
     whole: asking.Whole = False,
     spec: asking.Spec = "",
@@ -249,11 +257,16 @@ def requeue(ctx: typer.Context, uid: str, reason: asking.Reason = "") -> None:
     _act(ctx, uid, "requeue", reason, "goes back to its queue.")
 
 
-def scale(ctx: typer.Context, uid: str, shares: int) -> None:
-    """Let elastic work have so many shares, between its least and its most."""
+def scale(
+    ctx: typer.Context,
+    uid: str,
+    shares: int = typer.Argument(None, help="How many shares, at the most."),
+    replicas: asking.Replicas = None,
+) -> None:
+    """Let work have so many shares, or replicas, at the most; elastic work that runs follows at once."""
     with caller(ctx) as client:
-        found = client.workload_scale(uid_of(uid, client.workloads, "no"), shares)
-    said(ctx, found, f"{found['no']} is to have {shares} shares.")
+        found = client.workload_scale(uid_of(uid, client.workloads, "no"), shares, replicas=replicas)
+    said(ctx, found, f"{found['no']} is to have {found['shares']} shares.")
 
 
 def cancel(ctx: typer.Context, uid: str, reason: asking.Reason = "") -> None:

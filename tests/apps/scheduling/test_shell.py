@@ -55,7 +55,7 @@ def runs(row):
     row.refresh_from_db()
 
 
-def ends(part, *, code="stopped", failed=False):
+def ends(part, *, code="stopped", failed=False, requeue=False):
     """One slice has ended, as its node says."""
     now = timezone.now()
     Slice.plain.filter(uid=part.slice_uid).update(state="exited", final_at=now, ended_at=now, closed_at=now)
@@ -65,7 +65,7 @@ def ends(part, *, code="stopped", failed=False):
     )
     slice_ended(
         actor=SYSTEM, workload_uid=part.workload.uid, slice_uid=part.slice_uid, at=now, failed=failed,
-        reason_code=code, reason="",
+        reason_code=code, reason="", requeue=requeue,
     )  # fmt: skip
 
 

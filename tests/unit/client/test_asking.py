@@ -12,6 +12,7 @@ from weir.errors import WeirClientError
 
 from tests.unit.client.centre import Centre
 
+UID = "11111111-1111-4111-8111-111111111111"
 NOW = datetime(2026, 11, 21, 17, 30, tzinfo=timezone(timedelta(hours=8)))
 
 
@@ -29,6 +30,13 @@ class Submitted(Centre):
     def workload_dry_run(self, **body):
         self.asked.append(body)
         return {"start_at": None, "sentence": "Now."}
+
+    def workloads(self):
+        raise AssertionError("a uid is looked up nowhere")
+
+    def workload_scale(self, _uid, shares=None, *, replicas=None):
+        self.asked.append({"shares": shares, "replicas": replicas})
+        return {"no": "W-1", "shares": 24}
 
 
 @pytest.fixture
@@ -87,6 +95,19 @@ def test_every_option_has_the_apis_name_and_unit(centre):
         }
         == asked
     )
+
+
+@pytest.mark.req("ELA-505")
+def test_replicas_are_asked_for_and_scaled_by_their_number(centre):
+    asked = ("--replicas", "2", "--per-replica", "8", "--min-replicas", "1")
+    assert weir("submit", "--whole", *asked, "true").exit_code == 0
+    assert weir("eta", "--whole", *asked).exit_code == 0
+    for body in centre.asked:
+        assert (body["replicas"], body["shares_per_replica"], body["min_replicas"]) == (2, 8, 1)
+        assert "shares" not in body
+    assert weir("scale", UID, "--replicas", "3").exit_code == 0
+    assert weir("scale", UID, "24").exit_code == 0
+    assert centre.asked[2:] == [{"shares": None, "replicas": 3}, {"shares": 24, "replicas": None}]
 
 
 @pytest.mark.req("ELA-810")

@@ -36,12 +36,29 @@ def test_the_size_is_written_once_per_change_and_never_an_older_one(tmp_path):
     assert not desk.tell(dict(THREE), [])
     assert desk.tell(TWO, [])
     assert not desk.tell(THREE, [])
-    assert json.loads((tmp_path / FILE).read_text()) == TWO | {"leaving": False}
+    alone = {"replica": 0, "replicas": 2, "shares_per_replica": 1}
+    assert json.loads((tmp_path / FILE).read_text()) == TWO | alone | {"leaving": False}
 
 
 def test_a_share_beyond_the_size_is_told_that_it_leaves(tmp_path):
     SizeDesk(tmp_path, None).tell({"share": 2, "shares": 2, "step": 2}, [])
     assert json.loads((tmp_path / FILE).read_text())["leaving"]
+
+
+@pytest.mark.req("ELA-505")
+@pytest.mark.parametrize(("share", "replica"), [(0, 0), (7, 0), (8, 1), (15, 1)])
+def test_a_share_is_told_which_of_how_many_replicas_it_is_in(tmp_path, monkeypatch, share, replica):
+    told = {"share": share, "shares": 16, "step": 1, "shares_per_replica": 8}
+    found = size_environment(told, tmp_path)
+    names = ("WEIR_REPLICA", "WEIR_REPLICAS", "WEIR_SHARES_PER_REPLICA", "WEIR_SHARES")
+    assert [found[name] for name in names] == [str(replica), "2", "8", "16"]
+    SizeDesk(tmp_path, None).tell(told, [])
+    monkeypatch.setenv("WEIR_SIZE_FILE", found["WEIR_SIZE_FILE"])
+    now = size.now()
+    assert (now.replica, now.replicas, now.shares_per_replica) == (replica, 2, 8)
+    assert SizeWish(**told).shares_per_replica == 8
+    with pytest.raises(ValueError, match="shares_per_replica"):
+        SizeWish(**told | {"shares_per_replica": 0})
 
 
 @pytest.mark.parametrize("said", ["", "x", "-1", "2", "1e3", "9" * 40])
