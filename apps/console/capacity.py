@@ -59,6 +59,11 @@ class Outlook:
         return None if known is None or not self.capacity_now else round(100 * known / self.capacity_now)
 
     @property
+    def is_full(self) -> bool:
+        """Whether lately more was asked for than there is now."""
+        return self.lately is not None and self.lately > self.capacity_now
+
+    @property
     def full(self) -> tuple[date | None, date | None, date | None]:
         """On which day demand passes the capacity of now: expected, at the earliest, at the latest."""
         return self.trend.reaches(self.capacity_now) if self.trend else (None, None, None)

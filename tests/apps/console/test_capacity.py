@@ -94,6 +94,9 @@ def test_growth_says_when_a_pool_is_full(group):
     assert abs((whole.full[0] - day).days) <= 1, "400 % and 5 more a day reach 1,000 % on the 121st day"
     assert lab.lately_percent == 50
     assert lab.full == (None, None, None)
+    assert [each.is_full for each in (whole, lab)] == [False, False]
+    Rollup.objects.filter(series="capacity_percent", subject="lab").update(weighted=40.0 * 3600)
+    assert outlook_get("lab").is_full
 
 
 def test_days_hardly_seen_and_too_few_days_forecast_nothing(group):
