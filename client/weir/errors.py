@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+BAD_INPUT = 400
+
 
 class WeirClientError(Exception):
     """Base of all; `cure` says what to do."""
@@ -30,5 +32,7 @@ class ApiError(WeirClientError):
         self.status, self.code, self.fields = status, code, dict(fields)
 
     def __str__(self) -> str:
-        named = "; ".join(f"{name}: {text}" for name, text in self.fields.items())
+        # Of a refusal that is not about the input the message says it all; its fields are figures for programs.
+        told = self.fields if self.status == BAD_INPUT else {}
+        named = "; ".join(f"{name}: {text}" for name, text in told.items())
         return " ".join(part for part in (self.message, f"({named})" if named else "", self.cure) if part)
