@@ -8,6 +8,7 @@ from apps.audit.models import Record, Seal
 from apps.audit.permissions import AuditPermission as P
 from apps.audit.selectors import sealed_records
 from apps.kernel.acts import Act, Actor
+from apps.kernel.bulk import insert_many
 from apps.kernel.service import service
 
 _LOCK = 0x5EA1
@@ -16,7 +17,7 @@ _LOCK = 0x5EA1
 def act_record(act: Act) -> None:
     """Keep an act in the transaction that did it: no act without its record, no record without its act."""
     actor = act.actor
-    Record.objects.create(
+    record = Record(
         name=act.name[:80],
         actor_kind=actor.kind,
         actor_name=actor.name[:120],
@@ -29,6 +30,7 @@ def act_record(act: Act) -> None:
         detail=act.detail,
         at=timezone.now(),
     )
+    insert_many([record])
 
 
 @service(P.SEAL, recorded=False)

@@ -4,6 +4,7 @@ from uuid import UUID
 from django.db import connection
 
 from apps.fleet.models import Slice
+from apps.kernel.queries import GivenAny, Kept
 from apps.scheduling.models import Workload
 from apps.tenancy.models import Tenant
 
@@ -37,9 +38,14 @@ def slices_lock(workload_uid: UUID) -> None:
 
 def workloads_pending_lock(uids: Iterable[str]) -> dict[str, Workload]:
     """Those that wait and that nobody else holds, by uid, each with its tenant and queue."""
-    rows = (
+    return {str(row.uid): row for row in _PENDING.all(uids=[UUID(uid) for uid in uids])}
+
+
+_PENDING = Kept(
+    lambda: (
         Workload.plain.select_for_update(no_key=True, skip_locked=True, of=("self",))
         .select_related("tenant", "queue")
-        .filter(uid__in=list(uids), state="pending")
+        .filter(uid=GivenAny("uids"), state="pending")
+        .only(*_OWN, *_NEAR)
     )
-    return {str(row.uid): row for row in rows.only(*_OWN, *_NEAR)}
+)

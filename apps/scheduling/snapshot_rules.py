@@ -10,6 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.fleet.models import Device, Node
+from apps.kernel.queries import Kept
 from apps.scheduling.engine import types as engine
 from apps.scheduling.engine.fair import BY_TENANT
 from apps.scheduling.models import (
@@ -215,7 +216,10 @@ def faded(gone: timedelta, half_life_s: int | None) -> float:
 
 def policy_get() -> SchedulingPolicy:
     """The one row, or its defaults where nobody has changed them."""
-    return SchedulingPolicy.objects.filter(pk=1).first() or SchedulingPolicy(pk=1)
+    return _POLICY.first() or SchedulingPolicy(pk=1)
+
+
+_POLICY = Kept(lambda: SchedulingPolicy.objects.filter(pk=1))
 
 
 def _policy() -> engine.Policy:

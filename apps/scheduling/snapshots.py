@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from apps.billing.selectors import charge_prices
 from apps.fleet.models import Slice
+from apps.kernel.queries import GivenAny, Kept
 from apps.scheduling.engine import types as engine
 from apps.scheduling.models import (
     Allocation,
@@ -91,9 +92,12 @@ def work_read() -> tuple[Requests, Runs]:
     return _work(list(waiting), holders.values(), held, Names())
 
 
+_WORK = Kept(lambda: Workload.objects.across().filter(pk=GivenAny("pks")).only(*_WORK_FIELDS))
+
+
 def work_read_again(pks: Iterable[int], names: "Names") -> tuple[Requests, Runs]:
     """The same of these workloads alone: of what was just submitted in one statement."""
-    found = list(Workload.objects.across().filter(pk__in=list(pks)).only(*_WORK_FIELDS))
+    found = _WORK.all(pks=list(pks))
     waiting = [row for row in found if row.state == WorkloadState.PENDING]
     # What was never placed holds nothing.
     older = [row.pk for row in found if row.state != WorkloadState.PENDING or row.attempt > 1]

@@ -11,8 +11,11 @@ from apps.billing.models import Account, Charge
 from apps.billing.services.charges import labels_read, quote_read
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many
+from apps.kernel.queries import Given, Kept
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
+
+_ACCOUNT = Kept(lambda: Account.plain.filter(tenant_id=Given("tenant")).values_list("pk", flat=True))
 
 
 @service(recorded=False, joins=True)
@@ -25,7 +28,7 @@ def charges_open(
     labels: dict[str, str],
 ) -> None:
     """Charge new workloads, (uid, number) each, by one quote and with the same cost labels; see `charge_open`."""
-    if not Account.objects.of(tenant).exists():
+    if _ACCOUNT.first(tenant=tenant.pk) is None:
         raise AccountNotOpened()
     quote = quote or {}
     version, amounts, count = quote_read(quote) if quote else (None, {}, 1)

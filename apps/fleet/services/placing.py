@@ -11,6 +11,7 @@ from apps.fleet.states import Health, NodeState, SliceKind
 from apps.fleet.vault import key_new, seal
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many, update_many
+from apps.kernel.queries import GivenAny, Kept
 from apps.kernel.service import service
 
 
@@ -78,13 +79,20 @@ _COLUMNS = (
 )  # fmt: skip
 
 
+_DEVICES = Kept(
+    lambda: (
+        Device.objects.select_for_update(no_key=True, of=("self",))
+        .filter(uid=GivenAny("uids"))
+        .order_by("pk")
+        .values_list(*_COLUMNS)
+    )
+)
+
+
 @service(recorded=False, joins=True)
 def devices_room(*, actor: Actor, uids: Iterable[str]) -> dict[str, Room]:
     """Lock devices in key order, as a node that gives several shares back does, and say what each has left."""
-    rows = (
-        Device.objects.select_for_update(no_key=True, of=("self",)).filter(uid__in=set(uids)).order_by("pk")
-    )
-    return {values[0]: _room(*values[1:]) for values in rows.values_list(*_COLUMNS)}
+    return {values[0]: _room(*values[1:]) for values in _DEVICES.all(uids=list(set(uids)))}
 
 
 def _room(

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from apps.fleet.states import SliceKind
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, QuotaExceeded
+from apps.kernel.queries import prepared
 from apps.scheduling.errors import OutsideValidity, PriorityNotAllowed, TooMuchOpen
 from apps.scheduling.limits import Limit, held_get, limits_get
 from apps.scheduling.models import (
@@ -59,7 +60,7 @@ def open_check(tenant: Tenant, user_id: int | None, more: int) -> None:
     user_most, tenant_most = policy.max_open_per_user, policy.max_open_per_tenant
     mine = "submitted_by_id IS NULL" if user_id is None else "submitted_by_id = %(user)s"
     asked = {"user": user_id, "tenant": tenant.pk, "user_most": user_most, "tenant_most": tenant_most}
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(_OPEN.format(mine=mine), asked)
         mine_open, tenant_open = cursor.fetchone()
     _bound_check(_("you"), mine_open, more, user_most)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from apps.billing.selectors import charge_priced
@@ -24,6 +23,7 @@ from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import QuotaExceeded, WeirError
 from apps.kernel.events import emit
+from apps.kernel.queries import prepared
 from apps.kernel.service import service
 from apps.scheduling.engine.types import Placement
 from apps.scheduling.events import WorkloadsChanged
@@ -80,7 +80,7 @@ def placements_apply(*, actor: Actor, placements: Sequence[Placement]) -> list[C
 
 def feed_mute(is_mute: bool) -> None:
     """Until the transaction ends or this is taken back: our own changes are not told to the feed."""
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute("SELECT set_config('weir.leads', %s, true)", ["on" if is_mute else "off"])
 
 
@@ -189,23 +189,25 @@ def _slices_make(chosen: Sequence[Chosen], rooms: dict[str, Room], actor: Actor)
     insert_many(parts)
 
 
+_MOVE = """
+UPDATE scheduling_workload AS t SET state = 'placed', placed_at = %(now)s, updated_at = %(now)s, reason_code = '',
+    reason = '{}', position = NULL, active_shares = v.shares
+FROM unnest(%(pks)s::bigint[], %(shares)s::int[]) AS v (pk, shares) WHERE t.id = v.pk
+"""
+
+
 def _rows_move(chosen: Sequence[Chosen]) -> None:
     """All to their new state in one update: they are locked, and wait."""
     assert (WorkloadState.PENDING, WorkloadState.PLACED) in FLOW.table
-    by_shares: dict[int | None, list[Workload]] = defaultdict(list)
-    for each in chosen:
-        by_shares[len(each.wants) if each.row.min_shares else None].append(each.row)
     now = timezone.now()
-    changes = {
-        "state": WorkloadState.PLACED, "placed_at": now, "reason_code": "", "reason": {}, "position": None,
-        "updated_at": now,
-    }  # fmt: skip
-    for shares, rows in by_shares.items():
-        changes["active_shares"] = shares
-        Workload.plain.filter(pk__in=[row.pk for row in rows]).update(**changes)
-        for row in rows:
-            for name, value in changes.items():
-                setattr(row, name, value)
+    for each in chosen:
+        row = each.row
+        row.state, row.placed_at, row.updated_at = WorkloadState.PLACED, now, now
+        row.reason_code, row.reason, row.position = "", {}, None
+        row.active_shares = len(each.wants) if row.min_shares else None
+    pks, shares = [each.row.pk for each in chosen], [each.row.active_shares for each in chosen]
+    with prepared() as cursor:
+        cursor.execute(_MOVE, {"pks": pks, "shares": shares, "now": now})
 
 
 def _cards_charge(chosen: Sequence[Chosen], actor: Actor) -> None:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from apps.fleet.models import Device, Node
 from apps.fleet.selectors import device_list, group_allowed, group_get, node_list
 from apps.kernel.errors import InvalidInput, WeirError
+from apps.kernel.queries import Given, Kept
 from apps.scheduling.engine import types as engine
 from apps.scheduling.errors import (
     DeadlineImpossible,
@@ -139,12 +140,15 @@ def _times_check(asked: Asked, now: datetime) -> None:
         )
 
 
+_NAMED = QueueTenant.objects.across().filter(queue=OuterRef("pk"))
+# All may submit to it where none is named.
+_ADMITS = ~Exists(_NAMED) | Exists(_NAMED.filter(tenant=Given("tenant")))
+_QUEUE = Kept(lambda: Queue.objects.filter(code=Given("code"), retired_at=None).annotate(admits=_ADMITS))
+
+
 def queue_open(code: str, tenant: Tenant) -> Queue:
     """The queue, if it takes this tenant's work now."""
-    named = QueueTenant.objects.across().filter(queue=OuterRef("pk"))
-    # All may submit to it where none is named.
-    admits = ~Exists(named) | Exists(named.filter(tenant=tenant))
-    queue = Queue.objects.filter(code=code, retired_at=None).annotate(admits=admits).first()
+    queue = _QUEUE.first(code=code, tenant=tenant.pk)
     if queue is None:
         raise NoSuchQueue(_("There is no queue %(code)s.") % {"code": code}, fields={"queue": code})
     if queue.state not in (engine.QueueState.UP, engine.QueueState.DOWN):
@@ -194,17 +198,16 @@ def _group_refusal(group: str, row: Workload) -> WeirError | None:
 
 def pins_read(asked: Asked) -> dict[str, str]:
     """The vendor, model, node and device asked for, nodes by uid; refuses what the pool does not have."""
-    devices = device_list()
     for name, value in (
         ("vendor", asked.vendor),
         *(("model", each) for each in (asked.model, *asked.any_models)),
     ):
-        if value and not devices.filter(**{name: value}).exists():
+        if value and not device_list().filter(**{name: value}).exists():
             raise NoSuchModel(
                 _("The pool has no device of %(name)s %(value)s.") % {"name": name, "value": value},
                 fields={name: value},
             )
-    if asked.device and not devices.filter(uid=asked.device).exists():
+    if asked.device and not device_list().filter(uid=asked.device).exists():
         raise NoSuchDevice(
             _("The pool has no device %(device)s.") % {"device": asked.device},
             fields={"device": asked.device},

@@ -12,6 +12,7 @@ from apps.catalog.selectors import price_lines, price_version_get
 from apps.fleet.selectors import spec_get
 from apps.fleet.services.slices import work_check
 from apps.kernel.acts import Actor, act_subject
+from apps.kernel.bulk import insert_many
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.service import service
@@ -49,7 +50,7 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
     row, amounts = workload_draft(actor, tenant, asked)
     if not asked.wait_for_quota:
         quotas_hold(actor=actor, tenant=tenant, wanted={row.uid: amounts.quota()})
-    row.save(force_insert=True)
+    insert_many([row])
     decided(row, DecisionKind.SUBMITTED, actor)
     charge(actor, tenant, [row], amounts)
     act_subject("workload", row.uid, no=row.no, name=row.name_en, group=row.resource_group)

@@ -9,6 +9,7 @@ from threading import Lock
 
 from django.db import connection
 
+from apps.kernel.queries import prepared
 from apps.scheduling.engine.types import Reason, Request
 from apps.scheduling.engine.warm import Warm
 from apps.scheduling.snapshots import snapshot_get
@@ -29,7 +30,7 @@ def hopeless(request: Request, *, is_fresh: bool) -> Reason | None:
 
 
 def _version() -> int:
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute("SELECT last_value FROM scheduling_pool_version")
         return int(cursor.fetchone()[0])
 

@@ -10,6 +10,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from apps.kernel.acts import Actor
+from apps.kernel.queries import prepared
 from apps.kernel.service import service
 from apps.scheduling.forecast import (
     Expectation,
@@ -99,5 +100,5 @@ WHERE workload_id = ANY(%(pks)s) AND started_at IS NULL
 def promise_score(workload_pks: Collection[int], at: datetime | None = None) -> None:
     """Write beside the promises of work that is placed for the first time whether they came true; one statement,
     whatever their number. A second call changes nothing."""
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(_SCORE, {"at": at or timezone.now(), "pks": list(workload_pks)})

@@ -7,6 +7,7 @@ from uuid import UUID
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many, update_many
 from apps.kernel.errors import QuotaExceeded
+from apps.kernel.queries import Given, GivenAny, Kept
 from apps.kernel.service import service
 from apps.scheduling.models import QuotaHold
 from apps.scheduling.services.quota_room import QuotaRoom, quota_exceeded, quota_rooms
@@ -92,13 +93,17 @@ def _short(more: Mapping[str, int], rooms: Mapping[str, QuotaRoom]) -> str | Non
     return next((item for item in sorted(more) if more[item] > rooms[item].left), None)
 
 
+_HOLDS = Kept(
+    lambda: QuotaHold.plain.filter(tenant_id=Given("tenant"), holder_uid=GivenAny("holders")).values_list(
+        "pk", "holder_uid", "item", "amount", "state"
+    )
+)
+
+
 def _held(tenant_id: int, wanted: Wanted) -> dict[UUID, dict[str, tuple[int, int]]]:
     """Of each holder and item the key of its row and what it holds now."""
     held: dict[UUID, dict[str, tuple[int, int]]] = defaultdict(dict)
-    rows = QuotaHold.plain.filter(tenant_id=tenant_id, holder_uid__in=list(wanted))
-    for pk, holder_uid, item, amount, state in rows.values_list(
-        "pk", "holder_uid", "item", "amount", "state"
-    ):
+    for pk, holder_uid, item, amount, state in _HOLDS.all(tenant=tenant_id, holders=list(wanted)):
         held[holder_uid][item] = (pk, amount if state != HoldState.RELEASED else 0)
     return held
 

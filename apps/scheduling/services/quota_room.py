@@ -9,6 +9,7 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from apps.kernel.errors import QuotaExceeded
+from apps.kernel.queries import Given, Kept
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.states import HoldState, QuotaItem
 
@@ -25,13 +26,28 @@ class QuotaRoom:
         return max(0, self.limit - self.used)
 
 
+_TOTALS = Kept(
+    lambda: (
+        TenantQuota.plain.select_for_update()
+        .filter(tenant_id=Given("tenant"))
+        .order_by("item")
+        .values_list("item", "total")
+    )
+)
+_COUNTED = (HoldState.IN_PROCESS, HoldState.USED)
+_SUMS = Kept(
+    lambda: (
+        QuotaHold.plain.filter(tenant_id=Given("tenant"), state__in=_COUNTED)
+        .values_list("item")
+        .annotate(sum=Sum("amount"))
+        .order_by()
+    )
+)
+
+
 def quota_rooms(tenant_id: int) -> dict[str, QuotaRoom]:
     """By item, its row locked until the transaction ends: parallel asks are served one after the other."""
-    rows = TenantQuota.plain.select_for_update().filter(tenant_id=tenant_id).order_by("item")
-    totals = dict(rows.values_list("item", "total"))
-    counted = (HoldState.IN_PROCESS, HoldState.USED)
-    holds = QuotaHold.plain.filter(tenant_id=tenant_id, state__in=counted)
-    sums = dict(holds.values_list("item").annotate(sum=Sum("amount")).order_by())
+    totals, sums = dict(_TOTALS.all(tenant=tenant_id)), dict(_SUMS.all(tenant=tenant_id))
     return {item: QuotaRoom(totals.get(item, 0), sums.get(item, 0)) for item in (*totals, *QuotaItem.values)}
 
 

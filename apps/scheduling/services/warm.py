@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, date
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from apps.kernel.queries import prepared
 from apps.scheduling import snapshot_rules, snapshots
 from apps.scheduling.arrivals import mix_read
 from apps.scheduling.engine import types as engine
@@ -176,7 +177,7 @@ def _refresh(
 def feed_take() -> dict[str, set[int]]:
     """Take what was changed off the feed, by kind."""
     changed: dict[str, set[int]] = defaultdict(set)
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute("DELETE FROM scheduling_change RETURNING kind, key")
         for kind, key in cursor.fetchall():
             changed[kind].add(key)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from apps.kernel.acts import Actor
+from apps.kernel.bulk import insert_many
 from apps.kernel.service import service
 from apps.telemetry.models import LogEntry
 from apps.telemetry.states import LogLevel
@@ -41,7 +42,9 @@ def log_add(
 def logs_add(*, actor: Actor, lines: Iterable[LogLine]) -> int:
     """Keep many lines in one insert; how many."""
     now = timezone.now()
-    return len(LogEntry.objects.bulk_create([_entry(line, now) for line in lines]))
+    rows = [_entry(line, now) for line in lines]
+    insert_many(rows)
+    return len(rows)
 
 
 def _entry(line: LogLine, now: datetime) -> LogEntry:

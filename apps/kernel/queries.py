@@ -1,0 +1,128 @@
+"""What is asked for every job: querysets whose SQL is built once, statements whose plan the server keeps.
+
+To build the SQL of a queryset takes Django several times as long as PostgreSQL takes to answer a simple one, and to
+plan that takes PostgreSQL longer than to carry it out.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from django.db import connection
+from django.db.backends.postgresql.base import ServerBindingCursor
+from django.db.backends.utils import CursorWrapper
+from django.db.models import QuerySet, Value
+from django.db.models.query import (
+    FlatValuesListIterable,
+    ModelIterable,
+    ValuesListIterable,
+    get_related_populators,
+)
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+
+def prepared() -> CursorWrapper:
+    """A cursor for statements whose text is the same each time: the server is given their values apart, and keeps
+    their plans. Django's own puts the values into the text, so that no two statements are alike."""
+    cursor = connection.cursor()
+    cursor.cursor = ServerBindingCursor(connection.connection)
+    return cursor
+
+
+class Given(Value):
+    """Stands in a `Kept` queryset for a value that comes with each asking. None equals no row."""
+
+    sql = "%s"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(None)
+        self.name = name
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        return self.sql, [self]
+
+
+class GivenAny(Given):
+    """The same for a list of values, any of which a row may have."""
+
+    sql = "ANY(%s)"
+
+
+class Kept(Generic[T]):
+    """A queryset, of rows or of `values_list`, whose SQL is kept.
+
+    Args:
+        make: makes the queryset, with `Given` where a value comes with each asking.
+    """
+
+    def __init__(self, make: Callable[[], "QuerySet[Any, T]"]) -> None:
+        self._make = make
+
+    def all(self, **given: object) -> list[T]:
+        """What it finds for these values."""
+        built = self._built
+        values = [given[each.name] if isinstance(each, Given) else each for each in built.places]
+        with prepared() as cursor:
+            cursor.execute(built.sql, values)
+            found = cursor.fetchall()
+        return built.read(built.converted(found))
+
+    def first(self, **given: object) -> T | None:
+        """The first that it finds; None where it finds nothing. The queryset says how many are read."""
+        return next(iter(self.all(**given)), None)
+
+    @cached_property
+    def _built(self) -> "_Built":
+        return _Built(self._make())
+
+
+class _Built:
+    """The SQL of a queryset, and how its rows are read; as Django's own iterables read them."""
+
+    def __init__(self, rows: QuerySet) -> None:
+        compiler = rows.query.get_compiler(rows.db)
+        self.sql, self.places = compiler.as_sql()
+        select = compiler.select[: compiler.col_count]
+        self._converters = list(compiler.get_converters([each[0] for each in select]).items())
+        kind = rows._iterable_class
+        if kind is ModelIterable:
+            self._klass, self._annotated = compiler.klass_info["model"], compiler.annotation_col_map or {}
+            own = compiler.klass_info["select_fields"]
+            self._own = slice(own[0], own[-1] + 1)
+            self._names = [each[0].target.attname for each in compiler.select[self._own]]
+            self._near = get_related_populators(compiler.klass_info, compiler.select, connection.alias)
+        self.read = {ModelIterable: self._models, ValuesListIterable: _tuples, FlatValuesListIterable: _flat}[
+            kind
+        ]
+
+    def converted(self, found: Iterable[Row]) -> Iterable[Any]:
+        """The rows with their values as the models' fields have them."""
+        for row in found if self._converters else ():
+            values = list(row)
+            for place, (converters, expression) in self._converters:
+                for convert in converters:
+                    values[place] = convert(values[place], expression, connection)
+            yield values
+        if not self._converters:
+            yield from found
+
+    def _models(self, found: Iterable[Any]) -> list[Any]:
+        made = []
+        for values in found:
+            row = self._klass.from_db(connection.alias, self._names, values[self._own])
+            for each in self._near:
+                each.populate(values, row)
+            for name, place in self._annotated.items():
+                setattr(row, name, values[place])
+            made.append(row)
+        return made
+
+
+def _tuples(found: Iterable[Any]) -> list[Row]:
+    return [tuple(values) for values in found]
+
+
+def _flat(found: Iterable[Any]) -> list[Any]:
+    return [values[0] for values in found]

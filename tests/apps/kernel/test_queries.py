@@ -1,0 +1,123 @@
+"""Kept querysets answer as the querysets they are made of; many rows are inserted as they would be one by one."""
+
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Count, Exists, OuterRef
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.audit.models import Record
+from apps.kernel.bulk import insert_many
+from apps.kernel.planes import in_tenant
+from apps.kernel.queries import Given, GivenAny, Kept
+from apps.orgs.models import TenantRole
+from apps.scheduling.models import QuotaHold, TenantQuota
+from apps.scheduling.states import HoldState
+from apps.telemetry.models import LogEntry
+from apps.tenancy.models import Domain, Tenant
+
+pytestmark = pytest.mark.django_db
+
+
+def test_rows_are_those_of_the_queryset(acme, globex):
+    named = Kept(lambda: Tenant.objects.filter(schema_name=Given("schema")))
+    assert named.all(schema="acme") == [acme]
+    assert named.first(schema="globex") == globex
+    assert named.first(schema="nobody") is None
+    assert vars(named.first(schema="acme")).keys() == vars(Tenant.objects.get(pk=acme.pk)).keys()
+
+
+def test_related_rows_and_annotations_come_along(acme):
+    domains = Kept(
+        lambda: (
+            Domain.objects.select_related("tenant")
+            .filter(tenant=Given("tenant"))
+            .annotate(twice=Exists(Domain.objects.filter(domain=OuterRef("domain"), tenant=Given("other"))))
+            .order_by("pk")
+        )
+    )
+    with CaptureQueriesContext(connection) as asked:
+        found = domains.all(tenant=acme.pk, other=-1)
+        assert {each.tenant.schema_name for each in found} == {"acme"}
+    assert len(asked) == 1
+    assert [each.twice for each in found] == [False] * Domain.objects.filter(tenant=acme).count()
+    assert all(each.twice for each in domains.all(tenant=acme.pk, other=acme.pk))
+
+
+def test_any_of_a_list(acme, globex):
+    names = Kept(
+        lambda: Tenant.objects.filter(pk=GivenAny("pks")).order_by("pk").values_list("schema_name", flat=True)
+    )
+    assert names.all(pks=[acme.pk, globex.pk]) == ["acme", "globex"]
+    assert names.all(pks=[]) == []
+
+
+def test_tuples_and_sums(acme):
+    items = Kept(
+        lambda: (
+            TenantQuota.plain.filter(tenant_id=Given("tenant"))
+            .values_list("item")
+            .annotate(count=Count("pk"))
+            .order_by("item")
+        )
+    )
+    rows = (
+        TenantQuota.plain.filter(tenant=acme).values_list("item").annotate(count=Count("pk")).order_by("item")
+    )
+    assert items.all(tenant=acme.pk) == list(rows)
+
+
+def test_a_deferred_column_is_read_when_asked_for(acme):
+    short = Kept(lambda: Tenant.objects.filter(pk=Given("pk")).only("pk", "schema_name"))
+    found = short.first(pk=acme.pk)
+    assert found.get_deferred_fields()
+    assert found.name == acme.name
+
+
+def test_a_value_that_is_missing_is_named():
+    with pytest.raises(KeyError, match="schema"):
+        Kept(lambda: Tenant.objects.filter(schema_name=Given("schema"))).all(code="acme")
+
+
+def test_the_tenants_own_schema_is_asked(acme, globex):
+    """A plan that was kept in one tenant's schema reads the other's tables in the other's."""
+    roles = Kept(lambda: TenantRole.objects.order_by("pk"))
+    for tenant in (acme, globex, acme, globex):
+        with in_tenant(tenant.schema_name):
+            TenantRole.objects.filter(pk=roles.all()[0].pk).update(name_en=tenant.schema_name)
+            assert roles.all()[0].name_en == tenant.schema_name
+
+
+def test_a_database_error_is_djangos(acme):
+    hold = {"tenant": acme, "holder_uid": uuid4(), "item": "instances", "amount": 1}
+    insert_many([QuotaHold(**hold)])
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_many([QuotaHold(**hold)])
+    assert QuotaHold.plain.filter(holder_uid=hold["holder_uid"]).count() == 1
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_rows_are_inserted_as_one_by_one(count):
+    """Defaults of the database and of the model, empty and differing values, JSON."""
+    details = [{"a": number, "b": ["", None, True]} for number in range(count)]
+    rows = [
+        Record(name="x", actor_kind="system", actor_name=f"s'{at}", detail=detail, at=timezone.now())
+        for at, detail in enumerate(details)
+    ]
+    insert_many(rows)
+    kept = Record.objects.filter(pk__in=[row.pk for row in rows]).order_by("pk")
+    assert [row.detail for row in kept] == details
+    assert [row.uid for row in kept] == [row.uid for row in rows]
+    assert {(row.user_id, row.role, row.subject_id) for row in kept} == {(None, "", "")}
+    assert len({row.txid for row in kept}) == 1
+    insert_many([LogEntry(at=timezone.now(), level="info", text="100 % ''") for _each in range(count)])
+    assert set(LogEntry.objects.values_list("text", "priority")) == {("100 % ''", None)}
+    insert_many([])
+
+
+def test_states_are_written_as_their_values(acme):
+    uid = uuid4()
+    insert_many([QuotaHold(tenant=acme, holder_uid=uid, item="instances", amount=2, state=HoldState.USED)])
+    assert QuotaHold.plain.filter(holder_uid=uid, state="used").exists()
