@@ -27,6 +27,10 @@ FIRST_ROW = """() => document.querySelector(
   "main [data-test$=-row] a[href^='/'], main [data-test=apply], main [data-test=business-system] a," +
   " #result_list tbody th a, #result_list tbody td a")?.getAttribute("href")"""
 BUSY = "() => !document.querySelector('.htmx-request') && document.readyState === 'complete'"
+OWN_TAB_SEEN = """() => [...document.querySelectorAll(".nav-tabs .active")].every((tab) => {
+  const row = tab.closest(".nav-tabs").getBoundingClientRect(), own = tab.getBoundingClientRect();
+  return own.left >= row.left - 1 && own.right <= row.right + 1;
+})"""
 FITS = "() => document.scrollingElement.scrollWidth <= innerWidth + 1"
 WIDEST = """() => `${document.scrollingElement.scrollWidth - innerWidth} px, ` +
   [...document.body.querySelectorAll("*")].filter(part => part.getBoundingClientRect().right > innerWidth + 1 &&
@@ -109,6 +113,8 @@ def look_faults(page: Page, place: str, size: ViewportSize, scheme: str) -> Iter
         yield f"{place} {size['width']}: does not turn {scheme}"
     if not comes(page, FITS):
         yield f"{place} {size['width']}: too wide: {page.evaluate(WIDEST)}"
+    if not comes(page, OWN_TAB_SEEN):
+        yield f"{place} {size['width']}: its own tab is out of sight"
     if "/admin/" not in place:
         yield from table_faults(page, f"{place} {size['width']}")
 

@@ -7,6 +7,7 @@ import { followTopics } from "./live.js";
 import { sendFormsOnce } from "./once.js";
 import { showProblems } from "./problems.js";
 import { fitTables } from "./tables.js";
+import { keepOwnTabSeen } from "./tabs.js";
 
 protectRequests();
 sendFormsOnce();
@@ -16,3 +17,4 @@ linkFields();
 followLogs();
 followTopics();
 fitTables();
+keepOwnTabSeen();
