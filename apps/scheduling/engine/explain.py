@@ -45,6 +45,10 @@ TEXTS: dict[ReasonCode, str] = {
         "Tenant %(holder)s is at its limit of %(dimension)s: it may use %(limit)s, %(used)s are in use, %(asked)s "
         "more are asked."
     ),
+    ReasonCode.MODEL_QUOTA: gettext_noop(
+        "Tenant %(holder)s may use %(limit)s of %(dimension)s on devices of model %(model)s: %(used)s are in use, "
+        "%(asked)s more are asked."
+    ),
     ReasonCode.BEHIND_HEAD: gettext_noop(
         "It waits behind %(head)s, which is first in its queue and has no room yet."
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from apps.scheduling.engine.backlog import Entry, Group
 from apps.scheduling.engine.place import grant_of
-from apps.scheduling.engine.quota import granted
+from apps.scheduling.engine.roles import counted_grants
 from apps.scheduling.engine.shapes import Shape
 from apps.scheduling.engine.types import Grant, Hold, HoldKind
 
@@ -97,7 +97,7 @@ class Forecast:
         if cards is None:
             return None
         grants = tuple(grant_of(card, shape) for card in cards)
-        return None if round_.warm.shortage(group.sample, granted(grants)) else grants
+        return None if round_.warm.beyond(group.sample, grants) else grants
 
     def _releases(self) -> list[Release]:
         """The next known ends, of what runs, was just started, or is to start."""

@@ -62,6 +62,7 @@ def _one_more(
     """One share more, or one replica, taken; none where it cannot be."""
     warm = round_.warm
     view = warm.placer.view(work.ends_at_s)
+    shape = warm.open_shape(work.tenant_id, shape)
     cards = warm.placer.find(shape, view, asks.submitted_seq)
     if cards is None or any(card.bit & wanted for card in cards):
         return ()
@@ -82,6 +83,7 @@ def _over_quota(round_: Round, work: Running, grants: tuple[Grant, ...]) -> bool
     amount = granted(grants)
     warm = round_.warm
     return (
-        warm.tenant_quota.shortage(work.tenant_id, amount) is not None
+        warm.model_quota.shortage(work.tenant_id, grants) is not None
+        or warm.tenant_quota.shortage(work.tenant_id, amount) is not None
         or warm.queue_quota.shortage(work.queue_id, amount) is not None
     )

@@ -159,10 +159,12 @@ class Moving:
         if asks is None or queue is None:
             return None
         shape = warm.shapes.sized(warm.shapes.of(asks, queue, warm.policy), 1)
-        taken = warm.placer.take(warm.shapes.packed(shape), self._view(None), asks.submitted_seq)
+        shape = warm.open_shape(asks.tenant_id, warm.shapes.packed(shape))
+        taken = warm.placer.take(shape, self._view(None), asks.submitted_seq)
         if taken is None:
             return None
-        if taken[0].device_id in {grant.device_id for grant in piece.work.grants}:
+        is_own = taken[0].device_id in {grant.device_id for grant in piece.work.grants}
+        if is_own or warm.model_quota.shortage(asks.tenant_id, taken):
             warm.placer.undo(taken, self._view(None))
             return None
         return taken[0]

@@ -12,8 +12,7 @@ from apps.scheduling.engine.fit import View, room, server_room
 from apps.scheduling.engine.moving import Moving
 from apps.scheduling.engine.place import grant_of
 from apps.scheduling.engine.pool import Server
-from apps.scheduling.engine.quota import granted
-from apps.scheduling.engine.roles import leaving_grants
+from apps.scheduling.engine.roles import counted_grants, leaving_grants
 from apps.scheduling.engine.shapes import Shape
 from apps.scheduling.engine.types import Grant, Reason, ReasonCode
 from apps.scheduling.engine.victims import Loss, Unit, Victims
@@ -84,7 +83,7 @@ class Rescue:
     def fits_exactly(self, group: Group, grants: tuple[Grant, ...], view: View) -> bool:
         """Whether just these grants are free for the request now, within its quotas."""
         round_ = self._round
-        if round_.warm.shortage(group.sample, granted(grants)) is not None:
+        if round_.warm.beyond(group.sample, grants) is not None:
             return False
         shape = round_.warm.shapes.sized(round_.shape_of(group), 1)
         usable = round_.warm.fit.area(shape.constraint).usable
@@ -148,7 +147,7 @@ class Rescue:
         if cards is None:
             return None
         grants = tuple(grant_of(card, case.shape) for card in cards)
-        return None if round_.warm.shortage(case.group.sample, granted(grants)) else grants
+        return None if round_.warm.beyond(case.group.sample, grants) else grants
 
     def _keep(self, case: Case, grants: tuple[Grant, ...]) -> None:
         self._round.claims.keep_grants(case.entry[2], self._round.now, grants)
@@ -175,7 +174,7 @@ class Rescue:
         warm, request = self._round.warm, case.group.sample
         grants, count = self._moving.free(
             case.entry[2], case.shape, case.view, self._doomed,
-            lambda grants: warm.shortage(request, granted(grants)) is None,
+            lambda grants: warm.beyond(request, grants) is None,
         )  # fmt: skip
         if not count:
             return None

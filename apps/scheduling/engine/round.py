@@ -11,6 +11,7 @@ from apps.scheduling.engine.claims import Claims, reserve
 from apps.scheduling.engine.fit import Prospect, View
 from apps.scheduling.engine.forecast import Forecast, Release
 from apps.scheduling.engine.growth import grow
+from apps.scheduling.engine.model_quota import within_models
 from apps.scheduling.engine.order import Turns
 from apps.scheduling.engine.place import grant_of
 from apps.scheduling.engine.quota import granted
@@ -217,7 +218,12 @@ class Round:
         )
 
     def shape_of(self, group: Group) -> Shape:
-        """The group's shape, on the devices of its reservation where it names one."""
+        """The group's shape, on the devices of its reservation where it names one, and on the models of which its
+        tenant may have more."""
+        return self.warm.open_shape(group.sample.tenant_id, self._plain_shape_of(group))
+
+    def _plain_shape_of(self, group: Group) -> Shape:
+        """The same whatever quotas of models leave."""
         assert group.shape is not None
         named = group.sample.reservation_id
         if named is None or named not in self._reserved:
@@ -236,7 +242,9 @@ class Round:
             reason = self.warm.shortage(group.sample, group.least)
             if reason is not None:
                 return reason
-        grants = self.warm.placer.take(shape, view, entry[1])
+        grants = self._take(group, shape, view, entry[1])
+        if isinstance(grants, Reason):
+            return grants
         if grants is None:
             return self._why_not(shape, view)
         if shape.exclusive:
@@ -249,6 +257,13 @@ class Round:
 
     def _size(self, group: Group, shape: Shape, view: View, seq: int) -> Shape | Reason:
         """The most shares of elastic work that fit now, the least first: more where more fit, by whole replicas."""
+    def _take(self, group: Group, shape: Shape, view: View, seq: int) -> tuple[Grant, ...] | Reason | None:
+        warm, tenant_id = self.warm, group.sample.tenant_id
+        if not warm.model_quota.binds(tenant_id):
+            return warm.placer.take(shape, view, seq)
+        plain = warm.shapes.sized(self._plain_shape_of(group), shape.shares)
+        return within_models(warm, tenant_id, plain, shape, view, seq)
+
         per = group.sample.shares_per_replica
         fewest = (group.sample.min_shares or per) // per
         reason = self._blocks(group, shape, fewest * per, view, seq)
@@ -268,7 +283,7 @@ class Round:
         cards = self.warm.placer.find(sized, view, seq)
         if cards is None:
             return self._why_not(sized, view)
-        return self.warm.shortage(group.sample, granted(grant_of(card, sized) for card in cards))
+        return self.warm.beyond(group.sample, tuple(grant_of(card, sized) for card in cards))
 
     def _why_not(self, shape: Shape, view: View) -> Reason:
         reason = self._why.get((shape, view))
@@ -289,7 +304,7 @@ class Round:
         return self._undo_beyond_quota(group, smaller, view) or smaller
 
     def _undo_beyond_quota(self, group: Group, grants: tuple[Grant, ...], view: View) -> Reason | None:
-        reason = self.warm.shortage(group.sample, granted(grants))
+        reason = self.warm.beyond(group.sample, grants)
         if reason is not None:
             self.warm.placer.undo(grants, view)
         return reason

@@ -47,6 +47,8 @@ class Quota:
     borrow: Amount = NOTHING
     guaranteed: Amount = NOTHING
     lend: Limit = UNLIMITED
+    by_model: tuple[tuple[str, Limit], ...] = ()
+    """Of a tenant: what it may use of devices of one model, beside `nominal` (ELA-308)."""
 
 
 @dataclass(frozen=True, slots=True)

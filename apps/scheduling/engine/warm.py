@@ -13,6 +13,7 @@ from apps.scheduling.engine.admit import admits
 from apps.scheduling.engine.backlog import Backlog, Group
 from apps.scheduling.engine.fair import BY_TENANT, Tenants
 from apps.scheduling.engine.fit import Fit, Prospect
+from apps.scheduling.engine.model_quota import ModelQuotas
 from apps.scheduling.engine.place import Placer
 from apps.scheduling.engine.pool import Card, Pool
 from apps.scheduling.engine.quota import QuotaTree, Triple, granted
@@ -129,6 +130,7 @@ class Warm:
         orderings = {self.policy.ordering, *(queue.ordering for queue in self.queues.values())}
         self._is_shared = bool(orderings & BY_TENANT)
         self._quotas_stale = False
+        self.model_quota = ModelQuotas(self.tenant_quotas, self.devices)
         for work in self.running.values():
             self.count(work.tenant_id, work.queue_id, work.grants, 1)
 
@@ -159,6 +161,7 @@ class Warm:
         amount = granted(grants)
         self.tenant_quota.add(tenant_id, amount, sign)
         self.queue_quota.add(queue_id, amount, sign)
+        self.model_quota.add(tenant_id, grants, sign)
         if self._is_shared:
             self.tenants.add(tenant_id, grants, sign)
 
@@ -187,7 +190,8 @@ class Warm:
         """A new device, or a device's new row."""
         if self.devices.get(device.id) == device:
             return
-        self.devices[device.id] = device
+        old, self.devices[device.id] = self.devices.get(device.id), device
+        self._quotas_stale |= old is not None and old.model != device.model
         card = self.pool.cards.get(device.id)
         if card is None or not self.pool.renew(device):
             self._pool_stale = True
@@ -341,9 +345,22 @@ class Warm:
             request.queue_id, amount
         )
 
+    def beyond(self, request: Request, grants: tuple[Grant, ...]) -> Reason | None:
+        """What stands against these grants for the request's tenant and queue."""
+        return self.shortage(request, granted(grants)) or self.model_quota.shortage(request.tenant_id, grants)
+
+    def open_shape(self, tenant_id: str, shape: Shape) -> Shape:
+        """The shape on the models on which the tenant may have more, where it has any."""
+        if not self.model_quota.binds(tenant_id):
+            return shape
+        left = self.model_quota.left_of(tenant_id, shape)
+        return shape if left is None else self.shapes.of_models(shape, left)
+
     def _exceeds_quota(self, request: Request, least_mib: int) -> bool:
         percent, mib, shares = least(replace(request, shares=request.min_shares or request.shares))
         amount = (percent, max(mib, least_mib), shares)
+        if request.model and self.model_quota.short(request.tenant_id, request.model, amount, empty=True):
+            return True
         return self.tenant_quota.exceeds(request.tenant_id, amount) or self.queue_quota.exceeds(
             request.queue_id, amount
         )

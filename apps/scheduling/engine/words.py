@@ -79,6 +79,7 @@ class ReasonCode(StrEnum):
     TENANT_NOT_ADMITTED = "tenant_not_admitted"
     QUEUE_QUOTA = "queue_quota"
     TENANT_QUOTA = "tenant_quota"
+    MODEL_QUOTA = "model_quota"
     BEHIND_HEAD = "behind_head"
     HELD_FOR_OTHERS = "held_for_others"
     PREEMPTING = "preempting"

@@ -30,6 +30,7 @@ def check(warm: Warm, made: Plan, now: int) -> None:
     quotas_are_kept(warm, made)
     every_request_is_judged_once(warm, made)
     all_or_nothing(warm, made)
+    quotas_of_models_are_kept(warm, made)
     nobody_is_stopped_without_right(warm, made, now)
     guarantees_outlast_priority(warm, made)
     elastic_work_stays_within_its_bounds(warm, made)
@@ -133,6 +134,28 @@ def quotas_are_kept(warm: Warm, made: Plan) -> None:
 
 def guarantees_are_kept(warm: Warm, parent: str | None, used: Use, more: Use) -> None:
     """Of what the parent has to divide, its queues leave each other the idle guarantees that are not lent."""
+def quotas_of_models_are_kept(warm: Warm, made: Plan) -> None:
+    """Who is given more of a model stays within what is theirs of it (ELA-308)."""
+    used: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    more: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    moved = ((warm.running[move.running_id].tenant_id, "", (move.to,)) for move in made.moves)
+    given = [*additions(warm, made), *moved]
+    running = [(work.tenant_id, "", work.grants) for work in warm.running.values()]
+    for works, sums in ((running, (used,)), (given, (used, more))):
+        for tenant_id, _, grants in works:
+            for grant in grants:
+                if grant.device_id in warm.devices:
+                    held = (tenant_id, warm.devices[grant.device_id].model)
+                    for each in sums:
+                        for i, amount in enumerate(granted((grant,))):
+                            each[held][i] += amount
+    for tenant_id, quota in warm.tenant_quotas.items():
+        for model, limit in quota.by_model:
+            for i, name in enumerate(DIMENSIONS):
+                most = getattr(limit, name)
+                assert most is None or not more[tenant_id, model][i] or used[tenant_id, model][i] <= most
+
+
     rows = {queue.id: queue.quota for queue in warm.queues.values() if queue.parent_id == parent}
     grown = [each for each in rows if more.get(each, [0])[0]]
     if parent is None:

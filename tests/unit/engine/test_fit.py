@@ -119,7 +119,9 @@ def test_every_reason_has_a_sentence() -> None:
     figures: dict[str, str | int | bool | None] = dict.fromkeys(
         ("field", "value", "queue", "state", "tenant", "holder", "limit", "used", "kept", "asked", "head"), 7
     )
-    figures |= dict.fromkeys(("first", "second", "late_s", "wait_s", "reservation", "count", "each"), 7)
+    figures |= dict.fromkeys(
+        ("first", "second", "late_s", "wait_s", "reservation", "count", "each", "model"), 7
+    )
     figures |= {"devices": 7, "free": 7, "dimension": "memory_mib"}
     for code in ReasonCode:
         assert "%(" not in sentence(code, figures)
