@@ -168,10 +168,10 @@ class SubmitForm(MarkedForm):
         """What the cleaned values ask for."""
         wanted = dict(given)
         minutes, argv = wanted.pop("run_minutes"), wanted.pop("command")
+        wanted["shares_per_replica"] = wanted["shares_per_replica"] or 1
         is_given = bool(wanted["spec"] or wanted["environment"])
         if is_given or wanted["whole_cards"]:
             wanted["compute_percent"] = None
-        wanted["shares_per_replica"] = wanted["shares_per_replica"] or 1
         if is_given:
             wanted["memory_mib"] = None
         return Asked(**wanted, argv=argv, run_timeout_s=minutes * 60 if minutes else None)

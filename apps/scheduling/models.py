@@ -166,7 +166,6 @@ class SchedulingPolicy(models.Model):
         blank=True,
         verbose_name=_("direct work is charged as"),
     )
-    shares_per_replica = models.PositiveSmallIntegerField(_("shares of a replica"), default=1)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -226,10 +225,6 @@ class Workload(TenantOwned):
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-            models.CheckConstraint(
-                name="workload_replicas",
-                condition=Q(shares_per_replica__gte=1, shares_per_replica__lte=F("shares")),
-            ),
     no = models.CharField(_("number"), max_length=40)
     kind = models.CharField(_("kind"), max_length=8, choices=WorkKind, default=WorkKind.PROGRAM)
     order_uid = models.UUIDField(_("order"), null=True, blank=True)
@@ -246,22 +241,6 @@ class Workload(TenantOwned):
         Queue, on_delete=models.PROTECT, related_name="workloads", verbose_name=_("queue")
     )
     priority = models.IntegerField(_("priority"), default=0)
-    @property
-    def replicas(self) -> int:
-        """How many replicas its shares are (ELA-505)."""
-        return self.shares // self.shares_per_replica
-
-    @property
-    def min_replicas(self) -> int | None:
-        """Of elastic work, how many it has at the least."""
-        return None if self.min_shares is None else self.min_shares // self.shares_per_replica
-
-    @property
-    def current_replicas(self) -> int:
-        """How many it has now: none while it holds nothing (ELA-811)."""
-        held = self.shares if self.active_shares is None else self.active_shares
-        return held // self.shares_per_replica if self.state in HOLDING_STATES else 0
-
     shares = models.PositiveSmallIntegerField(_("shares"), default=1)
     compute_percent = models.PositiveSmallIntegerField(_("compute share (%)"))
     memory_mib = models.PositiveIntegerField(_("accelerator memory (MiB)"))
@@ -276,6 +255,7 @@ class Workload(TenantOwned):
     driver = models.CharField(_("slice driver"), max_length=64, blank=True)
     idle_timeout_s = models.PositiveIntegerField(_("idle at most (s)"), null=True, blank=True)
     min_shares = models.PositiveSmallIntegerField(_("shares at least"), null=True, blank=True)
+    shares_per_replica = models.PositiveSmallIntegerField(_("shares of a replica"), default=1)
     active_shares = models.PositiveSmallIntegerField(_("shares now"), null=True, blank=True)
     wanted_shares = models.PositiveSmallIntegerField(_("shares by its rules"), null=True, blank=True)
     preemptible = models.BooleanField(_("preemptible"), default=False)
@@ -334,6 +314,10 @@ class Workload(TenantOwned):
                 name="workload_elastic",
                 condition=Q(min_shares__isnull=True) | Q(min_shares__gte=1, min_shares__lte=F("shares")),
             ),
+            models.CheckConstraint(
+                name="workload_replicas",
+                condition=Q(shares_per_replica__gte=1, shares_per_replica__lte=F("shares")),
+            ),
         ]
         indexes = [
             models.Index(fields=["state", "id"], name="workload_waiting"),
@@ -349,6 +333,22 @@ class Workload(TenantOwned):
     def name(self) -> str:
         """The name in the language of the reader."""
         return self.name_zh if (get_language() or "").startswith("zh") else self.name_en
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas its shares are (ELA-505)."""
+        return self.shares // self.shares_per_replica
+
+    @property
+    def min_replicas(self) -> int | None:
+        """Of elastic work, how many it has at the least."""
+        return None if self.min_shares is None else self.min_shares // self.shares_per_replica
+
+    @property
+    def current_replicas(self) -> int:
+        """How many it has now: none while it holds nothing (ELA-811)."""
+        held = self.shares if self.active_shares is None else self.active_shares
+        return held // self.shares_per_replica if self.state in HOLDING_STATES else 0
 
     @property
     def is_final(self) -> bool:

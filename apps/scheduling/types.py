@@ -79,9 +79,9 @@ class Asked:
     compute_percent: int | None = None
     memory_mib: int | None = None
     shares: int | None = None
-    whole_cards: bool = False
     replicas: int | None = None
     shares_per_replica: int = 1
+    whole_cards: bool = False
     distinct_devices: bool = False
     single_node: bool = False
     queue: str = "default"
@@ -91,9 +91,9 @@ class Asked:
     checkpoint_signal: str = ""
     checkpoint_command: tuple[str, ...] = ()
     min_shares: int | None = None
+    min_replicas: int | None = None
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
-    min_replicas: int | None = None
     earliest_start_at: datetime | None = None
     deadline_at: datetime | None = None
     purpose: str = ""

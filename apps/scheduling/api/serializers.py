@@ -56,8 +56,8 @@ class WorkloadIn(serializers.Serializer):
         default=list,
     )
     min_shares = _count(-(2**31), 2**31)
-    host_cpu_milli = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
     min_replicas = _count(-(2**31), 2**31)
+    host_cpu_milli = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
     host_memory_mib = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
     earliest_start_at = serializers.DateTimeField(required=False, default=None, allow_null=True)
     deadline_at = serializers.DateTimeField(required=False, default=None, allow_null=True)

@@ -255,8 +255,6 @@ class Round:
         self._note(group, entry, shape, grants, view)
         return None
 
-    def _size(self, group: Group, shape: Shape, view: View, seq: int) -> Shape | Reason:
-        """The most shares of elastic work that fit now, the least first: more where more fit, by whole replicas."""
     def _take(self, group: Group, shape: Shape, view: View, seq: int) -> tuple[Grant, ...] | Reason | None:
         warm, tenant_id = self.warm, group.sample.tenant_id
         if not warm.model_quota.binds(tenant_id):
@@ -264,6 +262,8 @@ class Round:
         plain = warm.shapes.sized(self._plain_shape_of(group), shape.shares)
         return within_models(warm, tenant_id, plain, shape, view, seq)
 
+    def _size(self, group: Group, shape: Shape, view: View, seq: int) -> Shape | Reason:
+        """The most shares of elastic work that fit now, the least first: more where more fit, by whole replicas."""
         per = group.sample.shares_per_replica
         fewest = (group.sample.min_shares or per) // per
         reason = self._blocks(group, shape, fewest * per, view, seq)

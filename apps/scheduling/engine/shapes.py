@@ -104,6 +104,10 @@ class Shapes:
         """The same on these devices alone."""
         return self._intern(replace(shape, constraint=replace(shape.constraint, device_ids=device_ids)))
 
+    def of_models(self, shape: Shape, models: frozenset[str]) -> Shape:
+        """The same on devices of these models alone."""
+        return self._intern(replace(shape, constraint=replace(shape.constraint, models=models)))
+
     def _intern(self, shape: Shape) -> Shape:
         return self._known.setdefault(tuple(getattr(shape, name) for name in FIELDS), shape)
 
@@ -112,10 +116,6 @@ FIELDS = tuple(field.name for field in fields(Shape))
 
 
 def _constraint(request: Request, queue: Queue, placing: Placing) -> Constraint:
-    def of_models(self, shape: Shape, models: frozenset[str]) -> Shape:
-        """The same on devices of these models alone."""
-        return self._intern(replace(shape, constraint=replace(shape.constraint, models=models)))
-
     groups = frozenset(group for group in (request.resource_group, queue.resource_group) if group is not None)
     models = request.models if request.model is None else request.models | {request.model}
     local = request.local_node_id if placing is Placing.LOCAL else None

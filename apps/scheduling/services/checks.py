@@ -236,6 +236,9 @@ _HOPELESS: Mapping[engine.ReasonCode, type[WeirError]] = {
     engine.ReasonCode.MEMORY_MIB: ShareTooLarge,
     engine.ReasonCode.COUNT: GangTooLarge,
     engine.ReasonCode.COUNT_ON_ONE_NODE: GangTooLarge,
+    engine.ReasonCode.REPLICA: GangTooLarge,
+    engine.ReasonCode.REPLICAS: GangTooLarge,
+    engine.ReasonCode.CONTRADICTION: InvalidInput,
     engine.ReasonCode.VENDOR: NoSuchModel,
     engine.ReasonCode.MODEL: NoSuchModel,
     engine.ReasonCode.NODE_PIN: NoSuchNode,
@@ -261,6 +264,3 @@ def device_of(uid: str) -> Device:
     if found is None:
         raise NoSuchDevice(_("The pool has no device %(device)s.") % {"device": uid}, fields={"device": uid})
     return found
-    engine.ReasonCode.REPLICA: GangTooLarge,
-    engine.ReasonCode.REPLICAS: GangTooLarge,
-    engine.ReasonCode.CONTRADICTION: InvalidInput,

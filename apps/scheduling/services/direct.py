@@ -25,8 +25,8 @@ from apps.scheduling.services.admission import admission_check, priority_of, pur
 from apps.scheduling.services.decisions import decided, submitted
 from apps.scheduling.services.quota import quota_release
 from apps.scheduling.services.quota_many import quotas_hold
-from apps.scheduling.states import DecisionKind
 from apps.scheduling.services.replicas import replicas_read, whole_check
+from apps.scheduling.states import DecisionKind
 from apps.scheduling.types import Amounts, Asked
 from apps.tenancy.models import Tenant
 
@@ -60,14 +60,14 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
 
 def workload_draft(actor: Actor, tenant: Tenant, asked: Asked) -> tuple[Workload, Amounts]:
     """The workload as it would be submitted, not saved, and its amounts; every refusal but that of the quota."""
-    checks.asked_check(asked, timezone.now())
     asked = replicas_read(asked)
+    checks.asked_check(asked, timezone.now())
     environment = environment_find(tenant, asked.environment) if asked.environment else None
     amounts = amounts_of(asked, environment)
     checks.amounts_check(amounts)
     checks.elastic_check(asked.min_shares, amounts.shares)
-    row = _row(actor, tenant, asked, environment, amounts)
     whole_check("shares", amounts.shares, asked.shares_per_replica)
+    row = _row(actor, tenant, asked, environment, amounts)
     admission_check(actor, row)
     checks.group_check(row)
     checks.hopeless_check(row)
@@ -119,12 +119,12 @@ def _row(
         preemptible=asked.preemptible,
         shares=amounts.shares,
         min_shares=asked.min_shares,
+        shares_per_replica=asked.shares_per_replica,
         host_cpu_milli=asked.host_cpu_milli,
         host_memory_mib=asked.host_memory_mib,
         earliest_start_at=asked.earliest_start_at,
         deadline_at=asked.deadline_at,
         purpose=asked.purpose or purpose_of(asked.kind),
-        shares_per_replica=asked.shares_per_replica,
         any_models=list(asked.any_models),
         reservation=reservation_of(tenant, asked.reservation),
         client_key=asked.client_key,

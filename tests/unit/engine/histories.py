@@ -201,6 +201,12 @@ class History(RuleBasedStateMachine):
     def tenant_quota(self, data: st.DataObject) -> None:
         most = data.draw(st.sampled_from([None, 200, 400]))
         quota = None if most is None else Quota(nominal=Limit(compute_percent=most))
+        model = data.draw(st.sampled_from([None, None, "x", "y"]))
+        if model is not None:
+            own = data.draw(
+                st.sampled_from([Limit(compute_percent=130), Limit(shares=2), Limit(memory_mib=900)])
+            )
+            quota = replace(quota or Quota(), by_model=((model, own),))
         self.warm.tenant_quota_put(data.draw(st.sampled_from(TENANTS)), quota)
 
     # --- work ------------------------------------------------------------------------------------------------------
@@ -209,12 +215,6 @@ class History(RuleBasedStateMachine):
         wish = data.draw(wishes())
         for _ in range(data.draw(st.integers(1, 3))):
             self.seq += 1
-        model = data.draw(st.sampled_from([None, None, "x", "y"]))
-        if model is not None:
-            own = data.draw(
-                st.sampled_from([Limit(compute_percent=130), Limit(shares=2), Limit(memory_mib=900)])
-            )
-            quota = replace(quota or Quota(), by_model=((model, own),))
             self.warm.request_put(
                 Request(f"r{self.seq}", submitted_seq=self.seq, submitted_at_s=self.now, **wish)
             )

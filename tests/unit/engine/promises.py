@@ -28,9 +28,9 @@ def check(warm: Warm, made: Plan, now: int) -> None:
     nothing_is_given_twice(warm, made)
     words_hold(warm, made)
     quotas_are_kept(warm, made)
+    quotas_of_models_are_kept(warm, made)
     every_request_is_judged_once(warm, made)
     all_or_nothing(warm, made)
-    quotas_of_models_are_kept(warm, made)
     nobody_is_stopped_without_right(warm, made, now)
     guarantees_outlast_priority(warm, made)
     elastic_work_stays_within_its_bounds(warm, made)
@@ -132,8 +132,6 @@ def quotas_are_kept(warm: Warm, made: Plan) -> None:
         guarantees_are_kept(warm, parent, queues, more_queues)
 
 
-def guarantees_are_kept(warm: Warm, parent: str | None, used: Use, more: Use) -> None:
-    """Of what the parent has to divide, its queues leave each other the idle guarantees that are not lent."""
 def quotas_of_models_are_kept(warm: Warm, made: Plan) -> None:
     """Who is given more of a model stays within what is theirs of it (ELA-308)."""
     used: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -156,6 +154,8 @@ def quotas_of_models_are_kept(warm: Warm, made: Plan) -> None:
                 assert most is None or not more[tenant_id, model][i] or used[tenant_id, model][i] <= most
 
 
+def guarantees_are_kept(warm: Warm, parent: str | None, used: Use, more: Use) -> None:
+    """Of what the parent has to divide, its queues leave each other the idle guarantees that are not lent."""
     rows = {queue.id: queue.quota for queue in warm.queues.values() if queue.parent_id == parent}
     grown = [each for each in rows if more.get(each, [0])[0]]
     if parent is None:
