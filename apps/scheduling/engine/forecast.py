@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from apps.scheduling.engine.backlog import Entry, Group
 from apps.scheduling.engine.place import grant_of
-from apps.scheduling.engine.roles import counted_grants
 from apps.scheduling.engine.shapes import Shape
 from apps.scheduling.engine.types import Grant, Hold, HoldKind
 

@@ -12,7 +12,7 @@ from apps.scheduling.engine.fit import View, room, server_room
 from apps.scheduling.engine.moving import Moving
 from apps.scheduling.engine.place import grant_of
 from apps.scheduling.engine.pool import Server
-from apps.scheduling.engine.roles import counted_grants, leaving_grants
+from apps.scheduling.engine.roles import leaving_grants
 from apps.scheduling.engine.shapes import Shape
 from apps.scheduling.engine.types import Grant, Reason, ReasonCode
 from apps.scheduling.engine.victims import Loss, Unit, Victims

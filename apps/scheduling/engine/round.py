@@ -14,7 +14,6 @@ from apps.scheduling.engine.growth import grow
 from apps.scheduling.engine.model_quota import within_models
 from apps.scheduling.engine.order import Turns
 from apps.scheduling.engine.place import grant_of
-from apps.scheduling.engine.quota import granted
 from apps.scheduling.engine.refusals import Refusals, Refused
 from apps.scheduling.engine.rescue import Rescue
 from apps.scheduling.engine.shapes import Shape
