@@ -8,7 +8,7 @@ from apps.scheduling.engine.fit import Fit
 from apps.scheduling.engine.place import Placer
 from apps.scheduling.engine.pool import Card, Claim, Pool
 from apps.scheduling.engine.shapes import reservation_constraint
-from apps.scheduling.engine.types import Grant, Reservation, Running
+from apps.scheduling.engine.types import Alone, Grant, Reservation, Running
 
 
 class Claims:
@@ -34,7 +34,11 @@ class Claims:
             if card is not None:
                 needs.setdefault(card, []).append(grant)
         self._press(start_s, needs)
-        self.keep(owner, start_s, {card: _left(card, own) for card, own in needs.items()})
+        spare = {card: _left(card, own) for card, own in needs.items()}
+        for card, own in needs.items():
+            if any(grant.alone is Alone.NODE for grant in own):
+                spare |= dict.fromkeys(card.server.cards, (0, 0))
+        self.keep(owner, start_s, spare)
 
     def _press(self, start_s: int, needs: dict[Card, list[Grant]]) -> None:
         """What starts before another claim does runs across its start, and uses up what that spares."""
@@ -60,7 +64,8 @@ class Claims:
 
 
 def _left(card: Card, needs: list[Grant]) -> tuple[int, int]:
-    if any(grant.exclusive for grant in needs):
+    # Of a card that is shared with a number of others, none: what runs across its start may be one too many.
+    if any(grant.exclusive or grant.alone or grant.max_on_device for grant in needs):
         return 0, 0
     percent = card.free_percent - sum(grant.compute_percent for grant in needs)
     return percent, card.free_mib - sum(grant.memory_mib for grant in needs)

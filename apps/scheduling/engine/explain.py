@@ -88,6 +88,16 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.ANTI_AFFINITY: gettext_noop(
         "On each of the %(devices)s suitable devices runs work that is kept apart by %(asked)s."
     ),
+    ReasonCode.ALONE_DEVICE: gettext_noop(
+        "Its queue gives it devices of its own, and on each of the %(devices)s suitable ones other work runs."
+    ),
+    ReasonCode.ALONE_NODE: gettext_noop(
+        "Its queue gives it nodes of its own, and on each node with one of the %(devices)s suitable devices other work "
+        "runs."
+    ),
+    ReasonCode.SHARED_OUT: gettext_noop(
+        "On each of the %(devices)s suitable devices is as much work already as may share it."
+    ),
     ReasonCode.CARD_NOT_IDLE: gettext_noop("None of the %(devices)s suitable devices is wholly free."),
     ReasonCode.COMPUTE_PERCENT: gettext_noop(
         "Not enough compute: %(asked)s %% of one device asked, at most %(free)s %% free on %(devices)s "

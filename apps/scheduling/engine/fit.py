@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import IntEnum
-from typing import NamedTuple
 
+from apps.scheduling.engine.neighbours import FREE_VIEW as FREE_VIEW
+from apps.scheduling.engine.neighbours import View as View
+from apps.scheduling.engine.neighbours import binding as binding
+from apps.scheduling.engine.neighbours import host_room, room_among, why_parted
 from apps.scheduling.engine.pool import Card, Pool, Server
 from apps.scheduling.engine.shapes import Constraint, Shape
 from apps.scheduling.engine.shortfall import short, short_of_room, together
@@ -24,16 +27,6 @@ class Prospect(IntEnum):
     """On the usable devices, once enough of them is free."""
 
 
-class View(NamedTuple):
-    """Which claims bind a request: those that begin up to `horizon`, but for those it has a right to."""
-
-    horizon: int = -1
-    rights: frozenset[str] = frozenset()
-
-
-FREE_VIEW = View()
-
-
 def room(card: Card, shape: Shape, view: View = FREE_VIEW) -> int:
     """How many of the shape's shares the card takes now."""
     if (shape.affinity or shape.anti_affinity) and not (
@@ -43,23 +36,17 @@ def room(card: Card, shape: Shape, view: View = FREE_VIEW) -> int:
     count = _room(card, shape, card.free_percent, card.free_mib, card.holders == 0)
     if count and card.claims:
         count = _room_beside(card, shape, view, count)
+    if count and (shape.alone or shape.max_on_device or card.bounds):
+        count = room_among(card, shape, view, count)
     if count and (shape.host_cpu_milli or shape.host_memory_mib):
-        count = card.server.host_room(shape.host_cpu_milli, shape.host_memory_mib, count)
+        count = host_room(card.server, shape, count)
     return count
-
-
-def binding(card: Card, view: View) -> Iterable[int]:
-    """The claims on the card, by their place in its list, that bind in this view."""
-    return (
-        i
-        for i, claim in enumerate(card.claims)
-        if claim.start_s <= view.horizon and claim.owner not in view.rights
-    )
 
 
 def _room_beside(card: Card, shape: Shape, view: View, count: int) -> int:
     for i in binding(card, view):
-        if shape.exclusive:
+        # Where whoever the card is kept for could not lie beside it, or not any more.
+        if shape.exclusive or shape.alone or shape.max_on_device:
             return 0
         claim = card.claims[i]
         count = min(count, _room(card, shape, claim.spare_percent, claim.spare_mib, False))
@@ -68,7 +55,8 @@ def _room_beside(card: Card, shape: Shape, view: View, count: int) -> int:
 
 def room_when_empty(card: Card, shape: Shape) -> int:
     """How many of the shape's shares the card would take if nothing ran on it."""
-    return _room(card, shape, card.device.compute_capacity_percent, card.device.memory_capacity_mib, True)
+    count = _room(card, shape, card.device.compute_capacity_percent, card.device.memory_capacity_mib, True)
+    return min(count, shape.max_on_device) if shape.max_on_device else count
 
 
 def _room(card: Card, shape: Shape, free_percent: int, free_mib: int, idle: bool) -> int:
@@ -93,7 +81,7 @@ def server_room(cards: Iterable[Card], server: Server, shape: Shape, view: View,
         if count >= enough:
             break
     if shape.host_cpu_milli or shape.host_memory_mib:
-        count = server.host_room(shape.host_cpu_milli, shape.host_memory_mib, count)
+        count = host_room(server, shape, count)
     count = min(count, enough)
     return count if shape.shares_per_replica == 1 else count - count % shape.shares_per_replica
 
@@ -280,6 +268,11 @@ class Fit:
             if isinstance(kept_off, Reason):
                 return kept_off
             mask = kept_off
+        if shape.alone or shape.max_on_device or self._pool.terms:
+            parted = why_parted(list(self._pool.cards_in(mask)), shape)
+            if isinstance(parted, Reason):
+                return parted
+            mask = parted
         short = _short_of_card(self._pool, shape, mask)
         if short is not None:
             return short

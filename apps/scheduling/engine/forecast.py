@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from apps.scheduling.engine.backlog import Entry, Group
 from apps.scheduling.engine.place import grant_of
+from apps.scheduling.engine.roles import counted_grants
 from apps.scheduling.engine.shapes import Shape
 from apps.scheduling.engine.types import Grant, Hold, HoldKind
 
@@ -106,12 +107,14 @@ class Forecast:
         ends: list[Release] = []
         for number, (at, work_id) in enumerate(round_.warm.ends[:STEPS]):
             work = running[work_id]
-            ends.append(Release(max(at, soon), number, work.tenant_id, work.queue_id, work.grants))
+            held = counted_grants(work, work.grants)
+            ends.append(Release(max(at, soon), number, work.tenant_id, work.queue_id, held))
         leaving = sorted(round_.warm.roles.leaving.values(), key=lambda work: work.id)
         for number, work in enumerate(leaving, STEPS):
             if work.preempted and work.ends_at_s is None:
                 at = round_.now + round_.warm.policy.grace_s
-                ends.append(Release(at, number, work.tenant_id, work.queue_id, work.grants))
+                held = counted_grants(work, work.grants)
+                ends.append(Release(at, number, work.tenant_id, work.queue_id, held))
         ends += round_.started
         ends += self._held
         return heapq.nsmallest(STEPS, ends, key=lambda each: each[:2])

@@ -148,7 +148,7 @@ class Line:
 def serves(shape: Shape) -> bool:
     """Whether `Packing` answers for the shape: a single share, or whole cards that must lie on one node."""
     whole_gang = shape.single_node and shape.exclusive
-    return not shape.is_worded and (shape.shares == 1 or whole_gang)
+    return not shape.is_picky and (shape.shares == 1 or whole_gang)
 
 
 class Packing:

@@ -272,7 +272,7 @@ class Placer:
         """A new cycle: other draws, and no claims but those that are made from now on."""
         self._seed = seed
         self._starts = []
-        for key in [key for key in self._candidates if key[0].is_worded or key[1] != FREE_VIEW]:
+        for key in [key for key in self._candidates if key[0].is_picky or key[1] != FREE_VIEW]:
             del self._candidates[key]
         if len(self._pool.freed) > MOST_FREED or len(self._candidates) > MOST_LINES:
             self._candidates.clear()
@@ -332,7 +332,7 @@ class Placer:
         line = self._candidates.get((shape, view))
         if line is None:
             area = self._fit.area(shape.constraint)
-            base = None if view == FREE_VIEW or shape.is_worded else self._line(shape, FREE_VIEW)
+            base = None if view == FREE_VIEW or shape.is_picky else self._line(shape, FREE_VIEW)
             line = self._candidates[shape, view] = Candidates(self._pool, shape, view, area, base)
         return line
 
@@ -358,5 +358,6 @@ def grant_of(card: Card, shape: Shape) -> Grant:
     mib = card.device.memory_mib if shape.exclusive else shape.memory_mib
     return Grant(
         card.device.id, card.server.node.id, shape.compute_percent, mib, shape.exclusive,
-        shape.affinity, shape.anti_affinity, shape.host_cpu_milli, shape.host_memory_mib,
+        shape.affinity, shape.anti_affinity, shape.host_cpu_milli, shape.host_memory_mib, shape.alone,
+        shape.max_on_device,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from apps.scheduling.engine.types import Amount, Device, Grant, Node, Running
+from apps.scheduling.engine.types import Alone, Amount, Device, Grant, Node, Running
 
 FULL_USE = 2000
 
@@ -30,8 +30,9 @@ class Card:
     """A device and what is left of it. `at` is its place in the pool, `bit` the mask of that place alone."""
 
     __slots__ = (
-        "affine", "at", "bit", "claims", "device", "exclusives", "free_mib", "free_percent", "holders", "level", "mib",
-        "percent", "server", "shunned", "use", "used_mib", "used_percent", "words",
+        "affine", "alone", "at", "bit", "bounds", "claims", "device", "exclusives", "free_mib", "free_percent",
+        "holders", "leavers", "level", "mib", "percent", "server", "shunned", "use", "used_mib", "used_percent",
+        "words",
     )  # fmt: skip
 
     def __init__(self, device: Device, server: Server, at: int, words: Counter[str]) -> None:
@@ -41,9 +42,11 @@ class Card:
         """Affinity words of the whole pool, with how many grants carry each."""
         self.affine: dict[str, int] = {}
         self.shunned: dict[str, int] = {}
+        self.bounds: dict[int, int] = {}
+        """So many shares on it at most, with how many grants say so."""
         self.claims: list[Claim] = []
         self.server = server
-        self.used_percent = self.used_mib = self.holders = self.exclusives = 0
+        self.used_percent = self.used_mib = self.holders = self.exclusives = self.alone = self.leavers = 0
         self.renew(device)
         self.level = max(0, self.free_percent)
 
@@ -63,12 +66,40 @@ class Card:
         self.exclusives += sign * grant.exclusive
         if grant.affinity or grant.anti_affinity:
             self._add_words(grant, sign)
+        if grant.alone or grant.max_on_device or grant.is_leaving:
+            self._add_terms(grant, sign)
+
+    def _add_terms(self, grant: Grant, sign: int) -> None:
+        """With whom the grant shares the card: work on the host alone has nothing of it to share."""
+        if grant.alone is Alone.NODE:
+            self.server.alone += sign
+        if not grant.compute_percent:
+            return
+        if grant.alone:
+            self.alone += sign
+        if grant.is_leaving:
+            self.leavers += sign
+        elif grant.max_on_device:
+            count = self.bounds.get(grant.max_on_device, 0) + sign
+            self.bounds[grant.max_on_device] = count
+            if not count:
+                del self.bounds[grant.max_on_device]
+
+    @property
+    def sharers(self) -> int:
+        """Shares on it that count: those that are being stopped do not."""
+        return self.holders - self.leavers
+
+    @property
+    def is_shared_out(self) -> bool:
+        """Whether what lies here lets nothing more beside it, be there room or not."""
+        return bool(self.alone or self.server.alone or (self.bounds and self.sharers >= min(self.bounds)))
 
     def settle(self) -> None:
-        """What is left after what was counted. A card held whole has nothing left, oversold or not."""
+        """What is left after what was counted. A card held whole, or shared out, has nothing left, oversold or not."""
         self.use = combined_use(self.used_percent, self.percent, self.used_mib, self.mib)
         """Compute and memory in use together."""
-        if self.exclusives:
+        if self.exclusives or self.alone or self.server.alone or (self.bounds and self.is_shared_out):
             self.free_percent = self.free_mib = 0
         else:
             self.free_percent = self.percent - self.used_percent
@@ -105,8 +136,8 @@ class Card:
 class Server:
     """A node with its cards."""
 
-    __slots__ = ("at", "bit", "cards", "host_cpu_milli", "host_memory_mib", "level", "mib", "node", "percent",
-                 "used_mib", "used_percent")  # fmt: skip
+    __slots__ = ("alone", "at", "bit", "cards", "host_cpu_milli", "host_memory_mib", "level", "mib", "node",
+                 "percent", "used_mib", "used_percent")  # fmt: skip
 
     def __init__(self, node: Node, at: int) -> None:
         self.at = at
@@ -116,6 +147,8 @@ class Server:
         self.percent = self.mib = self.used_percent = self.used_mib = 0
         self.host_cpu_milli = self.host_memory_mib = 0
         """In use by work."""
+        self.alone = 0
+        """Grants on its cards whose work has the node to itself."""
         self.level = 0
 
     @property
@@ -130,6 +163,11 @@ class Server:
         if grant.host_cpu_milli or grant.host_memory_mib:
             self.host_cpu_milli += sign * grant.host_cpu_milli
             self.host_memory_mib += sign * grant.host_memory_mib
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no work is here, on a card or on the host alone."""
+        return not (self.host_cpu_milli or self.host_memory_mib or any(card.holders for card in self.cards))
 
     def host_room(self, cpu_milli: int, memory_mib: int, most: int) -> int:
         """How many shares with so much host CPU and memory each it takes, at most `most`."""
@@ -210,6 +248,8 @@ class Pool:
         self.servers: dict[str, Server] = {}
         self.cards: dict[str, Card] = {}
         self.words: Counter[str] = Counter()
+        self.terms = 0
+        """Grants whose work does not share its devices with any other."""
         self.idle = 0
         """Cards on which nothing runs."""
         self.stamp = 0
@@ -281,6 +321,9 @@ class Pool:
                 card.add(grant, -1)
                 card.server.add(grant, -1)
                 on[card] = None
+                if grant.alone or grant.max_on_device:
+                    self.terms -= 1
+                    on |= dict.fromkeys(card.server.cards if grant.alone is Alone.NODE else ())
         for card in on:
             self._place(card)
             self.freed.append(card)
@@ -294,9 +337,20 @@ class Pool:
         card.add(grant, sign)
         card.server.add(grant, sign)
         self._place(card)
+        if grant.alone or grant.max_on_device:
+            self._count_terms(card, grant, sign)
         self._place_server(card.server)
         if sign < 0:
             self.freed.append(card)
+
+    def _count_terms(self, card: Card, grant: Grant, sign: int) -> None:
+        """Whoever has a node alone closes and opens all its cards."""
+        self.terms += sign
+        if grant.alone is Alone.NODE:
+            for each in card.server.cards:
+                self._place(each)
+                if sign < 0:
+                    self.freed.append(each)
 
     def _place(self, card: Card) -> None:
         """Where it stands by what is free on it now."""

@@ -3,8 +3,10 @@ work is stopped; the least harm first, and no more than is needed."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from apps.scheduling.engine.backlog import Entry, Group
@@ -12,7 +14,7 @@ from apps.scheduling.engine.fit import View, room, server_room
 from apps.scheduling.engine.moving import Moving
 from apps.scheduling.engine.place import grant_of
 from apps.scheduling.engine.pool import Server
-from apps.scheduling.engine.roles import leaving_grants
+from apps.scheduling.engine.roles import counted_grants, leaving_grants
 from apps.scheduling.engine.shapes import Shape
 from apps.scheduling.engine.types import Grant, Reason, ReasonCode
 from apps.scheduling.engine.victims import Loss, Unit, Victims
@@ -58,7 +60,7 @@ class Rescue:
 
     def _leaving(self) -> Iterator[Unit]:
         for work in self._round.warm.roles.leaving.values():
-            yield Unit.of(work, leaving_grants(work))
+            yield Unit.of(work, counted_grants(work, leaving_grants(work)))
         yield from self._gone
 
     @contextmanager
@@ -85,20 +87,21 @@ class Rescue:
         round_ = self._round
         if round_.warm.beyond(group.sample, grants) is not None:
             return False
-        shape = round_.warm.shapes.sized(round_.shape_of(group), 1)
+        shape = round_.shape_of(group)
         usable = round_.warm.fit.area(shape.constraint).usable
-        taken: list[Grant] = []
-        try:
-            for grant in grants:
-                card = round_.warm.pool.cards.get(grant.device_id)
-                if card is None or not card.bit & usable or not room(card, shape, view):
-                    return False
-                round_.warm.pool.take(grant)
-                taken.append(grant)
-        finally:
-            for grant in taken:
-                round_.warm.pool.give(grant)
-        return True
+        on: Counter[Server] = Counter()
+        for device_id, count in Counter(grant.device_id for grant in grants).items():
+            card = round_.warm.pool.cards.get(device_id)
+            if card is None or not card.bit & usable:
+                return False
+            own = replace(shape, shares=count, single_node=True, shares_per_replica=1)
+            if room(card, own, view) < count:
+                return False
+            on[card.server] += count
+        return all(
+            server.host_room(shape.host_cpu_milli, shape.host_memory_mib, count) >= count
+            for server, count in on.items()
+        )
 
     def still_coming(self, group: Group, grants: tuple[Grant, ...], view: View) -> bool:
         """Whether the grants will be free once what is leaving has left."""

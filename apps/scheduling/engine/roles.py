@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from apps.scheduling.engine.types import Grant, Running
 
 
@@ -43,6 +45,11 @@ def may_part(work: Running) -> bool:
 def leaving_grants(work: Running) -> tuple[Grant, ...]:
     """What of the work's grants is leaving."""
     return tuple(grant for i, grant in enumerate(work.grants) if _leaves(work, i))
+
+
+def counted_grants(work: Running, grants: tuple[Grant, ...]) -> tuple[Grant, ...]:
+    """Grants of the work as the pool counts them: those of work that is being stopped are leaving."""
+    return tuple(replace(grant, is_leaving=True) for grant in grants) if work.preempted else grants
 
 
 def staying_grants(work: Running) -> tuple[Grant, ...]:

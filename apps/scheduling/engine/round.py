@@ -41,6 +41,9 @@ WAITING_FOR_ROOM = frozenset(
     {
         ReasonCode.QUEUE_QUOTA,
         ReasonCode.CARD_NOT_IDLE,
+        ReasonCode.ALONE_DEVICE,
+        ReasonCode.ALONE_NODE,
+        ReasonCode.SHARED_OUT,
         ReasonCode.COMPUTE_PERCENT,
         ReasonCode.MEMORY_MIB,
         ReasonCode.COUNT,

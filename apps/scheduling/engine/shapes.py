@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from apps.scheduling.engine.types import (
     WHOLE_CARD_PERCENT,
+    Alone,
     Labels,
     Placing,
     Policy,
@@ -55,6 +56,8 @@ class Shape:
     host_memory_mib: int = 0
     shares_per_replica: int = 1
     """So many lie on one node together; 1 where all shares do, or none need to."""
+    alone: Alone = Alone.NO
+    max_on_device: int = 0
 
     @property
     def is_worded(self) -> bool:
@@ -62,9 +65,14 @@ class Shape:
         return bool(self.affinity or self.anti_affinity)
 
     @property
+    def is_picky(self) -> bool:
+        """Whether other work on the card, and not only what is free there, keeps it off."""
+        return bool(self.affinity or self.anti_affinity or self.alone or self.max_on_device)
+
+    @property
     def is_simple(self) -> bool:
         """Whether what is free on a card decides alone, where nothing of it is claimed."""
-        return not (self.exclusive or self.is_worded or self.host_cpu_milli or self.host_memory_mib)
+        return not (self.exclusive or self.is_picky or self.host_cpu_milli or self.host_memory_mib)
 
 
 class Shapes:
@@ -84,7 +92,7 @@ class Shapes:
                 request.exclusive, request.distinct_devices, single_node, placing,
                 request.local_node_id if placing is Placing.LOCAL_FIRST else None,
                 request.affinity, request.anti_affinity, request.host_cpu_milli, request.host_memory_mib,
-                1 if single_node else per,
+                1 if single_node else per, request.alone, request.max_on_device,
             )
         )  # fmt: skip
 
@@ -150,6 +158,7 @@ def invalid(request: Request) -> Reason | None:
         ("exclusive", request.exclusive, whole or not request.exclusive),
         ("affinity", request.affinity, request.shares == 1 or not request.affinity),
         ("min_shares", least, least is None or (1 <= least <= request.shares and least % per == 0)),
+        ("max_on_device", request.max_on_device, request.max_on_device >= 0),
         ("duration_s", request.duration_s, request.duration_s is None or request.duration_s > 0),
         ("host_cpu_milli", request.host_cpu_milli, request.host_cpu_milli >= 0),
         ("host_memory_mib", request.host_memory_mib, request.host_memory_mib >= 0),

@@ -90,6 +90,10 @@ class Request:
     """Runs in this reservation and nowhere else."""
     windows: tuple[Window, ...] = ()
     """As a queue's, of the one who submitted it (PLAT-AICFG-31)."""
+    alone: Alone = Alone.NO
+    """What it has to itself: nothing runs there when it starts, and nothing else starts there while it runs."""
+    max_on_device: int = 0
+    """So many shares, its own among them, are on each of its devices at most while it is there; 0 is no bound."""
     shares_per_replica: int = 1
 
 
@@ -106,6 +110,10 @@ class Grant:
     anti_affinity: str = ""
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
+    alone: Alone = Alone.NO
+    max_on_device: int = 0
+    is_leaving: bool = False
+    """Of work that is being stopped: it counts against no number of shares any more (PLAT-CLU-57)."""
 
 
 @dataclass(frozen=True, slots=True)

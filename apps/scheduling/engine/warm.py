@@ -17,7 +17,7 @@ from apps.scheduling.engine.model_quota import ModelQuotas
 from apps.scheduling.engine.place import Placer
 from apps.scheduling.engine.pool import Card, Pool
 from apps.scheduling.engine.quota import QuotaTree, Triple, granted
-from apps.scheduling.engine.roles import Roles
+from apps.scheduling.engine.roles import Roles, counted_grants
 from apps.scheduling.engine.round import Round
 from apps.scheduling.engine.shapes import Shape, Shapes, invalid
 from apps.scheduling.engine.types import (
@@ -146,7 +146,7 @@ class Warm:
 
     def _count_devices(self, work: Running, sign: int) -> None:
         self.roles.note(work, sign)
-        for grant in work.grants:
+        for grant in counted_grants(work, work.grants):
             self.pool.take(grant) if sign > 0 else self.pool.give(grant)
         if work.ends_at_s is None:
             return

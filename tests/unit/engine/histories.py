@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from apps.scheduling.engine.types import (
+    Alone,
     Amount,
     Device,
     Grant,
@@ -83,7 +84,14 @@ def wishes(draw: st.DrawFn) -> dict[str, Any]:
     }
     if draw(seldom):
         wish |= draw(rare_wishes(shares))
+    if draw(seldom):
+        wish |= draw(terms)
     return wish
+
+
+terms = st.sampled_from(
+    [{"alone": Alone.DEVICE}, {"alone": Alone.NODE}, {"max_on_device": 1}, {"max_on_device": 2}]
+)
 
 
 @st.composite

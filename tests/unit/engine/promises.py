@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from apps.scheduling.engine.quota import DIMENSIONS, granted, triple
 from apps.scheduling.engine.roles import leaving_grants, may_part
@@ -19,6 +19,7 @@ from apps.scheduling.engine.types import (
     Running,
 )
 from apps.scheduling.engine.warm import Warm
+from tests.unit.engine.promises_beside import hold_is_fit, terms_hold
 
 Use = dict[str, list[int]]
 
@@ -27,6 +28,7 @@ def check(warm: Warm, made: Plan, now: int) -> None:
     """All of them: `made` is the plan of the warm state at `now`."""
     nothing_is_given_twice(warm, made)
     words_hold(warm, made)
+    terms_hold(warm, made)
     quotas_are_kept(warm, made)
     quotas_of_models_are_kept(warm, made)
     every_request_is_judged_once(warm, made)
@@ -331,16 +333,17 @@ def no_start_delays_a_reserved_one(warm: Warm, made: Plan, now: int) -> None:
     """At each hold's start, what was planned and what runs until then leave room for all that is held there."""
     for hold in made.holds:
         for device_id in {grant.device_id for grant in hold.grants}:
-            need = _percent(hold.grants, device_id)
+            need = _on(hold.grants, device_id)
             lasting = _lasting(warm, made, device_id, now, hold.start_at_s, hold.kind is HoldKind.FREED)
-            assert need + lasting <= warm.devices[device_id].compute_capacity_percent
+            assert _percent((*need, *lasting)) <= warm.devices[device_id].compute_capacity_percent
+            hold_is_fit(need, lasting)
 
 
-def _lasting(warm: Warm, made: Plan, device_id: str, now: int, at: int, freed: bool) -> int:
-    """Percent of the device in use then; of freed room, with all gone that leaves."""
+def _lasting(warm: Warm, made: Plan, device_id: str, now: int, at: int, freed: bool) -> list[Grant]:
+    """What is on the device then; of freed room, with all gone that leaves."""
     stopped = {each.running_id for each in made.preemptions}
     shrunk = {change.running_id: change.shares for change in made.resizes}
-    total = 0
+    found: list[Grant] = []
     for work in warm.running.values():
         if work.preempted or work.id in stopped or not _lasts(work, at, freed):
             continue
@@ -348,18 +351,18 @@ def _lasting(warm: Warm, made: Plan, device_id: str, now: int, at: int, freed: b
             shrunk.get(work.id, 99), len(work.grants) if work.target_shares is None else work.target_shares
         )
         gone = {move.share for move in made.moves if move.running_id == work.id} | work.moving
-        total += _percent([g for i, g in enumerate(work.grants) if i < most and i not in gone], device_id)
+        found += _on([g for i, g in enumerate(work.grants) if i < most and i not in gone], device_id)
     for placement in made.placements:
         request = warm.backlog.request(placement.request_id)
         assert request is not None
         if freed or request.duration_s is None or now + request.duration_s > at:
-            total += _percent(placement.grants, device_id)
+            found += _on(placement.grants, device_id)
     # What grows or moves ends with its work.
     gained = [(change.running_id, change.grants) for change in made.resizes]
     gained += [(move.running_id, (move.to,)) for move in made.moves]
-    return total + sum(
-        _percent(grants, device_id) for name, grants in gained if _lasts(warm.running[name], at, freed)
-    )
+    for name, grants in gained:
+        found += _on(grants, device_id) if _lasts(warm.running[name], at, freed) else []
+    return found
 
 
 def _lasts(work: Running, at: int, freed: bool) -> bool:
@@ -367,5 +370,9 @@ def _lasts(work: Running, at: int, freed: bool) -> bool:
     return freed or work.ends_at_s is None or work.ends_at_s > at
 
 
-def _percent(grants: list[Grant] | tuple[Grant, ...], device_id: str) -> int:
-    return sum(grant.compute_percent for grant in grants if grant.device_id == device_id)
+def _on(grants: Iterable[Grant], device_id: str) -> list[Grant]:
+    return [grant for grant in grants if grant.device_id == device_id]
+
+
+def _percent(grants: Iterable[Grant]) -> int:
+    return sum(grant.compute_percent for grant in grants)
