@@ -7,9 +7,11 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.fleet.models import ResourceGroup
 from apps.scheduling.fields import MarkedForm
-from apps.scheduling.models import ORDERINGS, PLACINGS, Queue
+from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, UserGroup
+from apps.scheduling.oversubscription import MOST_JOBS
 from apps.scheduling.selectors import queue_list
 from apps.scheduling.services.queue_checks import MAX_WEIGHT
+from apps.scheduling.states import Oversubscribe
 from apps.scheduling.weekly import weekly_read, weekly_text
 from apps.scheduling.what_if import MOST_DAYS
 from apps.tenancy.selectors import tenant_list
@@ -18,6 +20,7 @@ BY_POLICY = ("", _("as the policy says"))
 AS_IS = ("", _("as it is"))
 _MOST = 2**31 - 1
 _PRIORITY = 1000
+UNLIMITED, LIMITED = "unlimited", "limited"
 
 
 def _amount(label: Any, *, least: int = 0, hint: Any = "", required: bool = False) -> forms.IntegerField:
@@ -83,12 +86,48 @@ class QueueForm(MarkedForm):
     lend_memory_mib = _amount(_("Lends accelerator memory (MiB)"))
     preempts = forms.BooleanField(label=_("Its work may preempt work of lower priority"), required=False)
     reclaims = forms.BooleanField(label=_("It takes its guarantee back from who borrowed it"), required=False)
+    is_default = forms.BooleanField(
+        label=_("Default queue"),
+        required=False,
+        help_text=_("Work that names no queue waits here; it is taken from the queue that was it."),
+    )
+    time_limit = forms.ChoiceField(
+        label=_("Maximum time"), choices=[(UNLIMITED, "UNLIMITED"), (LIMITED, "LIMITED")]
+    )
+    max_run_s = _seconds(
+        _("Work runs at most (s)"),
+        least=1,
+        required=False,
+        hint=_("What asks for longer is refused; what asks for no time is ended then."),
+    )
+    oversubscribe = forms.ChoiceField(
+        label=_("Oversubscribe"),
+        choices=Oversubscribe.choices,
+        help_text=_(
+            "YES: work shares a device where all on it asked for that. NO: it has its devices alone. EXCLUSIVE: it "
+            "has its nodes alone. FORCE: it shares its devices, whatever it asked for."
+        ),
+    )
+    max_jobs = forms.IntegerField(
+        label=_("Maximum oversubscription (selectable job count)"),
+        min_value=1,
+        max_value=MOST_JOBS,
+        required=False,
+        help_text=_("So much work on one device at most; empty: as much as it has percent and memory for."),
+    )
     tenants = forms.ModelMultipleChoiceField(
         tenant_list(),
         label=_("Admitted tenants"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_("None chosen: all tenants are admitted."),
+    )
+    user_groups = forms.ModelMultipleChoiceField(
+        UserGroup.objects.all(),
+        label=_("User groups"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("None chosen: every user of the admitted tenants may submit."),
     )
     windows = forms.CharField(
         label=_("Validity windows"),
@@ -104,7 +143,10 @@ class QueueForm(MarkedForm):
         self.fields["parent"].queryset = others
         groups = [(group.code, str(group)) for group in ResourceGroup.objects.all()]
         self.fields["resource_group"].choices = [("", _("any device of no group")), *groups]
-        self.fields["tenants"].widget.attrs["class"] = "form-check-input"
+        for name in ("tenants", "user_groups"):
+            self.fields[name].widget.attrs["class"] = "form-check-input"
+        # It is given up by giving it to another one.
+        self.fields["is_default"].disabled = queue is not None and queue.is_default
 
     def clean_windows(self) -> list[tuple[int, int, int]]:
         return weekly_read(self.cleaned_data["windows"])
@@ -114,7 +156,17 @@ class QueueForm(MarkedForm):
         for name in _NOTHING:
             if found.get(name, 0) is None:
                 found[name] = 0
+        self._limit(found)
         return found
+
+    def _limit(self, found: dict[str, Any]) -> None:
+        """A length belongs to LIMITED, a number of jobs to YES and FORCE (PLAT-CLU-52, PLAT-CLU-60)."""
+        if found.pop("time_limit", UNLIMITED) == UNLIMITED:
+            found["max_run_s"] = None
+        elif found.get("max_run_s") is None and "max_run_s" not in self.errors:
+            self.add_error("max_run_s", _("Say for how long."))
+        if found.get("oversubscribe") in (Oversubscribe.NO, Oversubscribe.EXCLUSIVE):
+            found["max_jobs"] = None
 
 
 class NewQueueForm(QueueForm):
@@ -131,17 +183,22 @@ _NEW = {
     "weight": 1,
     "preempts": True,
     "reclaims": True,
+    "time_limit": UNLIMITED,
+    "oversubscribe": Oversubscribe.FORCE,
     **dict.fromkeys(_NOTHING, 0),
 }
 
 
+_OF_OTHERS = frozenset({"tenants", "windows", "user_groups", "time_limit"})
+
+
 def _initial(queue: Queue) -> dict[str, Any]:
-    named = {
-        name: getattr(queue, name) for name in QueueForm.base_fields if name not in ("tenants", "windows")
-    }
+    named = {name: getattr(queue, name) for name in QueueForm.base_fields if name not in _OF_OTHERS}
     spans = queue.windows.values_list("weekday", "from_minute", "to_minute")
     return named | {
         "tenants": list(queue.admitted.values_list("tenant", flat=True)),
+        "user_groups": list(queue.user_groups.values_list("pk", flat=True)),
+        "time_limit": UNLIMITED if queue.max_run_s is None else LIMITED,
         "windows": weekly_text(spans),
     }
 

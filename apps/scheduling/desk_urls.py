@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.scheduling import desk_acts, desk_views, rights_views, scaling_views
+from apps.scheduling import desk_acts, desk_views, rights_views, scaling_views, user_group_views
 
 app_name = "schedule"
 urlpatterns = [
@@ -17,6 +17,9 @@ urlpatterns = [
     path("policy/", desk_views.policy, name="policy"),
     path("priorities/", desk_views.priorities, name="priorities"),
     path("priorities/<str:username>/", desk_acts.set_priority, name="priority"),
+    path("user-groups/", user_group_views.user_groups, name="user_groups"),
+    path("user-groups/<slug:code>/", user_group_views.user_group, name="user_group"),
+    path("user-groups/<slug:code>/remove/", user_group_views.remove_user_group, name="user_group_remove"),
     path("groups/", rights_views.group_queues, name="group_queues"),
     path("validity/", rights_views.validity, name="validity"),
     path("validity/remove/", rights_views.remove_validity, name="validity_remove"),

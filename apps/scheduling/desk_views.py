@@ -109,8 +109,8 @@ def queue_new(request: HttpRequest) -> HttpResponse:
 
 def _settings(form: QueueForm) -> dict[str, Any]:
     changes = cleaned(form)
-    tenants, windows = changes.pop("tenants"), changes.pop("windows")
-    return {"changes": changes, "tenants": list(tenants), "windows": windows}
+    tenants, windows, groups = (changes.pop(name) for name in ("tenants", "windows", "user_groups"))
+    return {"changes": changes, "tenants": list(tenants), "windows": windows, "user_groups": list(groups)}
 
 
 @operator_page(P.VIEW)

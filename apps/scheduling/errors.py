@@ -44,6 +44,20 @@ class QueueNotAdmitting(Forbidden):
     default_cure = _("Choose another queue, or ask an operator to admit you.")
 
 
+class DefaultQueueStays(Conflict):
+    """Work that names no queue goes to it: it stays, and takes work (PLAT-CLU-50)."""
+
+    code = "default_queue"
+    default_cure = _("Make another queue the default first.")
+
+
+class RunTooLong(InvalidInput):
+    """It asks to run longer than its queue lets work run (PLAT-CLU-52)."""
+
+    code = "run_too_long"
+    default_cure = _("Ask for less, ask for none and be ended at the queue's limit, or choose another queue.")
+
+
 class DeadlineImpossible(InvalidInput):
     """The deadline is past, or its run time does not fit before it."""
 

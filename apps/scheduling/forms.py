@@ -147,6 +147,9 @@ class SubmitForm(MarkedForm):
     )
     preemptible = forms.BooleanField(label=_("May be stopped for more important work"), required=False)
     urgent = forms.BooleanField(label=_("Urgent task"), required=False)
+    oversubscribe = forms.BooleanField(
+        label=_("Shares its devices, where its queue leaves that to it"), required=False
+    )
     requeue_on_loss = forms.BooleanField(label=_("Queued again when its node is lost"), required=False)
     wait_for_quota = forms.BooleanField(label=_("Waits where the quota is used up"), required=False)
 

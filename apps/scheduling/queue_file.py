@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.errors import QueueFileWrong
+from apps.scheduling.oversubscription import PATTERN, mode_read
 from apps.scheduling.tenant_shares import MOST_SHARE
 from apps.scheduling.weekly import Span, weekly_read
 from apps.scheduling.yaml_lines import Document, NotYaml, Path, documents
@@ -68,8 +69,13 @@ class QueueIn(Strict):
     reclaims: bool = True
     title_en: Annotated[Title | None, Field(alias="titleEn")] = None
     title_zh: Annotated[Title | None, Field(alias="titleZh")] = None
+    is_default: Annotated[bool, Field(alias="default")] = False
+    max_run_s: Annotated[int | None, Field(alias="maxRunSeconds", ge=1, le=_MOST)] = None
+    """None: UNLIMITED."""
+    oversubscribe: Annotated[str, Field(pattern=PATTERN)] = "FORCE"
     tenants: Words | None = None
     windows: Words | None = None
+    user_groups: Annotated[Words | None, Field(alias="userGroups")] = None
 
     def settings(self) -> dict[str, Any]:
         """The queue's columns that the entry decides, by their names; its parent is a code yet."""
@@ -85,6 +91,8 @@ class QueueIn(Strict):
         found |= {
             column: _percent(getattr(self, name)) for name, column in _IN_CARDS.items() if name in named
         }
+        if "oversubscribe" in named:
+            found["oversubscribe"], found["max_jobs"] = mode_read(self.oversubscribe)
         return {name: value for name, value in found.items() if not name.startswith("name_") or value}
 
 
@@ -92,12 +100,12 @@ _AS_IT_IS = {
     "priority": "priority", "parent": "parent", "ordering": "ordering", "placing": "placing",
     "resource_group": "resource_group", "reclaims": "reclaims", "title_en": "name_en", "title_zh": "name_zh",
     "max_mib": "max_memory_mib", "guaranteed_mib": "guaranteed_memory_mib", "borrow_mib": "borrow_memory_mib",
-    "lend_mib": "lend_memory_mib",
+    "lend_mib": "lend_memory_mib", "is_default": "is_default", "max_run_s": "max_run_s",
 }  # fmt: skip
 _IN_CARDS = {"borrow_cards": "borrow_compute_percent", "lend_cards": "lend_compute_percent"}
 _COLUMNS = {
     **_AS_IT_IS, **_IN_CARDS, "weight": "weight", "max_cards": "max_compute_percent",
-    "guaranteed_cards": "guaranteed_compute_percent", "preemption": "preempts",
+    "guaranteed_cards": "guaranteed_compute_percent", "preemption": "preempts", "oversubscribe": "oversubscribe",
 }  # fmt: skip
 WORD_OF = {column: QueueIn.model_fields[name].alias or name for name, column in _COLUMNS.items()}
 """What a queue's column is called in the file."""
@@ -132,12 +140,14 @@ def cards_of(percent: int | None) -> int | float | None:
 
 @dataclass(frozen=True)
 class Entry:
-    """A queue of the file: columns by name, the parent's code, tenants' schemas; None of the two is as it stands."""
+    """A queue of the file: columns by name, the parent's code, tenants' schemas, codes of user groups; None of what
+    are lists is as it stands."""
 
     code: str
     settings: Mapping[str, Any]
     tenants: tuple[str, ...] | None = None
     windows: tuple[Span, ...] | None = None
+    user_groups: tuple[str, ...] | None = None
     line: int = 1
     lines: Mapping[str, int] = field(default_factory=dict)
     """Of settings that are named, by the name that the file has for them."""
@@ -223,7 +233,8 @@ def entry_of(read: QueueIn, at: Document) -> Entry:
         line = lines.get("windows", at.line)
         raise wrong([Fault(line, str(error.message), str(error.cure))]) from error
     tenants = None if read.tenants is None else tuple(read.tenants)
-    return Entry(read.name, read.settings(), tenants, windows, at.line, lines)
+    groups = None if read.user_groups is None else tuple(read.user_groups)
+    return Entry(read.name, read.settings(), tenants, windows, groups, at.line, lines)
 
 
 def once_check(entries: Iterable[Entry]) -> None:
@@ -286,7 +297,9 @@ _BOUNDS = {
     "min_length": gettext_noop("It has at least %(bound)s characters or entries."),
 }
 _KINDS = {
-    "string_pattern_mismatch": gettext_noop("Letters, digits and hyphens."),
+    "string_pattern_mismatch": gettext_noop(
+        "Letters, digits and hyphens; of oversubscribe YES, NO, EXCLUSIVE, FORCE:4."
+    ),
     "string_type": gettext_noop("It is a word: put it in quotation marks."),
     "int_type": gettext_noop("It is a whole number."),
     "decimal_parsing": gettext_noop("It is a number of cards."),

@@ -39,7 +39,7 @@ class State:
 
 def queue_state() -> State:
     """The queues and the fair share as they stand now."""
-    rows = queue_list().prefetch_related("windows")
+    rows = queue_list().prefetch_related("windows", "user_groups")
     return State({row.code: _queue(row) for row in rows}, fair_share_of(policy_get()))
 
 
@@ -91,11 +91,15 @@ def _queue(row: Queue) -> dict[str, Any]:
         "borrowMemoryMiB": row.borrow_memory_mib,
         "lendMemoryMiB": row.lend_memory_mib,
         "reclaims": row.reclaims,
+        "default": row.is_default,
+        "maxRunSeconds": row.max_run_s,
+        "oversubscribe": row.sharing_text,
         "titleEn": row.name_en,
         "titleZh": row.name_zh,
         "tenants": sorted(each.tenant.schema_name for each in row.admitted.all()),
         "windows": [_window(*span) for span in sorted(
             (each.weekday, each.from_minute, each.to_minute) for each in row.windows.all())],
+        "userGroups": sorted(each.code for each in row.user_groups.all()),
     }  # fmt: skip
 
 

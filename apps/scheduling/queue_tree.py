@@ -103,7 +103,7 @@ def queue_branch(queue: Queue) -> Branch | None:
 
 def queue_tree() -> list[Branch]:
     """Every queue, each before its branches, in the order in which they are served."""
-    rows = list(queue_list().prefetch_related("windows"))
+    rows = list(queue_list().prefetch_related("windows", "user_groups"))
     uses, room = _uses(), pool_room()[0]
     below: dict[int | None, list[Queue]] = {}
     known = {row.pk for row in rows}

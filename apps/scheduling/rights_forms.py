@@ -84,6 +84,29 @@ class AmountsForm(MarkedForm):
     memory_mib = _amount(_("Accelerator memory (MiB)"))
 
 
+class UserGroupForm(MarkedForm):
+    """A group's names and users (PLAT-CLU-61)."""
+
+    mark = "user-group"
+    name_en = forms.CharField(label=_("Name in English"), max_length=80)
+    name_zh = forms.CharField(label=_("Name in Chinese"), max_length=80)
+    users = forms.CharField(
+        label=_("Users"),
+        required=False,
+        max_length=40_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("Login accounts, with commas between them."),
+    )
+
+    def clean_users(self) -> list[User]:
+        return users_read(self.cleaned_data["users"])
+
+
+class NewUserGroupForm(UserGroupForm):
+    code = forms.SlugField(label=_("Code"), max_length=48, help_text=_("Letters, digits and hyphens."))
+    field_order = ["code"]
+
+
 class DefaultSpecForm(AmountsForm):
     """What everybody may hold (PLAT-CLU-34)."""
 

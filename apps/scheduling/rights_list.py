@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from apps.fleet.models import GroupGrant
@@ -16,6 +16,7 @@ from apps.scheduling.models import (
     Queue,
     ResourceTicket,
     SpecialSpec,
+    UserGroup,
     UserPriority,
     ValidityRule,
     ValidityUser,
@@ -38,20 +39,21 @@ class PriorityLine:
 
 
 def priority_list() -> list[PriorityLine]:
-    """The users to whom a resource group is granted, by name; without a row of their own they may name any."""
+    """The users to whom a resource group is granted where they are members now, and nobody else, by name; without a
+    row of their own they may name any priority. A row outlives the grant, and counts again with the next."""
     groups: dict[int, set[str]] = {}
-    members = dict[int, list[int]]()
-    for tenant_id, user_id in Membership.objects.values_list("tenant_id", "user_id"):
-        members.setdefault(tenant_id, []).append(user_id)
+    members = dict[int, set[int]]()
+    for tenant_id, user_id in Membership.objects.filter(is_active=True).values_list("tenant_id", "user_id"):
+        members.setdefault(tenant_id, set()).add(user_id)
     for grant in GroupGrant.objects.across().select_related("group").prefetch_related("clients"):
-        chosen = (
-            members.get(grant.tenant_id, []) if grant.is_open else [each.pk for each in grant.clients.all()]
-        )
+        chosen = members.get(grant.tenant_id, set())
+        if not grant.is_open:
+            chosen = chosen & {each.pk for each in grant.clients.all()}
         for user_id in chosen:
             groups.setdefault(user_id, set()).add(grant.group.code)
-    rows = {row.user_id: row for row in UserPriority.objects.all()}
-    users = User.objects.filter(Q(pk__in=groups) | Q(pk__in=rows), is_active=True).order_by("username")
-    return [_line(user, sorted(groups.get(user.pk, ())), rows.get(user.pk)) for user in users]
+    rows = {row.user_id: row for row in UserPriority.objects.filter(user__in=groups)}
+    users = User.objects.filter(pk__in=groups, is_active=True).order_by("username")
+    return [_line(user, sorted(groups[user.pk]), rows.get(user.pk)) for user in users]
 
 
 def _line(user: User, groups: list[str], row: UserPriority | None) -> PriorityLine:
@@ -62,10 +64,37 @@ def _line(user: User, groups: list[str], row: UserPriority | None) -> PriorityLi
 
 def queue_list_of(tenant: Tenant, user_id: int | None) -> list[Queue]:
     """The queues that a tenant's user may know of: those that admit the tenant, and whose resource group, if any, is
-    granted to the user."""
+    granted to the user, and of whose user groups, if any, the user is in one."""
     mine = GroupGrant.objects.of(tenant).filter(Q(is_open=True) | Q(clients__pk=user_id))
     granted = {"", *mine.values_list("group__code", flat=True)}
-    return [row for row in queue_list() if row.resource_group in granted and _admits(row, tenant)]
+    groups = UserGroup.objects.filter(queues=OuterRef("pk"))
+    rows = queue_list().filter(~Exists(groups) | Exists(groups.filter(users=user_id)))
+    return [row for row in rows if row.resource_group in granted and _admits(row, tenant)]
+
+
+def user_group_list() -> QuerySet[UserGroup]:
+    """The groups of users by code, with their users and the queues that are for them."""
+    return UserGroup.objects.prefetch_related(
+        Prefetch("users", User.objects.order_by("username")),
+        Prefetch("queues", Queue.objects.filter(retired_at=None)),
+    )
+
+
+def user_group_get(code: str) -> UserGroup:
+    row = user_group_list().filter(code=code).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def user_groups_find(codes: Collection[str]) -> list[UserGroup]:
+    """The groups of those codes; InvalidInput names those that there are not."""
+    found = list(UserGroup.objects.filter(code__in=codes))
+    missing = sorted(set(codes) - {group.code for group in found})
+    if missing:
+        text = _("There is no user group %(codes)s.") % {"codes": ", ".join(missing)}
+        raise InvalidInput(text, fields={"user_groups": text})
+    return found
 
 
 def _admits(queue: Queue, tenant: Tenant) -> bool:

@@ -54,7 +54,7 @@ def quota_get(tenant: Tenant) -> dict[str, QuotaFigures]:
             used=sums.get((row.item, HoldState.USED), 0),
             in_process=sums.get((row.item, HoldState.IN_PROCESS), 0),
         )
-        for row in TenantQuota.objects.of(tenant).order_by("item")
+        for row in TenantQuota.objects.of(tenant).filter(model="").order_by("item")
     }
 
 
@@ -70,6 +70,11 @@ def queue_get(code: str) -> Queue:
     if row is None:
         raise NotFound()
     return row
+
+
+def queue_default() -> Queue | None:
+    """Where work goes that names no queue (PLAT-CLU-50); None where no queue is the default one."""
+    return Queue.objects.filter(is_default=True).first()
 
 
 def reservation_list() -> QuerySet[Reservation]:
@@ -199,7 +204,7 @@ def expected_start_get(
 ) -> ExpectedStart:
     """When such a request would start if it were submitted now; shown with the quote. Changes nothing."""
     now = timezone.now()
-    queue = Queue.objects.filter(code="default").first() or Queue(code="default")
+    queue = queue_default() or Queue()
     row = Workload(
         tenant=tenant,
         queue=queue,

@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -26,6 +26,7 @@ from apps.scheduling.models import (
     ValidityUser,
     Workload,
 )
+from apps.scheduling.oversubscription import terms_of
 from apps.scheduling.snapshot_rules import devices_read, nodes_read, rules_read, windows_of
 from apps.scheduling.states import HOLDING_STATES, AllocationState, WorkKind, WorkloadState
 from apps.tenancy.models import Tenant
@@ -56,7 +57,7 @@ _WORK_FIELDS = (
     "local_node", "resource_group", "affinity", "anti_affinity", "min_shares", "shares_per_replica", "active_shares",
     "wanted_shares", "preemptible", "urgent", "host_cpu_milli", "host_memory_mib", "earliest_start_at",
     "not_before_at", "deadline_at", "driver", "reservation_id", "started_at", "placed_at", "checkpoint_at",
-    "preemptions", "scaled_at", "reason_code", "purpose", "submitted_by_id", "attempt",
+    "preemptions", "scaled_at", "reason_code", "purpose", "submitted_by_id", "attempt", "oversubscribe",
 )  # fmt: skip
 
 
@@ -135,11 +136,17 @@ def holds_read() -> dict[int, engine.Hold]:
         pk: engine.Hold(
             str(uids[pk]),
             int(since.timestamp()),
-            tuple(engine.Grant(*each) for each in grants),
+            tuple(map(_kept_grant, grants)),
             engine.HoldKind.FREED,
         )
         for pk, since, grants in rows
     }
+
+
+def _kept_grant(values: Sequence[Any]) -> engine.Grant:
+    """A grant as it was written down: words are plain there."""
+    grant = engine.Grant(*values)
+    return replace(grant, alone=engine.Alone(grant.alone))
 
 
 _HELD_FIELDS = (
@@ -174,11 +181,11 @@ _SURPLUS_FIELDS = ("uid", "surplus_percent", "surplus_mib")
 
 class Names:
     """What tenants and queues are called in the engine, by their keys, which never changes; and, as of when this was
-    made, when whose work may start."""
+    made, with whom work of a queue shares its devices, and when whose work may start."""
 
     def __init__(self) -> None:
         self.tenants: dict[int, str] = {}
-        self.queues: dict[int, str] = {}
+        self.queues = _modes()
         self._now = timezone.now()
         self.periods = _periods()
         self.day = self._now.astimezone(ZoneInfo(settings.TIME_ZONE)).date()
@@ -191,12 +198,25 @@ class Names:
         if tenants:
             self.tenants |= Tenant.objects.filter(pk__in=tenants).values_list("pk", "schema_name")
         if queues:
-            self.queues |= Queue.objects.filter(pk__in=queues).values_list("pk", "code")
+            self.queues |= _modes(queues)
 
     def windows(self, row: Workload) -> tuple[engine.Window, ...]:
         """When work of this user and purpose may start (PLAT-AICFG-31); () is always."""
         spans = self.periods.get((row.submitted_by_id, row.purpose))
         return windows_of(spans, self._now) if spans else ()
+
+
+class Mode(NamedTuple):
+    """A queue's code, and with whom its work shares devices."""
+
+    code: str
+    oversubscribe: str
+    max_jobs: int | None
+
+
+def _modes(pks: Collection[int] | None = None) -> dict[int, Mode]:
+    rows = Queue.objects.all() if pks is None else Queue.objects.filter(pk__in=pks)
+    return {pk: Mode(*mode) for pk, *mode in rows.values_list("pk", *Mode._fields)}
 
 
 def _periods() -> dict[tuple[int, str], list[Any]]:
@@ -217,10 +237,12 @@ _SPAN_FIELDS = ("rule_id", "purpose", "weekday", "from_minute", "to_minute")
 def request_of(row: Workload, names: Names | None = None) -> engine.Request:
     """The workload, saved or not, as the engine reads it."""
     starts = [at for at in (row.earliest_start_at, row.not_before_at) if at is not None]
+    queue = names.queues[row.queue_id] if names else row.queue
+    terms = terms_of(queue.oversubscribe, queue.max_jobs, said=row.oversubscribe)
     return engine.Request(
         id=str(row.uid),
         tenant_id=names.tenants[row.tenant_id] if names else row.tenant.schema_name,
-        queue_id=names.queues[row.queue_id] if names else row.queue.code,
+        queue_id=queue.code,
         submitted_seq=row.pk or 2**62,
         submitted_at_s=int((row.created_at or timezone.now()).timestamp()),
         compute_percent=row.compute_percent,
@@ -252,6 +274,8 @@ def request_of(row: Workload, names: Names | None = None) -> engine.Request:
         reservation_id=_reservation(row.reservation_id) if row.reservation_id else None,
         windows=names.windows(row) if names else (),
         shares_per_replica=row.shares_per_replica,
+        alone=terms.alone,
+        max_on_device=terms.most,
     )
 
 
@@ -267,6 +291,8 @@ def running_of(row: Workload, held: Held, asks: engine.Request, share_micros: in
             anti_affinity=asks.anti_affinity,
             host_cpu_milli=row.host_cpu_milli,
             host_memory_mib=row.host_memory_mib,
+            alone=asks.alone,
+            max_on_device=asks.max_on_device,
         )
         for grant in held.grants
     )

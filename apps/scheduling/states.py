@@ -107,6 +107,15 @@ class HookCallState(models.TextChoices):
     FAILED = "failed", _("Failed")
 
 
+class Oversubscribe(models.TextChoices):
+    """Whether work of a queue shares devices with other work (PLAT-CLU-53; what each is on slices: decision 9)."""
+
+    YES = "yes", "YES"
+    NO = "no", "NO"
+    EXCLUSIVE = "exclusive", "EXCLUSIVE"
+    FORCE = "force", "FORCE"
+
+
 class WorkKind(models.TextChoices):
     PROGRAM = "program", _("Program")
     SESSION = "session", _("Session")

@@ -20,7 +20,6 @@ from apps.scheduling.rights_list import queue_list_of
 from apps.scheduling.selectors import environment_list
 from apps.scheduling.services.direct import workload_request
 from apps.scheduling.services.promises import workload_dry_run
-from apps.scheduling.services.queues import DEFAULT_QUEUE
 
 PARTS = (
     (gettext_lazy("What runs"), ("name", "kind", "purpose", "command")),
@@ -49,19 +48,20 @@ PARTS = (
             "checkpoint_signal",
         ),
     ),
-    ("", ("urgent", "preemptible", "requeue_on_loss", "wait_for_quota")),
+    ("", ("urgent", "preemptible", "oversubscribe", "requeue_on_loss", "wait_for_quota")),
 )
 
 
 def _form(request: HttpRequest, *args: Any) -> SubmitForm:
-    queues = [
-        (row.code, _queue_label(row))
+    open_ = [
+        row
         for row in queue_list_of(request.entered_tenant, request.actor.user_id)
         if row.state in (QueueState.UP, QueueState.DOWN)
     ]
+    open_.sort(key=lambda row: not row.is_default)
+    queues = [(row.code, _queue_label(row)) for row in open_]
     specs = [(row.code, str(row)) for row in spec_list().filter(is_enabled=True)]
     environments = [(str(row.uid), row.name) for row in environment_list(request.entered_tenant)]
-    queues.sort(key=lambda each: each[0] != DEFAULT_QUEUE)
     return SubmitForm(*args, queues=queues, specs=specs, environments=environments)
 
 

@@ -13,6 +13,8 @@ class QuotaFigures:
     allocated: int
     used: int
     in_process: int
+    model: str = ""
+    """Of a quota on devices of one model (ELA-308)."""
 
     @property
     def allocatable(self) -> int:
@@ -25,6 +27,7 @@ class QuotaFigures:
     def as_json(self) -> dict[str, Any]:
         return {
             "item": self.item,
+            "model": self.model,
             "total": self.total,
             "allocated": self.allocated,
             "allocatable": self.allocatable,
@@ -65,9 +68,10 @@ class Asked:
     in shares or in `replicas` (ELA-505).
     `environment` and `spec` decide the amounts where they say so. `node` and `local_node` are names or uids.
     `wait_for_quota` lets it wait until the tenant's quota has room, instead of being refused (POOL-12.6). Without a
-    `priority` it has that of who submits it. With `min_shares` it is elastic (ELA-901). Before it is stopped to go on
-    later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside it (ELA-810). `client_key`:
-    asked twice with the same one it is one workload.
+    `priority` it has that of who submits it, without a `queue` it goes to the default one. With `oversubscribe` it
+    shares its devices where its queue leaves that to it (PLAT-CLU-55). With `min_shares` it is elastic (ELA-901).
+    Before it is stopped to go on later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside
+    it (ELA-810). `client_key`: asked twice with the same one it is one workload.
     """
 
     name: str
@@ -84,9 +88,10 @@ class Asked:
     whole_cards: bool = False
     distinct_devices: bool = False
     single_node: bool = False
-    queue: str = "default"
+    queue: str = ""
     priority: int | None = None
     urgent: bool = False
+    oversubscribe: bool = False
     preemptible: bool = False
     checkpoint_signal: str = ""
     checkpoint_command: tuple[str, ...] = ()

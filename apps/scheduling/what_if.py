@@ -26,6 +26,7 @@ from apps.scheduling.engine.replay import (
     satisfied,
 )
 from apps.scheduling.models import Allocation, Reservation, WhatIf, Workload
+from apps.scheduling.selectors import queue_default
 from apps.scheduling.snapshot_rules import queues_read, reservation_of
 from apps.scheduling.snapshots import request_of, snapshot_get
 from apps.scheduling.states import WhatIfState, WorkKind
@@ -123,12 +124,14 @@ def past_read(since: datetime, until: datetime) -> Iterator[Past]:
     rows = rows.exclude(started_at=None, ended_at__isnull=False).select_related("queue", "tenant")
     rows = rows.defer("work", "labels", "reason").order_by("pk")
     known = {queue.id for queue in queues_read(since)}
+    place = queue_default()
+    default = place.code if place else ""
     found = rows.iterator(_CHUNK)
     while chunk := list(islice(found, _CHUNK)):
         costs = workload_costs([row.uid for row in chunk])
         held = _held_s([row.pk for row in chunk if row.min_shares is not None], since, until)
         for row in chunk:
-            yield _past(row, since, until, costs.get(row.uid, Decimal(0)), held.get(row.pk), known)
+            yield _past(row, since, until, costs.get(row.uid, Decimal(0)), held.get(row.pk), known, default)
 
 
 def _held_s(pks: Sequence[int], since: datetime, until: datetime) -> dict[int, int]:
@@ -143,7 +146,13 @@ def _held_s(pks: Sequence[int], since: datetime, until: datetime) -> dict[int, i
 
 
 def _past(
-    row: Workload, since: datetime, until: datetime, cost: Decimal, held_s: int | None, known: set[str]
+    row: Workload,
+    since: datetime,
+    until: datetime,
+    cost: Decimal,
+    held_s: int | None,
+    known: set[str],
+    default: str,
 ) -> Past:
     runs_s, hourly, share_s = row.run_timeout_s or _UNKNOWN_S, 0, None
     if row.started_at is not None:
@@ -155,7 +164,7 @@ def _past(
         share_s = held_s * runs_s // ran_s if held_s else None
     asked = request_of(row)
     # A queue that is there no more: its work goes to the one of everybody's.
-    asked = asked if asked.queue_id in known else replace(asked, queue_id="default")
+    asked = asked if asked.queue_id in known else replace(asked, queue_id=default)
     is_session = row.kind == WorkKind.SESSION
     return Past(asked, runs_s, hourly, share_s, movable=is_session, carried=row.created_at < since)
 

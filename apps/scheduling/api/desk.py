@@ -27,7 +27,7 @@ class QueuesView(ApiView):
     @extend_schema(responses=d.QueueOut(many=True))
     def get(self, request: Request) -> Response:
         """The queues in the order in which they are served."""
-        return Response(d.QueueOut(queue_list().prefetch_related("windows"), many=True).data)
+        return Response(d.QueueOut(queue_list().prefetch_related("windows", "user_groups"), many=True).data)
 
     @extend_schema(request=d.QueueIn, responses={201: d.QueueOut})
     def post(self, request: Request) -> Response:
@@ -73,10 +73,12 @@ class QueueView(ApiView):
 def _settings(body: dict[str, Any]) -> dict[str, Any]:
     """What the queue services take, of a body."""
     schemas, windows = body.pop("tenants", None), body.pop("windows", None)
+    groups = body.pop("user_groups", None)
     if body.get("parent") is not None:
         body["parent"] = queue_get(body["parent"])
     return {
         "changes": body,
+        "user_groups": None if groups is None else user_groups_find(groups),
         "tenants": None if schemas is None else [tenant_get(schema) for schema in schemas],
         "windows": None
         if windows is None

@@ -7,6 +7,8 @@ from rest_framework import serializers
 
 from apps.scheduling.engine.types import QueueState
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, SchedulingPolicy, WhatIf
+from apps.scheduling.oversubscription import MOST_JOBS
+from apps.scheduling.states import Oversubscribe
 from apps.scheduling.what_if import MOST_DAYS
 
 _YEAR_S = 366 * 24 * 3600
@@ -30,12 +32,14 @@ class QueueOut(serializers.ModelSerializer):
     parent = serializers.CharField(source="parent.code", default=None, allow_null=True)
     tenants = serializers.SerializerMethodField()
     windows = WindowSerializer(many=True)
+    user_groups = serializers.SlugRelatedField(slug_field="code", many=True, read_only=True)
 
     class Meta:
         model = Queue
         fields = [
             "code", "name_en", "name_zh", "state", "parent", "priority", "weight", "ordering", "placing",
-            "resource_group", *_BOUNDS, "preempts", "reclaims", "tenants", "windows",
+            "resource_group", *_BOUNDS, "preempts", "reclaims", "is_default", "max_run_s", "oversubscribe", "max_jobs",
+            "tenants", "windows", "user_groups",
         ]  # fmt: skip
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
@@ -82,10 +86,17 @@ class QueueChangeIn(serializers.Serializer):
     lend_memory_mib = _amount(allow_null=True)
     preempts = serializers.BooleanField(required=False)
     reclaims = serializers.BooleanField(required=False)
+    is_default = serializers.BooleanField(required=False)
+    max_run_s = serializers.IntegerField(min_value=1, max_value=_MOST, required=False, allow_null=True)
+    oversubscribe = serializers.ChoiceField(choices=Oversubscribe.choices, required=False)
+    max_jobs = serializers.IntegerField(min_value=1, max_value=MOST_JOBS, required=False, allow_null=True)
     tenants = serializers.ListField(
         child=serializers.CharField(max_length=63), required=False, max_length=1000
     )
     windows = WindowSerializer(many=True, required=False)
+    user_groups = serializers.ListField(
+        child=serializers.CharField(max_length=48), required=False, max_length=1000
+    )
 
 
 class QueueIn(QueueChangeIn):
@@ -158,10 +169,16 @@ class CalibrationOut(serializers.Serializer):
 
 
 class TriedQueueIn(QueueChangeIn):
-    """A queue's settings but for its tenants and windows, which stay as they are."""
+    """A queue's settings but for whose it is, when, how long its work runs and with whom it shares devices: those stay
+    as they are."""
 
+    is_default = None
+    max_run_s = None
+    oversubscribe = None
+    max_jobs = None
     tenants = None
     windows = None
+    user_groups = None
 
 
 class WhatIfIn(serializers.Serializer):

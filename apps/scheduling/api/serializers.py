@@ -45,10 +45,11 @@ class WorkloadIn(serializers.Serializer):
     whole_cards = serializers.BooleanField(default=False)
     distinct_devices = serializers.BooleanField(default=False)
     single_node = serializers.BooleanField(default=False)
-    queue = serializers.CharField(max_length=48, default="default")
+    queue = _word(48)
     priority = _count(-(2**31), 2**31 - 1)
     urgent = serializers.BooleanField(default=False)
     preemptible = serializers.BooleanField(default=False)
+    oversubscribe = serializers.BooleanField(default=False)
     checkpoint_signal = _word(8)
     checkpoint_command = serializers.ListField(
         child=serializers.CharField(max_length=32_768, allow_blank=True, trim_whitespace=False),
@@ -153,7 +154,10 @@ class ScaleIn(serializers.Serializer):
 
 
 class QuotaOut(serializers.Serializer):
+    """With a `model` of what lies on devices of that model alone; there `in_process` waits for just that model."""
+
     item = serializers.CharField()
+    model = serializers.CharField(allow_blank=True)
     total = serializers.IntegerField()
     allocated = serializers.IntegerField()
     allocatable = serializers.IntegerField()
@@ -164,4 +168,5 @@ class QuotaOut(serializers.Serializer):
 
 class QuotaIn(serializers.Serializer):
     item = serializers.CharField(max_length=24)
+    model = _word(200)
     total = serializers.IntegerField(min_value=0, max_value=10**12)

@@ -10,6 +10,7 @@ from apps.scheduling.api import (
     scaling,
     steering,
     trials,
+    user_groups,
     views,
     work,
 )
@@ -56,6 +57,8 @@ urlpatterns = [
     path("scheduling-policy", desk.SchedulingPolicyView.as_view(), name="scheduling_policy"),
     path("user-priorities", trials.PrioritiesView.as_view(), name="user_priorities"),
     path("user-priorities/<str:username>", trials.PriorityView.as_view(), name="user_priority"),
+    path("user-groups", user_groups.UserGroupsView.as_view(), name="user_groups"),
+    path("user-groups/<slug:code>", user_groups.UserGroupView.as_view(), name="user_group"),
     path("group-queues", rights.GroupQueuesView.as_view(), name="group_queues"),
     path("validity-rules", rights.ValidityRulesView.as_view(), name="validity_rules"),
     path("validity-rules/remove", rights.ValidityRulesRemoveView.as_view(), name="validity_rules_remove"),

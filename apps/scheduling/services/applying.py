@@ -1,7 +1,7 @@
 """What a plan places, by compare-and-set in few statements: rows that changed meanwhile are skipped, never forced."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -33,6 +33,7 @@ from apps.scheduling.services.checks import groups_refused
 from apps.scheduling.services.decisions import decisions_put
 from apps.scheduling.services.promises import promise_score
 from apps.scheduling.services.quota_many import quotas_use
+from apps.scheduling.services.quota_models import models_refused
 from apps.scheduling.services.sizes import sizes_begin
 from apps.scheduling.services.starting import Starts
 from apps.scheduling.services.workloads import workload_refuse
@@ -52,15 +53,20 @@ class Chosen:
 
 
 @service(recorded=False, joins=True)
-def placements_apply(*, actor: Actor, placements: Sequence[Placement]) -> list[Chosen]:
-    """Place what can still be placed, all shares of each or none; those that were placed.
+def placements_apply(
+    *, actor: Actor, placements: Sequence[Placement], bound: Collection[str] = ()
+) -> list[Chosen]:
+    """Place what can still be placed, all shares of each or none; those that were placed. `bound`: the tenants with
+    quotas of models.
 
     The feed of changes is not told of them: whoever calls knows.
     """
     rooms = devices_room(actor=actor, uids=[each.device_id for every in placements for each in every.grants])
     rows = workloads_pending_lock([each.request_id for each in placements])
     chosen, broken = _choose(placements, rows, rooms)
-    exceeded = _quota_use(chosen, rooms, actor)
+    short = _models_short(chosen, rooms, bound) if bound else {}
+    chosen = [each for each in chosen if each.row.uid not in short]
+    exceeded = short | _quota_use(chosen, rooms, actor)
     chosen = [each for each in chosen if each.row.uid not in exceeded]
     feed_mute(True)
     _slices_make(chosen, rooms, actor)
@@ -106,10 +112,19 @@ def _choose(
         except WeirError as error:
             broken.append((row, error))
             continue
-        if gang_take(rooms, wants):
+        if not _is_spoilt(placement, rooms) and gang_take(rooms, wants):
             starts.took(row, len(wants))
             chosen.append(Chosen(placement, row, wants))
     return chosen, broken
+
+
+def _is_spoilt(placement: Placement, rooms: dict[str, Room]) -> bool:
+    """Whether something has come meanwhile to a device that the work is to have alone."""
+    return any(
+        grant.alone and rooms[grant.device_id].held_percent
+        for grant in placement.grants
+        if grant.device_id in rooms
+    )
 
 
 def notice_of(rows: Iterable[Workload]) -> int:
@@ -147,6 +162,18 @@ def wants_of(row: Workload, placement: Placement, notice_s: int) -> list[Want]:
         )
         for grant in placement.grants
     ]
+
+
+def _models_short(
+    chosen: Sequence[Chosen], rooms: dict[str, Room], bound: Collection[str]
+) -> dict[UUID, QuotaExceeded]:
+    """What its tenant's quota of a model has no room for any more (ELA-308)."""
+    mine = [each for each in chosen if each.placement.tenant_id in bound]
+    refused = models_refused([(each.row, each.wants) for each in mine]) if mine else {}
+    for each in mine:
+        if each.row.uid in refused:
+            gang_give(rooms, each.wants)
+    return refused
 
 
 def _quota_use(chosen: Sequence[Chosen], rooms: dict[str, Room], actor: Actor) -> dict[UUID, QuotaExceeded]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import get_args
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
@@ -26,9 +26,10 @@ from apps.scheduling.errors import (
     NotAuthorisedForGroup,
     QueueClosed,
     QueueNotAdmitting,
+    RunTooLong,
     ShareTooLarge,
 )
-from apps.scheduling.models import PLACINGS, Queue, QueueTenant, Workload
+from apps.scheduling.models import PLACINGS, Queue, QueueTenant, UserGroup, Workload
 from apps.scheduling.selectors import reason_sentence
 from apps.scheduling.services.hoping import hopeless
 from apps.scheduling.snapshots import request_of
@@ -78,7 +79,7 @@ def asked_check(asked: Asked, now: datetime) -> None:
     wrong |= _checkpoint_check(asked)
     if wrong:
         raise InvalidInput(fields=wrong)
-    _times_check(asked, now)
+    times_check(asked, now)
 
 
 def _checkpoint_check(asked: Asked) -> dict[str, object]:
@@ -123,7 +124,8 @@ def _words_check(asked: Asked) -> dict[str, object]:
     return wrong
 
 
-def _times_check(asked: Asked, now: datetime) -> None:
+def times_check(asked: Asked, now: datetime) -> None:
+    """DeadlineImpossible where its run time does not fit before its deadline."""
     if asked.deadline_at is None:
         return
     told = {"fields": {"deadline_at": asked.deadline_at.isoformat()}}
@@ -140,24 +142,70 @@ def _times_check(asked: Asked, now: datetime) -> None:
         )
 
 
-_NAMED = QueueTenant.objects.across().filter(queue=OuterRef("pk"))
-# All may submit to it where none is named.
-_ADMITS = ~Exists(_NAMED) | Exists(_NAMED.filter(tenant=Given("tenant")))
-_QUEUE = Kept(lambda: Queue.objects.filter(code=Given("code"), retired_at=None).annotate(admits=_ADMITS))
+def _queues() -> QuerySet[Queue]:
+    named = QueueTenant.objects.across().filter(queue=OuterRef("pk"))
+    groups = UserGroup.objects.filter(queues=OuterRef("pk"))
+    # All may submit to it where none is named.
+    return Queue.objects.filter(retired_at=None).annotate(
+        admits=~Exists(named) | Exists(named.filter(tenant=Given("tenant"))),
+        lets=~Exists(groups) | Exists(groups.filter(users=Given("user"))),
+    )
 
 
-def queue_open(code: str, tenant: Tenant) -> Queue:
-    """The queue, if it takes this tenant's work now."""
-    queue = _QUEUE.first(code=code, tenant=tenant.pk)
+_NAMED_QUEUE = Kept(lambda: _queues().filter(code=Given("code")))
+_DEFAULT_QUEUE = Kept(lambda: _queues().filter(is_default=True))
+
+
+def queue_open(code: str, tenant: Tenant, user_id: int | None = None) -> Queue:
+    """The queue, if it takes this tenant's and this user's work now; "" is the default queue (PLAT-CLU-50).
+
+    Without a user no group is asked for: of an order it is the operators who choose the queue.
+    """
+    who = {"tenant": tenant.pk, "user": user_id}
+    queue = _NAMED_QUEUE.first(code=code, **who) if code else _DEFAULT_QUEUE.first(**who)
     if queue is None:
-        raise NoSuchQueue(_("There is no queue %(code)s.") % {"code": code}, fields={"queue": code})
+        raise _no_queue(code)
+    told = {"code": queue.code, "state": queue.state}
     if queue.state not in (engine.QueueState.UP, engine.QueueState.DOWN):
-        raise QueueClosed(
-            _("Queue %(code)s is %(state)s and takes no work.") % {"code": code, "state": queue.state}
-        )
+        raise QueueClosed(_("Queue %(code)s is %(state)s and takes no work.") % told)
     if not queue.admits:
-        raise QueueNotAdmitting(_("Queue %(code)s does not admit you.") % {"code": code})
+        raise QueueNotAdmitting(_("Queue %(code)s does not admit you.") % told)
+    if user_id is not None and not queue.lets:
+        raise _outside(queue)
     return queue
+
+
+def _no_queue(code: str) -> NoSuchQueue:
+    if code:
+        return NoSuchQueue(_("There is no queue %(code)s.") % {"code": code}, fields={"queue": code})
+    return NoSuchQueue(
+        _("No queue is the default one."), cure=_("Name a queue."), fields={"queue": _("name one")}
+    )
+
+
+def _outside(queue: Queue) -> QueueNotAdmitting:
+    """The refusal of a user who is in none of the queue's groups (PLAT-CLU-61)."""
+    groups = ", ".join(str(group) for group in queue.user_groups.all())
+    return QueueNotAdmitting(
+        _("Queue %(code)s is for these user groups, and you are in none of them: %(groups)s.")
+        % {"code": queue.code, "groups": groups},
+        cure=_("Choose another queue, or ask an operator to put you into a group."),
+    )
+
+
+def run_time_of(queue: Queue, asked_s: int | None) -> int | None:
+    """How long work of the queue may run that asked for so long: what asked for nothing has the queue's limit, and is
+    ended at it (PLAT-CLU-52). Raises RunTooLong."""
+    most_s = queue.max_run_s
+    if most_s is None:
+        return asked_s
+    if asked_s is not None and asked_s > most_s:
+        raise RunTooLong(
+            _("Work of queue %(code)s runs for %(most)s s at most, %(asked)s s are asked.")
+            % {"code": queue.code, "most": most_s, "asked": asked_s},
+            fields={"run_timeout_s": _("at most %(most)s") % {"most": most_s}},
+        )
+    return most_s if asked_s is None else asked_s
 
 
 def group_check(row: Workload) -> None:

@@ -1,6 +1,7 @@
 """Work that somebody submits directly, with no order behind it: amounts, quota and charge in one transaction."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -49,7 +50,7 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
             return known
     row, amounts = workload_draft(actor, tenant, asked)
     if not asked.wait_for_quota:
-        quotas_hold(actor=actor, tenant=tenant, wanted={row.uid: amounts.quota()})
+        quotas_hold(actor=actor, tenant=tenant, wanted={row.uid: amounts.quota()}, model=model_named(row))
     insert_many([row])
     decided(row, DecisionKind.SUBMITTED, actor)
     charge(actor, tenant, [row], amounts)
@@ -103,8 +104,11 @@ def amounts_of(asked: Asked, environment: Environment | None) -> Amounts:
 def _row(
     actor: Actor, tenant: Tenant, asked: Asked, environment: Environment | None, amounts: Amounts
 ) -> Workload:
+    queue = checks.queue_open(asked.queue, tenant, actor.user_id if actor.kind == "user" else None)
+    run_timeout_s = checks.run_time_of(queue, asked.run_timeout_s)
+    checks.times_check(replace(asked, run_timeout_s=run_timeout_s), timezone.now())
     work = asked.work
-    work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, asked.run_timeout_s)
+    work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, run_timeout_s)
     row = Workload(
         tenant=tenant,
         kind=asked.kind,
@@ -113,9 +117,10 @@ def _row(
         spec=amounts.spec,
         name_en=asked.name,
         name_zh=asked.name,
-        queue=checks.queue_open(asked.queue, tenant),
+        queue=queue,
         priority=priority_of(actor, asked.priority),
         urgent=asked.urgent,
+        oversubscribe=asked.oversubscribe,
         preemptible=asked.preemptible,
         shares=amounts.shares,
         min_shares=asked.min_shares,
@@ -145,7 +150,7 @@ def _row(
         waits_for_quota=asked.wait_for_quota,
         pins=checks.pins_read(asked),
         work=work,
-        run_timeout_s=asked.run_timeout_s,
+        run_timeout_s=run_timeout_s,
         idle_timeout_s=asked.idle_timeout_s,
         labels={"person": actor.name},
     )

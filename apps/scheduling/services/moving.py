@@ -10,6 +10,7 @@ from apps.fleet.models import Device, Slice
 from apps.fleet.rules import move_why_not
 from apps.fleet.selectors import device_list
 from apps.fleet.services.moves import slice_move_begin
+from apps.fleet.services.placing import Want
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import NotFound
 from apps.kernel.service import service
@@ -17,12 +18,13 @@ from apps.scheduling.engine import types as engine
 from apps.scheduling.engine.cycle import plan
 from apps.scheduling.errors import NotMovable
 from apps.scheduling.locks import slices_lock, workload_lock
-from apps.scheduling.models import Allocation, Workload
+from apps.scheduling.models import Allocation, Queue, Workload
 from apps.scheduling.selectors import reason_sentence
 from apps.scheduling.services.checks import device_of, node_read
+from apps.scheduling.services.quota_models import models_refused
 from apps.scheduling.services.workloads import workload_changed
 from apps.scheduling.snapshots import request_of, snapshot_get
-from apps.scheduling.states import AllocationState, WorkKind, WorkloadState
+from apps.scheduling.states import AllocationState, Oversubscribe, WorkKind, WorkloadState
 from apps.tenancy.models import Tenant
 
 
@@ -45,8 +47,11 @@ def workload_migrate(
     if row is None or row.tenant_id != tenant.pk:
         raise NotFound()
     part = _movable(row, share)
+    if device:
+        _beside_check(row, part, device)
     target = device or _device_choose(row, part, node_read(node, "node").uid if node else "")
     _together_check(row, part, target)
+    _quota_check(row, part, target)
     act_subject("workload", row.uid, source=part.device.uid, target=target)
     slice_move_begin(actor=actor, slice_uid=part.slice_uid, device_uid=device_of(target).uid)
     return row
@@ -80,9 +85,42 @@ def _together_check(row: Workload, part: Allocation, target: str) -> None:
         )
 
 
+_PARTED = frozenset(
+    {engine.ReasonCode.ALONE_DEVICE, engine.ReasonCode.ALONE_NODE, engine.ReasonCode.SHARED_OUT}
+)
+
+
+def _beside_check(row: Workload, part: Allocation, target: str) -> None:
+    """NotMovable where what is on the device, or the session itself, lets nothing more beside it (PLAT-CLU-54)."""
+    if not Queue.objects.exclude(oversubscribe=Oversubscribe.FORCE, max_jobs=None).exists():
+        return
+    for refusal in _moved(row, part, device_id=device_of(target).uid).refusals:
+        if refusal.reason.code in _PARTED:
+            raise NotMovable(reason_sentence(refusal.reason.code, dict(refusal.reason.params)))
+
+
+def _quota_check(row: Workload, part: Allocation, target: str) -> None:
+    """QuotaExceeded where the share would come to a model of which its tenant has no more left (ELA-308)."""
+    if device_of(target).model != part.device.model:
+        want = Want(row.tenant_id, row.uid, target, part.compute_percent, part.memory_mib, work={})
+        for error in models_refused([(row, [want])]).values():
+            raise error
+
+
 def _device_choose(row: Workload, part: Allocation, node_uid: str) -> str:
     """Another device of the same model where the share fits, by the work's own placing."""
     node_uid = node_uid or (part.device.node.uid if _is_bound(row) else "")
+    made = _moved(row, part, node_id=node_uid or None)
+    for placement in made.placements:
+        return placement.grants[0].device_id
+    reason = made.refusals[0].reason
+    raise NotMovable(reason_sentence(reason.code, dict(reason.params)))
+
+
+def _moved(
+    row: Workload, part: Allocation, *, node_id: str | None = None, device_id: str | None = None
+) -> engine.Plan:
+    """The plan for the share as if it were asked for by itself, elsewhere."""
     found = snapshot_get()
     able = _able(part) or {each.id for each in found.devices if each.id != part.device.uid}
     queue = next(each for each in found.queues if each.id == row.queue.code)
@@ -94,18 +132,14 @@ def _device_choose(row: Workload, part: Allocation, node_uid: str) -> str:
         tenant_quotas=(),
         requests=(
             replace(
-                request_of(row), shares=1, min_shares=None, shares_per_replica=1, node_id=node_uid or None,
-                device_id=None, model=part.device.model, vendor=part.device.vendor, affinity="",
+                request_of(row), shares=1, min_shares=None, shares_per_replica=1, node_id=node_id,
+                device_id=device_id, model=part.device.model, vendor=part.device.vendor, affinity="",
                 exclusive=part.is_exclusive,
             ),
         ),
     )  # fmt: skip
     now = int(timezone.now().timestamp())
-    made = plan(snapshot, now=now, seed=now)
-    for placement in made.placements:
-        return placement.grants[0].device_id
-    reason = made.refusals[0].reason
-    raise NotMovable(reason_sentence(reason.code, dict(reason.params)))
+    return plan(snapshot, now=now, seed=now)
 
 
 def _able(part: Allocation) -> set[str]:

@@ -9,10 +9,11 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.selectors import group_get, group_list
 from apps.kernel.errors import Conflict, InvalidInput
-from apps.scheduling.errors import GuaranteeTooLarge, QueueCycle, QueueInUse
+from apps.scheduling.engine.types import QueueState
+from apps.scheduling.errors import DefaultQueueStays, GuaranteeTooLarge, QueueCycle, QueueInUse
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, Workload
 from apps.scheduling.queue_tree import pool_room
-from apps.scheduling.states import FINAL_STATES, WorkloadState
+from apps.scheduling.states import FINAL_STATES, Oversubscribe, WorkloadState
 
 MAX_WEIGHT = 1000
 _AMOUNTS = ("compute_percent", "memory_mib")
@@ -25,8 +26,10 @@ FIELDS: Mapping[str, Collection[str] | None] = {
     **dict.fromkeys(
         f"{bound}_{item}" for bound in ("max", "guaranteed", "borrow", "lend") for item in _AMOUNTS
     ),
-    **dict.fromkeys(("preempts", "reclaims")),
+    **dict.fromkeys(("preempts", "reclaims", "is_default", "max_run_s", "max_jobs")),
+    "oversubscribe": dict(Oversubscribe.choices),
 }
+_COUNTED = frozenset({Oversubscribe.YES, Oversubscribe.FORCE})
 
 
 def changes_check(changes: Mapping[str, Any]) -> None:
@@ -41,6 +44,9 @@ def changes_check(changes: Mapping[str, Any]) -> None:
     wrong |= values_wrong(Queue, {name: value for name, value in changes.items() if name not in wrong})
     if "weight" not in wrong and not 1 <= changes.get("weight", 1) <= MAX_WEIGHT:
         wrong["weight"] = _("1 to %(most)s") % {"most": MAX_WEIGHT}
+    for name in {"max_run_s", "max_jobs"} & changes.keys() - wrong.keys():
+        if changes[name] == 0:
+            wrong[name] = _("at least 1")
     if wrong:
         raise InvalidInput(_("There is no such queue setting."), fields=wrong)
     if changes.get("resource_group"):
@@ -162,10 +168,36 @@ def group_check(queue: Queue) -> None:
         )
 
 
-def removable_check(queue: Queue, *, is_default: bool) -> None:
+def sharing_check(queue: Queue, changes: Mapping[str, Any]) -> None:
+    """InvalidInput for a number of jobs where no two of them ever share a device (PLAT-CLU-60). A number that nobody
+    names goes with the mode that had it."""
+    if queue.oversubscribe in _COUNTED or queue.max_jobs is None:
+        return
+    if changes.get("max_jobs") is not None:
+        raise InvalidInput(fields={"max_jobs": _("only with YES or FORCE")})
+    queue.max_jobs = None
+
+
+def default_check(queue: Queue, *, was_default: bool) -> None:
+    """DefaultQueueStays where work that names no queue would go nowhere (PLAT-CLU-50)."""
+    if was_default and not queue.is_default:
+        raise DefaultQueueStays(
+            _("Work that names no queue waits in %(code)s.") % {"code": queue.code},
+            cure=_("Make another queue the default: that takes it from this one."),
+        )
+    if queue.is_default and queue.state not in (QueueState.UP, QueueState.DOWN):
+        raise DefaultQueueStays(
+            _("Work that names no queue waits in %(code)s: it takes work.") % {"code": queue.code},
+            cure=_("Make another queue the default first.") if was_default else _("Open it first."),
+        )
+
+
+def removable_check(queue: Queue) -> None:
     """QueueInUse while somebody would lose something: work in it, queues below it, the place for everybody's work."""
-    if is_default:
-        raise Conflict(_("Work that names no queue waits in %(code)s: it stays.") % {"code": queue.code})
+    if queue.is_default:
+        raise DefaultQueueStays(
+            _("Work that names no queue waits in %(code)s: it stays.") % {"code": queue.code}
+        )
     branches = list(queue.children.filter(retired_at=None).values_list("code", flat=True))
     if branches:
         raise QueueInUse(

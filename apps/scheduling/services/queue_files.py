@@ -9,20 +9,21 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.selectors import group_list
 from apps.kernel.acts import Actor, act_subject
-from apps.kernel.errors import Conflict, NotFound, WeirError
+from apps.kernel.errors import Conflict, InvalidInput, NotFound, WeirError
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.engine.types import Ordering
 from apps.scheduling.errors import QueueFileWrong
 from apps.scheduling.events import QueueChanged
-from apps.scheduling.models import Queue, QueueTenant, TenantShare
+from apps.scheduling.models import Queue, QueueTenant, TenantShare, UserGroup
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.queue_file import PREEMPTS, Entry, FairShareIn, QueueFile
 from apps.scheduling.queue_reading import file_read
 from apps.scheduling.queue_state import FAIR, State, queue_state
+from apps.scheduling.rights_list import user_groups_find
 from apps.scheduling.selectors import policy_get, queue_list
 from apps.scheduling.services import queue_checks
-from apps.scheduling.services.queues import DEFAULT_QUEUE, policy_set, queue_remove, windows_put
+from apps.scheduling.services.queues import default_clear, policy_set, queue_remove, windows_put
 from apps.tenancy.selectors import tenant_get, tenant_list
 
 FAIR_SHARE = "fairShare"
@@ -88,6 +89,7 @@ def _carry_out(actor: Actor, file: QueueFile, prune: bool, state: str = "") -> O
         raise Conflict(_("The queues were changed meanwhile."), cure=_("Plan once more and look at it."))
     for entry in file.entries:
         standing[entry.code] = standing.get(entry.code) or _made(entry)
+    _default_put(file, standing)
     for entry in file.entries:
         _put(entry, standing)
     named = {entry.code for entry in file.entries}
@@ -110,7 +112,7 @@ def _made(entry: Entry) -> Queue:
 
 
 def _put(entry: Entry, standing: Mapping[str, Queue]) -> None:
-    row, settings = standing[entry.code], dict(entry.settings)
+    row, settings = standing[entry.code], {**entry.settings, "is_default": standing[entry.code].is_default}
     if settings.get("parent") is not None:
         settings["parent"] = standing.get(settings["parent"])
         if settings["parent"] is None:
@@ -126,6 +128,35 @@ def _put(entry: Entry, standing: Mapping[str, Queue]) -> None:
     _tenants_put(entry, row)
     if entry.windows is not None:
         windows_put(row, entry.windows)
+    if entry.user_groups is not None:
+        row.user_groups.set(_groups(entry))
+
+
+def _groups(entry: Entry) -> list[UserGroup]:
+    try:
+        return user_groups_find(entry.user_groups or ())
+    except InvalidInput as error:
+        raise entry.wrong(error.message, error.cure, "userGroups") from error
+
+
+def _default_put(file: QueueFile, standing: Mapping[str, Queue]) -> None:
+    """The queue that the file makes the default takes that from whichever is; one there is always (PLAT-CLU-50)."""
+    chosen = [entry for entry in file.entries if entry.settings.get("is_default")]
+    if len(chosen) > 1:
+        cause = _("queue %(code)s is the default one already") % {"code": chosen[0].code}
+        raise chosen[1].wrong(cause, _("Leave one of them the default."), "is_default")
+    if chosen:
+        default_clear()
+        for row in standing.values():
+            row.is_default = row.code == chosen[0].code
+    for entry in file.entries:
+        row = standing[entry.code]
+        is_given_up = row.is_default and entry.settings.get("is_default") is False
+        row.is_default = row.is_default and not is_given_up
+        try:
+            queue_checks.default_check(row, was_default=is_given_up)
+        except WeirError as error:
+            raise entry.wrong(error.message, error.cure, "is_default") from error
 
 
 def _tenants_put(entry: Entry, row: Queue) -> None:
@@ -146,7 +177,7 @@ def _tenants_put(entry: Entry, row: Queue) -> None:
 def _prune(actor: Actor, named: Collection[str]) -> None:
     """Take away what the file does not name, what is inside others first: but the default queue, and those of resource
     groups, which go with them. Raises QueueInUse."""
-    rows = [row for row in queue_list() if row.code not in named and row.code != DEFAULT_QUEUE]
+    rows = [row for row in queue_list() if row.code not in named and not row.is_default]
     groups = set(group_list().values_list("code", flat=True))
     for row in sorted(rows, key=_depth, reverse=True):
         if row.code not in groups:
@@ -245,5 +276,6 @@ def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[A
 # What a new queue has is not told where the file says nothing else.
 _EMPTY = {
     "onlyBorrows": False, "priority": 0, "ordering": "", "placing": "", "resourceGroup": "", "borrowCapacity": 0,
-    "guaranteedMemoryMiB": 0, "borrowMemoryMiB": 0, "reclaims": True, "tenants": [], "windows": [],
+    "guaranteedMemoryMiB": 0, "borrowMemoryMiB": 0, "reclaims": True, "tenants": [], "windows": [], "default": False,
+    "oversubscribe": "FORCE", "userGroups": [],
 }  # fmt: skip

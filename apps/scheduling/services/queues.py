@@ -21,6 +21,7 @@ from apps.scheduling.models import (
     QueueTenant,
     QueueWindow,
     SchedulingPolicy,
+    UserGroup,
     Workload,
 )
 from apps.scheduling.permissions import SchedulingPermission as P
@@ -36,9 +37,11 @@ Windows = Collection[Span]
 def queue_ensure(
     *, actor: Actor, code: str = DEFAULT_QUEUE, name_en: str = "Default", name_zh: str = "默认"
 ) -> Queue:
-    """The queue of that code, made UP and without limits when there is none."""
+    """The queue of that code, made UP and without limits when there is none; where no queue is the default one, that
+    called "default" is."""
     act_subject("queue", code)
-    defaults = {"name_en": name_en, "name_zh": name_zh}
+    is_default = code == DEFAULT_QUEUE and not Queue.objects.filter(is_default=True).exists()
+    defaults = {"name_en": name_en, "name_zh": name_zh, "is_default": is_default}
     return Queue.objects.get_or_create(code=code, retired_at=None, defaults=defaults)[0]
 
 
@@ -52,6 +55,7 @@ def queue_make(
     changes: Mapping[str, Any],
     tenants: Collection[Tenant] | None = None,
     windows: Windows | None = None,
+    user_groups: Collection[UserGroup] | None = None,
 ) -> Queue:
     """A new queue, UP and without limits but for `changes` (see `queue_change`). Raises Conflict for a code that is
     taken (ELA-609)."""
@@ -63,7 +67,9 @@ def queue_make(
         raise Conflict(
             _("There is a queue %(code)s already.") % {"code": code}, cure=_("Change that one.")
         ) from error
-    return queue_change(actor=actor, queue=row, changes=changes, tenants=tenants, windows=windows)
+    return queue_change(
+        actor=actor, queue=row, changes=changes, tenants=tenants, windows=windows, user_groups=user_groups
+    )
 
 
 @service(P.MANAGE)
@@ -74,20 +80,28 @@ def queue_change(
     changes: Mapping[str, Any],
     tenants: Collection[Tenant] | None = None,
     windows: Windows | None = None,
+    user_groups: Collection[UserGroup] | None = None,
 ) -> Queue:
     """Change what `queue_checks.FIELDS` names; what is not named stays. Running work stays, the next cycle follows
-    (PLAT-AICFG-23, ELA-601, ELA-608). No `tenants`: all of them. No `windows`: work starts at any time.
+    (PLAT-AICFG-23, ELA-601, ELA-608). No `tenants`: all of them. No `windows`: work starts at any time. No
+    `user_groups`: everybody may submit to it (PLAT-CLU-61). A queue that becomes the default takes that from the one
+    which was (PLAT-CLU-50); another limit of run time is one for new work (PLAT-CLU-52).
 
-    Raises InvalidInput, QueueCycle, GuaranteeTooLarge; Conflict when it was removed meanwhile.
+    Raises InvalidInput, QueueCycle, GuaranteeTooLarge, DefaultQueueStays; Conflict when it was removed meanwhile.
     """
     queue_checks.changes_check(changes)
     act_subject("queue", queue.code, **{name: str(value) for name, value in changes.items()})
     row = _locked(queue)
+    was_default = row.is_default
     for name, value in changes.items():
         # A parent as it is now, with all above it: what whoever asks has read may be older than the lock.
         setattr(row, name, _locked(value) if name == "parent" and value is not None else value)
     queue_checks.bound_check(row)
     queue_checks.tree_check(row)
+    queue_checks.sharing_check(row, changes)
+    queue_checks.default_check(row, was_default=was_default)
+    if row.is_default and not was_default:
+        default_clear()
     row.save()
     if tenants is not None:
         QueueTenant.plain.filter(queue=row).exclude(tenant__in=tenants).delete()
@@ -95,8 +109,15 @@ def queue_change(
             QueueTenant.plain.get_or_create(queue=row, tenant=tenant)
     if windows is not None:
         windows_put(row, windows)
+    if user_groups is not None:
+        row.user_groups.set(user_groups)
     emit(QueueChanged(code=row.code), actor=actor)
     return row
+
+
+def default_clear() -> None:
+    """No queue is the default one: another is about to be. Internal to the app's services, with all queues locked."""
+    Queue.objects.filter(is_default=True).update(is_default=False, updated_at=timezone.now())
 
 
 @service(P.MANAGE)
@@ -121,7 +142,7 @@ def queue_remove(*, actor: Actor, queue: Queue) -> None:
 
 
 def _remove(actor: Actor, row: Queue) -> None:
-    queue_checks.removable_check(row, is_default=row.code == DEFAULT_QUEUE)
+    queue_checks.removable_check(row)
     had_work = Workload.objects.across().filter(queue=row).exists()
     # Its branches are gone, but one that had work is kept, and with it the queues above.
     if had_work or row.reservations.exists() or row.children.exists():

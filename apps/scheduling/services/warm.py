@@ -150,11 +150,13 @@ class Picture:
 
     def _periods_read(self) -> None:
         """When whose work may start: what waits is read again where that changed, and each day, since windows of the
-        week are told as instants of the next days."""
-        names = snapshots.Names()
-        if (names.periods, names.day) != (self.names.periods, self.names.day):
-            self.names = names
-            self.work_read(set(self.waiting))
+        week are told as instants of the next days. And with whom it shares devices: then what runs is read too."""
+        old, names = self.names, snapshots.Names()
+        changed = {pk for pk, mode in names.queues.items() if old.queues.get(pk, mode) != mode}
+        if not changed and (names.periods, names.day) == (old.periods, old.day):
+            return
+        self.names = names
+        self.work_read({*self.waiting, *(self.running if changed else ())})
 
 
 def _refresh(

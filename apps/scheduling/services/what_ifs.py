@@ -26,6 +26,8 @@ from apps.tenancy.selectors import tenant_get
 
 Changes = Mapping[str, Mapping[str, Any]]
 PARTS = frozenset({"policy", "queues", "quotas"})
+# What decided on each submission when it came, and stays as it was.
+_NOT_REPLAYED = frozenset({"is_default", "max_run_s", "oversubscribe", "max_jobs"})
 
 
 @service(P.MANAGE)
@@ -36,6 +38,9 @@ def what_if_ask(*, actor: Actor, name: str, days: int, changes: Changes) -> What
         raise InvalidInput(fields={"days": _("1 to %(most)s") % {"most": MOST_DAYS}})
     if not any(changes.values()) or set(changes) - PARTS:
         raise InvalidInput(_("Nothing is changed."), cure=_("Choose at least one setting to try."))
+    untried = {name for each in changes.get("queues", {}).values() for name in _NOT_REPLAYED & set(each)}
+    if untried:
+        raise InvalidInput(fields=dict.fromkeys(untried, _("is not tried on the past")))
     past_check(days, timezone.now())
     rules_changed(actor, changes, days)
     row = WhatIf.objects.create(name=name, days=days, changes=dict(changes), made_by_id=actor.user_id)

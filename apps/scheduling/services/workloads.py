@@ -24,11 +24,10 @@ from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.checkpoints import lost_card_seconds
-from apps.scheduling.services.checks import amounts_check, queue_open
+from apps.scheduling.services.checks import amounts_check, queue_open, run_time_of
 from apps.scheduling.services.decisions import decided, submitted
 from apps.scheduling.services.direct import direct_ended
 from apps.scheduling.services.notes import workload_told
-from apps.scheduling.services.queues import DEFAULT_QUEUE
 from apps.scheduling.services.quota import quota_release
 from apps.scheduling.services.sizes import share_is_spare, share_left, share_started
 from apps.scheduling.states import FLOW, AllocationState, DecisionKind, WorkloadState
@@ -52,7 +51,7 @@ def workload_submit(
     memory_mib: int,
     work: Mapping[str, Any],
     run_timeout_s: int | None = None,
-    queue: str = DEFAULT_QUEUE,
+    queue: str = "",
     priority: int = 0,
     labels: Mapping[str, str] | None = None,
     pins: Mapping[str, str] | None = None,
@@ -60,7 +59,7 @@ def workload_submit(
     """Put work in a queue; asking again for the same order gives the same workload.
 
     Amounts are per share: whole percent of one device and MiB of its memory. `pins` may name vendor, model,
-    node or device (uids).
+    node or device (uids). Without a `queue` it goes to the default one (PLAT-CLU-50). Raises RunTooLong, QueueClosed.
     """
     found = Workload.plain.filter(tenant=tenant, order_uid=order_uid).first()
     if found:
@@ -68,19 +67,20 @@ def workload_submit(
     amounts_check(Amounts(shares, compute_percent, memory_mib))
     if set(pins or {}) - PINS:
         raise InvalidInput(fields={"pins": _("one of %(pins)s") % {"pins": ", ".join(sorted(PINS))}})
+    place = queue_open(queue, tenant)
     row = Workload.plain.create(
         tenant=tenant,
         order_uid=order_uid,
         no=f"W-{order_no}",
         name_en=name_en,
         name_zh=name_zh,
-        queue=queue_open(queue, tenant),
+        queue=place,
         priority=priority,
         shares=shares,
         compute_percent=compute_percent,
         memory_mib=memory_mib,
         work=dict(work),
-        run_timeout_s=run_timeout_s,
+        run_timeout_s=run_time_of(place, run_timeout_s),
         labels=dict(labels or {}),
         pins=dict(pins or {}),
     )

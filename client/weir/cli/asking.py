@@ -31,13 +31,16 @@ Whole = Annotated[bool, _option("Whole physical cards.", "--whole")]
 Env = Annotated[list[str], _option("NAME=value for the program, once for each.", "--env", "-e")]
 Spec = Annotated[str, _option("A specification, instead of share and memory.")]
 Environment = Annotated[str, _option("An environment; a fixed one decides the amounts.")]
-Queue = Annotated[str, _option("The queue to wait in.")]
+Queue = Annotated[str, _option("The queue to wait in; left out: the default one.")]
 Priority = Annotated[
     int | None, _option("Higher goes first where the queue is ordered by priority; else your own.")
 ]
 Urgent = Annotated[bool, _option("Goes before all that is not urgent; only for who may.", "--urgent")]
 Preemptible = Annotated[
     bool, _option("May be stopped for more important work, and goes on later.", "--preemptible")
+]
+Oversubscribe = Annotated[
+    bool, _option("Shares its devices, where its queue leaves that to it.", "--oversubscribe")
 ]
 CheckpointSignal = Annotated[
     str,
@@ -91,6 +94,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "priority": ("priority", _same),
     "urgent": ("urgent", _same),
     "preemptible": ("preemptible", _same),
+    "oversubscribe": ("oversubscribe", _same),
     "checkpoint_signal": ("checkpoint_signal", signal_name),
     "checkpoint_command": ("checkpoint_command", command_words),
     "model": ("model", _same),

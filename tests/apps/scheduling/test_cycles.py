@@ -194,14 +194,14 @@ def test_by_priority_the_higher_goes_first(db, acme):
 
 def test_a_queue_that_drains_takes_no_work_and_one_that_is_down_starts_none(db, acme):
     node_make()
-    queue = queue_ensure(actor=SYSTEM)
+    queue = queue_ensure(actor=SYSTEM, code="night", name_en="Night", name_zh="夜间")
     queue_change(actor=SYSTEM, queue=queue, changes={"state": "down"})
-    row = submit(acme)
+    row = submit(acme, queue="night")
     cycle_run(actor=SYSTEM)
     assert state(row) == "pending"
     queue_change(actor=SYSTEM, queue=queue, changes={"state": "drain"})
     with pytest.raises(Conflict):
-        submit(acme)
+        submit(acme, queue="night")
     with pytest.raises(InvalidInput):
         queue_change(actor=SYSTEM, queue=queue, changes={"state": "sideways"})
 

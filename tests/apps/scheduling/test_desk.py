@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.billing.services.ledger import account_open
 from apps.fleet.services import groups
+from apps.identity.models import Membership
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling import forecast
@@ -80,6 +81,7 @@ def test_a_queue_is_made_changed_and_removed_on_its_pages(alice, desk):
     given = {
         "code": "night", "name_en": "Night", "name_zh": "夜间", "state": "up", "priority": 3, "weight": 2,
         "guaranteed_compute_percent": 40, "windows": "Mon-Sun 20:00-24:00", "preempts": "on",
+        "time_limit": "unlimited", "oversubscribe": "force",
     }  # fmt: skip
     made = page.post("/scheduling/queues/new/", given)
     assert made.status_code == 302, made.content
@@ -146,6 +148,30 @@ def test_a_users_work_has_the_priority_that_operators_gave_them(alice, acme, des
         ).status_code
         == 400
     )
+
+
+@pytest.mark.req("PLAT-AICFG-24")
+def test_the_page_lists_who_has_a_resource_group_and_nobody_else(alice, acme, globex, member, desk):
+    bob, carol, dave = (member(tenant, "tenant_front_line") for tenant in ("acme", "acme", "globex"))
+    for each in (alice, bob, carol, dave):
+        priority_set(actor=SYSTEM, user=each.user, priority=1, most_priority=2)
+    groups.group_make(actor=SYSTEM, code="labs", name_en="Labs", name_zh="实验室")
+
+    def listed():
+        rows = desk.api().get("/api/v1/user-priorities").json()
+        shown = text(desk.page().get("/scheduling/priorities/"))
+        assert all(f'data-user="{row["user"]}"' in shown for row in rows)
+        assert shown.count('data-test="priority-row"') == len(rows)
+        return {row["user"] for row in rows}
+
+    assert listed() == set(), "a priority alone is no resource group"
+    groups.group_grant(actor=SYSTEM, code="labs", tenant=acme)
+    assert listed() == {each.user.username for each in (alice, bob, carol)}
+    named = [bob.user.username, carol.user.username]
+    groups.group_grant(actor=SYSTEM, code="labs", tenant=acme, members=named)
+    assert listed() == set(named)
+    Membership.objects.filter(user=carol.user).update(is_active=False)
+    assert listed() == {bob.user.username}
 
 
 @pytest.mark.req("PLAT-AICFG-30", "PLAT-AICFG-31", "PLAT-AICFG-33")
@@ -463,10 +489,12 @@ def test_many_are_submitted_in_one_call_or_none(alice, acme):
 def test_priorities_promises_and_what_ifs_over_the_api(alice, acme, desk):
     queue_ensure(actor=SYSTEM)
     api = desk.api()
+    groups.group_make(actor=SYSTEM, code="labs", name_en="Labs", name_zh="实验室")
+    groups.group_grant(actor=SYSTEM, code="labs", tenant=acme, members=[alice.user.username])
     given = {"priority": 2, "most_priority": 4, "may_urgent": True}
     assert api.put(f"/api/v1/user-priorities/{alice.user.username}", given, format="json").json() == given
     (row,) = api.get("/api/v1/user-priorities").json()
-    assert (row["user"], row["most_priority"], row["groups"]) == (alice.user.username, 4, [])
+    assert (row["user"], row["most_priority"], row["groups"]) == (alice.user.username, 4, ["labs"])
     assert api.get("/api/v1/promised-starts").json()["scored"] == 0
     body = {"name": "w", "days": 2, "policy": {"ordering": "priority"}, "queues": {"default": {"weight": 3}}}
     made = api.post("/api/v1/what-ifs", body, format="json")
