@@ -173,7 +173,7 @@ def _quotas() -> Iterator[Reading]:
         for row in holds.values("tenant", "item").annotate(sum=Sum("amount"))
     }
     labels = dict(QuotaItem.choices)
-    for row in TenantQuota.objects.across().filter(total__gt=0).select_related("tenant"):
+    for row in TenantQuota.objects.across().filter(total__gt=0, model="").select_related("tenant"):
         held = sums.get((row.tenant_id, row.item), 0)
         schema = row.tenant.schema_name
         params = {"tenant": schema, "item": str(labels.get(row.item, row.item)), "held": held}

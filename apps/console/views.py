@@ -13,7 +13,8 @@ from apps.billing.charts import trend_option
 from apps.billing.selectors import account_overview, cost_by_day, cost_total
 from apps.identity.pages import page, show
 from apps.orders.selectors import form_list
-from apps.scheduling.selectors import quota_get, workload_list
+from apps.scheduling.model_use import quota_list
+from apps.scheduling.selectors import workload_list
 from apps.scheduling.states import FINAL_STATES
 from apps.tenancy.models import Tenant
 
@@ -31,7 +32,7 @@ def home(request: HttpRequest) -> HttpResponse:
     if actor.may("resources.view"):
         running = workload_list(tenant).exclude(state__in=FINAL_STATES)
         context |= {"resources": running[:SHOWN], "resource_count": running.count()}
-        context["quotas"] = quota_get(tenant).values()
+        context["quotas"] = quota_list(tenant)
     if actor.may("orders.view"):
         context["forms"] = form_list(actor=actor)[:SHOWN]
         context["form_count"] = form_list(actor=actor, tab="in_progress").count()

@@ -27,12 +27,12 @@ from apps.scheduling.models import (
     Workload,
 )
 from apps.scheduling.permissions import SchedulingPermission as P
+from apps.scheduling.quota_acts import QUOTA_ACTS, QUOTA_ADD
 from apps.scheduling.selectors import node_ready_names, workload_list_across, workload_reason
 from apps.scheduling.services.moving import workload_migrate
 from apps.scheduling.services.queues import direct_commodity_set, policy_set, queue_change, queue_make
-from apps.scheduling.services.quota import quota_set
 from apps.scheduling.services.workloads import workload_stop
-from apps.scheduling.states import OPEN_STATES, AllocationState, QuotaItem, WorkKind, WorkloadState
+from apps.scheduling.states import OPEN_STATES, AllocationState, WorkKind, WorkloadState
 from apps.tenancy.selectors import tenant_list
 
 Given = Mapping[str, Any]
@@ -102,16 +102,6 @@ class PolicyForm(ActForm):
     )
 
 
-class QuotaForm(ActForm):
-    tenant = forms.ModelChoiceField(tenant_list(), label=gettext_lazy("Tenant"))
-    item = forms.ChoiceField(label=gettext_lazy("Item"), choices=QuotaItem.choices)
-    total = forms.IntegerField(label=gettext_lazy("Total"), min_value=0)
-
-
-class TotalForm(ActForm):
-    total = forms.IntegerField(label=gettext_lazy("Total"), min_value=0)
-
-
 class StopForm(ActForm):
     reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
 
@@ -143,16 +133,6 @@ def _queue_change(actor: Actor, row: Queue, given: Given) -> str:
 def _policy_set(actor: Actor, row: SchedulingPolicy | None, given: Given) -> str:
     policy_set(actor=actor, changes=given)
     return _("The scheduling policy is changed; the next cycle follows it.")
-
-
-def _quota_set(actor: Actor, row: None, given: Given) -> str:
-    quota = quota_set(actor=actor, **given)
-    return _("The quota of %(tenant)s is set.") % {"tenant": quota.tenant}
-
-
-def _quota_change(actor: Actor, row: TenantQuota, given: Given) -> str:
-    quota_set(actor=actor, tenant=row.tenant, item=row.item, total=given["total"])
-    return _("The quota of %(tenant)s is set.") % {"tenant": row.tenant}
 
 
 def _direct_commodity(actor: Actor, row: SchedulingPolicy, given: Given) -> str:
@@ -288,23 +268,12 @@ class SchedulingPolicyAdmin(DeskAdmin):
 @admin.register(TenantQuota)
 class TenantQuotaAdmin(DeskAdmin):
     view_permission = P.VIEW
-    list_display = ["tenant", "item", "total", "allocated", "updated_at"]
-    list_filter = ["tenant", "item"]
+    list_display = ["tenant", "item", "model", "total", "allocated", "updated_at"]
+    list_filter = ["tenant", "item", "model"]
     list_select_related = ["tenant"]
     search_fields = ["tenant__name", "tenant__schema_name"]
-    add_act = Act("add", gettext_lazy("Set a quota"), P.MANAGE, _quota_set, QuotaForm)
-    row_acts = [
-        Act(
-            "set",
-            gettext_lazy("Change the total"),
-            P.MANAGE,
-            _quota_change,
-            TotalForm,
-            hint=gettext_lazy("What is held beyond it stays; new asks are refused."),
-            icon="edit",
-            initial=lambda row: {"total": row.total},
-        )
-    ]
+    add_act = QUOTA_ADD
+    row_acts = QUOTA_ACTS
 
 
 @admin.register(QuotaHold)

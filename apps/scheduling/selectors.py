@@ -1,9 +1,10 @@
 """Reads: quotas, workloads, resources, and when work would start."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from uuid import UUID
 
-from django.db.models import Prefetch, Q, QuerySet, Sum
+from django.db.models import Case, Prefetch, Q, QuerySet, Sum, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,6 +21,7 @@ from apps.scheduling.engine.explain import Words, sentence
 from apps.scheduling.models import (
     Allocation,
     Environment,
+    HookCall,
     Promise,
     Queue,
     QueueTenant,
@@ -30,7 +32,7 @@ from apps.scheduling.models import (
 )
 from apps.scheduling.snapshot_rules import policy_get as policy_get
 from apps.scheduling.snapshots import request_of, snapshot_get
-from apps.scheduling.states import AllocationState, HoldState, WorkKind, WorkloadState
+from apps.scheduling.states import AllocationState, HoldState, HookCallState, WorkKind, WorkloadState
 from apps.scheduling.types import ExpectedStart, QuotaFigures
 from apps.tenancy.models import Tenant
 
@@ -38,7 +40,12 @@ from apps.tenancy.models import Tenant
 
 
 def quota_get(tenant: Tenant) -> dict[str, QuotaFigures]:
-    """The figures of every item that has a quota (PLAT-TEN-11)."""
+    """The figures of every item that has a quota (PLAT-TEN-11); of quotas on a model too: `quota_list`."""
+    return quota_figures(tenant, TenantQuota.objects.of(tenant).filter(model="").order_by("item"))
+
+
+def quota_figures(tenant: Tenant, rows: Iterable[TenantQuota]) -> dict[str, QuotaFigures]:
+    """By item, of these quotas of the whole."""
     sums = {
         (row["item"], row["state"]): row["sum"]
         for row in QuotaHold.objects.of(tenant)
@@ -54,7 +61,7 @@ def quota_get(tenant: Tenant) -> dict[str, QuotaFigures]:
             used=sums.get((row.item, HoldState.USED), 0),
             in_process=sums.get((row.item, HoldState.IN_PROCESS), 0),
         )
-        for row in TenantQuota.objects.of(tenant).filter(model="").order_by("item")
+        for row in rows
     }
 
 
@@ -81,6 +88,12 @@ def reservation_list() -> QuerySet[Reservation]:
     """What is reserved now or later, what begins next first."""
     rows = Reservation.objects.filter(cancelled_at=None, to_at__gt=timezone.now())
     return rows.select_related("tenant", "queue").order_by("from_at", "pk")
+
+
+def hook_call_list() -> QuerySet[HookCall]:
+    """The calls of a site's hooks that were not made yet, those that were given up first, the newest before others."""
+    rows = HookCall.objects.exclude(state=HookCallState.DONE)
+    return rows.order_by(Case(When(state=HookCallState.FAILED, then=0), default=1), "-at", "-pk")
 
 
 # --- environments ----------------------------------------------------------------------------------------------

@@ -167,11 +167,16 @@ def windows_of(spans: Sequence[Any], now: datetime, days: int = _AHEAD_DAYS) -> 
 
 
 def _tenant_quotas() -> tuple[tuple[str, engine.Quota], ...]:
-    limits: dict[str, dict[str, int]] = {}
-    rows = TenantQuota.objects.across().values_list("tenant__schema_name", "item", "total")
-    for schema, item, total in rows:
-        limits.setdefault(schema, {})[item] = total
-    return tuple((schema, engine.Quota(nominal=_limit(totals))) for schema, totals in limits.items())
+    limits: dict[str, dict[str, dict[str, int]]] = {}
+    rows = TenantQuota.objects.across().values_list("tenant__schema_name", "model", "item", "total")
+    for schema, model, item, total in rows:
+        limits.setdefault(schema, {}).setdefault(model, {})[item] = total
+    return tuple((schema, _tenant_quota(by_model)) for schema, by_model in limits.items())
+
+
+def _tenant_quota(by_model: Mapping[str, Mapping[str, int]]) -> engine.Quota:
+    own = tuple((model, _limit(by_model[model])) for model in sorted(by_model) if model)
+    return engine.Quota(nominal=_limit(by_model.get("", {})), by_model=own)
 
 
 def _limit(totals: Mapping[str, int]) -> engine.Limit:

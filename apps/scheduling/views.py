@@ -19,13 +19,13 @@ from apps.scheduling.charts import use_option
 from apps.scheduling.forecast import expectation_of
 from apps.scheduling.forms import LogForm, ResourcesForm
 from apps.scheduling.limits import LimitLine, limit_lines
+from apps.scheduling.model_use import quota_list
 from apps.scheduling.models import Workload
 from apps.scheduling.offers import hourly_price
 from apps.scheduling.rights_list import queue_list_of
 from apps.scheduling.selectors import (
     node_name,
     node_ready_names,
-    quota_get,
     workload_get,
     workload_list,
     workload_reason,
@@ -70,7 +70,7 @@ def resources(request: HttpRequest) -> HttpResponse:
         "states": WorkloadState.choices,
         "kinds": WorkKind.choices,
         "queues": [row.code for row in queue_list_of(tenant, request.actor.user_id)],
-        "quotas": quota_get(tenant).values(),
+        "quotas": quota_list(tenant),
         "lines": _limits(tenant, request.actor),
         "portal": request.build_absolute_uri("/").rstrip("/"),
         "topic": topic,

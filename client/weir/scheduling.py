@@ -157,6 +157,7 @@ class Scheduling(Calls):
     def tenant_quota(self, tenant: str) -> list[Json]:
         return self.get(f"quotas/{tenant}")
 
-    def tenant_quota_set(self, tenant: str, item: str, total: int) -> list[Json]:
-        """The most a tenant may hold of `instances`, `compute_percent` or `gpu_memory_mib`."""
-        return self.call("PUT", f"quotas/{tenant}", {"item": item, "total": total})
+    def tenant_quota_set(self, tenant: str, item: str, total: int, *, model: str = "") -> list[Json]:
+        """The most a tenant may hold of `instances`, `compute_percent` or `gpu_memory_mib`; with a `model` the most of
+        it on devices of that model."""
+        return self.call("PUT", f"quotas/{tenant}", {"item": item, "total": total, "model": model})

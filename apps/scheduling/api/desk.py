@@ -11,9 +11,11 @@ from apps.identity.api.base import ApiView
 from apps.scheduling.api import desk_serializers as d
 from apps.scheduling.api import serializers as s
 from apps.scheduling.api.work import read
+from apps.scheduling.model_use import quota_list
 from apps.scheduling.permissions import SchedulingPermission
 from apps.scheduling.queue_tree import queue_tree
-from apps.scheduling.selectors import policy_get, queue_get, queue_list, quota_get
+from apps.scheduling.rights_list import user_groups_find
+from apps.scheduling.selectors import policy_get, queue_get, queue_list
 from apps.scheduling.services.queues import policy_set, queue_change, queue_make, queue_remove
 from apps.scheduling.services.quota import quota_set
 from apps.tenancy.selectors import tenant_get
@@ -109,11 +111,12 @@ class TenantQuotaView(ApiView):
     @extend_schema(responses=s.QuotaOut(many=True))
     def get(self, request: Request, schema: str) -> Response:
         """A tenant's quotas with what is used and in process of each."""
-        return Response([figures.as_json() for figures in quota_get(tenant_get(schema)).values()])
+        return Response([figures.as_json() for figures in quota_list(tenant_get(schema))])
 
     @extend_schema(request=s.QuotaIn, responses=s.QuotaOut(many=True))
     def put(self, request: Request, schema: str) -> Response:
-        """Set the most the tenant may hold of one item (POOL-12.6). What it holds beyond it stays."""
+        """Set the most the tenant may hold of one item (POOL-12.6), or of it on devices of one model (ELA-308). What it
+        holds beyond it stays."""
         tenant, body = tenant_get(schema), read(s.QuotaIn, request)
-        quota_set(actor=self.actor, tenant=tenant, item=body["item"], total=body["total"])
-        return Response([figures.as_json() for figures in quota_get(tenant).values()])
+        quota_set(actor=self.actor, tenant=tenant, **body)
+        return Response([figures.as_json() for figures in quota_list(tenant)])

@@ -1,6 +1,6 @@
 """Pools: the figures of a resource group, and quotas that are taken away."""
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -48,8 +48,10 @@ class TenantQuotaItemView(ApiView):
     plane = "provider"
     permission = SchedulingPermission.MANAGE
 
-    @extend_schema(responses={204: None})
+    @extend_schema(parameters=[OpenApiParameter("model", str)], responses={204: None})
     def delete(self, request: Request, schema: str, item: str) -> Response:
-        """Take the quota of an item away: the tenant is given no more of it, what it holds stays (ELA-306)."""
-        quota_remove(actor=self.actor, tenant=tenant_get(schema), item=item)
+        """Take the quota of an item away: the tenant is given no more of it, what it holds stays (ELA-306). With a
+        `model` the quota on that model: only that of the whole bounds it there then."""
+        model = request.query_params.get("model", "")
+        quota_remove(actor=self.actor, tenant=tenant_get(schema), item=item, model=model)
         return Response(status=204)

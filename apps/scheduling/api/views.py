@@ -12,9 +12,10 @@ from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api import resource_serializers as r
 from apps.scheduling.api import serializers as s
+from apps.scheduling.model_use import quota_list
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission
-from apps.scheduling.selectors import quota_get, workload_expected_start, workload_get, workload_list
+from apps.scheduling.selectors import workload_expected_start, workload_get, workload_list
 from apps.scheduling.states import WorkloadState
 
 _LOG_MOST = 256 * 1024
@@ -93,5 +94,5 @@ class QuotaView(ApiView):
 
     @extend_schema(responses=s.QuotaOut(many=True))
     def get(self, request: Request) -> Response:
-        """Total, allocated, allocatable, used and in process of each item."""
-        return Response([figures.as_json() for figures in quota_get(self.tenant).values()])
+        """Total, allocated, allocatable, used and in process of each item, and of those on a model."""
+        return Response([figures.as_json() for figures in quota_list(self.tenant)])

@@ -37,6 +37,11 @@ class ModelQuotas:
         self._used: dict[tuple[str, str], list[int]] = {}
         self._models = frozenset(device.model for device in devices.values()) if self._bounds else frozenset()
 
+    @property
+    def tenants(self) -> frozenset[str]:
+        """Those with a bound on some model."""
+        return frozenset(self._bounds)
+
     def binds(self, tenant_id: str) -> bool:
         """Whether the tenant has a bound on some model."""
         return tenant_id in self._bounds

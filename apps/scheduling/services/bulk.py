@@ -17,6 +17,7 @@ from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.events import WorkloadsSubmitted
 from apps.scheduling.locks import client_keys_lock
+from apps.scheduling.model_use import model_named
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.admission import admission_check, open_check
@@ -87,7 +88,8 @@ def _group_make(actor: Actor, tenant: Tenant, group: Sequence[Asked]) -> list[Wo
     admission_check(actor, draft, more=len(group))
     rows = [_row(draft, each) for each in group]
     if not draft.waits_for_quota:
-        quotas_hold(actor=actor, tenant=tenant, wanted={row.uid: amounts.quota() for row in rows})
+        wanted = {row.uid: amounts.quota() for row in rows}
+        quotas_hold(actor=actor, tenant=tenant, wanted=wanted, model=model_named(draft))
     insert_many(rows)
     decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
     charge(actor, tenant, rows, amounts)

@@ -20,6 +20,7 @@ from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.services.applying import notice_of, wants_of
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota_many import quotas_use
+from apps.scheduling.services.quota_models import models_refused
 from apps.scheduling.services.sizes import amounts_held, size_change
 from apps.scheduling.services.warm import Picture
 from apps.scheduling.services.workloads import slice_started, slices_stop, workload_changed
@@ -121,6 +122,8 @@ def _shares_add(row: Workload, parts: list[Allocation], change: ElasticChange, a
         amounts = amounts_held([*parts, *wants])
         if quotas_use(actor=actor, wanted={row.tenant_id: {row.uid: amounts}}):
             return []
+    if models_refused([(row, wants)]):
+        return []
     first = 1 + max((part.share for part in parts), default=-1)
     slices = slices_desire(actor=actor, rooms=rooms, wants=wants)
     insert_many(

@@ -73,7 +73,9 @@ class Passes:
         """How many were placed. What the database refuses of many is tried apart: one bad row stops no other."""
         try:
             with transaction.atomic():
-                chosen = placements_apply(actor=self._actor, placements=batch)
+                chosen = placements_apply(
+                    actor=self._actor, placements=batch, bound=self.picture.warm.model_quota.tenants
+                )
         except OperationalError:
             raise
         except DatabaseError:

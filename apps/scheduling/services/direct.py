@@ -18,6 +18,7 @@ from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.locks import client_keys_lock
+from apps.scheduling.model_use import model_named
 from apps.scheduling.models import Environment, Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors import environment_find, policy_get

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.service import service
+from apps.scheduling.model_use import pool_models
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.services.quota_room import quota_exceeded, quota_rooms
@@ -25,17 +26,24 @@ DEFAULTS = {
 
 
 @service(P.MANAGE)
-def quota_set(*, actor: Actor, tenant: Tenant, item: str, total: int) -> TenantQuota:
-    """Set the most a tenant may hold (PLAT-TEN-10). What is held beyond it stays; new asks are refused."""
+def quota_set(*, actor: Actor, tenant: Tenant, item: str, total: int, model: str = "") -> TenantQuota:
+    """Set the most a tenant may hold (PLAT-TEN-10), or with a `model` the most of it on devices of that model, beside
+    the whole (ELA-308). What is held beyond it stays; new asks are refused."""
     if item not in QuotaItem.values or not 0 <= total <= _MOST:
         raise InvalidInput(
             _("A quota is one of %(items)s and a whole number from 0.")
             % {"items": ", ".join(QuotaItem.values)},
             fields={"item": item, "total": total},
         )
-    act_subject("tenant", tenant.schema_name, item=item, total=total)
+    if model and model not in (known := pool_models()):
+        raise InvalidInput(
+            _("The pool has no device of model %(model)s.") % {"model": model},
+            cure=_("Name one of these: %(models)s.") % {"models": ", ".join(known)},
+            fields={"model": model},
+        )
+    act_subject("tenant", tenant.schema_name, item=item, total=total, **({"model": model} if model else {}))
     row, is_new = TenantQuota.plain.select_for_update().get_or_create(
-        tenant=tenant, item=item, defaults={"total": total}
+        tenant=tenant, item=item, model=model, defaults={"total": total}
     )
     if not is_new:
         if row.allocated > total:

@@ -12,16 +12,17 @@ from apps.tenancy.models import Tenant
 
 
 @service(P.MANAGE)
-def quota_remove(*, actor: Actor, tenant: Tenant, item: str) -> None:
-    """Without a quota of an item a tenant is given no more of it; what it holds stays (ELA-306, ELA-307).
+def quota_remove(*, actor: Actor, tenant: Tenant, item: str, model: str = "") -> None:
+    """Without a quota of an item a tenant is given no more of it; what it holds stays (ELA-306, ELA-307). Without one
+    of a `model` only the quota of the whole bounds it there (ELA-308).
 
     Raises NotFound where there is none, Conflict while organizations have some of it.
     """
     if item not in QuotaItem.values:
         named = ", ".join(QuotaItem.values)
         raise InvalidInput(_("A quota is one of %(items)s.") % {"items": named}, fields={"item": item})
-    act_subject("tenant", tenant.schema_name, item=item)
-    row = TenantQuota.plain.select_for_update().filter(tenant=tenant, item=item).first()
+    act_subject("tenant", tenant.schema_name, item=item, **({"model": model} if model else {}))
+    row = TenantQuota.plain.select_for_update().filter(tenant=tenant, item=item, model=model).first()
     if row is None:
         raise NotFound()
     if row.allocated:

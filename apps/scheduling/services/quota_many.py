@@ -10,6 +10,7 @@ from apps.kernel.errors import QuotaExceeded
 from apps.kernel.queries import Given, GivenAny, Kept
 from apps.kernel.service import service
 from apps.scheduling.models import QuotaHold
+from apps.scheduling.services.quota_models import model_room_check
 from apps.scheduling.services.quota_room import QuotaRoom, quota_exceeded, quota_rooms
 from apps.scheduling.states import HoldState
 from apps.tenancy.models import Tenant
@@ -31,8 +32,11 @@ def quotas_use(*, actor: Actor, wanted: Mapping[int, Wanted]) -> dict[UUID, Quot
 
 
 @service(recorded=False, joins=True)
-def quotas_hold(*, actor: Actor, tenant: Tenant, wanted: Wanted) -> None:
-    """Hold amounts in process for many new holders, all of them or none; QuotaExceeded names what is left."""
+def quotas_hold(*, actor: Actor, tenant: Tenant, wanted: Wanted, model: str = "") -> None:
+    """Hold amounts in process for many new holders, all of them or none; QuotaExceeded names what is left.
+
+    `model`: the one on which alone they may run, so that its quota is asked too (ELA-308).
+    """
     rooms = quota_rooms(tenant.pk)
     sums: dict[str, int] = defaultdict(int)
     for amounts in wanted.values():
@@ -41,6 +45,7 @@ def quotas_hold(*, actor: Actor, tenant: Tenant, wanted: Wanted) -> None:
     for item, asked in sorted(sums.items()):
         if asked > rooms[item].left:
             raise quota_exceeded(tenant, item, rooms[item], asked)
+    model_room_check(tenant, rooms, model, sums)
     insert_many(
         [
             QuotaHold(tenant_id=tenant.pk, holder_uid=holder_uid, item=item, amount=amount)

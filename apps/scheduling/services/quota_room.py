@@ -30,8 +30,8 @@ _TOTALS = Kept(
     lambda: (
         TenantQuota.plain.select_for_update()
         .filter(tenant_id=Given("tenant"))
-        .order_by("item")
-        .values_list("item", "total")
+        .order_by("item", "model")
+        .values_list("item", "model", "total")
     )
 )
 _COUNTED = (HoldState.IN_PROCESS, HoldState.USED)
@@ -45,10 +45,24 @@ _SUMS = Kept(
 )
 
 
-def quota_rooms(tenant_id: int) -> dict[str, QuotaRoom]:
-    """By item, its row locked until the transaction ends: parallel asks are served one after the other."""
-    totals, sums = dict(_TOTALS.all(tenant=tenant_id)), dict(_SUMS.all(tenant=tenant_id))
-    return {item: QuotaRoom(totals.get(item, 0), sums.get(item, 0)) for item in (*totals, *QuotaItem.values)}
+class Rooms(dict[str, QuotaRoom]):
+    """By item what the tenant has left; `by_model`: what it may hold of an item on devices of a model (ELA-308)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_model: dict[str, dict[str, int]] = {}
+
+
+def quota_rooms(tenant_id: int) -> Rooms:
+    """Each row locked until the transaction ends: parallel asks are served one after the other."""
+    rows, sums = _TOTALS.all(tenant=tenant_id), dict(_SUMS.all(tenant=tenant_id))
+    rooms, totals = Rooms(), {item: total for item, model, total in rows if not model}
+    for item in (*totals, *QuotaItem.values):
+        rooms[item] = QuotaRoom(totals.get(item, 0), sums.get(item, 0))
+    for item, model, total in rows:
+        if model:
+            rooms.by_model.setdefault(model, {})[item] = total
+    return rooms
 
 
 def quota_exceeded(tenant: object, item: str, room: QuotaRoom, asked: int) -> QuotaExceeded:

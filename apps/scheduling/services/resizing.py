@@ -17,6 +17,7 @@ from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.admission import asked_of, limit_check
 from apps.scheduling.services.checks import amounts_check, hopeless_check
 from apps.scheduling.services.quota import quota_keep
+from apps.scheduling.services.quota_models import work_models_check
 from apps.scheduling.services.sizes import amounts_held
 from apps.scheduling.services.workloads import workload_changed
 from apps.scheduling.states import OPEN_STATES, AllocationState, QuotaItem, WorkloadState
@@ -53,6 +54,8 @@ def workload_resize(
     _shares_resize(row, actor)
     if row.state != WorkloadState.PENDING or not row.waits_for_quota:
         quota_keep(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=_quota(row, amounts))
+    if any(amount > before[item] for item, amount in asked_of(row).items()):
+        work_models_check(row, amounts.quota())
     charge_resize(
         actor=actor,
         workload_uid=row.uid,

@@ -16,6 +16,7 @@ from apps.scheduling.services.changing import shares_drop
 from apps.scheduling.services.checks import amounts_check, elastic_check, hopeless_check
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota import quota_hold, quota_keep, quota_release
+from apps.scheduling.services.quota_models import work_models_check
 from apps.scheduling.services.replicas import shares_of
 from apps.scheduling.services.workloads import slices_stop, workload_changed
 from apps.scheduling.states import FLOW, AllocationState, DecisionKind, WorkloadState
@@ -75,6 +76,7 @@ def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason:
     if not row.waits_for_quota:
         amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
         quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+        work_models_check(row, amounts.quota())
     FLOW.move(row, WorkloadState.PENDING, actor=actor, attempt=row.attempt + 1, reason_code="", reason={})
     decided(row, DecisionKind.RESUMED, actor, "", text=reason)
     workload_changed(row, actor)
@@ -129,6 +131,7 @@ def workload_scale(
     hopeless_check(row)
     if row.state == WorkloadState.PENDING and not row.waits_for_quota:
         quota_keep(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+        work_models_check(row, amounts.quota())
     row.save(update_fields=["shares", "updated_at"])
     held = list(row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share"))
     if row.state in _RUNS and shares < len(held):

@@ -72,6 +72,7 @@ def quota(ctx: typer.Context) -> None:
         listed,
         [
             ("item", "item"),
+            ("model", "model"),
             ("total", "total"),
             ("allocated", "allocated"),
             ("allocatable", "allocatable"),
