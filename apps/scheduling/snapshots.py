@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -146,7 +146,7 @@ def holds_read() -> dict[int, engine.Hold]:
 def _kept_grant(values: Sequence[Any]) -> engine.Grant:
     """A grant as it was written down: words are plain there."""
     grant = engine.Grant(*values)
-    return replace(grant, alone=engine.Alone(grant.alone))
+    return grant._replace(alone=engine.Alone(grant.alone))
 
 
 _HELD_FIELDS = (

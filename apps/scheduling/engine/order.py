@@ -140,7 +140,7 @@ class Turns:
                 if now != (path, head):
                     heapq.heapreplace(top, (*now, queue_id))
                     continue
-            *_, at, group = turn.order[0][2].heads[0]
+            _, _, _, at, group = turn.order[0][2].heads[0]
             return group, at
         return None
 
@@ -148,13 +148,15 @@ class Turns:
         """The head is judged; `close`: and its whole group with it."""
         turn = self.turns[self._top[0][2]]
         line = turn.order[0][2]
-        *_, at, group = line.heads[0]
-        if not close and at + 1 < len(group.members):
-            rank, seq, request_id, _, _ = group.members[at + 1]
-            heapq.heapreplace(line.heads, (rank, seq, request_id, at + 1, group))
+        heads = line.heads
+        _, _, _, at, group = heads[0]
+        at += 1
+        if not close and at < len(group.members):
+            rank, seq, request_id, _, _ = group.members[at]
+            heapq.heapreplace(heads, (rank, seq, request_id, at, group))
             return
-        heapq.heappop(line.heads)
-        if not line.heads:
+        heapq.heappop(heads)
+        if not heads:
             heapq.heappop(turn.order)
             if not turn.order:
                 heapq.heappop(self._top)

@@ -7,124 +7,70 @@ places must find room in just those; and by the inverse square of its size, sinc
 Costs are compared in steps of `STEP_PERCENT` of a card: what differs by less is no better, and the first server is
 taken, so that the last ones stay whole. All numbers are whole, so the same state gives the same choice anywhere.
 
-The room of the pool is mirrored in arrays; only servers that changed since a shape last asked are judged again.
+Only servers that changed since a shape last asked are judged again: a few one by one, where what was found for an
+equal server is remembered (`one`), many at once in arrays that mirror the room of the pool.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from apps.scheduling.engine.fit import Area
-from apps.scheduling.engine.mix import USUAL, Typical
-from apps.scheduling.engine.pool import Card, Pool, Server
+from apps.scheduling.engine.measure import Ints, Measure
+from apps.scheduling.engine.mix import Typical
+from apps.scheduling.engine.one import NOWHERE, STEP_PERCENT, Found, One
+from apps.scheduling.engine.pool import Card, Pool
 from apps.scheduling.engine.shapes import Constraint, Shape
 from apps.scheduling.engine.types import WHOLE_CARD_PERCENT
 
-Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-STEP_PERCENT = 2
-CPU_STEP_MILLI = 2000
-PLENTY = 1 << 40
-NOWHERE = -(1 << 62)
-
-
-class Measure:
-    """The usable room of servers, weighed over the kinds of a mix. `total` is the sum of the weights."""
-
-    def __init__(
-        self, mix: Sequence[Typical], cards_by_model: dict[str, int], classes: Sequence[frozenset[str]]
-    ):
-        kinds = _merged(mix or USUAL)
-        weights = [_weight(kind, cards_by_model) for kind in kinds]
-        self.total = max(1, sum(weights))
-        self._sizes, self._size_of = np.unique([kind.compute_percent for kind in kinds], return_inverse=True)
-        needs = [kind.host_cpu_milli * kind.shares or 1 for kind in kinds]
-        self._needs, self._need_of = np.unique(np.array(needs, np.int64), return_inverse=True)
-        self._gang = np.array([kind.shares for kind in kinds], np.int64)
-        open_to = [[not kind.models or bool(kind.models & models) for kind in kinds] for models in classes]
-        # A pool without cards has no classes; its table is empty, but as wide as any.
-        table = np.array(open_to, np.int64).reshape(len(classes), len(kinds))
-        self._weights = table * np.array(weights, np.int64)
-
-    def usable(self, free: Ints, cpu: Ints, of_class: Ints) -> Ints:
-        """Usable percent times weight of each row: free percent of its cards, CPU left, class of its server."""
-        free = -np.sort(-free, axis=1)
-        filled = np.zeros((len(free), free.shape[1] + 1), np.int64)
-        np.cumsum(free, axis=1, out=filled[:, 1:])
-        cards = (free[:, :, None] >= self._sizes).sum(axis=1)
-        by_cpu = cpu[:, None] // self._needs
-        copies = np.minimum(cards[:, self._size_of] // self._gang, by_cpu[:, self._need_of])
-        room = np.take_along_axis(filled, copies * self._gang, axis=1)
-        usable: Ints = np.einsum("rk,rk->r", room, self._weights[of_class])
-        return usable
-
-
-def _merged(kinds: Sequence[Typical]) -> tuple[Typical, ...]:
-    """The kinds with their host CPU rounded up: what differs by less fills a server alike, and costs time."""
-    counts: Counter[Typical] = Counter()
-    for kind in kinds:
-        rounded = -(-kind.host_cpu_milli // CPU_STEP_MILLI) * CPU_STEP_MILLI
-        counts[replace(kind, host_cpu_milli=rounded, count=1)] += kind.count
-    return tuple(replace(kind, count=count) for kind, count in counts.items())
-
-
-def _weight(kind: Typical, cards_by_model: dict[str, int]) -> int:
-    """How much a kind counts: often, picky and small count more."""
-    every = sum(cards_by_model.values())
-    open_to_it = sum(cards_by_model.get(model, 0) for model in kind.models) if kind.models else every
-    if not open_to_it:
-        return 0
-    scarce = 16 * every // open_to_it
-    return max(1, kind.count * scarce * WHOLE_CARD_PERCENT**2 // kind.compute_percent**2)
+FEW = 24
+"""So many changed servers are judged one by one: above that the arrays are faster."""
 
 
 class Mirror:
-    """The free room of a pool in arrays, a row a server, a column a card; `at` is when a row last changed."""
+    """The free room of a pool in arrays, a row a server, a column a card, and the usable room of each server."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, measure: Measure, of_class: Sequence[int]) -> None:
         self._pool = pool
+        self._measure = measure
+        self.of_class = np.array(of_class, np.int64)
         rows, columns = len(pool.server_at), max((len(server.cards) for server in pool.server_at), default=0)
         self.percent = np.zeros((rows, columns), np.int64)
         self.mib = np.zeros((rows, columns), np.int64)
         self.whole_mib = np.ones((rows, columns), np.int64)
         self.idle = np.zeros((rows, columns), np.bool_)
-        self.cpu = np.full(rows, PLENTY, np.int64)
-        self.memory = np.full(rows, PLENTY, np.int64)
-        self.at = np.zeros(rows, np.int64)
-        self.read = pool.stamp
+        self.cpu = np.zeros(rows, np.int64)
+        self.memory = np.zeros(rows, np.int64)
+        self.room = np.zeros(rows, np.int64)
+        """The usable room of each server as it is."""
         for server in pool.server_at:
             for column, card in enumerate(server.cards):
                 self.whole_mib[server.at, column] = max(1, card.device.memory_capacity_mib)
-            self._copy(server)
+        self._read = -1
+        if rows:
+            self._copy(range(rows))
 
     def hear(self) -> None:
         """Copy what changed since."""
-        pool = self._pool
-        if self.read == pool.stamp:
-            return
-        for at in reversed(pool.recent):
-            if pool.recent[at] <= self.read:
-                break
-            self._copy(pool.server_at[at])
-            self.at[at] = pool.stamp
-        self.read = pool.stamp
+        if self._read != self._pool.stamp:
+            self._copy(list(self._pool.changed(self._read)))
 
-    def _copy(self, server: Server) -> None:
-        at, cards, node = server.at, server.cards, server.node
-        if cards:
-            self.percent[at, : len(cards)] = [card.free_percent for card in cards]
-            self.mib[at, : len(cards)] = [card.free_mib for card in cards]
-            self.idle[at, : len(cards)] = [card.holders == 0 for card in cards]
-        if node.host_cpu_milli is not None:
-            self.cpu[at] = node.host_cpu_milli - server.host_cpu_milli
-        if node.host_memory_mib is not None:
-            self.memory[at] = node.host_memory_mib - server.host_memory_mib
+    def _copy(self, places: Sequence[int]) -> None:
+        for at in places:
+            server = self._pool.server_at[at]
+            if cards := server.cards:
+                self.percent[at, : len(cards)] = [card.free_percent for card in cards]
+                self.mib[at, : len(cards)] = [card.free_mib for card in cards]
+                self.idle[at, : len(cards)] = [card.holders == 0 for card in cards]
+            self.cpu[at], self.memory[at] = server.host_left()
+        rows = np.array(places, np.int64)
+        self.room[rows] = self._measure.usable(self.free(rows), self.cpu[rows], self.of_class[rows])
+        self._read = self._pool.stamp
 
     def free(self, rows: Ints) -> Ints:
         """What is free of each card: the scarcer of compute and memory, in percent."""
@@ -133,16 +79,19 @@ class Mirror:
 
 
 class Line:
-    """What one shape found: the worth of each server (the more, the better) and the first card to take there."""
+    """What one shape found: the worth of each server (the more, the better) and the card to take there: the column
+    of the first, or what `One` found."""
 
-    __slots__ = ("card", "cards", "read", "usable", "worth")
+    __slots__ = ("area", "card", "found", "read", "usable", "worth")
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, area: Area) -> None:
         self.worth = np.full(rows, NOWHERE, np.int64)
-        self.card = np.zeros(rows, np.int64)
-        self.cards: Bools | None = None
-        self.usable = 0
+        self.card: list[int | Found] = [0] * rows
+        self.area = area
+        self.usable = area.usable
         self.read = -1
+        self.found: dict[int, Found] = {}
+        """By state of a server."""
 
 
 def serves(shape: Shape) -> bool:
@@ -156,25 +105,20 @@ class Packing:
 
     def __init__(self, pool: Pool, mix: Sequence[Typical]) -> None:
         self._pool = pool
-        self._mirror = Mirror(pool)
-        self._column = [0] * len(pool.at)
         by_model: dict[str, int] = {}
         known: dict[frozenset[str], int] = {}
         of_class = []
         for server in pool.server_at:
-            for column, card in enumerate(server.cards):
-                self._column[card.at] = column
+            for card in server.cards:
                 by_model[card.device.model] = by_model.get(card.device.model, 0) + 1
             of_class.append(
                 known.setdefault(frozenset(card.device.model for card in server.cards), len(known))
             )
-        self._of_class = np.array(of_class, np.int64)
         self._measure = Measure(mix, by_model, list(known))
+        self._mirror = Mirror(pool, self._measure, of_class)
+        self._one = One(pool, self._measure, of_class)
         self._lines: dict[Shape, Line] = {}
         self._areas: dict[Constraint, tuple[int, Bools]] = {}
-        self._room = np.zeros(len(of_class), np.int64)
-        """The usable room of each server as it is."""
-        self._measured = -1
 
     def pick(self, shape: Shape, area: Area, room: Callable[[Card], int]) -> list[Card] | None:
         """The cards for all shares of a shape that it `serves`; None where no server takes them.
@@ -196,20 +140,20 @@ class Packing:
 
     def _line(self, shape: Shape, area: Area) -> Line:
         """The shape's line, brought up to now."""
-        mirror = self._mirror
-        mirror.hear()
-        if self._measured != mirror.read:
-            rows = np.nonzero(mirror.at > self._measured)[0]
-            self._room[rows] = self._measure.usable(mirror.free(rows), mirror.cpu[rows], self._of_class[rows])
-            self._measured = mirror.read
+        pool = self._pool
         line = self._lines.get(shape)
-        if line is None:
-            line = self._lines[shape] = Line(len(mirror.at))
-        if line.cards is None or line.usable != area.usable:
-            line.cards, line.usable, line.read = self._usable(area), area.usable, -1
-        if line.read != mirror.read:
-            self._judge(shape, line, np.nonzero(mirror.at > line.read)[0])
-            line.read = mirror.read
+        if line is None or line.usable != area.usable:
+            line = self._lines[shape] = Line(len(pool.server_at), area)
+            self._judge(shape, line, np.arange(len(pool.server_at)))
+        elif line.read != pool.stamp:
+            changed = list(pool.changed(line.read))
+            if len(changed) > FEW:
+                self._judge(shape, line, np.array(changed, np.int64))
+            else:
+                for at in changed:
+                    line.card[at] = found = self._one.judge(shape, area, line.found, at)
+                    line.worth[at] = found.worth
+        line.read = pool.stamp
         return line
 
     def _usable(self, area: Area) -> Bools:
@@ -219,19 +163,21 @@ class Packing:
         cards = np.zeros(self._mirror.idle.shape, np.bool_)
         for at, on_server in area.on_server.items():
             for card in on_server:
-                cards[at, self._column[card.at]] = True
+                cards[at, card.column] = True
         self._areas[area.constraint] = (area.usable, cards)
         return cards
 
     def _judge(self, shape: Shape, line: Line, rows: Ints) -> None:
+        """Judge these servers at once."""
         mirror = self._mirror
+        mirror.hear()
+        cards = self._usable(line.area)
         line.worth[rows] = NOWHERE
         host = (mirror.cpu[rows] >= shape.host_cpu_milli * shape.shares) & (
             mirror.memory[rows] >= shape.host_memory_mib * shape.shares
         )
         rows = rows[host]
-        assert line.cards is not None
-        fits = line.cards[rows] & (mirror.percent[rows] >= shape.compute_percent)
+        fits = cards[rows] & (mirror.percent[rows] >= shape.compute_percent)
         fits &= mirror.mib[rows] >= shape.memory_mib
         if shape.exclusive:
             fits &= mirror.idle[rows]
@@ -247,13 +193,14 @@ class Packing:
         at = rows[of_row]
         free = self._after(shape, at, column, fits[of_row])
         cpu = self._mirror.cpu[at] - shape.host_cpu_milli * shape.shares
-        taken = self._room[at] - self._measure.usable(free, cpu, self._of_class[at])
+        taken = self._mirror.room[at] - self._measure.usable(free, cpu, self._mirror.of_class[at])
         total = self._measure.total
         worth = (shape.compute_percent * shape.shares * total - taken) // (STEP_PERCENT * total)
         order = np.lexsort((column, -worth, of_row))
         first = order[np.r_[True, np.diff(of_row[order]) > 0]]
         line.worth[rows] = worth[first]
-        line.card[rows] = column[first]
+        for place, card in zip(rows.tolist(), column[first].tolist(), strict=True):
+            line.card[place] = card
 
     def _options(self, shape: Shape, fits: Bools, percent: Ints, mib: Ints) -> Ints:
         """Pairs of row and first card. Cards equally free are one option; gangs and work without a device have one."""
@@ -278,7 +225,7 @@ class Packing:
     def _cards(self, shape: Shape, line: Line, at: int) -> list[Card]:
         cards = self._pool.server_at[at].cards
         if shape.shares == 1:
-            return [cards[line.card[at]]]
-        assert line.cards is not None
-        able = np.nonzero(line.cards[at] & self._mirror.idle[at])[0][: shape.shares]
-        return [cards[column] for column in able]
+            card = line.card[at]
+            return [cards[card] if isinstance(card, int) else self._one.first(shape, line.area, card, at)]
+        usable = line.area.usable
+        return [card for card in cards if card.bit & usable and not card.holders][: shape.shares]

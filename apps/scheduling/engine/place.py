@@ -35,7 +35,8 @@ class Candidates:
     device, servers that take the whole request otherwise; `some`: servers with room for a share at least."""
 
     __slots__ = (
-        "_area", "_base", "_by_card", "_floor", "_pool", "_read", "_shape", "_single", "_view", "maybe", "some",
+        "_area", "_base", "_by_card", "_first", "_floor", "_pool", "_read", "_shape", "_simple", "_single",
+        "_view", "maybe", "some",
     )  # fmt: skip
 
     def __init__(self, pool: Pool, shape: Shape, view: View, area: Area, base: Candidates | None) -> None:
@@ -46,6 +47,8 @@ class Candidates:
         self._shape = shape
         self._view = view
         self._area = area
+        self._simple = shape.is_simple
+        self._first = None if shape.first_node_id is None else pool.servers.get(shape.first_node_id)
         self._by_card = shape.shares == 1 and shape.placing in BY_DEVICE
         self.maybe = self.some = 0
         self._floor = 0
@@ -66,7 +69,8 @@ class Candidates:
 
     def pick(self, draw: Draw) -> list[Card] | None:
         """Cards for all shares, one entry a share; None when they do not fit now."""
-        self.hear()
+        if self._read != len(self._pool.freed):
+            self.hear()
         if self._by_card:
             card = self._best_card(self._has_room)
             return None if card is None else [card]
@@ -90,12 +94,13 @@ class Candidates:
         return smallest(((server, self._fitting(server)) for server in servers), self._shape)
 
     def hear(self) -> None:
-        """What was freed since may have room again; what is no longer usable has none."""
+        """What was freed since may have room again; what is no longer usable has none: a device or node whose row
+        is another counts as freed."""
         freed, area = self._pool.freed, self._area
-        self.maybe &= area.usable if self._by_card else area.servers
-        self.some &= area.servers
         if self._read == len(freed):
             return
+        self.maybe &= area.usable if self._by_card else area.servers
+        self.some &= area.servers
         if len(freed) - self._read > MUCH:
             self.reset()
             return
@@ -103,7 +108,8 @@ class Candidates:
             server = card.server
             self.some |= server.bit & area.servers
             self.maybe |= card.bit & area.usable if self._by_card else server.bit & area.servers
-            self._floor = min(self._floor, server.level)
+            if self._floor:
+                self._floor = min(self._floor, server.use)
         self._read = len(freed)
 
     def _fitting(self, server: Server) -> list[Card]:
@@ -119,19 +125,22 @@ class Candidates:
 
     def _best_on(self, cards: list[Card]) -> Card | None:
         """Of one server, the least used card that takes a single share."""
-        shape, view, simple = self._shape, self._view, self._shape.is_simple
+        shape, simple = self._shape, self._simple
         percent, mib = shape.compute_percent, shape.memory_mib
         best, least = None, MORE_THAN_FULL
         for card in cards:
-            if card.use >= least or card.free_percent < percent or card.free_mib < mib:
-                continue
-            if (simple and not card.claims) or room(card, shape, view):
+            if (
+                card.use < least
+                and card.free_percent >= percent
+                and card.free_mib >= mib
+                and ((simple and not card.claims) or room(card, shape, self._view))
+            ):
                 best, least = card, card.use
         return best
 
     def _best_server(self, draw: Draw) -> Server | None:
         shape = self._shape
-        first = self._pool.servers.get(shape.first_node_id or "")
+        first = self._first
         if first is not None and first.bit & self.maybe and self._takes_all(first):
             return first
         if shape.placing is Placing.SPREAD:
@@ -214,10 +223,10 @@ class Candidates:
     def _drawn(self, draw: Draw) -> Server | None:
         """A random server that fits: some draws, then the next one from the last draw on."""
         servers = self._pool.server_at
-        at = 0
+        count, at = len(servers), 0
         for _ in range(DRAWS):
-            at = draw.below(len(servers))
-            if self.maybe >> at & 1 and self._check(servers[at]):
+            at = draw.below(count)
+            if self._check(servers[at]):
                 return servers[at]
         above = self.maybe >> at << at
         for part in (above, self.maybe ^ above):
@@ -263,7 +272,9 @@ class Placer:
         self._fit = fit
         self._seed = seed
         self._draw = Draw()
-        self._candidates: dict[tuple[Shape, View], Candidates] = {}
+        self._free: dict[Shape, Candidates] = {}
+        self._beside: dict[tuple[Shape, View], Candidates] = {}
+        """The same beside the claims of this cycle."""
         self._starts: list[int] = []
         self._mix = mix
         self._packing: Packing | None = None
@@ -272,10 +283,11 @@ class Placer:
         """A new cycle: other draws, and no claims but those that are made from now on."""
         self._seed = seed
         self._starts = []
-        for key in [key for key in self._candidates if key[0].is_picky or key[1] != FREE_VIEW]:
-            del self._candidates[key]
-        if len(self._pool.freed) > MOST_FREED or len(self._candidates) > MOST_LINES:
-            self._candidates.clear()
+        self._beside.clear()
+        for shape in [shape for shape in self._free if shape.is_picky]:
+            del self._free[shape]
+        if len(self._pool.freed) > MOST_FREED or len(self._free) > MOST_LINES:
+            self._free.clear()
             self._pool.freed.clear()
 
     def remix(self, mix: tuple[Typical, ...]) -> None:
@@ -288,6 +300,11 @@ class Placer:
         at = bisect_left(self._starts, start_s)
         if self._starts[at : at + 1] != [start_s]:
             self._starts.insert(at, start_s)
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether some card has a claim in this cycle."""
+        return bool(self._starts)
 
     def view(self, ends_at_s: int | None, rights: frozenset[str] = frozenset()) -> View:
         """What binds work that ends then; None: nobody knows when."""
@@ -329,11 +346,17 @@ class Placer:
                 self._spare(grant, view, -1)
 
     def _line(self, shape: Shape, view: View) -> Candidates:
-        line = self._candidates.get((shape, view))
+        if view is FREE_VIEW:
+            line = self._free.get(shape)
+            if line is None:
+                area = self._fit.area(shape.constraint)
+                line = self._free[shape] = Candidates(self._pool, shape, view, area, None)
+            return line
+        line = self._beside.get((shape, view))
         if line is None:
             area = self._fit.area(shape.constraint)
-            base = None if view == FREE_VIEW or shape.is_picky else self._line(shape, FREE_VIEW)
-            line = self._candidates[shape, view] = Candidates(self._pool, shape, view, area, base)
+            base = None if shape.is_picky else self._line(shape, FREE_VIEW)
+            line = self._beside[shape, view] = Candidates(self._pool, shape, view, area, base)
         return line
 
     def _take(self, shape: Shape, view: View, cards: list[Card] | None) -> tuple[Grant, ...] | None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from apps.scheduling.engine.levels import Levels
 from apps.scheduling.engine.types import Alone, Amount, Device, Grant, Node, Running
 
 FULL_USE = 2000
+PLENTY = 1 << 40
 
 
 class Claim:
@@ -27,17 +29,19 @@ class Claim:
 
 
 class Card:
-    """A device and what is left of it. `at` is its place in the pool, `bit` the mask of that place alone."""
+    """A device and what is left of it. `at` is its place in the pool, `bit` the mask of that place alone, `column`
+    its place among the cards of its server."""
 
     __slots__ = (
-        "affine", "alone", "at", "bit", "bounds", "claims", "device", "exclusives", "free_mib", "free_percent",
-        "holders", "leavers", "level", "mib", "percent", "server", "shunned", "use", "used_mib", "used_percent",
-        "words",
+        "affine", "alone", "at", "bit", "bounds", "claims", "column", "device", "exclusives", "free_mib",
+        "free_percent", "holders", "leavers", "level", "mib", "percent", "server", "shunned", "use", "used_mib",
+        "used_percent", "words",
     )  # fmt: skip
 
     def __init__(self, device: Device, server: Server, at: int, words: Counter[str]) -> None:
         self.at = at
         self.bit = 1 << at
+        self.column = len(server.cards)
         self.words = words
         """Affinity words of the whole pool, with how many grants carry each."""
         self.affine: dict[str, int] = {}
@@ -58,16 +62,29 @@ class Card:
         self.settle()
 
     def add(self, grant: Grant, sign: int) -> None:
-        """Count a grant in (1) or out (-1); `settle` follows."""
-        self.used_percent += sign * grant.compute_percent
-        self.used_mib += sign * grant.memory_mib
-        if grant.compute_percent:  # work on the host alone leaves the card to others
+        """Count a grant in (1) or out (-1), here and on the node; `settle` follows."""
+        (
+            _, _, percent, mib, exclusive, affinity, anti_affinity, cpu_milli, memory_mib, alone, max_on_device,
+            is_leaving,
+        ) = grant  # fmt: skip
+        if percent:  # work on the host alone leaves the card to others
             self.holders += sign
-        self.exclusives += sign * grant.exclusive
-        if grant.affinity or grant.anti_affinity:
+        if exclusive:
+            self.exclusives += sign
+        if affinity or anti_affinity:
             self._add_words(grant, sign)
-        if grant.alone or grant.max_on_device or grant.is_leaving:
+        if alone or max_on_device or is_leaving:
             self._add_terms(grant, sign)
+        server = self.server
+        if cpu_milli or memory_mib:
+            server.host_cpu_milli += sign * cpu_milli
+            server.host_memory_mib += sign * memory_mib
+        if sign < 0:
+            percent, mib = -percent, -mib
+        self.used_percent += percent
+        self.used_mib += mib
+        server.used_percent += percent
+        server.used_mib += mib
 
     def _add_terms(self, grant: Grant, sign: int) -> None:
         """With whom the grant shares the card: work on the host alone has nothing of it to share."""
@@ -97,8 +114,10 @@ class Card:
 
     def settle(self) -> None:
         """What is left after what was counted. A card held whole, or shared out, has nothing left, oversold or not."""
-        self.use = combined_use(self.used_percent, self.percent, self.used_mib, self.mib)
-        """Compute and memory in use together."""
+        self.use = (1000 * self.used_percent // self.percent if self.percent else 1000) + (
+            1000 * self.used_mib // self.mib if self.mib else 1000
+        )
+        """Compute and memory in use together: as `combined_use`, without the call."""
         if self.exclusives or self.alone or self.server.alone or (self.bounds and self.is_shared_out):
             self.free_percent = self.free_mib = 0
         else:
@@ -156,13 +175,13 @@ class Server:
         """Compute and memory of all its cards in use together, permille of each added."""
         return combined_use(self.used_percent, self.percent, self.used_mib, self.mib)
 
-    def add(self, grant: Grant, sign: int) -> None:
-        """Count a grant on one of its cards in (1) or out (-1)."""
-        self.used_percent += sign * grant.compute_percent
-        self.used_mib += sign * grant.memory_mib
-        if grant.host_cpu_milli or grant.host_memory_mib:
-            self.host_cpu_milli += sign * grant.host_cpu_milli
-            self.host_memory_mib += sign * grant.host_memory_mib
+    def host_left(self) -> tuple[int, int]:
+        """Milli-cores and MiB that work may still take; `PLENTY` where nobody says how much there is."""
+        cpu, memory = self.node.host_cpu_milli, self.node.host_memory_mib
+        return (
+            PLENTY if cpu is None else cpu - self.host_cpu_milli,
+            PLENTY if memory is None else memory - self.host_memory_mib,
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -185,58 +204,6 @@ def combined_use(used_percent: int, percent: int, used_mib: int, mib: int) -> in
     return compute + (1000 * used_mib // mib if mib else 1000)
 
 
-class Levels:
-    """Places by a whole number from 0: one bit mask of places a level, and one of the levels that have any."""
-
-    __slots__ = ("masks", "present")
-
-    def __init__(self, top: int) -> None:
-        self.masks = [0] * (top + 1)
-        self.present = 0
-
-    def add(self, level: int, bit: int) -> None:
-        """Put a place in."""
-        if not self.masks[level]:
-            self.present |= 1 << level
-        self.masks[level] |= bit
-
-    def move(self, old: int, new: int, bit: int) -> None:
-        """A place goes from one level to another."""
-        masks = self.masks
-        masks[old] = left = masks[old] ^ bit
-        if not left:
-            self.present ^= 1 << old
-        if not masks[new]:
-            self.present |= 1 << new
-        masks[new] |= bit
-
-    def highest(self, mask: int) -> int:
-        """The highest level at which a place of the mask stands; -1 where none does."""
-        present = self.present
-        while present:
-            level = present.bit_length() - 1
-            if self.masks[level] & mask:
-                return level
-            present ^= 1 << level
-        return -1
-
-    def rising(self, least: int = 0) -> Iterator[int]:
-        """The masks from a level upwards, the empty ones left out."""
-        present = self.present >> least << least
-        while present:
-            low = present & -present
-            yield self.masks[low.bit_length() - 1]
-            present ^= low
-
-    def falling(self, least: int = 0) -> Iterator[int]:
-        """The same from the top down to a level."""
-        present = self.present >> least
-        while present:
-            level = present.bit_length() - 1
-            yield self.masks[level + least]
-            present ^= 1 << level
-
-
 class Pool:
     """Servers and cards by identity and by place; the places do not depend on the order of the rows."""
 
@@ -250,8 +217,9 @@ class Pool:
         self.words: Counter[str] = Counter()
         self.terms = 0
         """Grants whose work does not share its devices with any other."""
-        self.idle = 0
-        """Cards on which nothing runs."""
+        self._moved: set[Card] = set()
+        """Cards that changed since the lists were last looked at; servers, by the stamp up to which that is so."""
+        self._levelled = 0
         self.stamp = 0
         self.recent: dict[int, int] = {}
         """When each server last changed, the latest last: whoever mirrors the pool reads back to its own stamp."""
@@ -280,16 +248,35 @@ class Pool:
 
     def _rank(self) -> None:
         top = max((card.level for card in self.at), default=0)
-        self.by_free = Levels(top)
-        """Cards by free percent."""
-        self.by_use = Levels(FULL_USE)
-        """Servers by use."""
-        self.idle = (1 << len(self.at)) - 1
+        self._by_free = Levels(top)
+        self._by_use = Levels(FULL_USE)
+        self._idle = (1 << len(self.at)) - 1
         for card in self.at:
-            self.by_free.add(card.level, card.bit)
+            self._by_free.add(card.level, card.bit)
         for server in self.server_at:
             server.level = min(FULL_USE, server.use)
-            self.by_use.add(server.level, server.bit)
+            self._by_use.add(server.level, server.bit)
+
+    @property
+    def by_free(self) -> Levels:
+        """Cards by free percent."""
+        if self._moved:
+            self._level_cards()
+        return self._by_free
+
+    @property
+    def idle(self) -> int:
+        """Cards on which nothing runs."""
+        if self._moved:
+            self._level_cards()
+        return self._idle
+
+    @property
+    def by_use(self) -> Levels:
+        """Servers by use."""
+        if self._levelled != self.stamp:
+            self._level_servers()
+        return self._by_use
 
     def renew(self, device: Device) -> bool:
         """Take a device's new row in place; False where its node, capacity or model is another: build anew."""
@@ -313,33 +300,33 @@ class Pool:
         self._count(grant, -1)
 
     def give_all(self, grants: Iterable[Grant]) -> None:
-        """Count many grants out: each card and each server is put in its place once."""
+        """Count many grants out: what is left of a card is worked out once."""
         on: dict[Card, None] = {}
         for grant in grants:
             card = self.cards.get(grant.device_id)
             if card is not None:
                 card.add(grant, -1)
-                card.server.add(grant, -1)
                 on[card] = None
                 if grant.alone or grant.max_on_device:
                     self.terms -= 1
                     on |= dict.fromkeys(card.server.cards if grant.alone is Alone.NODE else ())
         for card in on:
-            self._place(card)
-            self.freed.append(card)
+            card.settle()
+        self._moved.update(on)
+        self.freed += on
         for server in dict.fromkeys(card.server for card in on):
-            self._place_server(server)
+            self.touch(server)
 
     def _count(self, grant: Grant, sign: int) -> None:
         card = self.cards.get(grant.device_id)
         if card is None:
             return
         card.add(grant, sign)
-        card.server.add(grant, sign)
-        self._place(card)
+        card.settle()
+        self._moved.add(card)
         if grant.alone or grant.max_on_device:
             self._count_terms(card, grant, sign)
-        self._place_server(card.server)
+        self.touch(card.server)
         if sign < 0:
             self.freed.append(card)
 
@@ -348,28 +335,38 @@ class Pool:
         self.terms += sign
         if grant.alone is Alone.NODE:
             for each in card.server.cards:
-                self._place(each)
+                each.settle()
+                self._moved.add(each)
                 if sign < 0:
                     self.freed.append(each)
 
-    def _place(self, card: Card) -> None:
-        """Where it stands by what is free on it now."""
-        card.settle()
-        level = card.free_percent if card.free_percent > 0 else 0
-        if level != card.level:
-            self.by_free.move(card.level, level, card.bit)
-            card.level = level
-        if bool(self.idle & card.bit) is (card.holders > 0):
-            self.idle ^= card.bit
+    def _level_cards(self) -> None:
+        """Put the cards that changed in their lists."""
+        for card in self._moved:
+            level = card.free_percent if card.free_percent > 0 else 0
+            if level != card.level:
+                self._by_free.move(card.level, level, card.bit)
+                card.level = level
+            if bool(self._idle & card.bit) is (card.holders > 0):
+                self._idle ^= card.bit
+        self._moved.clear()
 
-    def _place_server(self, server: Server) -> None:
-        self.touch(server)
-        level = server.use
-        if level > FULL_USE:
-            level = FULL_USE
-        if level != server.level:
-            self.by_use.move(server.level, level, server.bit)
-            server.level = level
+    def _level_servers(self) -> None:
+        """Put the servers that changed in their lists."""
+        for at in self.changed(self._levelled):
+            server = self.server_at[at]
+            level = min(FULL_USE, server.use)
+            if level != server.level:
+                self._by_use.move(server.level, level, server.bit)
+                server.level = level
+        self._levelled = self.stamp
+
+    def changed(self, since: int) -> Iterator[int]:
+        """The places of the servers that changed after that stamp, the latest first."""
+        for at in reversed(self.recent):
+            if self.recent[at] <= since:
+                return
+            yield at
 
     def touch(self, server: Server) -> None:
         """The server is another than before: its use, its row or that of a card."""

@@ -10,6 +10,7 @@ DIMENSIONS = ("compute_percent", "memory_mib", "shares")
 
 Triple = tuple[int, int, int]
 ZERO: Triple = (0, 0, 0)
+NOTHING_KEPT = [0, 0, 0]
 ROOT_ID = ""
 
 
@@ -139,17 +140,20 @@ class QuotaTree:
 
     def add(self, holder_id: str, amount: Triple, sign: int = 1) -> None:
         """Count use in (or out, sign -1) for the holder and all above it."""
-        percent, mib, shares = amount
-        for holder in self.holder(holder_id).line:
+        percent, mib, shares = amount if sign > 0 else (-amount[0], -amount[1], -amount[2])
+        for holder in (self._holders.get(holder_id) or self.holder(holder_id)).line:
             used = holder.used
-            used[0] += sign * percent
-            used[1] += sign * mib
-            used[2] += sign * shares
+            used[0] += percent
+            used[1] += mib
+            used[2] += shares
             if holder.is_guaranteed:
                 holder.keep()
 
     def shortage(self, holder_id: str, amount: Triple) -> Reason | None:
         """What stands against `amount` more for the holder; None when nothing does."""
+        asking = self._holders.get(holder_id) or self.holder(holder_id)
+        if not asking.bounded and self._root.kept_below == NOTHING_KEPT:
+            return None
         found = self.short(holder_id, amount)
         return None if found is None else self._reason(*found, amount)
 
@@ -162,7 +166,7 @@ class QuotaTree:
                 return holder, *found
         # The root is no limit of its own: the devices are. It only keeps guarantees.
         root = self._root
-        if root.kept_below != [0, 0, 0]:
+        if root.kept_below != NOTHING_KEPT:
             found = _too_much(root, asking.line[-2], amount, least_kept=1)
             if found is not None:
                 return root, *found

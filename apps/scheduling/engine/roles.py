@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from apps.scheduling.engine.types import Grant, Running
 
 
@@ -49,7 +47,7 @@ def leaving_grants(work: Running) -> tuple[Grant, ...]:
 
 def counted_grants(work: Running, grants: tuple[Grant, ...]) -> tuple[Grant, ...]:
     """Grants of the work as the pool counts them: those of work that is being stopped are leaving."""
-    return tuple(replace(grant, is_leaving=True) for grant in grants) if work.preempted else grants
+    return tuple(grant._replace(is_leaving=True) for grant in grants) if work.preempted else grants
 
 
 def staying_grants(work: Running) -> tuple[Grant, ...]:

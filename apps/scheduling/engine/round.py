@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from apps.scheduling.engine.admit import barred, has_right, reserved
 from apps.scheduling.engine.backlog import Entry, Group
 from apps.scheduling.engine.claims import Claims, reserve
-from apps.scheduling.engine.fit import Prospect, View
+from apps.scheduling.engine.fit import FREE_VIEW, Prospect, View
 from apps.scheduling.engine.forecast import Forecast, Release
 from apps.scheduling.engine.growth import grow
 from apps.scheduling.engine.model_quota import within_models
@@ -234,7 +234,8 @@ class Round:
 
     def _place(self, group: Group, entry: Entry) -> Reason | None:
         """Start the request; the reason where that cannot be."""
-        shape, view = self.shape_of(group), self.view(group)
+        shape = self.shape_of(group)
+        view = self.view(group) if self.warm.placer.has_claims else FREE_VIEW
         if group.sample.min_shares is not None:
             found = self._size(group, shape, view, entry[1])
             if isinstance(found, Reason):

@@ -7,6 +7,7 @@ instants in seconds since 1970 (UTC), ratios in permille. Identities are strings
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from apps.scheduling.engine.mix import Typical as Typical
 from apps.scheduling.engine.reasons import Param as Param
@@ -97,8 +98,7 @@ class Request:
     shares_per_replica: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """One share on one device, with the words of its request."""
 
     device_id: str
@@ -255,8 +255,7 @@ class Snapshot:
     mix: tuple[Typical, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """Start this request on these shares."""
 
     request_id: str

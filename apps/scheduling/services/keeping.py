@@ -1,7 +1,6 @@
 """Room that is made for waiting work is kept for it, whoever leads (ELA-807)."""
 
 from collections.abc import Mapping
-from dataclasses import astuple
 from datetime import UTC, datetime
 
 from apps.kernel.acts import Actor
@@ -24,7 +23,7 @@ def holds_keep(
         FreedHold(
             workload_id=keys[uid],
             since_at=datetime.fromtimestamp(hold.start_at_s, UTC),
-            grants=[astuple(grant) for grant in hold.grants],
+            grants=[list(grant) for grant in hold.grants],
         )
         for uid, hold in after.items()
         if before.get(uid) != hold

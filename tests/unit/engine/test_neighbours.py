@@ -27,7 +27,7 @@ PREEMPTS = Policy(preemption=True, ordering=Ordering.PRIORITY, patience_s=None)
 def on(device_id: str, percent: int = 20, **terms: object) -> Snapshot:
     """One device per node, two nodes of two; work with these terms is on one of them."""
     work = holding("w", device_id, percent)
-    grants = tuple(replace(grant, **terms) for grant in work.grants)
+    grants = tuple(grant._replace(**terms) for grant in work.grants)
     return replace(pool(2, 2), running=(replace(work, grants=grants),))
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.scheduling.engine.cycle import plan
+from apps.scheduling.engine.measure import Measure
 from apps.scheduling.engine.mix import USUAL, Typical, tally
+from apps.scheduling.engine.pool import PLENTY
 from apps.scheduling.engine.types import Node, Placing, Plan, Policy, ReasonCode, Request, Running, Snapshot
 from apps.scheduling.engine.warm import Warm
 from tests.unit.engine.pools import CARD_MIB, ask, device, holding, pool, run
@@ -207,3 +211,69 @@ def test_a_pool_kept_warm_chooses_as_one_built_anew(
     for request in requests[half:]:
         warm.request_put(request)
     assert warm.plan(9, 2) == plan(warm.snapshot(), now=9, seed=2)
+
+
+KINDS = st.builds(
+    Typical,
+    st.sampled_from((1, 10, 25, 30, 50, 100)),
+    st.integers(1, 4),
+    st.sampled_from((0, 1_500, 4_000)),
+    st.sampled_from((frozenset(), frozenset({"a"}))),
+    st.integers(1, 50),
+)
+
+
+@given(
+    st.lists(KINDS, max_size=6),
+    st.lists(st.lists(st.integers(0, 200), min_size=3, max_size=3), min_size=1, max_size=5),
+    st.sampled_from((-3_000, 0, 1_999, 6_000, 64_000, PLENTY)),
+)
+def test_the_usable_room_of_one_server_is_that_of_many(
+    kinds: list[Typical], rows: list[list[int]], cpu: int
+) -> None:
+    measure = Measure(kinds, {"a": 3, "b": 6}, [frozenset({"a"}), frozenset({"b"})])
+    classes = [place % 2 for place in range(len(rows))]
+    many = measure.usable(np.array(rows), np.full(len(rows), cpu), np.array(classes))
+    one = [measure.of_one(free, cpu, of_class) for free, of_class in zip(rows, classes, strict=True)]
+    assert one == many.tolist()
+
+
+@given(
+    st.lists(
+        st.builds(
+            ask,
+            st.integers(1, 10**6),
+            st.sampled_from((0, 5, 30, 50, 100)),
+            st.sampled_from((0, 500, 4_000)),
+            exclusive=st.booleans(),
+            shares=st.integers(1, 2),
+            single_node=st.just(True),
+            host_cpu_milli=st.sampled_from((1, 3_000)),
+            model=st.sampled_from((None, "a")),
+        ),
+        max_size=20,
+        unique_by=lambda each: each.id,
+    ),
+    st.booleans(),
+)
+def test_servers_judged_one_by_one_are_chosen_as_when_judged_at_once(asks: list[Request], even: bool) -> None:
+    nodes = tuple(Node(f"n{i}", host_cpu_milli=16_000) for i in range(4))
+    sizes = (CARD_MIB, CARD_MIB) if even else (CARD_MIB, CARD_MIB // 2)
+    devices = tuple(
+        device(node.id, k, memory_mib=mib, model="ab"[place % 2])
+        for place, node in enumerate(nodes)
+        for k, mib in enumerate(sizes)
+    )
+    snapshot = replace(packed(), nodes=nodes, devices=devices)
+    made = []
+    for few in (0, 1_000):
+        with patch("apps.scheduling.engine.packing.FEW", few):
+            made.append(run(snapshot, *asks))
+    assert made[0].placements == made[1].placements
+
+
+def test_a_host_that_gives_more_than_it_has_leaves_no_usable_room() -> None:
+    """Starts reserved for later count at once: then a host may give out more than it has for a while."""
+    measure = Measure((Typical(50, host_cpu_milli=2_000),), {"a": 2}, [frozenset({"a"})])
+    assert measure.usable(np.array([[100, 100]]), np.array([-4_000]), np.array([0])).tolist() == [0]
+    assert measure.of_one([100, 100], -4_000, 0) == 0
