@@ -20,7 +20,9 @@ from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutF
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import (
     HookDue,
+    HookSettled,
     QueueChanged,
+    ReservationChanged,
     ResourceTicketAsked,
     ResourceTicketWithdrawn,
     WhatIfAsked,
@@ -126,6 +128,8 @@ within(WorkloadsChanged, pages.workloads)
 within(WorkloadsSubmitted, pages.submitted)
 within(QueueChanged, pages.topic("pool"))
 within(WhatIfEnded, pages.topic("what-ifs"))
+within(ReservationChanged, pages.topic("reservations"))
+within(HookSettled, pages.topic("hooks"))
 within(fleet.LogGrew, pages.log_grew)
 within(CaseChanged, pages.case)
 for kind in (UsageRated, BillMade, BillConfirmed, BillPaid, BalanceChanged):

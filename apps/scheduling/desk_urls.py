@@ -1,6 +1,13 @@
 from django.urls import path
 
-from apps.scheduling import desk_acts, desk_views, rights_views, scaling_views, user_group_views
+from apps.scheduling import (
+    desk_acts,
+    desk_views,
+    keeping_views,
+    rights_views,
+    scaling_views,
+    user_group_views,
+)
 
 app_name = "schedule"
 urlpatterns = [
@@ -17,6 +24,10 @@ urlpatterns = [
     path("policy/", desk_views.policy, name="policy"),
     path("priorities/", desk_views.priorities, name="priorities"),
     path("priorities/<str:username>/", desk_acts.set_priority, name="priority"),
+    path("reservations/", keeping_views.reservations, name="reservations"),
+    path("reservations/<uuid:uid>/cancel/", keeping_views.cancel_reservation, name="reservation_cancel"),
+    path("hooks/", keeping_views.hooks, name="hooks"),
+    path("hooks/<uuid:uid>/retry/", keeping_views.retry_hook, name="hook_retry"),
     path("user-groups/", user_group_views.user_groups, name="user_groups"),
     path("user-groups/<slug:code>/", user_group_views.user_group, name="user_group"),
     path("user-groups/<slug:code>/remove/", user_group_views.remove_user_group, name="user_group_remove"),

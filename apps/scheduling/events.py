@@ -91,6 +91,20 @@ class WorkloadPreempted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ReservationChanged(Event):
+    """Something was reserved or given back: pages show it."""
+
+    uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettled(Event):
+    """A call of a hook was made, given up, or is to be made again after that: pages show it."""
+
+    uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class HookDue(Event):
     """A hook is to be called (ELA-1102)."""
 

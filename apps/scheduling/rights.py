@@ -90,6 +90,11 @@ class Reservation(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def phase(self) -> str:
+        """`coming`, `now` or `over`."""
+        return phase_of(self.from_at, self.to_at)
+
 
 class UserPriority(models.Model):
     """The priority of a user's work where it names none, and the most it may name."""
@@ -132,6 +137,14 @@ class UserAmounts(models.Model):
         return {item: amount for item, amount in said.items() if amount is not None}
 
 
+def phase_of(from_at: datetime, until_at: datetime) -> str:
+    """Where now is: before it (`coming`), within it (`now`) or after it (`over`)."""
+    now = timezone.now()
+    if now < from_at:
+        return "coming"
+    return "now" if now < until_at else "over"
+
+
 class Spanned:
     """What holds from one instant to another."""
 
@@ -141,10 +154,7 @@ class Spanned:
     @property
     def phase(self) -> str:
         """`coming`, `now` or `over`."""
-        now = timezone.now()
-        if now < self.from_at:
-            return "coming"
-        return "now" if now < self.until_at else "over"
+        return phase_of(self.from_at, self.until_at)
 
 
 class DefaultSpec(UserAmounts):

@@ -22,7 +22,8 @@ def _amount(label: Any) -> forms.IntegerField:
     return forms.IntegerField(label=label, min_value=0, max_value=_MOST, required=False)
 
 
-def _moment(label: Any) -> forms.DateTimeField:
+def moment_field(label: Any) -> forms.DateTimeField:
+    """An instant, as the reader's clock shows it."""
     widget = forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
     return forms.DateTimeField(label=label, widget=widget)
 
@@ -118,8 +119,8 @@ class SpecialForm(AmountsForm):
 
     mark = "special"
     name = forms.CharField(label=_("Name"), max_length=80)
-    from_at = _moment(_("Valid from"))
-    until_at = _moment(_("Valid until"))
+    from_at = moment_field(_("Valid from"))
+    until_at = moment_field(_("Valid until"))
     field_order = ("name", *UserAmounts.ITEMS)
 
 
@@ -157,8 +158,8 @@ class TicketForm(AmountsForm):
     """What somebody asks to hold for a time (PLAT-CLU-32)."""
 
     mark = "ticket"
-    from_at = _moment(_("Valid from"))
-    until_at = _moment(_("Valid until"))
+    from_at = moment_field(_("Valid from"))
+    until_at = moment_field(_("Valid until"))
     reason = forms.CharField(label=_("What for"), max_length=500, widget=forms.Textarea(attrs={"rows": 2}))
     for_all = forms.BooleanField(label=_("For each user of the tenant"), required=False)
 

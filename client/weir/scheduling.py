@@ -1,6 +1,6 @@
 """Work that is submitted directly, the queues it waits in, and the operators' policy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from weir.calls import Calls, Json
@@ -109,8 +109,9 @@ class Scheduling(Calls):
         )
 
     def queue_change(self, code: str, **settings: Any) -> Json:
-        """state, parent, priority, weight, ordering, placing, resource_group, tenants, windows, and the limits
-        max_, guaranteed_, borrow_ and lend_ of compute_percent and memory_mib."""
+        """state, parent, priority, weight, ordering, placing, resource_group, tenants, windows, user_groups,
+        is_default, max_run_s, oversubscribe (yes, no, exclusive, force) with max_jobs, and the limits max_,
+        guaranteed_, borrow_ and lend_ of compute_percent and memory_mib."""
         return self.call("PATCH", f"queues/{code}", settings)
 
     def queue_remove(self, code: str) -> None:
@@ -146,6 +147,32 @@ class Scheduling(Calls):
 
     def reservation_cancel(self, uid: str) -> None:
         self.call("DELETE", f"reservations/{uid}")
+
+    def hook_calls(self) -> list[Json]:
+        """The calls of the site's hooks that were not made, given up or still tried, newest first."""
+        return list(self.all("hook-calls"))
+
+    def hook_call_retry(self, uid: str) -> Json:
+        """Try a call again that was given up."""
+        return self.post(f"hook-calls/{uid}/retry", {})
+
+    def user_groups(self) -> list[Json]:
+        """The groups of users, with the queues that are for them."""
+        return list(self.all("user-groups"))
+
+    def user_group_make(self, code: str, name_en: str, name_zh: str = "", users: Iterable[str] = ()) -> Json:
+        """`users`: login accounts."""
+        names = {"name_en": name_en, "name_zh": name_zh or name_en}
+        return self.post("user-groups", {"code": code, **names, "users": list(users)})
+
+    def user_group_change(self, code: str, name_en: str, name_zh: str, users: Iterable[str]) -> Json:
+        """Other names, and all the users that it is to have."""
+        body = {"name_en": name_en, "name_zh": name_zh, "users": list(users)}
+        return self.call("PUT", f"user-groups/{code}", body)
+
+    def user_group_remove(self, code: str) -> None:
+        """Refused while a queue is for it."""
+        self.call("DELETE", f"user-groups/{code}")
 
     def scheduling_policy(self) -> Json:
         return self.get("scheduling-policy")

@@ -3,6 +3,7 @@ from django.urls import path
 from apps.scheduling.api import (
     bulk,
     desk,
+    hooks,
     pools,
     queue_files,
     reservations,
@@ -52,6 +53,8 @@ urlpatterns = [
     path("queues/<slug:code>", desk.QueueView.as_view(), name="queue"),
     path("reservations", reservations.ReservationsView.as_view(), name="reservations"),
     path("reservations/<uuid:uid>", reservations.ReservationView.as_view(), name="reservation"),
+    path("hook-calls", hooks.HookCallsView.as_view(), name="hook_calls"),
+    path("hook-calls/<uuid:uid>/retry", hooks.HookCallRetryView.as_view(), name="hook_call_retry"),
     path("queues/<slug:code>/scaling-rules", scaling.QueueRulesView.as_view(), name="queue_rules"),
     path("queues/<slug:code>/scaling-rules/<uuid:rule>", scaling.QueueRuleView.as_view(), name="queue_rule"),
     path("scheduling-policy", desk.SchedulingPolicyView.as_view(), name="scheduling_policy"),

@@ -64,8 +64,8 @@ class Claims:
 
 
 def _left(card: Card, needs: list[Grant]) -> tuple[int, int]:
-    # Of a card that is shared with a number of others, none: what runs across its start may be one too many.
-    if any(grant.exclusive or grant.alone or grant.max_on_device for grant in needs):
+    # Of a card that takes only a number of shares, none: what runs across its start may be one too many.
+    if card.bounds or any(grant.exclusive or grant.alone or grant.max_on_device for grant in needs):
         return 0, 0
     percent = card.free_percent - sum(grant.compute_percent for grant in needs)
     return percent, card.free_mib - sum(grant.memory_mib for grant in needs)

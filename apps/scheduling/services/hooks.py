@@ -7,12 +7,14 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.kernel.acts import Actor
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service
-from apps.scheduling.events import HookDue
+from apps.scheduling.events import HookDue, HookSettled
 from apps.scheduling.hooks import TRIES_MAX, JobEvent, hooks
 from apps.scheduling.models import HookCall
+from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.states import HookCallState, HookKind
 
 _FIRST_WAIT_S = 5
@@ -86,6 +88,28 @@ def hook_call_settle(*, actor: Actor, uid: UUID, error: str = "") -> HookCall:
         wait_s = min(_FIRST_WAIT_S * 2 ** (row.tries - 1), _WAIT_MAX_S)
         row.next_try_at = timezone.now() + timedelta(seconds=wait_s)
     row.save(update_fields=["state", "error", "next_try_at", "updated_at"])
+    if row.state == HookCallState.FAILED:
+        emit(HookSettled(uid=row.uid), actor=actor)
+    return row
+
+
+@service(P.MANAGE)
+def hook_call_retry(*, actor: Actor, uid: UUID) -> HookCall:
+    """Try a call again that was given up, as often as a new one, from now on (ELA-1103). Raises NotFound; Conflict for
+    one that was made, or is still being tried."""
+    row = HookCall.objects.select_for_update().filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    act_subject("hook_call", row.uid, hook=row.hook, told=row.kind, workload=str(row.workload_uid))
+    if row.state != HookCallState.FAILED:
+        raise Conflict(
+            _("The call of %(hook)s was not given up.") % {"hook": row.hook},
+            cure=_("What failed is tried again by itself, until it is given up."),
+        )
+    row.state, row.tries, row.next_try_at = HookCallState.PENDING, 0, timezone.now()
+    row.save(update_fields=["state", "tries", "next_try_at", "updated_at"])
+    emit(HookDue(workload_uid=row.workload_uid), actor=actor)
+    emit(HookSettled(uid=row.uid), actor=actor)
     return row
 
 

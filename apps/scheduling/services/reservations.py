@@ -12,7 +12,9 @@ from django.utils.translation import gettext as _
 from apps.fleet.selectors import device_list
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.events import emit
 from apps.kernel.service import service
+from apps.scheduling.events import ReservationChanged
 from apps.scheduling.models import Queue, Reservation
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.tenancy.models import Tenant
@@ -51,6 +53,7 @@ def reservation_make(
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
     _room_check(row)
     row.save()
+    emit(ReservationChanged(uid=row.uid), actor=actor)
     return row
 
 
@@ -110,4 +113,5 @@ def reservation_cancel(*, actor: Actor, uid: UUID) -> Reservation:
     if row.cancelled_at is None:
         row.cancelled_at = timezone.now()
         row.save(update_fields=["cancelled_at"])
+        emit(ReservationChanged(uid=row.uid), actor=actor)
     return row

@@ -11,6 +11,7 @@ from weir.cli import (
     components,
     conformance,
     fleet,
+    keeping,
     money,
     ordering,
     pooling,
@@ -55,6 +56,8 @@ app.add_typer(pooling.sessions, name="sessions")
 app.add_typer(conformance.conformance, name="conformance")
 app.add_typer(queues.queues, name="queues")
 app.add_typer(scaling.scaling, name="scaling")
+app.add_typer(keeping.reservations, name="reservations")
+app.add_typer(keeping.hooks, name="hooks")
 
 
 @app.callback()

@@ -60,7 +60,6 @@ def test_only_what_was_said_is_sent(centre):
             "name": "python",
             "kind": "program",
             "argv": ["python", "train.py"],
-            "queue": "default",
             "compute_percent": 30,
             "memory_mib": 512,
         }
@@ -133,11 +132,11 @@ def test_jobs_of_a_file_take_the_options_where_they_are_silent(centre, tmp_path)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == {"count": 2}
     first, second = centre.asked[0]
-    assert (first["name"], first["memory_mib"], first["compute_percent"], first["queue"]) == (
+    assert (first["name"], first["memory_mib"], first["compute_percent"], "queue" in first) == (
         "job-1",
         7,
         5,
-        "default",
+        False,
     )
     assert (second["name"], second["memory_mib"], second["queue"]) == ("b", 64, "night")
 
@@ -161,7 +160,7 @@ def test_nothing_to_run_is_refused(centre):
 @pytest.mark.req("ELA-1102")
 def test_a_dry_run_submits_nothing(centre):
     assert weir("eta", "--share", "30", "--memory", "512").exit_code == 0
-    assert centre.asked == [{"name": "dry run", "queue": "default", "compute_percent": 30, "memory_mib": 512}]
+    assert centre.asked == [{"name": "dry run", "compute_percent": 30, "memory_mib": 512}]
 
 
 @pytest.mark.parametrize(
