@@ -30,7 +30,7 @@ def act_record(act: Act) -> None:
         detail=act.detail,
         at=timezone.now(),
     )
-    insert_many([record])
+    insert_many([record], keyed=False)
 
 
 @service(P.SEAL, recorded=False)

@@ -7,8 +7,10 @@ docs/performance.md).
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 from django.db import connection, connections, models
 from django.db.models.expressions import DatabaseDefault
@@ -17,27 +19,29 @@ from django.utils import timezone
 from apps.kernel.queries import prepared
 
 
-def insert_many(rows: Sequence[models.Model]) -> None:
-    """Insert unsaved rows of one model, in one statement, and set their keys."""
+def insert_many(rows: Sequence[models.Model], *, keyed: bool = True) -> None:
+    """Insert unsaved rows of one model, in one statement, and set their keys; not `keyed`, for rows that nobody looks
+    at any more, it does not wait for them where statements are `piped`."""
     if not rows:
         return
     model = type(rows[0])
     stamped(rows)
     names, sources, arrays, given = [], [], [], []
     database = connections[connection.alias]
-    for field, name in _columns(model):
-        value = rows[0].__dict__[field.attname]
+    for field, name, attribute in _columns(model):
+        value = rows[0].__dict__[attribute]
         if isinstance(value, DatabaseDefault):
             continue
         names.append(name)
-        if len(rows) > 1 and any(row.__dict__[field.attname] != value for row in rows):
-            arrays.append((_array_type(field), _array(field, [row.__dict__[field.attname] for row in rows])))
+        if len(rows) > 1 and any(row.__dict__[attribute] != value for row in rows):
+            arrays.append((_array_type(field), _array(field, [row.__dict__[attribute] for row in rows])))
             sources.append(f"{_cast(field, f'v.c{len(arrays)}')}")
         elif literal := _literal(field, value):
             sources.append(literal)
         else:
             sources.append("%s")
-            given.append(field.get_db_prep_save(value, database))
+            is_ready = type(value) in _READY and not _is_json(field)
+            given.append(value if is_ready else field.get_db_prep_save(value, database))
     source = f"VALUES ({', '.join(sources)})"
     if len(rows) > 1:
         columns = "".join(f"c{number}, " for number in range(1, len(arrays) + 1))
@@ -47,24 +51,29 @@ def insert_many(rows: Sequence[models.Model]) -> None:
             f"SELECT {', '.join(sources)} FROM unnest({lists}%s::int[]) AS v({columns}place) ORDER BY v.place"
         )
         given += [*(values for _kind, values in arrays), list(range(len(rows)))]
-    into, key = f'"{model._meta.db_table}" ({", ".join(names)})', model._meta.pk.column
+    into = f'INSERT INTO "{model._meta.db_table}" ({", ".join(names)}) {source}'
     with prepared() as cursor:
-        cursor.execute(f'INSERT INTO {into} {source} RETURNING "{key}"', given)
+        if not keyed:
+            cursor.execute(into, given)
+            return
+        cursor.execute(f'{into} RETURNING "{model._meta.pk.column}"', given)
         for row, (pk,) in zip(rows, cursor.fetchall(), strict=True):
             row.pk = pk
             row._state.adding = False
             row._state.db = connection.alias
 
 
+# Of these types a value goes to the database as it is.
+_READY = frozenset({str, UUID, datetime})
+
+
 def _literal(field: models.Field, value: Any) -> str:
     """What needs no parameter: most columns of most rows are empty, and each parameter takes time. "" for others."""
     if value is None:
         return "NULL"
-    if value == "" and not _is_json(field):
-        return "''"
-    if isinstance(field, models.BooleanField):
-        return "true" if value else "false"
-    return ""
+    if value is True or value is False:
+        return str(value) if isinstance(field, models.BooleanField) else ""
+    return "''" if value == "" and not _is_json(field) else ""
 
 
 def stamped(rows: Sequence[models.Model]) -> None:
@@ -76,11 +85,10 @@ def stamped(rows: Sequence[models.Model]) -> None:
 
 
 @cache
-def _columns(model: type[models.Model]) -> tuple[tuple[models.Field, str], ...]:
-    """The fields of a row but its key, and what they are called in the database."""
-    return tuple(
-        (field, f'"{field.column}"') for field in model._meta.concrete_fields if not field.primary_key
-    )
+def _columns(model: type[models.Model]) -> tuple[tuple[models.Field, str, str], ...]:
+    """The fields of a row but its key, what they are called in the database and in the row."""
+    fields = (field for field in model._meta.concrete_fields if not field.primary_key)
+    return tuple((field, f'"{field.column}"', field.attname) for field in fields)
 
 
 @cache
@@ -94,8 +102,8 @@ def _stamps(model: type[models.Model]) -> tuple[str, ...]:
 
 def update_many(
     table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]], where: str = ""
-) -> int:
-    """Set other values in many rows of a table, by key, in one statement; how many were changed.
+) -> None:
+    """Set other values in many rows of a table, by key, in one statement.
 
     Args:
         columns: what is set, by the name of each given value with its type: {"held": "bigint"} sets held to it.
@@ -104,7 +112,7 @@ def update_many(
         where: what must still hold of a row `t` that is to be changed.
     """
     if not rows:
-        return 0
+        return
     kinds = [text.partition(":")[0] for text in columns.values()]
     settings = ", ".join(
         f"{name} = {text.partition(':')[2] or f'v.{name}'}" for name, text in columns.items()
@@ -116,7 +124,6 @@ def update_many(
     )
     with prepared() as cursor:
         cursor.execute(sql, [list(values) for values in zip(*rows, strict=True)])
-        return cursor.rowcount
 
 
 def _is_json(field: models.Field) -> bool:

@@ -4,11 +4,12 @@ To build the SQL of a queryset takes Django several times as long as PostgreSQL 
 plan that takes PostgreSQL longer than to carry it out.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from django.db import connection
+from django.db import connection, connections
 from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet, Value
@@ -26,9 +27,32 @@ Row = tuple[Any, ...]
 def prepared() -> CursorWrapper:
     """A cursor for statements whose text is the same each time: the server is given their values apart, and keeps
     their plans. Django's own puts the values into the text, so that no two statements are alike."""
-    cursor = connection.cursor()
-    cursor.cursor = ServerBindingCursor(connection.connection)
-    return cursor
+    database = connections[connection.alias]
+    # As Django's own are made: connected, and in the schema of the tenant.
+    database.close_if_health_check_failed()
+    database.ensure_connection()
+    database._handle_search_path()
+    return database._prepare_cursor(ServerBindingCursor(database.connection))
+
+
+@contextmanager
+def piped() -> Iterator[None]:
+    """Inside, `prepared` statements wait for no answer until their rows are read or the block ends: we make the next
+    one while the database carries out the last. What the database refuses is told then. All others wait as ever."""
+
+    def waiting(execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
+        answer = execute(sql, params, many, context)
+        if not isinstance(context["cursor"].cursor, ServerBindingCursor):
+            pipeline.sync()
+        return answer
+
+    connection.ensure_connection()
+    with (
+        connection.wrap_database_errors,
+        connection.connection.pipeline() as pipeline,
+        connection.execute_wrapper(waiting),
+    ):
+        yield
 
 
 class Given(Value):

@@ -45,4 +45,5 @@ def charges_open(
         "opened_at": now,
         **labels_read(labels),
     }
-    insert_many([Charge(workload_uid=uid, order_no=no, **shared) for uid, no in workloads])
+    charges = [Charge(workload_uid=uid, order_no=no, **shared) for uid, no in workloads]
+    insert_many(charges, keyed=False)

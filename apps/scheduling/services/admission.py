@@ -20,12 +20,12 @@ from apps.scheduling.errors import OutsideValidity, PriorityNotAllowed, TooMuchO
 from apps.scheduling.limits import Limit, held_get, limits_get
 from apps.scheduling.models import (
     Reservation,
+    SchedulingPolicy,
     SpecialSpec,
     UserPriority,
     ValidityPeriod,
     Workload,
 )
-from apps.scheduling.selectors import policy_get
 from apps.scheduling.states import Purpose
 from apps.scheduling.weekly import weekly_text
 from apps.tenancy.models import Tenant
@@ -46,23 +46,39 @@ def admission_check(actor: Actor, row: Workload, *, more: int = 1) -> None:
     limit_check(row, more)
 
 
-# Up to the bound and no further: a million rows are not counted to refuse one.
+# Up to the bound and no further: a million rows are not counted to refuse one. Beside the policy's bounds, its defaults
+# stand for a policy that nobody has changed.
 _OPEN = """
-SELECT (SELECT count(*) FROM (SELECT FROM scheduling_workload WHERE ended_at IS NULL AND {mine} LIMIT %(user_most)s) m),
-    (SELECT count(*) FROM (
-        SELECT FROM scheduling_workload WHERE ended_at IS NULL AND tenant_id = %(tenant)s LIMIT %(tenant_most)s) t)
+WITH bound AS (SELECT
+    coalesce((SELECT max_open_per_user FROM scheduling_schedulingpolicy WHERE id = 1), %(user_most)s) AS of_user,
+    coalesce((SELECT max_open_per_tenant FROM scheduling_schedulingpolicy WHERE id = 1), %(tenant_most)s) AS of_tenant)
+SELECT of_user, of_tenant,
+    (SELECT count(*) FROM (SELECT FROM scheduling_workload WHERE ended_at IS NULL AND {mine}
+        LIMIT (SELECT of_user FROM bound)) m),
+    (SELECT count(*) FROM (SELECT FROM scheduling_workload WHERE ended_at IS NULL AND tenant_id = %(tenant)s
+        LIMIT (SELECT of_tenant FROM bound)) t)
+FROM bound
 """
+_UNSET = {
+    "user_most": SchedulingPolicy._meta.get_field("max_open_per_user").default,
+    "tenant_most": SchedulingPolicy._meta.get_field("max_open_per_tenant").default,
+}
 
 
 def open_check(tenant: Tenant, user_id: int | None, more: int) -> None:
     """TooMuchOpen where the user or the tenant would have more open work than the policy lets them."""
-    policy = policy_get()
-    user_most, tenant_most = policy.max_open_per_user, policy.max_open_per_tenant
     mine = "submitted_by_id IS NULL" if user_id is None else "submitted_by_id = %(user)s"
-    asked = {"user": user_id, "tenant": tenant.pk, "user_most": user_most, "tenant_most": tenant_most}
+    unset = SchedulingPolicy()
+    asked = {
+        "tenant": tenant.pk,
+        "user_most": unset.max_open_per_user,
+        "tenant_most": unset.max_open_per_tenant,
+    }
+    if user_id is not None:
+        asked["user"] = user_id
     with prepared() as cursor:
         cursor.execute(_OPEN.format(mine=mine), asked)
-        mine_open, tenant_open = cursor.fetchone()
+        user_most, tenant_most, mine_open, tenant_open = cursor.fetchone()
     _bound_check(_("you"), mine_open, more, user_most)
     _bound_check(tenant.name, tenant_open, more, tenant_most)
 

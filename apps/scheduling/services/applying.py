@@ -23,7 +23,7 @@ from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import QuotaExceeded, WeirError
 from apps.kernel.events import emit
-from apps.kernel.queries import prepared
+from apps.kernel.queries import piped, prepared
 from apps.kernel.service import service
 from apps.scheduling.engine.types import Placement
 from apps.scheduling.events import WorkloadsChanged
@@ -66,16 +66,17 @@ def placements_apply(
     chosen, broken = _choose(placements, rows, rooms)
     short = _models_short(chosen, rooms, bound) if bound else {}
     chosen = [each for each in chosen if each.row.uid not in short]
-    exceeded = short | _quota_use(chosen, rooms, actor)
-    chosen = [each for each in chosen if each.row.uid not in exceeded]
-    feed_mute(True)
-    _slices_make(chosen, rooms, actor)
-    _rows_move(chosen)
-    sizes_begin([(each.row, each.slices) for each in chosen], actor)
-    feed_mute(False)
-    _cards_charge(chosen, actor)
-    decisions_put(actor=actor, lines=[_line(each) for each in chosen])
-    promise_score([each.row.pk for each in chosen])
+    with piped():
+        exceeded = short | _quota_use(chosen, rooms, actor)
+        chosen = [each for each in chosen if each.row.uid not in exceeded]
+        feed_mute(True)
+        _slices_make(chosen, rooms, actor)
+        _rows_move(chosen)
+        sizes_begin([(each.row, each.slices) for each in chosen], actor)
+        feed_mute(False)
+        _cards_charge(chosen, actor)
+        decisions_put(actor=actor, lines=[_line(each) for each in chosen])
+        promise_score([each.row.pk for each in chosen])
     _quota_wait([rows[str(uid)] for uid in exceeded], exceeded)
     for row, error in broken:
         workload_refuse(row, actor, error)
@@ -213,7 +214,7 @@ def _slices_make(chosen: Sequence[Chosen], rooms: dict[str, Room], actor: Actor)
                     slice_uid=part.uid,
                 )
             )
-    insert_many(parts)
+    insert_many(parts, keyed=False)
 
 
 _MOVE = """

@@ -11,20 +11,16 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.services.slices import work_check
 from apps.kernel.acts import Actor, act_subject
-from apps.kernel.bulk import insert_many
 from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
+from apps.kernel.queries import piped
 from apps.kernel.service import service
 from apps.scheduling.events import WorkloadsSubmitted
 from apps.scheduling.locks import client_keys_lock
-from apps.scheduling.model_use import model_named
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.admission import admission_check, open_check
-from apps.scheduling.services.decisions import decisions_put
-from apps.scheduling.services.direct import charge, workload_draft
-from apps.scheduling.services.quota_many import quotas_hold
-from apps.scheduling.states import DecisionKind
+from apps.scheduling.services.direct import take_in, workload_draft
 from apps.scheduling.types import Asked
 from apps.tenancy.models import Tenant
 
@@ -87,12 +83,8 @@ def _group_make(actor: Actor, tenant: Tenant, group: Sequence[Asked]) -> list[Wo
     draft, amounts = workload_draft(actor, tenant, group[0])
     admission_check(actor, draft, more=len(group))
     rows = [_row(draft, each) for each in group]
-    if not draft.waits_for_quota:
-        wanted = {row.uid: amounts.quota() for row in rows}
-        quotas_hold(actor=actor, tenant=tenant, wanted=wanted, model=model_named(draft))
-    insert_many(rows)
-    decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
-    charge(actor, tenant, rows, amounts)
+    with piped():
+        take_in(actor, tenant, rows, amounts)
     return rows
 
 

@@ -23,7 +23,7 @@ def decisions_put(*, actor: Actor, lines: Iterable[Line]) -> None:
     if rows:
         for row in rows:
             row.at = rows[0].at
-        insert_many(rows)
+        insert_many(rows, keyed=False)
 
 
 def decided(row: Workload, kind: str, actor: Actor, code: str = "", **params: object) -> None:

@@ -16,6 +16,7 @@ from apps.kernel.acts import Actor, act_subject
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
+from apps.kernel.queries import piped
 from apps.kernel.service import service
 from apps.scheduling.locks import client_keys_lock
 from apps.scheduling.model_use import model_named
@@ -24,7 +25,7 @@ from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors import environment_find, policy_get
 from apps.scheduling.services import checks
 from apps.scheduling.services.admission import admission_check, priority_of, purpose_of, reservation_of
-from apps.scheduling.services.decisions import decided, submitted
+from apps.scheduling.services.decisions import decisions_put, submitted
 from apps.scheduling.services.quota import quota_release
 from apps.scheduling.services.quota_many import quotas_hold
 from apps.scheduling.services.replicas import replicas_read, whole_check
@@ -50,14 +51,21 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
         if known:
             return known
     row, amounts = workload_draft(actor, tenant, asked)
-    if not asked.wait_for_quota:
-        quotas_hold(actor=actor, tenant=tenant, wanted={row.uid: amounts.quota()}, model=model_named(row))
-    insert_many([row])
-    decided(row, DecisionKind.SUBMITTED, actor)
-    charge(actor, tenant, [row], amounts)
     act_subject("workload", row.uid, no=row.no, name=row.name_en, group=row.resource_group)
-    emit(submitted(row), actor=actor)
+    with piped():
+        take_in(actor, tenant, [row], amounts)
+        emit(submitted(row), actor=actor)
     return row
+
+
+def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amounts) -> None:
+    """Save alike new work with its quota, its charge and the begin of its time line; internal to the app's services."""
+    if not rows[0].waits_for_quota:
+        wanted = {row.uid: amounts.quota() for row in rows}
+        quotas_hold(actor=actor, tenant=tenant, wanted=wanted, model=model_named(rows[0]))
+    insert_many(rows)
+    decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
+    charge(actor, tenant, rows, amounts)
 
 
 def workload_draft(actor: Actor, tenant: Tenant, asked: Asked) -> tuple[Workload, Amounts]:

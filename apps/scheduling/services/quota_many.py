@@ -52,7 +52,8 @@ def quotas_hold(*, actor: Actor, tenant: Tenant, wanted: Wanted, model: str = ""
             for holder_uid, amounts in wanted.items()
             for item, amount in amounts.items()
             if amount
-        ]
+        ],
+        keyed=False,
     )
 
 
@@ -86,7 +87,7 @@ def _tenant_use(tenant_id: int, wanted: Wanted) -> dict[UUID, QuotaExceeded]:
         changed,
         "(t.amount, t.state) <> (v.amount, v.state)",
     )
-    insert_many(new)
+    insert_many(new, keyed=False)
     return refused
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.audit.models import Record
 from apps.kernel.bulk import insert_many
 from apps.kernel.planes import in_tenant
-from apps.kernel.queries import Given, GivenAny, Kept
+from apps.kernel.queries import Given, GivenAny, Kept, piped
 from apps.orgs.models import TenantRole
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.states import HoldState
@@ -96,6 +96,49 @@ def test_a_database_error_is_djangos(acme):
     with pytest.raises(IntegrityError), transaction.atomic():
         insert_many([QuotaHold(**hold)])
     assert QuotaHold.plain.filter(holder_uid=hold["holder_uid"]).count() == 1
+
+
+def test_piped_statements_are_in_order_and_others_wait(acme):
+    """What the database answers to a statement that is not `prepared` is known at once, and rows that are read too."""
+    uid = uuid4()
+    held = Kept(lambda: QuotaHold.plain.filter(holder_uid=Given("holder")).values_list("state", flat=True))
+    with piped():
+        insert_many([QuotaHold(tenant=acme, holder_uid=uid, item="instances", amount=1)], keyed=False)
+        assert held.all(holder=uid) == ["in_process"]
+        assert QuotaHold.plain.filter(holder_uid=uid, state="used").update(amount=2) == 0
+        assert QuotaHold.plain.filter(holder_uid=uid).update(state="used") == 1
+        insert_many([QuotaHold(tenant=acme, holder_uid=uid, item="gpu_memory_mib", amount=1)], keyed=False)
+    assert sorted(held.all(holder=uid)) == ["in_process", "used"]
+
+
+def test_what_is_refused_in_a_pipe_is_told_at_its_end_and_undoes_all(acme):
+    uid = uuid4()
+    hold = {"tenant": acme, "holder_uid": uid, "item": "instances", "amount": 1}
+
+    @transaction.atomic
+    def twice() -> None:
+        with piped():
+            insert_many([QuotaHold(**hold)], keyed=False)
+            insert_many([QuotaHold(**hold)], keyed=False)
+            insert_many([QuotaHold(**hold | {"item": "gpu_memory_mib"})], keyed=False)
+
+    with pytest.raises(IntegrityError):
+        twice()
+    assert not QuotaHold.plain.filter(holder_uid=uid).exists()
+
+
+def test_an_error_of_ours_in_a_pipe_stays_what_it_is(acme):
+    uid = uuid4()
+
+    @transaction.atomic
+    def fail() -> None:
+        with piped():
+            insert_many([QuotaHold(tenant=acme, holder_uid=uid, item="instances", amount=1)], keyed=False)
+            raise ValueError("ours")
+
+    with pytest.raises(ValueError, match="ours"):
+        fail()
+    assert not QuotaHold.plain.filter(holder_uid=uid).exists()
 
 
 @pytest.mark.parametrize("count", [1, 3])
