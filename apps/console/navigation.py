@@ -90,10 +90,13 @@ TENANT = (
     ),
 )
 HOMES = ("console:home", "desk:home")
+QUEUE_VIEWS = tuple(
+    f"schedule:{name}" for name in ("group_queues", "reservations", "user_groups", "user_group")
+)
 POLICY_VIEWS = tuple(
     f"schedule:{name}"
     for name in ("priorities", "validity", "validity_rule", "default_spec", "specials", "special", "tickets",
-                 "ticket", "promises")
+                 "ticket", "promises", "hooks")
 )  # fmt: skip
 ALARM_VIEWS = ("desk:rules", "desk:rule", "desk:rule_new", "desk:routes")
 PROVIDER = (
@@ -137,7 +140,7 @@ PROVIDER = (
                 "list-tree",
                 "schedule:queues",
                 "scheduling.view",
-                beside=("schedule:group_queues",),
+                beside=QUEUE_VIEWS,
             ),
             _entry(
                 _("Scheduling policy"),
