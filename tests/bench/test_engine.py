@@ -12,8 +12,9 @@ from tests.bench.histories import histories
 NODES, CARDS, JOBS = 1000, 8, 3000
 # Seen 25 to 50 on two cores; far below that the buckets have stopped working.
 LEAST_TIMES = 5
-# The goal is one second for all; the placings that use every card of a node place twice as many jobs and miss it yet.
-FULL_PASS_S = {Placing.DEVICE_COMPACT: 1.0, Placing.SPREAD: 2.0, Placing.BEST_FIT: 2.0}
+# The goal is one second for all; only this one has been seen below it. The others were last measured on a machine
+# overbooked many times, at 1.2 to 1.5 s.
+FULL_PASS_S = dict.fromkeys(Placing, 1.5) | {Placing.DEVICE_COMPACT: 1.0}
 
 
 @pytest.mark.parametrize("placing", list(Placing))
@@ -45,10 +46,11 @@ def test_the_filling_pass_grows_at_most_as_n_log_n(capsys):
     assert float(row["exponent"]) < 1.3
 
 
-@pytest.mark.parametrize("placing", list(FULL_PASS_S))
+@pytest.mark.parametrize("placing", list(Placing))
 def test_a_full_pass_stays_within_its_limit(placing, capsys):
-    """10,000 devices filled from 100,000 jobs, in seconds of this process; on a busy machine also these grow."""
-    row = min((filled(10_000, 100_000, placing)[1] for _ in range(3)), key=lambda row: row["filling_pass_s"])
+    """10,000 devices filled from 100,000 jobs, in seconds of this process; on a busy machine also these grow: the
+    least of five."""
+    row = min((filled(10_000, 100_000, placing)[1] for _ in range(5)), key=lambda row: row["filling_pass_s"])
     with capsys.disabled():
         print("\n" + "  ".join(f"{name} {value}" for name, value in {"policy": placing.value, **row}.items()))
     assert float(row["filling_pass_s"]) < FULL_PASS_S[placing]

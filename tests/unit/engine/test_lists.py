@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from apps.scheduling.engine.levels import Levels
 from apps.scheduling.engine.pool import Pool
-from apps.scheduling.engine.types import Grant, Node, Running
+from apps.scheduling.engine.types import Device, Grant, Node, Running
 from tests.unit.engine.pools import device
 
 NODES = tuple(Node(f"n{i}") for i in range(3))
@@ -33,10 +33,11 @@ def seen(pool: Pool) -> tuple[dict[int, int], dict[int, int], int]:
 
 
 @given(ACTS)
-def test_the_lists_are_those_of_a_pool_built_anew(acts: list[tuple[object, ...]]) -> None:
-    pool, held = Pool(NODES, DEVICES), []
+def test_the_lists_are_those_of_a_pool_built_anew(acts: list[tuple[Device, int, int, bool, bool]]) -> None:
+    pool = Pool(NODES, DEVICES)
+    held: list[Grant] = []
     for each, percent, mib, looks, gives in acts:
-        grant = Grant(each.id, each.node_id, percent, mib)  # type: ignore[attr-defined]
+        grant = Grant(each.id, each.node_id, percent, mib)
         pool.take(grant)
         held.append(grant)
         if gives:
