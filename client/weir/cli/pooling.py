@@ -83,18 +83,21 @@ ENVIRONMENT = [
 _ENDED = frozenset({"finished", "failed", "lost"})
 
 
+FROM = typer.Option(
+    None,
+    "--from",
+    exists=True,
+    dir_okay=False,
+    allow_dash=True,
+    help="Jobs of a file, a JSON object a line.",
+)
+
+
 def submit(
     ctx: typer.Context,
     command: list[str] = typer.Argument(None, help="The program and its arguments.", metavar="[COMMAND...]"),
     name: str = typer.Option("", help="What to call it; else the program."),
-    from_: Path = typer.Option(
-        None,
-        "--from",
-        exists=True,
-        dir_okay=False,
-        allow_dash=True,
-        help="Jobs of a file, a JSON object a line.",
-    ),
+    from_: Path = FROM,
     share: asking.Share = None,
     memory: asking.Memory = None,
     shares: asking.Shares = None,
