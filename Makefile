@@ -61,7 +61,7 @@ assets: env ## Build the front-end assets where they are old
 	@$(PY) -m portal.local.assets
 
 openapi: env-dev ## Write the API's description to docs/openapi.yaml
-	@$(PY) -m portal.local.manage spectacular --lang en --validate --file docs/openapi.yaml
+	@$(PY) -m portal.local.manage spectacular --lang en --validate --fail-on-warn --file docs/openapi.yaml
 
 lock: env-dev ## Lock the newest allowed versions of all packages, with hashes
 	@for name in base assets dev; do $(COMPILE) requirements/$$name.in -o requirements/$$name.txt; done

@@ -166,6 +166,24 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SORT_OPERATIONS": True,
+    # Fields of one name with other words in other places: each set of words has a name of its own.
+    "ENUM_NAME_OVERRIDES": {
+        "FormKindEnum": "apps.orders.states.FormKind",
+        "TargetKindEnum": "apps.rollouts.states.TargetKind",
+        "AgentTokenKindEnum": "apps.identity.models.AgentToken.Kind",
+        "WorkKindEnum": "apps.scheduling.states.WorkKind",
+        "AlarmLevelEnum": "apps.telemetry.states.AlarmLevel",
+        "LogLevelEnum": "apps.telemetry.states.LogLevel",
+        "AlarmStateEnum": "apps.telemetry.states.AlarmState",
+        "SliceStateEnum": "apps.fleet.states.SliceState",
+        "NodeStateEnum": "apps.fleet.states.NodeState",
+        "WorkloadStateEnum": "apps.scheduling.states.WorkloadState",
+        "QueueStateEnum": "apps.scheduling.queue_rows.Queue.STATES",
+        "BillStateEnum": "apps.billing.states.BillState",
+        "FormStateEnum": "apps.orders.states.FormState",
+        "OrderStateEnum": "apps.orders.states.OrderState",
+        "RunStateEnum": "apps.conformance.states.RunState",
+    },
 }
 
 LOGIN_URL = "/login/"

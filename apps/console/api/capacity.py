@@ -31,7 +31,7 @@ class PastDayOut(serializers.Serializer):
 
 class OutlookOut(serializers.Serializer):
     """`pool` "*": all devices. `full_*`: when demand passes the capacity of now; null: not within the days forecast,
-    or not known yet, which `model` null tells."""
+    or not known yet, which `method` null tells."""
 
     pool = serializers.CharField(source="code")
     name = serializers.CharField()
@@ -39,7 +39,7 @@ class OutlookOut(serializers.Serializer):
     demand_percent = serializers.FloatField(source="lately", allow_null=True, help_text="Mean of seven days.")
     days_known = serializers.IntegerField()
     days_wanted = serializers.IntegerField()
-    model = serializers.ChoiceField(["weeks", "trend"], source="trend.model", allow_null=True, default=None)
+    method = serializers.ChoiceField(["weeks", "trend"], source="trend.model", allow_null=True, default=None)
     off_by_percent = serializers.FloatField(source="trend.off_by", allow_null=True, default=None)
     full_on = serializers.SerializerMethodField()
     full_from = serializers.SerializerMethodField()

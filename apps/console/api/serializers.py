@@ -25,7 +25,7 @@ class ReasonIn(serializers.Serializer):
     reason = serializers.CharField(max_length=200, required=False, default="")
 
 
-class QuotaIn(serializers.Serializer):
+class TenantQuotaIn(serializers.Serializer):
     """Totals by item; what is not named stays as it is."""
 
     instances = serializers.IntegerField(min_value=0, required=False)
@@ -37,16 +37,6 @@ class QuotaIn(serializers.Serializer):
         if unknown:
             raise serializers.ValidationError(dict.fromkeys(sorted(unknown), _("There is no such item.")))
         return given
-
-
-class TenantQuotaOut(serializers.Serializer):
-    item = serializers.ChoiceField(QuotaItem.choices)
-    total = serializers.IntegerField()
-    allocated = serializers.IntegerField()
-    allocatable = serializers.IntegerField()
-    used = serializers.IntegerField()
-    in_process = serializers.IntegerField()
-    left = serializers.IntegerField()
 
 
 class NodeCountOut(serializers.Serializer):

@@ -14,6 +14,7 @@ from apps.console.api import serializers as s
 from apps.console.services import quotas_set
 from apps.identity.api.base import ApiView
 from apps.kernel.acts import Actor
+from apps.scheduling.api.serializers import QuotaOut
 from apps.scheduling.selectors import quota_get
 from apps.tenancy.selectors import tenant_get, tenant_list
 from apps.tenancy.services import tenant_provision, tenant_resume, tenant_suspend
@@ -67,15 +68,15 @@ class TenantQuotaView(ApiView):
     plane = "provider"
     permission = "scheduling.view"
 
-    @extend_schema(responses=s.TenantQuotaOut(many=True))
+    @extend_schema(responses=QuotaOut(many=True))
     def get(self, request: Request, schema: str) -> Response:
         """The five figures of each item."""
         return self._figures(schema)
 
-    @extend_schema(request=s.QuotaIn, responses=s.TenantQuotaOut(many=True))
+    @extend_schema(request=s.TenantQuotaIn, responses=QuotaOut(many=True))
     def put(self, request: Request, schema: str) -> Response:
         """Set the totals that are named, all or none."""
-        given = s.QuotaIn(data=request.data)
+        given = s.TenantQuotaIn(data=request.data)
         given.is_valid(raise_exception=True)
         quotas_set(actor=self.actor, tenant=tenant_get(schema), totals=given.validated_data)
         return self._figures(schema)

@@ -13,7 +13,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 from django.utils.translation import get_language, ngettext
-from django.utils.translation import gettext as _
 
 from apps.billing.models import RatedItem
 from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, SOURCE_LABELS, STATE_COLOURS

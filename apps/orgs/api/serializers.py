@@ -78,7 +78,7 @@ class UsernameIn(serializers.Serializer):
     username = serializers.CharField(max_length=64)
 
 
-class RoleOut(serializers.ModelSerializer):
+class TenantRoleOut(serializers.ModelSerializer):
     class Meta:
         model = TenantRole
         fields = ["code", "name_en", "name_zh", "permissions", "is_builtin"]

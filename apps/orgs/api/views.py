@@ -124,9 +124,9 @@ class RolesView(ApiView):
     permission = "orgs.view"
     ordering = ("code",)
 
-    @extend_schema(responses=s.RoleOut(many=True))
+    @extend_schema(responses=s.TenantRoleOut(many=True))
     def get(self, request: Request) -> Response:
-        return self.page(role_list(), s.RoleOut)
+        return self.page(role_list(), s.TenantRoleOut)
 
 
 class BusinessSystemsView(ApiView):

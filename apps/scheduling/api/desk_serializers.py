@@ -5,7 +5,6 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from apps.scheduling.engine.types import QueueState
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, SchedulingPolicy, WhatIf
 from apps.scheduling.oversubscription import MOST_JOBS
 from apps.scheduling.states import Oversubscribe
@@ -69,7 +68,7 @@ class QueueChangeIn(serializers.Serializer):
 
     name_en = serializers.CharField(max_length=80, required=False)
     name_zh = serializers.CharField(max_length=80, required=False)
-    state = serializers.ChoiceField(choices=[state.value for state in QueueState], required=False)
+    state = serializers.ChoiceField(choices=Queue.STATES, required=False)
     parent = serializers.CharField(max_length=48, required=False, allow_null=True)
     priority = serializers.IntegerField(min_value=-1000, max_value=1000, required=False)
     weight = serializers.IntegerField(min_value=1, max_value=1000, required=False)

@@ -10,7 +10,7 @@ from apps.scheduling.models import Workload, WorkloadSize
 from apps.scheduling.selectors import workload_reason
 
 
-class SliceOut(serializers.Serializer):
+class ResourceSliceOut(serializers.Serializer):
     """A share of a resource on one device, as sold and as measured."""
 
     uid = serializers.CharField()
@@ -30,7 +30,7 @@ class SliceOut(serializers.Serializer):
     ended_at = serializers.DateTimeField(allow_null=True)
 
 
-class GrantOut(serializers.Serializer):
+class ResourceGrantOut(serializers.Serializer):
     """A share that the resource holds now: where, how much, by which driver, and what is really given.
 
     `mounted` is false until the work has really begun to use the device. `moving`: the session is on its way here.
@@ -174,14 +174,14 @@ class ResourceOut(ResourceRowOut):
         start = self.context["expected_start"]
         return start.isoformat() if start else None
 
-    @extend_schema_field(GrantOut(many=True))
+    @extend_schema_field(ResourceGrantOut(many=True))
     def get_grants(self, row: Workload) -> Any:
         held = [each for each in self.context["slices"] if not each.is_final]
-        return GrantOut(held, many=True).data
+        return ResourceGrantOut(held, many=True).data
 
-    @extend_schema_field(SliceOut(many=True))
+    @extend_schema_field(ResourceSliceOut(many=True))
     def get_slices(self, row: Workload) -> Any:
-        return SliceOut(self.context["slices"], many=True).data
+        return ResourceSliceOut(self.context["slices"], many=True).data
 
 
 class ConnectionOut(serializers.Serializer):
@@ -199,7 +199,7 @@ class ConnectionOut(serializers.Serializer):
     memory_mib = serializers.IntegerField()
 
 
-class SessionOut(serializers.Serializer):
+class WorkloadSessionOut(serializers.Serializer):
     """`shares` lists those that a worker serves or is about to; empty host or port: its worker does not listen yet."""
 
     state = serializers.CharField()
@@ -208,7 +208,7 @@ class SessionOut(serializers.Serializer):
     shares = ConnectionOut(many=True)
 
 
-class LogOut(serializers.Serializer):
+class ResourceLogOut(serializers.Serializer):
     text = serializers.CharField()
     next_offset = serializers.IntegerField()
     ended = serializers.BooleanField()

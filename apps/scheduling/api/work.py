@@ -150,12 +150,12 @@ class WorkloadMigrateView(WorkView):
 class WorkloadSessionView(ApiView):
     permission = ResourcePermission.OPERATE
 
-    @extend_schema(responses=r.SessionOut)
+    @extend_schema(responses=r.WorkloadSessionOut)
     def get(self, request: Request, uid: UUID) -> Response:
         """How to reach each share of a session, with its key: only for who submitted it. It does not wait."""
         row, shares = session_shares(actor=self.actor, tenant=self.tenant, uid=uid)
         found = {"state": row.state, "reason_code": row.reason_code, "reason": workload_reason(row)}
-        told = r.SessionOut({**found, "shares": shares}).data
+        told = r.WorkloadSessionOut({**found, "shares": shares}).data
         return Response(told, headers={"Cache-Control": "no-store"})
 
 

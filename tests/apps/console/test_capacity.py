@@ -113,12 +113,12 @@ def test_operators_read_it_by_the_api_and_nobody_else(operator, member, group):
     seen(60, lambda n: 400.0 + 5 * n)
     client = operator("system_administrator").api()
     whole, lab = client.get("/api/v1/capacity").json()
-    assert (whole["pool"], whole["model"], whole["full_on"]) == (
+    assert (whole["pool"], whole["method"], whole["full_on"]) == (
         "*",
         "trend",
         str(outlook_get(ALL_POOLS).full[0]),
     )
-    assert (lab["pool"], lab["model"], lab["full_on"], lab["days_known"]) == ("lab", None, None, 0)
+    assert (lab["pool"], lab["method"], lab["full_on"], lab["days_known"]) == ("lab", None, None, 0)
     days = client.get("/api/v1/capacity/*").json()
     assert (len(days["past"]), len(days["ahead"])) == (60, 90)
     assert days["past"][-1] == {
