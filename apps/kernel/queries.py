@@ -4,6 +4,7 @@ To build the SQL of a queryset takes Django several times as long as PostgreSQL 
 plan that takes PostgreSQL longer than to carry it out.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,6 +20,7 @@ from django.db.models.query import (
     ValuesListIterable,
     get_related_populators,
 )
+from psycopg.sql import quote
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -87,7 +89,7 @@ class Kept(Generic[T]):
     def all(self, **given: object) -> list[T]:
         """What it finds for these values."""
         built = self._built
-        values = [given[each.name] if isinstance(each, Given) else each for each in built.places]
+        values = [given[each.name] for each in built.places]
         with prepared() as cursor:
             cursor.execute(built.sql, values)
             found = cursor.fetchall()
@@ -107,7 +109,7 @@ class _Built:
 
     def __init__(self, rows: QuerySet) -> None:
         compiler = rows.query.get_compiler(rows.db)
-        self.sql, self.places = compiler.as_sql()
+        self.sql, self.places = _with_constants(*compiler.as_sql())
         select = compiler.select[: compiler.col_count]
         self._converters = list(compiler.get_converters([each[0] for each in select]).items())
         kind = rows._iterable_class
@@ -142,6 +144,21 @@ class _Built:
                 setattr(row, name, values[place])
             made.append(row)
         return made
+
+
+def _with_constants(sql: str, values: Iterable[Any]) -> tuple[str, list[Given]]:
+    """The SQL with what is always the same written into it, so that a kept plan knows which partial indexes hold it."""
+    connection.ensure_connection()
+    first, *others = re.split("(?<!%)%s", sql)
+    written, places = [first], []
+    for value, after in zip(values, others, strict=True):
+        if isinstance(value, Given):
+            places.append(value)
+            written.append("%s")
+        else:
+            written.append(quote(value, connection.connection).replace("%", "%%"))
+        written.append(after)
+    return "".join(written), places
 
 
 def _tuples(found: Iterable[Any]) -> list[Row]:

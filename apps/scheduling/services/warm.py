@@ -73,14 +73,14 @@ class Picture:
             self.read()
 
     def follow(self) -> bool:
-        """Read again what was changed since; whether anything was."""
-        with transaction.atomic():
-            changed = feed_take()
-            self._nodes_read(changed["node"])
-            self._devices_read(changed["device"])
-            if changed["rules"]:
-                self.rules_read()
-            self.work_read(changed["work"])
+        """Read again what was changed since; whether anything was. What is taken off the feed is gone: should the
+        reading fail, a picture is to be read anew."""
+        changed = feed_take()
+        self._nodes_read(changed["node"])
+        self._devices_read(changed["device"])
+        if changed["rules"]:
+            self.rules_read()
+        self.work_read(changed["work"])
         return any(changed.values())
 
     def _nodes_read(self, pks: set[int]) -> None:

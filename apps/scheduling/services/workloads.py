@@ -11,8 +11,10 @@ from django.utils.translation import gettext as _
 from apps.fleet.selectors import slice_list
 from apps.fleet.services.slices import slice_stop
 from apps.kernel.acts import Actor, act_subject
+from apps.kernel.bulk import insert_many
 from apps.kernel.errors import Conflict, InvalidInput, NotFound, WeirError
 from apps.kernel.events import emit
+from apps.kernel.queries import Given, Kept, piped
 from apps.kernel.service import service
 from apps.scheduling.events import (
     WorkloadChanged,
@@ -35,6 +37,9 @@ from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 
 PINS = frozenset({"vendor", "model", "node", "device"})
+
+
+_OF_ORDER = Kept(lambda: Workload.plain.filter(tenant=Given("tenant"), order_uid=Given("order")))
 
 
 @service()
@@ -61,14 +66,13 @@ def workload_submit(
     Amounts are per share: whole percent of one device and MiB of its memory. `pins` may name vendor, model,
     node or device (uids). Without a `queue` it goes to the default one (PLAT-CLU-50). Raises RunTooLong, QueueClosed.
     """
-    found = Workload.plain.filter(tenant=tenant, order_uid=order_uid).first()
-    if found:
+    if found := _OF_ORDER.first(tenant=tenant.pk, order=order_uid):
         return found
     amounts_check(Amounts(shares, compute_percent, memory_mib))
     if set(pins or {}) - PINS:
         raise InvalidInput(fields={"pins": _("one of %(pins)s") % {"pins": ", ".join(sorted(PINS))}})
     place = queue_open(queue, tenant)
-    row = Workload.plain.create(
+    row = Workload(
         tenant=tenant,
         order_uid=order_uid,
         no=f"W-{order_no}",
@@ -85,8 +89,10 @@ def workload_submit(
         pins=dict(pins or {}),
     )
     act_subject("workload", row.uid, order=order_no)
-    decided(row, DecisionKind.SUBMITTED, actor)
-    emit(submitted(row), actor=actor)
+    with piped():
+        insert_many([row])
+        decided(row, DecisionKind.SUBMITTED, actor)
+        emit(submitted(row), actor=actor)
     return row
 
 

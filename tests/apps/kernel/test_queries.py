@@ -54,6 +54,17 @@ def test_any_of_a_list(acme, globex):
     assert names.all(pks=[]) == []
 
 
+def test_what_is_always_the_same_stands_in_the_sql(acme):
+    odd = Kept(
+        lambda: Tenant.objects.exclude(name__contains="100 % '").filter(
+            schema_name__in=["acme", "x"], pk=Given("pk")
+        )
+    )
+    with CaptureQueriesContext(connection) as asked:
+        assert odd.all(pk=acme.pk) == [acme]
+    assert "'acme', 'x'" in asked[0]["sql"]
+
+
 def test_tuples_and_sums(acme):
     items = Kept(
         lambda: (
