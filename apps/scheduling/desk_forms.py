@@ -101,7 +101,7 @@ class QueueForm(MarkedForm):
         hint=_("What asks for longer is refused; what asks for no time is ended then."),
     )
     oversubscribe = forms.ChoiceField(
-        label=_("Oversubscribe"),
+        label=_("Oversubscribe mode"),
         choices=Oversubscribe.choices,
         help_text=_(
             "YES: work shares a device where all on it asked for that. NO: it has its devices alone. EXCLUSIVE: it "
