@@ -17,11 +17,11 @@ from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, QuotaExceeded
 from apps.kernel.queries import prepared
 from apps.scheduling.errors import OutsideValidity, PriorityNotAllowed, TooMuchOpen
+from apps.scheduling.item_words import item_amounts
 from apps.scheduling.limits import Limit, held_get, limits_get
 from apps.scheduling.models import (
     Reservation,
     SchedulingPolicy,
-    SpecialSpec,
     UserPriority,
     ValidityPeriod,
     Workload,
@@ -167,13 +167,7 @@ def beyond(limit: Limit, used: int, asked: int) -> QuotaExceeded:
     """The refusal, with the tier that bounds the user, and until when."""
     return QuotaExceeded(
         _("You may hold %(most)s of %(item)s, by %(source)s: %(used)s are used, %(asked)s more are asked.")
-        % {
-            "most": limit.most,
-            "item": SpecialSpec._meta.get_field(limit.item).verbose_name,
-            "source": limit.source,
-            "used": used,
-            "asked": asked,
-        },
+        % {"source": limit.source, **item_amounts(limit.item, most=limit.most, used=used, asked=asked)},
         fields={limit.item: _("%(left)s left") % {"left": max(0, limit.most - used)}},
         cure=_("Ask for less, release something, or apply for more by a resource ticket."),
     )

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
 from apps.fleet.selectors import device_list, group_allowed, group_get, node_list
+from apps.kernel.amounts import span_text
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.kernel.queries import Given, Kept
 from apps.scheduling.engine import types as engine
@@ -136,8 +137,11 @@ def times_check(asked: Asked, now: datetime) -> None:
         raise DeadlineImpossible(_("It may not start before its deadline."), **told)
     if asked.run_timeout_s and begin + timedelta(seconds=asked.run_timeout_s) > asked.deadline_at:
         raise DeadlineImpossible(
-            _("It may run %(run)s s, and %(left)s s are left before its deadline.")
-            % {"run": asked.run_timeout_s, "left": int((asked.deadline_at - begin).total_seconds())},
+            _("It may run %(run)s, and %(left)s are left before its deadline.")
+            % {
+                "run": span_text(asked.run_timeout_s),
+                "left": span_text((asked.deadline_at - begin).total_seconds()),
+            },
             **told,
         )
 
@@ -201,9 +205,9 @@ def run_time_of(queue: Queue, asked_s: int | None) -> int | None:
         return asked_s
     if asked_s is not None and asked_s > most_s:
         raise RunTooLong(
-            _("Work of queue %(code)s runs for %(most)s s at most, %(asked)s s are asked.")
-            % {"code": queue.code, "most": most_s, "asked": asked_s},
-            fields={"run_timeout_s": _("at most %(most)s") % {"most": most_s}},
+            _("Work of queue %(code)s runs for %(most)s at most, %(asked)s are asked.")
+            % {"code": queue.code, "most": span_text(most_s), "asked": span_text(asked_s)},
+            fields={"run_timeout_s": _("at most %(most)s") % {"most": span_text(most_s)}},
         )
     return most_s if asked_s is None else asked_s
 

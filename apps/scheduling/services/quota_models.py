@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop
 from apps.fleet.models import Device
 from apps.fleet.services.placing import Want
 from apps.kernel.errors import QuotaExceeded
+from apps.scheduling.item_words import item_amounts
 from apps.scheduling.model_use import NOTHING, model_held, model_named, model_waiting
 from apps.scheduling.models import Workload
 from apps.scheduling.services.quota_room import Rooms, quota_rooms
@@ -96,7 +97,7 @@ def _by_model(shares: Sequence[tuple[str, int, int]]) -> dict[str, dict[str, int
 
 # Of such an item on such a model.
 _EXCEEDED = gettext_noop(
-    "%(tenant)s has %(left)s of %(limit)s left of %(item)s on %(model)s (%(used)s used), %(asked)s asked."
+    "%(tenant)s has %(left)s of %(limit)s of %(item)s on %(model)s left (%(used)s used), %(asked)s asked."
 )
 
 
@@ -105,7 +106,7 @@ def _check(tenant: Tenant, model: str, limits: Amounts, used: Amounts, asked: Am
         amount, left = asked.get(item, 0), max(0, limit - used[item])
         if amount > left:
             figures = {"limit": limit, "used": used[item], "asked": amount}
-            told = {"tenant": tenant, "model": model, "left": left, "item": QuotaItem(item).label, **figures}
+            told = {"tenant": tenant, "model": model, **item_amounts(item, left=left, **figures)}
             raise QuotaExceeded(
                 _(_EXCEEDED) % told,
                 fields={item: _("%(left)s left") % {"left": left}, "quota": item, "model": model, **figures},

@@ -208,7 +208,7 @@ def test_a_special_spec_bounds_a_user_while_it_is_in_force(alice, acme, desk):
         from_at=now - timedelta(hours=1), until_at=now + timedelta(hours=1),
     )  # fmt: skip
     ask(alice, acme)
-    said = r"70 of compute share .*by special spec of the user intern until .*: 60 are used, 60 more"
+    said = r"70 % of compute, by special spec of the user intern until .*: 60 % are used, 60 % more"
     with pytest.raises(QuotaExceeded, match=said):
         ask(alice, acme)
     page = desk.page()
@@ -227,7 +227,7 @@ def test_a_special_spec_bounds_a_user_while_it_is_in_force(alice, acme, desk):
     [
         ({"deadline_at": -60}, "deadline is past"),
         ({"deadline_at": 60, "earliest_start_at": 120}, "not start before its deadline"),
-        ({"deadline_at": 600, "run_timeout_s": 700}, "may run 700 s"),
+        ({"deadline_at": 600, "run_timeout_s": 700}, "may run 11 min 40 s"),
     ],
 )
 def test_a_deadline_that_cannot_be_met_is_refused(alice, acme, more, message):

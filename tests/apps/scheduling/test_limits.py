@@ -118,7 +118,7 @@ def test_the_default_bounds_everybody_and_says_so(alice, acme):
     default_spec_set(actor=SYSTEM, compute_percent=60, memory_mib=2048)
     ask(alice, acme, shares=2)
     with pytest.raises(
-        QuotaExceeded, match=r"hold 60 of compute share .*by default spec: 60 are used, 30 more"
+        QuotaExceeded, match=r"hold 60 % of compute, by default spec: 60 % are used, 30 % more"
     ) as told:
         ask(alice, acme)
     assert "resource ticket" in str(told.value.cure)
@@ -131,14 +131,14 @@ def test_resizing_scaling_and_resuming_keep_to_it_too(alice, acme):
     row = ask(alice, acme, shares=2, min_shares=1)
     default_spec_set(actor=SYSTEM, compute_percent=70)
     who = {"actor": alice.actor, "tenant": acme, "workload_uid": row.uid}
-    with pytest.raises(QuotaExceeded, match="0 are used, 80 more"):
+    with pytest.raises(QuotaExceeded, match="0 % are used, 80 % more"):
         workload_resize(**who, compute_percent=40)
-    with pytest.raises(QuotaExceeded, match="0 are used, 90 more"):
+    with pytest.raises(QuotaExceeded, match="0 % are used, 90 % more"):
         workload_scale(**who, shares=3)
     default_spec_set(actor=SYSTEM, compute_percent=50)
     assert workload_resize(**who, compute_percent=28).compute_percent == 28, "less is never too much"
     workload_suspend(**who)
-    with pytest.raises(QuotaExceeded, match="0 are used, 56 more"):
+    with pytest.raises(QuotaExceeded, match="0 % are used, 56 % more"):
         workload_resume(**who)
     ask(alice, acme, compute_percent=50)
 
@@ -194,12 +194,12 @@ def test_a_ticket_is_decided_in_the_inbox_and_holds_within_its_period(alice, acm
     assert (ticket.state, ticket.decided_by, ticket.comment) == ("approved", admin.user, "fine")
     ask(alice, acme)
     ask(alice, acme)
-    with pytest.raises(QuotaExceeded, match=f"by resource ticket {ticket.no} until .*: 90 are used"):
+    with pytest.raises(QuotaExceeded, match=f"by resource ticket {ticket.no} until .*: 90 % are used"):
         ask(alice, acme)
     told = Message.objects.filter(user=alice.user)
     assert [message.params["no"] for message in told] == [ticket.no]
     ResourceTicket.plain.update(until_at=timezone.now() - timedelta(seconds=1))
-    with pytest.raises(QuotaExceeded, match="by default spec: 90 are used"):
+    with pytest.raises(QuotaExceeded, match="by default spec: 90 % are used"):
         ask(alice, acme)
     assert Workload.plain.filter(ended_at=None).count() == 3, "what there is goes on"
 
@@ -310,7 +310,7 @@ def test_what_waits_when_its_limit_ends_is_refused_at_its_start_and_what_runs_go
     runs.refresh_from_db()
     waits.refresh_from_db()
     assert (runs.state, waits.state, waits.reason_code) == ("placed", "failed", "quota_exceeded")
-    assert "by default spec: 30 are used, 30 more" in waits.reason["text"]
+    assert "by default spec: 30 % are used, 30 % more" in waits.reason["text"]
     Workload.plain.filter(pk=runs.pk).update(state="pending", attempt=2)
     Allocation.objects.all().delete()
     default_spec_set(actor=SYSTEM, compute_percent=10)
