@@ -31,7 +31,7 @@ from apps.scheduling.engine.types import (
     Snapshot,
 )
 from apps.scheduling.engine.warm import Warm
-from tests.unit.engine.promises import check_replicas
+from tests.unit.engine.promises import check_grants
 
 TENANTS = ("acme", "globex")
 QUEUES = ("a", "b", "top")
@@ -184,33 +184,11 @@ def check_plan(snapshot: Snapshot, made: Plan) -> None:
     for placement in made.placements:
         request = by_id[placement.request_id]
         assert placement.queue_id in up
+        assert len(placement.grants) == request.shares
         check_grants(request, placement.grants, devices, nodes)
     for queue_id in {refusal.queue_id for refusal in made.refusals}:
         places = [refusal.position for refusal in made.refusals if refusal.queue_id == queue_id]
         assert places == list(range(1, len(places) + 1))
-
-
-def check_grants(
-    request: Request, grants: tuple[Grant, ...], devices: dict[str, Device], nodes: dict[str, Node]
-) -> None:
-    """All shares, each as large as asked, where asked, on devices in service."""
-    assert len(grants) == request.shares
-    assert not request.distinct_devices or len({grant.device_id for grant in grants}) == request.shares
-    assert not request.single_node or len({grant.node_id for grant in grants}) == 1
-    check_replicas(request, grants)
-    for grant in grants:
-        device, node = devices[grant.device_id], nodes[grant.node_id]
-        assert device.node_id == node.id
-        assert device.enabled
-        assert device.healthy
-        assert node.ready
-        assert node.schedulable
-        assert grant.exclusive is request.exclusive
-        assert grant.compute_percent == request.compute_percent
-        assert grant.memory_mib == (device.memory_mib if request.exclusive else request.memory_mib)
-        assert request.memory_mib <= grant.memory_mib
-        assert request.model in (None, device.model)
-        assert request.node_id in (None, node.id)
 
 
 @pytest.mark.req("ELA-404", "ELA-603", "ELA-610", "ELA-702", "ELA-814")
