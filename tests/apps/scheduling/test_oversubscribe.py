@@ -13,7 +13,7 @@ from apps.scheduling.services.applying import placements_apply
 from apps.scheduling.services.cycles import cycle_run
 from apps.scheduling.services.direct import workload_request
 from apps.scheduling.services.moving import workload_migrate
-from apps.scheduling.services.queues import queue_change, queue_make
+from apps.scheduling.services.queues import policy_set, queue_change, queue_make
 from apps.scheduling.services.quota import quota_set
 from apps.scheduling.services.what_ifs import what_if_ask
 from apps.scheduling.services.workloads import workload_stop
@@ -73,15 +73,16 @@ def test_no_runs_one_job_on_a_device_after_the_other(alice, ask):
 
 @pytest.mark.req("PLAT-CLU-55")
 def test_yes_lets_two_share_where_both_said_so(alice, ask):
-    node_make("n1", devices=2)
+    node_make("n1", devices=3)
+    policy_set(actor=SYSTEM, changes={"placing": "device_compact"})
     queue(oversubscribe="yes", max_jobs=2)
-    rows = [ask(oversubscribe=said) for said in (True, True, False)]
-    on = placed(*rows)
-    assert on[2] not in on[:2], "who did not say so has its device alone"
-    late = ask(oversubscribe=True)
-    (there,) = placed(late)
-    assert there == (on[0] if on[0] != on[1] else None) or there in on[:2]
-    assert there != on[2]
+    rows = [ask(oversubscribe=said) for said in (True, True, False, False)]
+    assert placed(*rows) == ["n1-d0", "n1-d0", "n1-d1", "n1-d2"], "who did not say so has a device alone"
+    willing, silent = ask(oversubscribe=True), ask()
+    assert placed(willing, silent) == [None, None]
+    assert (willing.reason_code, silent.reason_code) == ("shared_out", "alone_device")
+    workload_stop(actor=SYSTEM, tenant=rows[0].tenant, workload_uid=rows[0].uid, reason="done")
+    assert placed(willing, silent) == ["n1-d0", None]
 
 
 @pytest.mark.req("PLAT-CLU-55")
