@@ -190,8 +190,7 @@ class Warm:
         """A new device, or a device's new row."""
         if self.devices.get(device.id) == device:
             return
-        old, self.devices[device.id] = self.devices.get(device.id), device
-        self._quotas_stale |= old is not None and old.model != device.model
+        self.devices[device.id] = device
         card = self.pool.cards.get(device.id)
         if card is None or not self.pool.renew(device):
             self._pool_stale = True

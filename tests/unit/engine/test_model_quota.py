@@ -91,9 +91,24 @@ def test_what_runs_counts_and_what_has_ended_does_not() -> None:
     warm = Warm(replace(full, requests=(ask(1, 10, model="x"),)))
     warm.running_drop("w")
     assert placed(warm.plan(0, 1)) == ["r1"]
-    warm.device_put(replace(CARDS[0], model="y"))
     warm.running_put(holding("w", "n0/0", 50))
+    assert placed(warm.plan(0, 1)) == []
+    warm.device_put(replace(CARDS[0], model="y"))
     assert placed(warm.plan(0, 1)) == ["r1"], "what it runs on is of another model now"
+
+
+@pytest.mark.req("POOL-12.23")
+@pytest.mark.parametrize(("most", "moves"), [(1, 0), (2, 1)])
+def test_a_session_is_moved_out_of_the_way_only_to_where_its_tenant_has_quota(most: int, moves: int) -> None:
+    """While it moves it is held on both devices; all cards are of one model."""
+    session = holding("s", "n0/0", 20, movable=True, asks=ask(50, 20, id="s"))
+    whole = holding("w", "n0/1", 60, tenant_id="globex", mib=1)
+    quotas = (("acme", Quota(by_model=(("x", Limit(shares=most)),))),)
+    cards = tuple(device("n0", k, model="x") for k in range(2))
+    snapshot = replace(pool(), devices=cards, running=(session, whole), tenant_quotas=quotas)
+    snapshot = replace(snapshot, policy=Policy(consolidate=True))
+    made = run(snapshot, ask(1, 100, 0, exclusive=True, tenant_id="globex"))
+    assert len(made.moves) == moves
 
 
 def test_more_than_all_of_it_never_fits() -> None:
