@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from apps.scheduling.engine.dealing import fill
+from apps.scheduling.engine.fit import View, room, server_room
 from apps.scheduling.engine.place import grant_of
+from apps.scheduling.engine.pool import Card, Pool
 from apps.scheduling.engine.quota import granted
 from apps.scheduling.engine.shapes import Shape
-from apps.scheduling.engine.types import ElasticChange, Grant, Request, Running
+from apps.scheduling.engine.types import Alone, ElasticChange, Grant, Request, Running
 
 if TYPE_CHECKING:
     from apps.scheduling.engine.round import Round
@@ -63,7 +68,8 @@ def _one_more(
     warm = round_.warm
     view = warm.placer.view(work.ends_at_s)
     shape = warm.open_shape(work.tenant_id, shape)
-    cards = warm.placer.find(shape, view, asks.submitted_seq)
+    cards = _beside_itself(round_, work, shape, view, grown) if shape.alone else None
+    cards = cards or warm.placer.find(shape, view, asks.submitted_seq)
     if cards is None or any(card.bit & wanted for card in cards):
         return ()
     grants = tuple(grant_of(card, shape) for card in cards)
@@ -77,6 +83,42 @@ def _one_more(
     warm.count(work.tenant_id, work.queue_id, grants, 1)
     round_.taken.append((work.tenant_id, work.queue_id, grants, view))
     return grants
+
+
+def _beside_itself(
+    round_: Round, work: Running, shape: Shape, view: View, grown: list[Grant]
+) -> list[Card] | None:
+    """Room for more of work that is alone on the devices, or nodes, that it has already; None where there is none."""
+    pool, area, held = round_.warm.pool, round_.warm.fit.area(shape.constraint), (*work.grants, *grown)
+    own = Counter(grant.device_id for grant in held if grant.compute_percent)
+    plain = replace(shape, alone=Alone.NO)
+    _open(pool, held, is_open=True)
+    try:
+        for server in dict.fromkeys(pool.cards[each].server for each in own if each in pool.cards):
+            mine = [card for card in area.on_server.get(server.at, ()) if _is_its_own(card, shape, own)]
+            if server_room(mine, server, plain, view, shape.shares) >= shape.shares:
+                return fill([(server, [card for card in mine if room(card, plain, view)])], plain, view)
+    finally:
+        _open(pool, held, is_open=False)
+    return None
+
+
+def _is_its_own(card: Card, shape: Shape, own: Counter[str]) -> bool:
+    """Whether nothing lies there but the work; not a device that it has already where each share wants another."""
+    if shape.distinct_devices and card.device.id in own:
+        return False
+    cards = card.server.cards if shape.alone is Alone.NODE else [card]
+    return all(each.holders == own[each.device.id] for each in cards) and any(
+        own[each.device.id] for each in cards
+    )
+
+
+def _open(pool: Pool, held: tuple[Grant, ...], *, is_open: bool) -> None:
+    """Let more lie where these are, or not any more."""
+    for grant in held:
+        plain = grant._replace(alone=Alone.NO)
+        pool.give(grant if is_open else plain)
+        pool.take(plain if is_open else grant)
 
 
 def _over_quota(round_: Round, work: Running, grants: tuple[Grant, ...]) -> bool:

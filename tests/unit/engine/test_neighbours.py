@@ -15,6 +15,7 @@ from apps.scheduling.engine.types import (
     Plan,
     Policy,
     ReasonCode,
+    Running,
     Snapshot,
 )
 from apps.scheduling.engine.warm import Warm
@@ -134,6 +135,31 @@ def test_what_passes_such_work_does_not_delay_its_reserved_start(terms: dict) ->
     assert hold.start_at_s == 1_500
     assert placed(made) == ["r3"]
     assert reasons(made)["r2"].code is ReasonCode.HELD_FOR_OTHERS
+
+
+@pytest.mark.req("PLAT-CLU-54", "PLAT-CLU-58", "ELA-902")
+@pytest.mark.parametrize(
+    ("alone", "distinct", "others", "grown"),
+    [
+        (Alone.DEVICE, False, [], ["n0/0", "n0/0"]),
+        (Alone.DEVICE, True, [], ["n0/1"]),
+        (Alone.DEVICE, False, ["n0/0"], ["n0/1", "n0/1"]),
+        (Alone.NODE, False, [], ["n0/0", "n0/1"]),
+        (Alone.NODE, True, [], ["n0/1"]),
+        (Alone.NODE, False, ["n0/1"], []),
+    ],
+)
+def test_elastic_work_that_is_alone_grows_beside_itself(
+    alone: Alone, distinct: bool, others: list[str], grown: list[str]
+) -> None:
+    asks = ask(1, 30, shares=3, min_shares=1, alone=alone, distinct_devices=distinct)
+    (grant,) = holding("w", "n0/0", 30).grants
+    work = Running("w", "acme", "q", (grant._replace(alone=alone),), shares=3, min_shares=1, asks=asks)
+    beside = tuple(holding(f"o{i}", each, 10) for i, each in enumerate(others))
+    warm = Warm(replace(pool(1, 2), running=(work, *beside), policy=Policy(hysteresis_s=0)))
+    made = warm.plan(NOW, seed=1)
+    assert sorted(each.device_id for change in made.resizes for each in change.grants) == grown
+    assert warm.plan(NOW, seed=1) == made, "it leaves all as it was"
 
 
 @pytest.mark.req("PLAT-CLU-58")
