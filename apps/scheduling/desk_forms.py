@@ -11,7 +11,7 @@ from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, UserGroup
 from apps.scheduling.oversubscription import MOST_JOBS
 from apps.scheduling.selectors import queue_list
 from apps.scheduling.services.queue_checks import MAX_WEIGHT
-from apps.scheduling.states import Oversubscribe
+from apps.scheduling.states import MOST_QUEUE_PRIORITY, Oversubscribe
 from apps.scheduling.weekly import weekly_read, weekly_text
 from apps.scheduling.what_if import MOST_DAYS
 from apps.tenancy.selectors import tenant_list
@@ -61,8 +61,8 @@ class QueueForm(MarkedForm):
     )
     priority = forms.IntegerField(
         label=_("Priority"),
-        min_value=-_PRIORITY,
-        max_value=_PRIORITY,
+        min_value=-MOST_QUEUE_PRIORITY,
+        max_value=MOST_QUEUE_PRIORITY,
         help_text=_("Higher queues are served first."),
     )
     weight = forms.IntegerField(

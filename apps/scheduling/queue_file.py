@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.errors import QueueFileWrong
 from apps.scheduling.oversubscription import PATTERN, mode_read
+from apps.scheduling.states import MOST_QUEUE_PRIORITY
 from apps.scheduling.tenant_shares import MOST_SHARE
 from apps.scheduling.weekly import Span, weekly_read
 from apps.scheduling.yaml_lines import Document, NotYaml, Path, documents
@@ -56,7 +57,7 @@ class QueueIn(Strict):
 
     only_borrows: Annotated[bool, Field(alias="onlyBorrows")] = False
     parent: Code | None = None
-    priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
+    priority: Annotated[int, Field(ge=-MOST_QUEUE_PRIORITY, le=MOST_QUEUE_PRIORITY)] = 0
     ordering: Annotated[str, Field(max_length=16)] = ""
     placing: Annotated[str, Field(max_length=16)] = ""
     resource_group: Annotated[str, Field(alias="resourceGroup", max_length=48)] = ""

@@ -116,6 +116,10 @@ class Oversubscribe(models.TextChoices):
     FORCE = "force", "FORCE"
 
 
+MOST_QUEUE_PRIORITY = 65_533
+"""Of a queue (PLAT-CLU-51); as far below nothing."""
+
+
 class WorkKind(models.TextChoices):
     PROGRAM = "program", _("Program")
     SESSION = "session", _("Session")

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, SchedulingPolicy, WhatIf
 from apps.scheduling.oversubscription import MOST_JOBS
-from apps.scheduling.states import Oversubscribe
+from apps.scheduling.states import MOST_QUEUE_PRIORITY, Oversubscribe
 from apps.scheduling.what_if import MOST_DAYS
 
 _YEAR_S = 366 * 24 * 3600
@@ -70,7 +70,9 @@ class QueueChangeIn(serializers.Serializer):
     name_zh = serializers.CharField(max_length=80, required=False)
     state = serializers.ChoiceField(choices=Queue.STATES, required=False)
     parent = serializers.CharField(max_length=48, required=False, allow_null=True)
-    priority = serializers.IntegerField(min_value=-1000, max_value=1000, required=False)
+    priority = serializers.IntegerField(
+        min_value=-MOST_QUEUE_PRIORITY, max_value=MOST_QUEUE_PRIORITY, required=False
+    )
     weight = serializers.IntegerField(min_value=1, max_value=1000, required=False)
     ordering = serializers.ChoiceField(choices=ORDERINGS, required=False, allow_blank=True)
     placing = serializers.ChoiceField(choices=PLACINGS, required=False, allow_blank=True)

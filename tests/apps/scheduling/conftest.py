@@ -9,7 +9,7 @@ from tests.apps.scheduling.pool import node_make
 
 
 @pytest.fixture
-def alice(acme, globex, member):
+def alice(db, acme, globex, member):
     """A member of acme on the front line, before four devices and with the quota that tenants have at first."""
     for tenant in (acme, globex):
         quota_defaults(actor=SYSTEM, tenant=tenant)

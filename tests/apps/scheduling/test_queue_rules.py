@@ -7,7 +7,6 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput
@@ -26,22 +25,12 @@ from apps.scheduling.services.cycles import cycle_run
 from apps.scheduling.services.direct import workload_request
 from apps.scheduling.services.queue_files import queue_file_apply
 from apps.scheduling.services.queues import queue_change, queue_close, queue_ensure, queue_make, queue_remove
-from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.user_groups import user_group_change, user_group_make, user_group_remove
 from apps.scheduling.types import Asked
-from tests.apps.scheduling.pool import node_make, submit
+from tests.apps.scheduling.pool import submit
 from tests.apps.scheduling.test_pages import text
 
 JOB = {"name": "job", "argv": ("true",), "compute_percent": 20, "memory_mib": 64}
-
-
-@pytest.fixture
-def alice(db, acme, globex, member):
-    for tenant in (acme, globex):
-        quota_defaults(actor=SYSTEM, tenant=tenant)
-        account_open(actor=SYSTEM, tenant=tenant)
-    node_make("n1", devices=2)
-    return member("acme", "tenant_front_line")
 
 
 @pytest.fixture
@@ -338,3 +327,19 @@ def test_the_form_offers_the_queues_that_take_the_users_work(alice, acme, member
     make("night", user_groups=[lab], is_default=True)
     assert 'value="night"' in text(alice.page().get("/resources/submit/"))
     assert 'value="night"' not in text(bob.page().get("/resources/submit/"))
+
+
+@pytest.mark.req("PLAT-CLU-51")
+def test_a_queues_priority_goes_to_65533_and_before_that_of_jobs(alice, desk, acme):
+    make("high"), make("low")
+    api = desk.api()
+    assert api.patch("/api/v1/queues/high", {"priority": 65_533}, format="json").status_code == 200
+    assert api.patch("/api/v1/queues/high", {"priority": 65_534}, format="json").status_code == 400
+    job = {**JOB, "compute_percent": 100, "shares": 3}
+    lower, higher = (
+        workload_request(actor=SYSTEM, tenant=acme, asked=Asked(**job, queue=code, priority=priority))
+        for code, priority in (("low", 1000), ("high", -5))
+    )
+    cycle_run(actor=SYSTEM)
+    placed = Workload.plain.filter(state="placed").values_list("uid", flat=True)
+    assert list(placed) == [higher.uid], lower
