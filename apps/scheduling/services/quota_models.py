@@ -97,7 +97,7 @@ def _by_model(shares: Sequence[tuple[str, int, int]]) -> dict[str, dict[str, int
 
 # Of such an item on such a model.
 _EXCEEDED = gettext_noop(
-    "%(tenant)s has %(left)s of %(limit)s of %(item)s on %(model)s left (%(used)s used), %(asked)s asked."
+    "%(tenant)s has %(left)s of %(limit)s left of %(item)s on %(model)s (%(used)s used), %(asked)s asked."
 )
 
 

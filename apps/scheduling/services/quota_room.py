@@ -70,7 +70,7 @@ def quota_exceeded(tenant: object, item: str, room: QuotaRoom, asked: int) -> Qu
     """The refusal of `asked` more of an item."""
     figures = {"limit": room.limit, "used": room.used, "asked": asked}
     return QuotaExceeded(
-        _("%(tenant)s has %(left)s of %(limit)s of %(item)s left (%(used)s used), %(asked)s asked.")
+        _("%(tenant)s has %(left)s of %(limit)s left of %(item)s (%(used)s used), %(asked)s asked.")
         % {"tenant": tenant, **item_amounts(item, left=room.left, **figures)},
         fields={item: _("%(left)s left") % {"left": room.left}, "quota": item, **figures},
     )

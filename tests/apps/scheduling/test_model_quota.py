@@ -94,7 +94,7 @@ def test_work_for_the_model_is_held_of_it_as_it_is_let_in(acme_ready):
     ask(acme_ready, model=A100)
     ask(acme_ready, any_models=(A100,))
     assert figures(acme_ready) == [("compute_percent", A100, 120, 0, 100)]
-    with pytest.raises(QuotaExceeded, match=r"20 % of 120 % of compute on A100 left") as refused:
+    with pytest.raises(QuotaExceeded, match=r"20 % of 120 % left of compute on A100") as refused:
         ask(acme_ready, model=A100)
     assert (refused.value.fields["model"], refused.value.fields["asked"]) == (A100, 50)
     ask(acme_ready, model=T4)
@@ -177,7 +177,7 @@ def test_a_bound_that_is_set_later_knows_what_runs_already(acme_ready):
     cycle_run(actor=SYSTEM)
     bound(acme_ready, 10)
     assert figures(acme_ready) == [("compute_percent", A100, 10, 50, 0)]
-    with pytest.raises(QuotaExceeded, match="0 % of 10 % of compute on A100"):
+    with pytest.raises(QuotaExceeded, match="0 % of 10 % left of compute on A100"):
         ask(acme_ready, model=A100, compute_percent=1)
     ask(acme_ready, compute_percent=1)
     cycle_run(actor=SYSTEM)
