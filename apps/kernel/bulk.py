@@ -52,7 +52,7 @@ def insert_many(rows: Sequence[models.Model], *, keyed: bool = True) -> None:
         )
         given += [*(values for _kind, values in arrays), list(range(len(rows)))]
     into = f'INSERT INTO "{model._meta.db_table}" ({", ".join(names)}) {source}'
-    with prepared() as cursor:
+    with prepared(len(rows)) as cursor:
         if not keyed:
             cursor.execute(into, given)
             return
@@ -122,7 +122,7 @@ def update_many(
         f"UPDATE {table} AS t SET {settings} FROM unnest({lists}) AS v(key, {', '.join(columns)}) "
         f"WHERE t.id = v.key {where and 'AND ' + where}"
     )
-    with prepared() as cursor:
+    with prepared(len(rows)) as cursor:
         cursor.execute(sql, [list(values) for values in zip(*rows, strict=True)])
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from django.db import connection, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet, Value
@@ -26,10 +26,19 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 
-def prepared() -> CursorWrapper:
+# Of more rows than this a statement is planned for those that it is given.
+_FEW = 8
+
+
+def prepared(count: int = 1) -> CursorWrapper:
     """A cursor for statements whose text is the same each time: the server is given their values apart, and keeps
-    their plans. Django's own puts the values into the text, so that no two statements are alike."""
-    database = connections[connection.alias]
+    their plans. Django's own puts the values into the text, so that no two statements are alike.
+
+    `count`: how many rows are given; a plan that is kept for few may be a bad one for many.
+    """
+    if count > _FEW:
+        return connection.cursor()
+    database = connections[DEFAULT_DB_ALIAS]
     # As Django's own are made: connected, and in the schema of the tenant.
     database.close_if_health_check_failed()
     database.ensure_connection()
@@ -90,7 +99,8 @@ class Kept(Generic[T]):
         """What it finds for these values."""
         built = self._built
         values = [given[each.name] for each in built.places]
-        with prepared() as cursor:
+        count = max((len(each) for each in values if isinstance(each, list)), default=1)
+        with prepared(count) as cursor:
             cursor.execute(built.sql, values)
             found = cursor.fetchall()
         return built.read(built.converted(found))

@@ -234,7 +234,7 @@ def _rows_move(chosen: Sequence[Chosen]) -> None:
         row.reason_code, row.reason, row.position = "", {}, None
         row.active_shares = len(each.wants) if row.min_shares else None
     pks, shares = [each.row.pk for each in chosen], [each.row.active_shares for each in chosen]
-    with prepared() as cursor:
+    with prepared(len(pks)) as cursor:
         cursor.execute(_MOVE, {"pks": pks, "shares": shares, "now": now})
 
 

@@ -60,12 +60,20 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
 
 def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amounts) -> None:
     """Save alike new work with its quota, its charge and the begin of its time line; internal to the app's services."""
+    # Read before anything is written: in a pipe what is read waits for all that was sent before.
+    quote = quote_of(amounts)
     if not rows[0].waits_for_quota:
         wanted = {row.uid: amounts.quota() for row in rows}
         quotas_hold(actor=actor, tenant=tenant, wanted=wanted, model=model_named(rows[0]))
     insert_many(rows)
     decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
-    charge(actor, tenant, rows, amounts)
+    charges_open(
+        actor=actor,
+        tenant=tenant,
+        workloads=[(row.uid, row.no) for row in rows],
+        quote=quote,
+        labels=rows[0].labels,
+    )
 
 
 def workload_draft(actor: Actor, tenant: Tenant, asked: Asked) -> tuple[Workload, Amounts]:
@@ -168,17 +176,6 @@ def _row(
 
 
 # --- what it costs -----------------------------------------------------------------------------------------------
-
-
-def charge(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amounts) -> None:
-    """Charge alike new work from now on; internal to the app's services."""
-    charges_open(
-        actor=actor,
-        tenant=tenant,
-        workloads=[(row.uid, row.no) for row in rows],
-        quote=quote_of(amounts),
-        labels=rows[0].labels,
-    )
 
 
 def quote_of(amounts: Amounts) -> dict[str, object] | None:

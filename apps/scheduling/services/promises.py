@@ -100,5 +100,5 @@ WHERE workload_id = ANY(%(pks)s) AND started_at IS NULL
 def promise_score(workload_pks: Collection[int], at: datetime | None = None) -> None:
     """Write beside the promises of work that is placed for the first time whether they came true; one statement,
     whatever their number. A second call changes nothing."""
-    with prepared() as cursor:
+    with prepared(len(workload_pks)) as cursor:
         cursor.execute(_SCORE, {"at": at or timezone.now(), "pks": list(workload_pks)})
