@@ -32,7 +32,7 @@ from apps.scheduling.selectors import node_ready_names, workload_list_across, wo
 from apps.scheduling.services.moving import workload_migrate
 from apps.scheduling.services.queues import direct_commodity_set, policy_set, queue_change, queue_make
 from apps.scheduling.services.workloads import workload_stop
-from apps.scheduling.states import OPEN_STATES, AllocationState, WorkKind, WorkloadState
+from apps.scheduling.states import MOST_QUEUE_PRIORITY, OPEN_STATES, AllocationState, WorkKind, WorkloadState
 from apps.tenancy.selectors import tenant_list
 
 Given = Mapping[str, Any]
@@ -54,7 +54,11 @@ class QueueForm(ActForm):
         ),
     )
     priority = forms.IntegerField(
-        label=gettext_lazy("Priority"), initial=0, help_text=gettext_lazy("Higher queues are served first.")
+        label=gettext_lazy("Priority"),
+        initial=0,
+        min_value=-MOST_QUEUE_PRIORITY,
+        max_value=MOST_QUEUE_PRIORITY,
+        help_text=gettext_lazy("Higher queues are served first: this outranks the priority of work."),
     )
     ordering = forms.ChoiceField(
         label=gettext_lazy("Job scheduling"), choices=[_BY_POLICY, *ORDERINGS], required=False

@@ -63,7 +63,7 @@ class QueueForm(MarkedForm):
         label=_("Priority"),
         min_value=-MOST_QUEUE_PRIORITY,
         max_value=MOST_QUEUE_PRIORITY,
-        help_text=_("Higher queues are served first."),
+        help_text=_("Higher queues are served first: this outranks the priority of work."),
     )
     weight = forms.IntegerField(
         label=_("Weight"),

@@ -240,10 +240,12 @@ class Rescue:
         of those that are. No higher priority is touched than has to be."""
         if case.shape.shares > 1 and not case.shape.single_node:
             return None
-        worst = max(unit.work.priority for unit in out)
+        worst = max(self._victims.standing(unit.work) for unit in out)
         self._count_to(out, len(out), 0)
         best: tuple[Loss, list[Unit]] | None = None
-        for server, own in self._by_node(case, [unit for unit in units if unit.work.priority <= worst]):
+        for server, own in self._by_node(
+            case, [unit for unit in units if self._victims.standing(unit.work) <= worst]
+        ):
             found = _with_the_last(self._enough_on(case, server, own), units)
             if found and (best is None or self._victims.loss(found) < best[0]):
                 best = (self._victims.loss(found), found)

@@ -11,17 +11,17 @@ class Roles:
     def __init__(self) -> None:
         self.leaving: dict[str, Running] = {}
         """Being stopped, shrunk or moved."""
-        self.preemptible: dict[int, dict[str, Running]] = {}
-        """By priority."""
+        self.preemptible: dict[tuple[str, int], dict[str, Running]] = {}
+        """By queue and priority."""
         self.elastic: dict[str, Running] = {}
         self.movable: dict[str, Running] = {}
 
     def note(self, work: Running, sign: int) -> None:
         """Put the work in (1) or take it out (-1)."""
-        leaves = bool(leaving_grants(work))
+        leaves, standing = bool(leaving_grants(work)), (work.queue_id, work.priority)
         places = [
             (self.leaving, leaves),
-            (self.preemptible.setdefault(work.priority, {}), work.preemptible and not work.preempted),
+            (self.preemptible.setdefault(standing, {}), work.preemptible and not work.preempted),
             (self.elastic, work.min_shares is not None and not leaves),
             (self.movable, work.movable and not leaves and may_part(work)),
         ]
@@ -30,8 +30,8 @@ class Roles:
                 place[work.id] = work
             else:
                 place.pop(work.id, None)
-        if not self.preemptible[work.priority]:
-            del self.preemptible[work.priority]
+        if not self.preemptible[standing]:
+            del self.preemptible[standing]
 
 
 def may_part(work: Running) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from apps.scheduling.engine.balance import Balance
 from apps.scheduling.engine.quota import Holder, Triple, granted
 from apps.scheduling.engine.roles import staying_grants
 from apps.scheduling.engine.shapes import Shape
-from apps.scheduling.engine.types import ElasticChange, Grant, Ordering, Preemption, Request, Running
+from apps.scheduling.engine.types import ElasticChange, Grant, Ordering, Preemption, Queue, Request, Running
 
 if TYPE_CHECKING:
     from apps.scheduling.engine.round import Round
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
 MOST_UNITS = 2000
 """So many are looked at for one request, of the lowest priorities first."""
 LOWEST = -(1 << 62)
+
+_RANK = 1 << 40
+"""Beyond every priority of work."""
 
 Harm = tuple[int, int, int, int, int, str]
 
@@ -41,6 +47,26 @@ class Unit(NamedTuple):
         return self.work.id == other.work.id and (self.stops or self.share < other.share)
 
 
+def queue_ranks(queues: Mapping[str, Queue]) -> dict[str, int]:
+    """By queue its place in the order in which queues are served, 0 for the least: siblings by priority, those below
+    them by theirs. A total order, so that no two works can stop each other in turn."""
+    paths = {queue_id: tuple(each.priority for each in _line(queues, queue_id)) for queue_id in queues}
+    deep = max(map(len, paths.values()), default=0)
+    whole = {queue_id: path + (0,) * (deep - len(path)) for queue_id, path in paths.items()}
+    places = {path: place for place, path in enumerate(sorted(set(whole.values())))}
+    return {queue_id: places[path] for queue_id, path in whole.items()}
+
+
+def _line(queues: Mapping[str, Queue], queue_id: str) -> list[Queue]:
+    """The queue and those above it, the uppermost first."""
+    found = []
+    at: str | None = queue_id
+    while at is not None and at in queues:
+        found.append(queues[at])
+        at = queues[at].parent_id
+    return found[::-1]
+
+
 class Victims:
     """The choice of one pass."""
 
@@ -49,18 +75,29 @@ class Victims:
         self._reasons: dict[str, str] = {}
         self._balance: Balance | None = None
 
+    @cached_property
+    def _ranks(self) -> dict[str, int]:
+        return queue_ranks(self._round.warm.queues)
+
+    def standing(self, work: Running | Request) -> int:
+        """How important it is: the priority of its queue outranks its own (PLAT-CLU-51)."""
+        return self._standing(work.queue_id, work.priority)
+
+    def _standing(self, queue_id: str, priority: int) -> int:
+        return self._ranks.get(queue_id, 0) * _RANK + priority
+
     def shrinkable(self, request: Request, shape: Shape, doomed: set[str]) -> list[Unit]:
         """Shares beyond the least of elastic work that is no dearer than the request: they were lent (ELA-809)."""
-        units = []
+        units, own = [], self.standing(request)
         for work in self._round.warm.roles.elastic.values():
             least = work.min_shares or 1
-            if work.id in doomed or work.priority > request.priority or len(work.grants) <= least:
+            if work.id in doomed or self.standing(work) > own or len(work.grants) <= least:
                 continue
             per = work.asks.shares_per_replica if work.asks else 1
             for index in range(len(work.grants) - per, least - 1, -per):
                 units.append(Unit(work, work.grants[index : index + per], False, index))
         units = self._helpful(units, shape)
-        units.sort(key=lambda unit: (unit.work.priority, -unit.share, unit.work.id))
+        units.sort(key=lambda unit: (self.standing(unit.work), -unit.share, unit.work.id))
         return self._sparing(units, self._mine(request))[:MOST_UNITS]
 
     def _sparing(self, units: list[Unit], mine: set[Holder]) -> list[Unit]:
@@ -89,13 +126,13 @@ class Victims:
         for unit in lent:
             self._spares_guarantees(unit, mine, going)
             shrunk[unit.work.id] = min(unit.share, shrunk.get(unit.work.id, unit.share))
-        for priority in sorted(warm.roles.preemptible):
-            lower = by_priority and priority < request.priority
+        own = self.standing(request)
+        for standing, works in self._by_standing():
+            lower = by_priority and standing < own
             if not lower and owed is None and fair is None:
                 break
             found = [Unit(work, staying_grants(work)[: shrunk.get(work.id)], True)
-                     for work in warm.roles.preemptible[priority].values()
-                     if work.id not in doomed and self._ripe(work)]  # fmt: skip
+                     for work in works if work.id not in doomed and self._ripe(work)]  # fmt: skip
             for unit in sorted(self._helpful(found, shape), key=self._harm):
                 reason = self._reason(unit, lower=lower, owed=owed, fair=fair)
                 if reason and self._spares_guarantees(unit, mine, going):
@@ -107,6 +144,14 @@ class Victims:
         if self._balance is not None:
             self._balance.restore()
         return units[:MOST_UNITS]
+
+    def _by_standing(self) -> list[tuple[int, Iterable[Running]]]:
+        """What may be stopped, the least important first."""
+        found: dict[int, list[dict[str, Running]]] = {}
+        for key, works in self._round.warm.roles.preemptible.items():
+            found.setdefault(self._standing(*key), []).append(works)
+        ordered = sorted(found.items(), key=lambda each: each[0])
+        return [(standing, chain.from_iterable(map(dict.values, parts))) for standing, parts in ordered]
 
     def _fair_for(self, request: Request) -> Ordering | None:
         """The measure by which the request's tenant may take its part back; None where it may not."""
@@ -183,7 +228,7 @@ class Victims:
         """Age of the last checkpoint, lost card-seconds, lost money; of equals the latest start goes."""
         work = unit.work
         seconds, micros = self._lost(work)
-        return (work.priority, self._unsaved_s(work), seconds, micros, -work.started_at_s, work.id)
+        return (self.standing(work), self._unsaved_s(work), seconds, micros, -work.started_at_s, work.id)
 
     def _unsaved_s(self, work: Running) -> int:
         saved = work.started_at_s if work.checkpoint_at_s is None else work.checkpoint_at_s
@@ -197,7 +242,7 @@ class Victims:
         """What it costs to free all of these: the less, the better."""
         stopped = [unit.work for unit in units if unit.stops]
         lost = [self._lost(work) for work in stopped]
-        worst = max((work.priority for work in stopped), default=LOWEST)
+        worst = max(map(self.standing, stopped), default=LOWEST)
         seconds, micros = sum(each[0] for each in lost), sum(each[1] for each in lost)
         return (worst, seconds, micros, len(stopped), len(units))
 

@@ -248,7 +248,10 @@ def nobody_is_stopped_without_right(warm: Warm, made: Plan, now: int) -> None:
         limit = warm.policy.preempt_limit
         assert limit is None or victim.preempted_count < limit
         if each.reason == "priority":
-            assert victim.priority < request.priority
+            above, below = _path(warm, request.queue_id), _path(warm, victim.queue_id)
+            assert (below, victim.priority) < (above, request.priority), (
+                "of a lesser queue, or lower within it"
+            )
             assert warm.policy.preemption
             assert warm.queues[request.queue_id].preempts
         elif each.reason == "fair_share":
@@ -261,6 +264,12 @@ def nobody_is_stopped_without_right(warm: Warm, made: Plan, now: int) -> None:
             assert victim.queue_id != request.queue_id
     stopped = [each.running_id for each in made.preemptions]
     assert len(set(stopped)) == len(stopped)
+
+
+def _path(warm: Warm, queue_id: str) -> list[int]:
+    """The priorities from the uppermost queue down to this one, and as many zeros as there may be queues."""
+    line = [warm.queues[each].priority for each in [*line_of(warm, queue_id)][::-1]]
+    return line + [0] * (len(warm.queues) - len(line))
 
 
 def guarantees_outlast_priority(warm: Warm, made: Plan) -> None:
