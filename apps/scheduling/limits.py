@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.identity.models import User
+from apps.kernel.queries import Given, Kept
 from apps.scheduling.models import DefaultSpec, ResourceTicket, SpecialSpec, Workload
 from apps.scheduling.rights import UserAmounts
 from apps.scheduling.states import HOLDING_STATES, ResourceTicketState, Tier, WorkloadState
@@ -67,6 +68,19 @@ class LimitLine:
         return self.limit.source if self.limit else ""
 
 
+_IN_FORCE = Q(tenant=Given("tenant"), from_at__lte=Given("at"), until_at__gt=Given("at"))
+_THEIRS = Q(user=Given("user")) | Q(user=None)
+_DEFAULT = Kept(lambda: DefaultSpec.objects.order_by("pk")[:1])
+_SPECIAL = Kept(
+    lambda: SpecialSpec.plain.filter(_IN_FORCE, _THEIRS, is_enabled=True).order_by(
+        F("user").asc(nulls_first=True), "created_at", "pk"
+    )
+)
+_TICKETS = Kept(
+    lambda: ResourceTicket.plain.filter(_IN_FORCE, _THEIRS, state=ResourceTicketState.APPROVED).order_by("pk")
+)
+
+
 def limits_get(tenant: Tenant, user_id: int | None, at: datetime) -> dict[str, Limit]:
     """What bounds the user at that instant, by item; an item that is not there is bounded by nothing of the user's.
 
@@ -76,7 +90,7 @@ def limits_get(tenant: Tenant, user_id: int | None, at: datetime) -> dict[str, L
     if user_id is None:
         return {}
     found: dict[str, Limit] = {}
-    default = DefaultSpec.objects.first()
+    default = _DEFAULT.first()
     for item, most in default.amounts.items() if default else ():
         found[item] = Limit(item, most, Tier.DEFAULT, str(Tier.DEFAULT.label))
     for spec in special_list_in_force(tenant, user_id, at):
@@ -104,20 +118,12 @@ def _raised(found: Mapping[str, Limit], tickets: Iterable[ResourceTicket]) -> di
 
 def special_list_in_force(tenant: Tenant, user_id: int, at: datetime) -> list[SpecialSpec]:
     """Those that bind the user, the weightiest last: the tenant's, then their own; of equals the newest."""
-    rows = SpecialSpec.objects.of(tenant).filter(is_enabled=True, from_at__lte=at, until_at__gt=at)
-    return list(
-        rows.filter(Q(user=user_id) | Q(user=None)).order_by(
-            F("user").asc(nulls_first=True), "created_at", "pk"
-        )
-    )
+    return _SPECIAL.all(tenant=tenant.pk, user=user_id, at=at)
 
 
 def ticket_list_in_force(tenant: Tenant, user_id: int, at: datetime) -> list[ResourceTicket]:
     """The approved tickets for the user, or for each of the tenant, whose period it is."""
-    rows = ResourceTicket.objects.of(tenant).filter(
-        state=ResourceTicketState.APPROVED, from_at__lte=at, until_at__gt=at
-    )
-    return list(rows.filter(Q(user=user_id) | Q(user=None)).order_by("pk"))
+    return _TICKETS.all(tenant=tenant.pk, user=user_id, at=at)
 
 
 def held_get(

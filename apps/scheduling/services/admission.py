@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from apps.fleet.states import SliceKind
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, QuotaExceeded
-from apps.kernel.queries import prepared
+from apps.kernel.queries import Given, Kept, prepared
 from apps.scheduling.errors import OutsideValidity, PriorityNotAllowed, TooMuchOpen
 from apps.scheduling.item_words import item_amounts
 from apps.scheduling.limits import Limit, held_get, limits_get
@@ -93,9 +93,12 @@ def _bound_check(who: str, held: int, more: int, most: int) -> None:
         )
 
 
+_PRIORITY = Kept(lambda: UserPriority.objects.filter(user=Given("user")))
+
+
 def priority_of(actor: Actor, asked: int | None) -> int:
     """The priority that the work gets: what was asked for within what the user may name, else the user's own."""
-    row = UserPriority.objects.filter(user=actor.user_id).first() if actor.user_id else None
+    row = _PRIORITY.first(user=actor.user_id) if actor.user_id else None
     if row is None or actor.kind == "operator":
         return asked or 0
     if asked is not None and asked > row.most_priority:
@@ -117,12 +120,21 @@ def purpose_of(kind: str) -> str:
     return Purpose.DEVELOPMENT if kind == SliceKind.SESSION else Purpose.TRAINING
 
 
+_BOUND = Kept(
+    lambda: (
+        ValidityPeriod.objects.filter(rule__users__user=Given("user"), purpose=Given("purpose"))
+        .order_by()
+        .values_list("pk", flat=True)[:1]
+    )
+)
+
+
 def validity_check(user_id: int | None, purpose: str, now: datetime) -> None:
     """OutsideValidity where rules bind this user for this purpose, and none of their periods is now. A purpose
     without a period is valid at all times (PLAT-AICFG-30, PLAT-AICFG-31)."""
-    periods = ValidityPeriod.objects.filter(rule__users__user=user_id, purpose=purpose) if user_id else None
-    if periods is None or not periods.exists():
+    if user_id is None or _BOUND.first(user=user_id, purpose=purpose) is None:
         return
+    periods = ValidityPeriod.objects.filter(rule__users__user=user_id, purpose=purpose)
     local = timezone.localtime(now, timezone.get_default_timezone())
     minute = local.hour * 60 + local.minute
     if periods.filter(weekday=local.weekday(), from_minute__lte=minute, to_minute__gt=minute).exists():
