@@ -65,7 +65,8 @@ class ResourceLogsView(ApiView):
     permission = ResourcePermission.VIEW
 
     @extend_schema(
-        parameters=[OpenApiParameter("offset", int), OpenApiParameter("limit", int)], responses=r.ResourceLogOut
+        parameters=[OpenApiParameter("offset", int), OpenApiParameter("limit", int)],
+        responses=r.ResourceLogOut,
     )
     def get(self, request: Request, uid: UUID) -> Response:
         """What the work printed from `offset` (bytes) on."""
@@ -75,7 +76,9 @@ class ResourceLogsView(ApiView):
         part = log_read(workload_uid=row.uid, offset=offset, limit=limit)
         # Work that was stopped while it waited never printed and never will.
         ended = part.ended or (row.is_final and not part.text)
-        return Response(r.ResourceLogOut({"text": part.text, "next_offset": part.next_offset, "ended": ended}).data)
+        return Response(
+            r.ResourceLogOut({"text": part.text, "next_offset": part.next_offset, "ended": ended}).data
+        )
 
 
 class ResourceUsageView(ApiView):
