@@ -7,6 +7,7 @@ dies the lock is free and nothing of it can be written any more, so that there a
 that a decision depends on wakes the leader as it commits; a timer runs it anyway.
 """
 
+import gc
 import logging
 import os
 import signal
@@ -82,8 +83,12 @@ class Scheduler:
             return
         # Before the picture is read: what changes from now on wakes us.
         self._wakes = self._listen()
+        # What the picture holds stays: the search for circles of objects need not go through it again and again.
+        gc.unfreeze()
         picture = Picture()
         picture.begin()
+        gc.collect()
+        gc.freeze()
         passes = Passes(picture, actor=SYSTEM)
         log.info("this scheduler leads now: %s wait, %s run", len(picture.waiting), len(picture.running))
         account_at_s, passed_at_s, is_due = 0.0, 0.0, True

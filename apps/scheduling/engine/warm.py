@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from apps.scheduling.engine.admit import admits
 from apps.scheduling.engine.backlog import Backlog, Group
+from apps.scheduling.engine.circles import unsearched
 from apps.scheduling.engine.fair import BY_TENANT, Tenants
 from apps.scheduling.engine.fit import Fit, Prospect
 from apps.scheduling.engine.model_quota import ModelQuotas
@@ -89,17 +90,19 @@ class Warm:
 
     def plan(self, now: int, seed: int) -> Plan:
         """Judge all that waits, and change nothing; `now` in seconds since 1970."""
-        self.settle()
-        round_ = Round(self, now, seed)
-        try:
-            return round_.run()
-        finally:
-            round_.undo()
+        with unsearched():
+            self.settle()
+            round_ = Round(self, now, seed)
+            try:
+                return round_.run()
+            finally:
+                round_.undo()
 
     def plan_last(self, now: int, seed: int) -> Plan:
         """The same for a state that is thrown away: it is left as the plan would have it."""
-        self.settle()
-        return Round(self, now, seed).run()
+        with unsearched():
+            self.settle()
+            return Round(self, now, seed).run()
 
     # --- what is built from the rows -----------------------------------------------------------------------------
 
