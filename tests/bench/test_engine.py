@@ -12,9 +12,9 @@ from tests.bench.histories import histories
 NODES, CARDS, JOBS = 1000, 8, 3000
 # Seen 25 to 50 on two cores; far below that the buckets have stopped working.
 LEAST_TIMES = 5
-# The goal is one second for all; only this one has been seen below it. The others were last measured on a machine
-# overbooked many times, at 1.2 to 1.5 s.
-FULL_PASS_S = dict.fromkeys(Placing, 1.5) | {Placing.DEVICE_COMPACT: 1.0}
+# The goal is one second: seen 0.97 to 1.03 on a quiet machine where devices are filled evenly, 0.43 to 0.78 else. The
+# limit leaves them a quarter for a machine that is not.
+FULL_PASS_S = 1.25
 
 
 @pytest.mark.parametrize("placing", list(Placing))
@@ -53,7 +53,7 @@ def test_a_full_pass_stays_within_its_limit(placing, capsys):
     row = min((filled(10_000, 100_000, placing)[1] for _ in range(5)), key=lambda row: row["filling_pass_s"])
     with capsys.disabled():
         print("\n" + "  ".join(f"{name} {value}" for name, value in {"policy": placing.value, **row}.items()))
-    assert float(row["filling_pass_s"]) < FULL_PASS_S[placing]
+    assert float(row["filling_pass_s"]) < FULL_PASS_S
 
 
 def test_long_histories_keep_all_promises(capsys):
