@@ -54,7 +54,9 @@ def piped() -> Iterator[None]:
     def waiting(execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
         answer = execute(sql, params, many, context)
         if not isinstance(context["cursor"].cursor, ServerBindingCursor):
-            pipeline.sync()
+            # Whoever catches an IntegrityError, or ends a nested transaction, looks for Django's.
+            with connection.wrap_database_errors:
+                pipeline.sync()
         return answer
 
     connection.ensure_connection()

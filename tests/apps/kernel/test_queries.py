@@ -138,6 +138,19 @@ def test_what_is_refused_in_a_pipe_is_told_at_its_end_and_undoes_all(acme):
     assert not QuotaHold.plain.filter(holder_uid=uid).exists()
 
 
+def test_what_a_nested_transaction_in_a_pipe_does_wrong_is_djangos_and_undone_alone(acme):
+    """Of a statement that waits it is told at once, of one that does not at the latest where the nested one ends."""
+    hold = {"tenant": acme, "holder_uid": uuid4(), "item": "instances", "amount": 1}
+    with transaction.atomic(), piped():
+        insert_many([QuotaHold(**hold)], keyed=False)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            QuotaHold.plain.create(**hold)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            insert_many([QuotaHold(**hold)], keyed=False)
+        insert_many([QuotaHold(**hold | {"item": "gpu_memory_mib"})], keyed=False)
+    assert QuotaHold.plain.filter(holder_uid=hold["holder_uid"]).count() == 2
+
+
 def test_an_error_of_ours_in_a_pipe_stays_what_it_is(acme):
     uid = uuid4()
 
