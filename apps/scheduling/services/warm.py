@@ -80,8 +80,21 @@ class Picture:
         self._devices_read(changed["device"])
         if changed["rules"]:
             self.rules_read()
+        known = {uid: pk for pk in changed["work"] if (uid := self._uid(pk))}
         self.work_read(changed["work"])
+        self._forget(known)
         return any(changed.values())
+
+    def _uid(self, pk: int) -> str | None:
+        """What the engine calls a workload that waits or holds something."""
+        work = self.running.get(pk)
+        return work.id if work else self.waiting.get(pk)
+
+    def _forget(self, known: dict[str, int]) -> None:
+        """Of these what neither waits nor holds anything any more: a leader sees work by the million."""
+        for uid, pk in known.items():
+            if self._uid(pk) is None and uid not in self.warm.holds:
+                self.keys.pop(uid, None)
 
     def _nodes_read(self, pks: set[int]) -> None:
         found = snapshot_rules.nodes_read(pks) if pks else {}

@@ -123,6 +123,23 @@ def test_two_clusters_with_pools_of_their_own_in_one_platform(acme):
     assert list(models.values()) == [{"A10"}, set(), {"H100"}], "a full cluster takes nothing of the other"
 
 
+@pytest.mark.req("ELA-701")
+def test_a_leader_forgets_what_has_ended(acme):
+    """It leads for months: what it knows does not grow with the work there ever was."""
+    node_make("n1")
+    placed, waits = (submit(acme, percent=60, mib=100) for _each in range(2))
+    picture = Picture()
+    picture.begin()
+    assert Passes(picture, actor=SYSTEM).run().placed == 1
+    picture.follow()
+    assert picture.keys == {str(placed.uid): placed.pk, str(waits.uid): waits.pk}
+    for row in (placed, waits):
+        workload_stop(actor=SYSTEM, tenant=acme, workload_uid=row.uid, reason="")
+        assert picture.follow()
+        assert str(row.uid) not in picture.keys
+    assert not picture.keys
+
+
 # --- a pass that fails ------------------------------------------------------------------------------------------
 
 
