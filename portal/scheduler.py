@@ -84,7 +84,6 @@ class Scheduler:
         # Before the picture is read: what changes from now on wakes us.
         self._wakes = self._listen()
         # What the picture holds stays: the search for circles of objects need not go through it again and again.
-        gc.unfreeze()
         picture = Picture()
         picture.begin()
         gc.collect()
@@ -92,7 +91,11 @@ class Scheduler:
         passes = Passes(picture, actor=SYSTEM)
         log.info("this scheduler leads now: %s wait, %s run", len(picture.waiting), len(picture.running))
         account_at_s, passed_at_s, is_due = 0.0, 0.0, True
+        session = connection.connection
         while not self.stopping.is_set():
+            if connection.connection is not session:
+                # Django opens another where a failed transaction closed it: the lock went with the old one.
+                raise DatabaseError("the connection that held the lock is gone")
             if monotonic() >= account_at_s:
                 past_use_account(actor=SYSTEM)
                 picture.rules_read()
@@ -121,7 +124,8 @@ class Scheduler:
         return wakes
 
     def _let_go(self) -> None:
-        """Free the lock by ending the connection that holds it."""
+        """Free the lock by ending the connection that holds it, and the picture for the search for circles."""
+        gc.unfreeze()
         for each in (self._wakes, connection):
             with suppress(DatabaseError, psycopg.Error):
                 if each is not None:

@@ -1,15 +1,18 @@
 """Scheduler processes: one leads, a stand-by succeeds it, and nothing is placed twice whenever one is killed."""
 
+import gc
 import time
 from collections import Counter
 
 import pytest
+from django.db import DatabaseError, connection
 from django.db.models import Sum
 
 from apps.fleet.models import Device, Slice
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.services.quota import quota_set
+from portal.scheduler import Scheduler
 from tests.apps.scheduling.pool import node_make, submit
 from tests.harness.schedulers import leader_pid, leads_wait, stand_by_wait, start
 
@@ -86,3 +89,30 @@ def test_a_change_wakes_the_leader_long_before_its_timer(crew, acme):
         placed.append(time.monotonic() - began_s)
         time.sleep(0.2)
     print("placed after", [f"{seconds * 1000:.0f} ms" for seconds in placed])
+
+
+class Interrupted(Scheduler):
+    """One whose connection ends while it waits for changes."""
+
+    waits = 0
+
+    def _wait(self, passed_at_s):
+        self.waits += 1
+        if self.waits == 3:
+            self.stop()
+        connection.close()
+        return True
+
+
+@pytest.mark.req("ELA-708")
+def test_who_lost_the_connection_that_holds_the_lock_leads_no_more(committed):
+    """Django opens another by itself, without the lock: there would be two leaders, each with half of the feed."""
+    scheduler = Interrupted()
+    scheduler._stand_by()
+    try:
+        with pytest.raises(DatabaseError, match="held the lock"):
+            scheduler._lead()
+    finally:
+        scheduler._let_go()
+    assert scheduler.waits == 1
+    assert gc.get_freeze_count() == 0, "what it knew may be thrown away while it stands by"
