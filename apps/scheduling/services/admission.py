@@ -59,10 +59,6 @@ SELECT of_user, of_tenant,
         LIMIT (SELECT of_tenant FROM bound)) t)
 FROM bound
 """
-_UNSET = {
-    "user_most": SchedulingPolicy._meta.get_field("max_open_per_user").default,
-    "tenant_most": SchedulingPolicy._meta.get_field("max_open_per_tenant").default,
-}
 
 
 def open_check(tenant: Tenant, user_id: int | None, more: int) -> None:
