@@ -43,7 +43,19 @@ def prepared(count: int = 1) -> CursorWrapper:
     database.close_if_health_check_failed()
     database.ensure_connection()
     database._handle_search_path()
-    return database._prepare_cursor(ServerBindingCursor(database.connection))
+    return database._prepare_cursor(_KeptCursor(database.connection))
+
+
+class _KeptCursor(ServerBindingCursor):
+    """Prepares a statement when it is asked again. Only while it asks: psycopg remembers the whole text of whatever it
+    counts, and among Django's own are inserts of megabytes."""
+
+    def execute(self, query: Any, params: Any = None, **more: Any) -> Any:
+        self.connection.prepare_threshold = 1
+        try:
+            return super().execute(query, params, **more)
+        finally:
+            self.connection.prepare_threshold = None
 
 
 @contextmanager

@@ -30,8 +30,6 @@ DATABASES = {
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
         "ATOMIC_REQUESTS": False,
-        # What is asked through `kernel.queries` is prepared when it is asked again.
-        "OPTIONS": {"prepare_threshold": 1},
     }
 }
 DATABASE_ROUTERS = ("django_tenants.routers.TenantSyncRouter",)

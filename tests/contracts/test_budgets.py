@@ -23,5 +23,5 @@ def test_budget(name, world):
     with CaptureQueriesContext(connection) as queries:
         answer = client.get(path)
     assert answer.status_code == 200, (path, answer.content[:500])
-    count = len([query for query in queries if not query["sql"].startswith("SET ")])
+    count = len([query for query in queries if not str(query["sql"]).startswith("SET ")])
     assert count <= BUDGETS[name], f"{name}: {count} queries, {BUDGETS[name]} allowed"

@@ -107,6 +107,9 @@ class Passes:
         for batch in _batches([*news, *figures], 2000):
             refusals_tell(actor=self._actor, told=batch)
         self._told.update([*news, *figures])
+        if len(self._told) > 2 * len(self.picture.waiting) + 1000:
+            # What was stopped while it waited is told nothing any more.
+            self._told = {pk: told for pk, told in self._told.items() if pk in self.picture.waiting}
 
 
 @service(recorded=False)

@@ -188,3 +188,23 @@ def test_states_are_written_as_their_values(acme):
     uid = uuid4()
     insert_many([QuotaHold(tenant=acme, holder_uid=uid, item="instances", amount=2, state=HoldState.USED)])
     assert QuotaHold.plain.filter(holder_uid=uid, state="used").exists()
+
+
+def test_the_server_keeps_a_plan_of_what_is_asked_again_and_psycopg_no_text_of_anything_else(acme):
+    named = Kept(lambda: Tenant.objects.filter(schema_name=Given("schema")).values_list("name", flat=True))
+    with piped():
+        assert [named.first(schema="acme") for _again in range(3)] == [acme.name] * 3
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_prepared_statements WHERE statement = %s",
+            [named._built.sql.replace("%s", "$1")],
+        )
+        assert cursor.fetchone() == (1,)
+    known = connection.connection._prepared
+    before = {*known._counts, *known._names}
+    now = timezone.now()
+    for number in range(3):
+        LogEntry.objects.bulk_create(
+            LogEntry(at=now, level="info", text=f"{number} {'x' * 500}") for _ in range(50)
+        )
+    assert {*known._counts, *known._names} == before
