@@ -125,11 +125,10 @@ class Moving:
         return None
 
     def _try(self, owner: str, grants: tuple[Grant, ...], pieces: list[Piece]) -> bool:
-        """Whether each piece finds another device when the request has those; if so all is done in the pool."""
+        """Whether each piece finds room elsewhere that is free at once; if so all is done in the pool. The pieces
+        count where they are all the while: what one of them leaves is no room for another yet."""
         round_ = self._round
         placer = round_.warm.placer
-        for piece in pieces:
-            round_.warm.pool.give(piece.grant)
         for grant in grants:
             round_.warm.pool.take(grant)
         found: list[tuple[Piece, Grant]] = []
@@ -146,8 +145,6 @@ class Moving:
         else:
             round_.claims.keep_grants(owner, round_.now, grants)
             self._found = found
-        for piece in pieces:
-            round_.warm.pool.take(piece.grant)
         return len(found) == len(pieces)
 
     def _view(self, ends_at_s: int | None) -> View:

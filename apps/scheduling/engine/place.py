@@ -362,6 +362,10 @@ class Placer:
     def _take(self, shape: Shape, view: View, cards: list[Card] | None) -> tuple[Grant, ...] | None:
         if cards is None:
             return None
+        if len(cards) == 1 and not self._starts:
+            grant = grant_of(cards[0], shape)
+            self._pool.take(grant)
+            return (grant,)
         grants = tuple([grant_of(card, shape) for card in cards])
         self.take_these(grants, view)
         return grants

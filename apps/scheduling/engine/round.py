@@ -79,6 +79,8 @@ class Round:
         self._handled: set[str] = set()
         self._open: set[Group] = set()
         """Groups that nothing but room keeps from starting."""
+        self._plain: dict[Group, Shape] = {}
+        """Shapes of open groups that nothing narrows in this pass."""
         self._why: dict[tuple[Shape, View], Reason] = {}
         self._held_by: dict[str, str] = {}
         self._heads: dict[str, int] = {}
@@ -176,6 +178,7 @@ class Round:
             self.warm.look(group)
             reason = self._closed(group)
             self._open.add(group)
+            self._note_plain(group)
         if reason is None and self._held_by:
             reason = self._behind(group)
         if reason is None:
@@ -219,6 +222,13 @@ class Round:
             if row.from_s <= self.now and (ends is None or ends <= row.to_s) and has_right(row, request)
         )
 
+    def _note_plain(self, group: Group) -> None:
+        """Where nothing narrows the group's shape in this pass, it is not worked out for each member."""
+        shape, request = group.shape, group.sample
+        narrowed = request.reservation_id is not None or self.warm.model_quota.binds(request.tenant_id)
+        if shape is not None and not narrowed:
+            self._plain[group] = shape
+
     def shape_of(self, group: Group) -> Shape:
         """The group's shape, on the devices of its reservation where it names one, and on the models of which its
         tenant may have more."""
@@ -234,8 +244,9 @@ class Round:
 
     def _place(self, group: Group, entry: Entry) -> Reason | None:
         """Start the request; the reason where that cannot be."""
-        shape = self.shape_of(group)
-        view = self.view(group) if self.warm.placer.has_claims else FREE_VIEW
+        plain, placer = self._plain.get(group), self.warm.placer
+        shape = plain or self.shape_of(group)
+        view = self.view(group) if placer.has_claims else FREE_VIEW
         if group.sample.min_shares is not None:
             found = self._size(group, shape, view, entry[1])
             if isinstance(found, Reason):
@@ -245,7 +256,8 @@ class Round:
             reason = self.warm.shortage(group.sample, group.least)
             if reason is not None:
                 return reason
-        grants = self._take(group, shape, view, entry[1])
+        is_plain = plain is not None
+        grants = placer.take(shape, view, entry[1]) if is_plain else self._take(group, shape, view, entry[1])
         if isinstance(grants, Reason):
             return grants
         if grants is None:

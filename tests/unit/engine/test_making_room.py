@@ -148,3 +148,20 @@ def test_the_order_of_harm_is_priority_then_checkpoint_then_lost_work_then_money
         running = tuple(work("ab"[i], f"n{i}/0", more) for i, more in enumerate(order))
         made = run(replace(pool(2), running=running, policy=ON), ask(1, 100, priority=5), now=NOW)
         assert [each.running_id for each in made.preemptions] == ["ab"[order.index(gone)]]
+
+
+@pytest.mark.parametrize("cards", [3, 4])
+def test_what_a_move_leaves_is_no_room_for_another_move_yet(cards: int) -> None:
+    def session(name: str, device_id: str, percent: int) -> Running:
+        return holding(name, device_id, percent, movable=True, asks=ask(0, percent, id=name))
+
+    running = (session("a", "n0/0", 100), session("b", "n0/1", 65), holding("stays", "n0/1", 10))
+    empty = pool(1, cards)
+    others = tuple(replace(each, model="y") for each in empty.devices[2:])
+    devices = tuple(replace(each, model="x") for each in empty.devices[:2]) + others
+    busy = replace(empty, devices=devices, running=running, policy=Policy(consolidate=True, max_moves=4))
+    made = run(busy, ask(1, 30, shares=2, model="x"), now=NOW)
+    assert {move.running_id: move.to.device_id[:2] for move in made.moves} == (
+        {} if cards == 3 else {"a": "n0", "b": "n0"}
+    )
+    assert not {move.to.device_id for move in made.moves} & {"n0/0", "n0/1"}, "they are not left yet"
