@@ -25,7 +25,8 @@ def workload_lock(uid: UUID) -> Workload | None:
 
 
 def client_keys_lock(tenant: Tenant) -> None:
-    """Until the transaction ends, submissions of the tenant that bring keys are served one after the other."""
+    """Until the transaction ends, submissions of the tenant that bring keys, or are an order's, are served one after
+    the other: asked at once, too, the same one is one."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_KEYS_LOCK, tenant.pk])
 

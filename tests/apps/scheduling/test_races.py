@@ -4,6 +4,7 @@ half done."""
 import threading
 from contextlib import suppress
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -26,7 +27,7 @@ from apps.scheduling.services.warm import Picture
 from apps.scheduling.services.workloads import workload_halt
 from apps.scheduling.types import Asked
 from apps.tenancy.models import Tenant
-from tests.apps.scheduling.pool import node_make, tenant_ready
+from tests.apps.scheduling.pool import node_make, submit, tenant_ready
 from tests.apps.scheduling.test_shell import ends, parts, runs
 
 ASKED = {"name": "job", "argv": ("true",), "compute_percent": 30, "memory_mib": 100}
@@ -76,6 +77,13 @@ def at_once(*acts):
 
 def unexpected(found):
     return [each for each in found if isinstance(each, Exception) and not isinstance(each, WeirError)]
+
+
+def test_one_order_that_is_delivered_four_times_at_once_is_one_workload(busy):
+    order = uuid4()
+    found = at_once(*[lambda: submit(busy, order_uid=order, percent=10)] * 4)
+    assert len({row.uid for row in found}) == 1
+    assert Workload.plain.filter(order_uid=order).count() == 1
 
 
 @pytest.mark.req("ELA-609")
