@@ -8,7 +8,7 @@ from apps.kernel.queries import GivenAny, Kept
 from apps.scheduling.models import Workload
 from apps.tenancy.models import Tenant
 
-_KEYS_LOCK = 0x57656975
+_SUBMISSIONS_LOCK = 0x57656975
 # Of its queue and tenant only what placing it takes: a thousand rows are read at once.
 _OWN = tuple(field.name for field in Workload._meta.concrete_fields)
 _NEAR = ("tenant__schema_name", "tenant__name", "queue__code", "queue__resource_group")
@@ -24,11 +24,11 @@ def workload_lock(uid: UUID) -> Workload | None:
     )
 
 
-def client_keys_lock(tenant: Tenant) -> None:
-    """Until the transaction ends, submissions of the tenant that bring keys, or are an order's, are served one after
-    the other: asked at once, too, the same one is one."""
+def submissions_lock(tenant: Tenant) -> None:
+    """Until the transaction ends, submissions of the tenant that take this lock are served one after the other: those
+    with keys and an order's, of which the same one asked twice is one, and those that come near a bound."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_KEYS_LOCK, tenant.pk])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_SUBMISSIONS_LOCK, tenant.pk])
 
 
 def slices_lock(workload_uid: UUID) -> None:

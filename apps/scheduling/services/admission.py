@@ -19,6 +19,7 @@ from apps.kernel.queries import Given, Kept, prepared
 from apps.scheduling.errors import OutsideValidity, PriorityNotAllowed, TooMuchOpen
 from apps.scheduling.item_words import item_amounts
 from apps.scheduling.limits import Limit, held_get, limits_get
+from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import (
     Reservation,
     SchedulingPolicy,
@@ -32,6 +33,8 @@ from apps.tenancy.models import Tenant
 
 # Two keys, as all locks of this kind: "Weil" and the user.
 _USER_LOCK = 0x5765696C
+# Single submissions that far from a bound do not wait for each other: so many are never on their way at once.
+_NEAR = 1_000
 
 
 def admission_check(actor: Actor, row: Workload, *, more: int = 1) -> None:
@@ -62,7 +65,24 @@ FROM bound
 
 
 def open_check(tenant: Tenant, user_id: int | None, more: int) -> None:
-    """TooMuchOpen where the user or the tenant would have more open work than the policy lets them."""
+    """TooMuchOpen where the user or the tenant would have more open work than the policy lets them.
+
+    Many at once, and whatever comes near a bound, are served one after the other: two would each not see the other.
+    """
+    bounds = _bounds(tenant, user_id)
+    if more > 1 or any(most - held < _NEAR for _, held, most in bounds):
+        submissions_lock(tenant)
+        bounds = _bounds(tenant, user_id)
+    for who, held, most in bounds:
+        if held + more > most:
+            text = _(
+                "%(most)s workloads at a time wait or run for %(who)s at most: %(held)s do, %(more)s more are asked."
+            )
+            raise TooMuchOpen(text % {"who": who, "most": most, "held": held, "more": more})
+
+
+def _bounds(tenant: Tenant, user_id: int | None) -> list[tuple[str, int, int]]:
+    """Who is bound, how much of theirs is open, and how much may be."""
     mine = "submitted_by_id IS NULL" if user_id is None else "submitted_by_id = %(user)s"
     unset = SchedulingPolicy()
     asked = {
@@ -75,18 +95,7 @@ def open_check(tenant: Tenant, user_id: int | None, more: int) -> None:
     with prepared() as cursor:
         cursor.execute(_OPEN.format(mine=mine), asked)
         user_most, tenant_most, mine_open, tenant_open = cursor.fetchone()
-    _bound_check(_("you"), mine_open, more, user_most)
-    _bound_check(tenant.name, tenant_open, more, tenant_most)
-
-
-def _bound_check(who: str, held: int, more: int, most: int) -> None:
-    if held + more > most:
-        raise TooMuchOpen(
-            _(
-                "%(most)s workloads at a time wait or run for %(who)s at most: %(held)s do, %(more)s more are asked."
-            )
-            % {"who": who, "most": most, "held": held, "more": more}
-        )
+    return [(_("you"), mine_open, user_most), (tenant.name, tenant_open, tenant_most)]
 
 
 _PRIORITY = Kept(lambda: UserPriority.objects.filter(user=Given("user")))

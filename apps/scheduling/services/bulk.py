@@ -16,7 +16,7 @@ from apps.kernel.events import emit
 from apps.kernel.queries import piped
 from apps.kernel.service import service
 from apps.scheduling.events import WorkloadsSubmitted
-from apps.scheduling.locks import client_keys_lock
+from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.admission import admission_check, open_check
@@ -74,7 +74,7 @@ def _known(tenant: Tenant, asked: Sequence[Asked]) -> dict[str, Workload]:
     keys = [each.client_key for each in asked if each.client_key]
     if not keys:
         return {}
-    client_keys_lock(tenant)
+    submissions_lock(tenant)
     rows = Workload.plain.filter(tenant=tenant, client_key__in=keys).select_related("queue", "tenant")
     return {row.client_key: row for row in rows}
 

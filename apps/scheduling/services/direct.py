@@ -18,7 +18,7 @@ from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.queries import piped
 from apps.kernel.service import service
-from apps.scheduling.locks import client_keys_lock
+from apps.scheduling.locks import submissions_lock
 from apps.scheduling.model_use import model_named
 from apps.scheduling.models import Environment, Workload
 from apps.scheduling.permissions import ResourcePermission as P
@@ -46,7 +46,7 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: Asked) -> Workload:
     direct commodity, or metered only.
     """
     if asked.client_key:
-        client_keys_lock(tenant)
+        submissions_lock(tenant)
         known = Workload.plain.filter(tenant=tenant, client_key=asked.client_key).first()
         if known:
             return known

@@ -22,7 +22,7 @@ from apps.scheduling.events import (
     WorkloadPreempted,
     WorkloadStarted,
 )
-from apps.scheduling.locks import client_keys_lock, slices_lock, workload_lock
+from apps.scheduling.locks import slices_lock, submissions_lock, workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.checkpoints import lost_card_seconds
@@ -66,7 +66,7 @@ def workload_submit(
     Amounts are per share: whole percent of one device and MiB of its memory. `pins` may name vendor, model,
     node or device (uids). Without a `queue` it goes to the default one (PLAT-CLU-50). Raises RunTooLong, QueueClosed.
     """
-    client_keys_lock(tenant)
+    submissions_lock(tenant)
     if found := _OF_ORDER.first(tenant=tenant.pk, order=order_uid):
         return found
     amounts_check(Amounts(shares, compute_percent, memory_mib))

@@ -1,4 +1,4 @@
-"""A user's limit holds for submissions that come at the same time."""
+"""What bounds a user holds for submissions that come at the same time."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,9 +8,13 @@ from django.db import connection
 from apps.billing.services.ledger import account_open
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import QuotaExceeded
+from apps.scheduling.errors import TooMuchOpen
 from apps.scheduling.models import Workload
+from apps.scheduling.services.bulk import workload_submit_many
+from apps.scheduling.services.queues import policy_set
 from apps.scheduling.services.quota import quota_defaults
 from apps.scheduling.services.rights import default_spec_set
+from apps.scheduling.types import Asked
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_limits import ask
 
@@ -28,15 +32,38 @@ def crowd(committed, acme, globex, member):
 def test_of_submissions_at_once_no_more_get_in_than_the_limit_lets(crowd, acme):
     default_spec_set(actor=SYSTEM, instances=2)
 
+    made = at_once(lambda: [ask(crowd, acme, wait_for_quota=True)], QuotaExceeded)
+    assert len(made) == len(set(made)) == 2
+    assert Workload.plain.count() == 2
+
+
+@pytest.mark.req("ELA-507")
+def test_of_submissions_at_once_no_more_get_in_than_may_be_open(crowd, acme):
+    policy_set(actor=SYSTEM, changes={"max_open_per_user": 3})
+    assert len(at_once(lambda: [ask(crowd, acme, wait_for_quota=True)], TooMuchOpen)) == 3
+    assert Workload.plain.count() == 3
+
+
+@pytest.mark.req("ELA-507")
+def test_of_many_submitted_at_once_no_more_get_in_than_may_be_open(crowd, acme):
+    policy_set(actor=SYSTEM, changes={"max_open_per_tenant": 2_500})
+    many = [
+        Asked(name="one of many", argv=("true",), compute_percent=1, memory_mib=64, wait_for_quota=True)
+    ] * 1_000
+    made = at_once(lambda: workload_submit_many(actor=crowd.actor, tenant=acme, asked=many), TooMuchOpen)
+    assert len(made) == Workload.plain.count() == 2_000
+
+
+def at_once(submit, refusal):
+    """The numbers of what six submissions at the same time have put in; the others were refused like that."""
+
     def one(_number):
         try:
-            return ask(crowd, acme, wait_for_quota=True).no
-        except QuotaExceeded:
-            return ""
+            return [row.no for row in submit()]
+        except refusal:
+            return []
         finally:
             connection.close()
 
     with ThreadPoolExecutor(6) as pool:
-        made = list(filter(None, pool.map(one, range(6))))
-    assert len(made) == len(set(made)) == 2
-    assert Workload.plain.count() == 2
+        return [no for made in pool.map(one, range(6)) for no in made]
