@@ -6,10 +6,11 @@ plan that takes PostgreSQL longer than to carry it out.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.utils import CursorWrapper
@@ -20,6 +21,9 @@ from django.db.models.query import (
     ValuesListIterable,
     get_related_populators,
 )
+from psycopg import Connection, Pipeline
+from psycopg.errors import FeatureNotSupported
+from psycopg.pq import PipelineStatus
 from psycopg.sql import quote
 
 T = TypeVar("T")
@@ -54,6 +58,10 @@ class _KeptCursor(ServerBindingCursor):
         self.connection.prepare_threshold = 1
         try:
             return super().execute(query, params, **more)
+        except FeatureNotSupported:
+            # A column's type was changed: a plan of before is good for nothing, and only a new connection forgets it.
+            connection.close_at = 0
+            raise
         finally:
             self.connection.prepare_threshold = None
 
@@ -64,6 +72,7 @@ def piped() -> Iterator[None]:
     one while the database carries out the last. What the database refuses is told then. All others wait as ever."""
 
     def waiting(execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
+        _take_up(connection.connection, pipeline)
         answer = execute(sql, params, many, context)
         if not isinstance(context["cursor"].cursor, ServerBindingCursor):
             # Whoever catches an IntegrityError, or ends a nested transaction, looks for Django's.
@@ -78,6 +87,14 @@ def piped() -> Iterator[None]:
         connection.execute_wrapper(waiting),
     ):
         yield
+
+
+def _take_up(database: Connection, pipeline: Pipeline) -> None:
+    """After an error the server carries out nothing until it hears where the next statements begin, not even the
+    return to a savepoint. The error itself was told; what remains are answers to what it kept from being done."""
+    while database.pgconn.pipeline_status == PipelineStatus.ABORTED and not database.closed:
+        with suppress(psycopg.Error):
+            pipeline.sync()
 
 
 class Given(Value):

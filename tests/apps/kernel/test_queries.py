@@ -1,5 +1,6 @@
 """Kept querysets answer as the querysets they are made of; many rows are inserted as they would be one by one."""
 
+import time
 from uuid import uuid4
 
 import pytest
@@ -147,6 +148,26 @@ def test_what_a_nested_transaction_in_a_pipe_does_wrong_is_djangos_and_undone_al
             QuotaHold.plain.create(**hold)
         with pytest.raises(IntegrityError), transaction.atomic():
             insert_many([QuotaHold(**hold)], keyed=False)
+        insert_many([QuotaHold(**hold | {"item": "gpu_memory_mib"})], keyed=False)
+    assert QuotaHold.plain.filter(holder_uid=hold["holder_uid"]).count() == 2
+
+
+@pytest.mark.parametrize("before", ["it is read", "the next is sent", "the savepoint is left"])
+def test_whenever_the_error_of_a_nested_transaction_in_a_pipe_comes_it_undoes_that_alone(acme, before):
+    hold = {"tenant": acme, "holder_uid": uuid4(), "item": "instances", "amount": 1}
+
+    @transaction.atomic
+    def fail() -> None:
+        insert_many([QuotaHold(**hold)], keyed=before == "it is read")
+        # The server's word is here before anything more is asked.
+        time.sleep(0.1)
+        if before == "the next is sent":
+            insert_many([QuotaHold(**hold), QuotaHold(**hold)], keyed=False)
+
+    with transaction.atomic(), piped():
+        insert_many([QuotaHold(**hold)], keyed=False)
+        with pytest.raises(IntegrityError):
+            fail()
         insert_many([QuotaHold(**hold | {"item": "gpu_memory_mib"})], keyed=False)
     assert QuotaHold.plain.filter(holder_uid=hold["holder_uid"]).count() == 2
 
