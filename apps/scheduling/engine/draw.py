@@ -8,14 +8,18 @@ MASK_64 = (1 << 64) - 1
 class Draw:
     """Random numbers of one decision, by the cycle's seed and the request's place in line."""
 
-    __slots__ = ("_state",)
+    __slots__ = ("_first", "_state")
 
     def __init__(self) -> None:
-        self._state = 0
+        self._first = self._state = 0
 
     def begin(self, seed: int, seq: int) -> None:
         """Another decision."""
-        self._state = (seed * 0x9E3779B97F4A7C15 + seq * 0xBF58476D1CE4E5B9 + 1) & MASK_64
+        self._first = self._state = (seed * 0x9E3779B97F4A7C15 + seq * 0xBF58476D1CE4E5B9 + 1) & MASK_64
+
+    def again(self) -> None:
+        """The same numbers from the first on."""
+        self._state = self._first
 
     def below(self, top: int) -> int:
         """A number from 0 to below `top` (splitmix64)."""

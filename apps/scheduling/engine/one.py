@@ -65,8 +65,8 @@ class One:
 
     def first(self, shape: Shape, area: Area, found: Found, at: int) -> Card:
         """The first of the server's best cards."""
-        for card in area.on_server[at]:
-            if _takes(card, shape) and (not found.best or (card.free_percent, card.free_mib) in found.best):
+        for card in _fitting(area.on_server[at], shape):
+            if not found.best or (card.free_percent, card.free_mib) in found.best:
                 return card
         raise AssertionError("No card of the server is as it was judged.")
 
@@ -90,7 +90,7 @@ class One:
     def _judge(self, shape: Shape, server: Server, on: list[Card]) -> Found:
         cpu, memory = server.host_left()
         left = cpu - shape.host_cpu_milli * shape.shares
-        fits = [card for card in on if _takes(card, shape)]
+        fits = _fitting(on, shape)
         if left < 0 or memory < shape.host_memory_mib * shape.shares or len(fits) < shape.shares:
             return NONE
         of_class = self._of_class[server.at]
@@ -124,10 +124,11 @@ def _is_even(server: Server) -> bool:
     return len({(card.percent, card.mib) for card in server.cards}) == 1
 
 
-def _takes(card: Card, shape: Shape) -> bool:
-    if shape.exclusive and card.holders:
-        return False
-    return card.free_percent >= shape.compute_percent and card.free_mib >= shape.memory_mib
+def _fitting(cards: list[Card], shape: Shape) -> list[Card]:
+    """Those that take a share of it."""
+    percent, mib = shape.compute_percent, shape.memory_mib
+    fits = [card for card in cards if card.free_percent >= percent and card.free_mib >= mib]
+    return [card for card in fits if not card.holders] if shape.exclusive else fits
 
 
 def _free(card: Card, percent: int, mib: int) -> int:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from apps.scheduling.engine.fit import Area
+from apps.scheduling.engine.fit import Area, Fit
 from apps.scheduling.engine.measure import Ints, Measure
 from apps.scheduling.engine.mix import Typical
 from apps.scheduling.engine.one import NOWHERE, STEP_PERCENT, Found, One
@@ -103,8 +103,9 @@ def serves(shape: Shape) -> bool:
 class Packing:
     """The choice of cards by `Placing.FRAGMENTATION`, over one pool and one mix."""
 
-    def __init__(self, pool: Pool, mix: Sequence[Typical]) -> None:
+    def __init__(self, pool: Pool, fit: Fit, mix: Sequence[Typical]) -> None:
         self._pool = pool
+        self._fit = fit
         by_model: dict[str, int] = {}
         known: dict[frozenset[str], int] = {}
         of_class = []
@@ -120,12 +121,12 @@ class Packing:
         self._lines: dict[Shape, Line] = {}
         self._areas: dict[Constraint, tuple[int, Bools]] = {}
 
-    def pick(self, shape: Shape, area: Area, room: Callable[[Card], int]) -> list[Card] | None:
+    def pick(self, shape: Shape, room: Callable[[Card], int]) -> list[Card] | None:
         """The cards for all shares of a shape that it `serves`; None where no server takes them.
 
         `room` has the last word on a card: it knows of claims.
         """
-        line = self._line(shape, area)
+        line = self._line(shape)
         worth = line.worth
         while worth.size:
             at = int(worth.argmax())
@@ -138,12 +139,12 @@ class Packing:
             worth[at] = NOWHERE
         return None
 
-    def _line(self, shape: Shape, area: Area) -> Line:
+    def _line(self, shape: Shape) -> Line:
         """The shape's line, brought up to now."""
         pool = self._pool
         line = self._lines.get(shape)
-        if line is None or line.usable != area.usable:
-            line = self._lines[shape] = Line(len(pool.server_at), area)
+        if line is None or line.usable != line.area.usable:
+            line = self._lines[shape] = Line(len(pool.server_at), self._fit.area(shape.constraint))
             self._judge(shape, line, np.arange(len(pool.server_at)))
         elif line.read != pool.stamp:
             changed = list(pool.changed(line.read))
@@ -151,7 +152,7 @@ class Packing:
                 self._judge(shape, line, np.array(changed, np.int64))
             else:
                 for at in changed:
-                    line.card[at] = found = self._one.judge(shape, area, line.found, at)
+                    line.card[at] = found = self._one.judge(shape, line.area, line.found, at)
                     line.worth[at] = found.worth
         line.read = pool.stamp
         return line

@@ -180,12 +180,14 @@ class Candidates:
         return None
 
     def _first_of(self, left: int) -> Server | None:
-        """Of these the first that takes all."""
+        """Of these, which may have room, the first that takes all; struck off where they do not."""
+        at = self._pool.server_at
         while left:
             low = left & -left
-            server = self._pool.server_at[low.bit_length() - 1]
-            if self._check(server):
+            server = at[low.bit_length() - 1]
+            if self._takes_all(server):
                 return server
+            self._strike(low)
             left ^= low
         return None
 
@@ -257,6 +259,8 @@ class Candidates:
         """The policy's order over the servers, the least first."""
         placing = self._shape.placing
         if placing is Placing.SPREAD:
+            # Whether one server alone was drawn for before depends on what is remembered of those that are full.
+            draw.again()
             left = list(rooms)
             dealt = [left.pop(draw.below(len(left))) for _ in range(len(left))]
             return {server: i for i, server in enumerate(dealt)}
@@ -317,9 +321,8 @@ class Placer:
         """Devices for all of the shape's shares, nothing taken; None where they do not fit."""
         if shape.placing is Placing.FRAGMENTATION and serves(shape):
             if self._packing is None:
-                self._packing = Packing(self._pool, self._mix)
-            area = self._fit.area(shape.constraint)
-            return self._packing.pick(shape, area, lambda card: room(card, shape, view) > 0)
+                self._packing = Packing(self._pool, self._fit, self._mix)
+            return self._packing.pick(shape, lambda card: room(card, shape, view) > 0)
         if shape.placing is Placing.SPREAD:
             self._draw.begin(self._seed, seq)
         return self._line(shape, view).pick(self._draw)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, settings
 
-from apps.scheduling.engine.types import Placing, Queue, Snapshot
+from apps.scheduling.engine.types import Placing, Queue, Reservation, Snapshot
 from apps.scheduling.engine.warm import Warm
 from tests.unit.engine.histories import History
 from tests.unit.engine.pools import ask, pool
@@ -45,6 +45,19 @@ def test_a_node_that_closes_takes_nothing_more_though_it_was_looked_at_before() 
     assert [placement.request_id for placement in warm.plan(0, 1).placements] == ["r2"]
     warm.node_put(replace(warm.nodes["n1"], ready=False))
     assert not warm.plan(0, 1).placements
+
+
+@pytest.mark.req("ELA-404")
+@pytest.mark.parametrize("seed", range(5))
+def test_over_which_nodes_a_gang_is_dealt_does_not_depend_on_what_was_tried_before(seed: int) -> None:
+    """While the reservation stood, it was found that no node has room for all; a pool read anew finds that first."""
+    reserved = Reservation("v", 0, 1_000, "globex", count=2, compute_percent=60)
+    warm = Warm(replace(pool(6), requests=(ask(1, 100, shares=5),), reservations=(reserved,)))
+    assert not warm.plan(1, seed).placements
+    warm.reservations_put(())
+    made = warm.plan(2, seed)
+    assert len(made.placements) == 1
+    assert made == Warm(warm.snapshot()).plan(2, seed)
 
 
 def test_a_plan_is_a_value_that_later_changes_leave_alone() -> None:
