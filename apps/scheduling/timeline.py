@@ -62,6 +62,9 @@ _SENTENCES = {
     "scaled:failed": gettext_noop(
         "It goes on with %(shares)s shares: what it was to gain could not be started."
     ),
+    "scaled:lost": gettext_noop(
+        "From %(before)s to %(shares)s shares: a node was lost, and the work goes on without its shares."
+    ),
     "scaled:confirmed": gettext_noop("The work has confirmed that it goes on with %(shares)s shares."),
     "scaled:delivered": gettext_noop("It goes on with %(shares)s shares; the work does not confirm sizes."),
     "scaled:overdue": gettext_noop(

@@ -239,6 +239,46 @@ def share_is_spare(row: Workload, part: Allocation | None, reason_code: str) -> 
     return not Slice.plain.filter(uid=part.slice_uid, started_at__isnull=False).exists()
 
 
+def shares_outliving(row: Workload, lost: Allocation | None) -> list[Allocation]:
+    """With which shares work goes on that loses this one with its node; none: it is lost with it.
+
+    Work that listens goes on with the whole replicas that are left, if those are its least number or more. Work that
+    does not would wait for the lost share for ever.
+    """
+    if lost is None or lost.is_beside or row.state != WorkloadState.RUNNING or not _follows(row):
+        return []
+    staying = list(row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share"))
+    slices = Slice.plain.in_bulk([part.slice_uid for part in staying], field_name="uid")
+    # A node takes several with it: of those that are told of later it is known already.
+    gone = {part.share for part in staying if slices[part.slice_uid].is_final} | {lost.share}
+    broken = {share // row.shares_per_replica for share in gone}
+    kept = [part for part in staying if part.share // row.shares_per_replica not in broken]
+    steps = [
+        slices[part.slice_uid].size_step for part in kept if slices[part.slice_uid].started_at is not None
+    ]
+    listens = bool(steps) and all(steps)
+    return kept if listens and len(kept) >= (row.min_shares or 0) else []
+
+
+def shares_go_on(row: Workload, kept: Sequence[Allocation], actor: Actor) -> None:
+    """Running elastic work has lost shares and goes on with these: they are counted anew, without a gap, and told so.
+    What is left of a replica that lost one leaves."""
+    size = WorkloadSize.objects.get(workload=row)
+    size.confirmed = sum(part.share < size.confirmed for part in kept)
+    size.save(update_fields=["confirmed"])
+    held = row.allocations.filter(state=AllocationState.ACTIVE)
+    held.filter(is_beside=False).exclude(pk__in=[part.pk for part in kept]).update(is_beside=True)
+    for share, part in enumerate(kept):
+        part.share = share
+    Allocation.objects.bulk_update(kept, ["share"])
+    if row.is_direct:
+        quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=amounts_held(list(held.all())))
+    before, row.active_shares = row.active_shares, len(kept)
+    row.save(update_fields=["active_shares", "updated_at"])
+    decided(row, DecisionKind.SCALED, actor, "lost", shares=len(kept), before=before)
+    size_change(row, actor)
+
+
 def share_left(row: Workload, actor: Actor) -> None:
     """A share has ended and elastic work goes on: what it held is free, of the tenant's quota too."""
     held = [

@@ -31,7 +31,13 @@ from apps.scheduling.services.decisions import decided, submitted
 from apps.scheduling.services.direct import direct_ended
 from apps.scheduling.services.notes import workload_told
 from apps.scheduling.services.quota import quota_release
-from apps.scheduling.services.sizes import share_is_spare, share_left, share_started
+from apps.scheduling.services.sizes import (
+    share_is_spare,
+    share_left,
+    share_started,
+    shares_go_on,
+    shares_outliving,
+)
 from apps.scheduling.states import FLOW, AllocationState, DecisionKind, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
@@ -170,7 +176,8 @@ def slice_ended(
     goes_on: bool = False,
     requeue: bool = False,
 ) -> None:
-    """A slice has ended. A workload is a gang: the others are stopped, and with the last one it has ended.
+    """A slice has ended. A workload is a gang: the others are stopped, and with the last one it has ended; elastic work
+    that listens goes on without what it lost with a node (ELA-901).
 
     `goes_on`: the share lives on in another slice (POOL-12.23). `requeue`: it was lost and is to be tried again.
     """
@@ -179,11 +186,17 @@ def slice_ended(
         return
     known = row.allocations.filter(slice_uid=slice_uid)
     ended = known.filter(state=AllocationState.ACTIVE)
-    is_spare = share_is_spare(row, ended.first(), reason_code)
+    part = ended.first()
+    is_spare = share_is_spare(row, part, reason_code)
+    outliving = shares_outliving(row, part) if reason_code == "lost" and not goes_on else []
     if not ended.update(state=AllocationState.RELEASED, released_at=timezone.now()) and known.exists():
         # Told before: whatever became of the work since then is no end of this slice's.
         return
     left = row.allocations.filter(state=AllocationState.ACTIVE)
+    if outliving:
+        shares_go_on(row, outliving, actor)
+        workload_changed(row, actor)
+        return
     goes_on = goes_on or is_spare
     if goes_on and row.state != WorkloadState.STOPPING and left.filter(is_beside=False).exists():
         if is_spare:

@@ -3,12 +3,14 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 
 from apps.billing.models import UsageRecord
 from apps.billing.selectors import workload_cost
 from apps.billing.services.ledger import account_open
 from apps.billing.services.rating import usage_rate
-from apps.fleet.models import Slice
+from apps.fleet.models import Node, Slice, Watch
+from apps.fleet.services.watch import nodes_check
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import WorkloadSize
 from apps.scheduling.services.cycles import cycle_run
@@ -103,6 +105,34 @@ def test_the_worker_count_in_the_work_equals_the_record(node, acme, submit):
     assert sorted(node.sizes[uid].share for uid in node.runs if node.runs[uid] == "running") == [0, 1, 2]
     codes = list(row.decisions.filter(kind="scaled").values_list("code", flat=True))
     assert codes == ["owner", "confirmed", "plan", "confirmed"]
+
+
+@pytest.mark.req("ELA-901", "ELA-906")
+def test_work_goes_on_without_a_lost_node_and_returns_to_it(node, acme, submit):
+    other = ElasticNode("n2")
+    row = submit(shares=3, min_shares=1, compute_percent=60, requeue_on_loss=True)
+    cycle_run(actor=SYSTEM)
+    for each in (node, other, node):
+        each.settle(row)
+    assert (row.state, node.workers(), other.workers()) == ("running", [3, 3], [3])
+    now = timezone.now()
+    Watch.objects.update_or_create(
+        is_only=True, defaults={"checked_at": now, "listening_since_at": now - timedelta(hours=1)}
+    )
+    Node.objects.filter(name="n2").update(last_seen_at=now - timedelta(seconds=60))
+    assert nodes_check(actor=SYSTEM)
+    node.settle(row)
+    assert (row.state, row.active_shares, node.workers()) == ("running", 2, [2, 2])
+    assert sorted(node.sizes[uid].share for uid in node.runs) == [0, 1]
+    codes = list(row.decisions.filter(kind="scaled").values_list("code", flat=True))
+    assert codes == ["lost", "confirmed"]
+    other.settle(row)
+    assert other.workers() == [], "what it still ran is stopped"
+    cycle_run(actor=SYSTEM)
+    for each in (other, node):
+        each.settle(row)
+    assert (row.active_shares, node.workers(), other.workers()) == (3, [3, 3], [3])
+    assert row.attempt == 1
 
 
 @pytest.mark.req("ELA-909", "ELA-1805")

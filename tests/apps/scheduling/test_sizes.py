@@ -17,7 +17,7 @@ from apps.scheduling.services.direct import workload_request
 from apps.scheduling.services.resizing import workload_resize
 from apps.scheduling.services.sizes import size_settle
 from apps.scheduling.services.steering import workload_scale
-from apps.scheduling.services.workloads import slice_started
+from apps.scheduling.services.workloads import slice_ended, slice_started
 from apps.scheduling.tasks import past_sizes_and_calls_forget, sizes_sweep
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_bulk import ASKED, one, steer
@@ -182,6 +182,89 @@ def test_a_share_that_fails_while_it_runs_still_ends_the_gang(acme_ready):
     ends(parts(row)[1], code="crashed", failed=True)
     row.refresh_from_db()
     assert row.state == "stopping"
+
+
+@pytest.mark.req("ELA-901", "ELA-909")
+def test_work_that_listens_goes_on_without_a_share_that_was_lost_with_its_node(acme_ready):
+    row = elastic(acme_ready)
+    confirm(row, 1)
+    staying = [parts(row)[0].slice_uid, parts(row)[2].slice_uid]
+    lost = parts(row)[1]
+    ends(lost, code="lost", failed=True, requeue=True)
+    slice_ended(
+        actor=SYSTEM, workload_uid=row.uid, slice_uid=lost.slice_uid, at=timezone.now(), failed=True,
+        reason_code="lost", reason="", requeue=True,
+    )  # fmt: skip
+    row.refresh_from_db()
+    assert (row.state, row.active_shares, last_code(row)) == ("running", 2, "lost")
+    assert [part.slice_uid for part in parts(row)] == staying
+    assert told(row) == [(0, 2, 2), (1, 2, 2)]
+    assert quota_get(acme_ready)["compute_percent"].used == 100
+    confirm(row, 2)
+    assert (last_code(row), WorkloadSize.objects.get(workload=row).confirmed) == ("confirmed", 2)
+    cycle_run(actor=SYSTEM)
+    row.refresh_from_db()
+    assert row.active_shares == 3, "it grows again where there is room"
+    assert told(row) == [(0, 2, 2), (1, 2, 2), (2, 3, 3)]
+
+
+def test_a_node_that_takes_several_shares_is_told_of_once(acme_ready):
+    row = elastic(acme_ready)
+    confirm(row, 1)
+    first, second, _last = parts(row)
+    Slice.plain.filter(uid=second.slice_uid).update(state="lost", final_at=timezone.now())
+    ends(first, code="lost", failed=True)
+    row.refresh_from_db()
+    assert (row.active_shares, told(row)[0]) == (1, (0, 1, 2))
+    ends(second, code="lost", failed=True)
+    row.refresh_from_db()
+    assert (row.state, row.active_shares, told(row)) == ("running", 1, [(0, 1, 2)])
+    assert row.decisions.filter(kind="scaled", code="lost").count() == 1
+    assert quota_get(acme_ready)["compute_percent"].used == 50
+
+
+@pytest.mark.req("ELA-505")
+def test_what_is_left_of_a_replica_that_lost_a_share_leaves(acme_ready):
+    row = one(acme_ready, shares=4, min_shares=2, shares_per_replica=2)
+    confirm(row, 1)
+    ends(parts(row)[1], code="lost", failed=True)
+    row.refresh_from_db()
+    held = Allocation.objects.filter(workload=row, state="active").order_by("pk")
+    assert list(held.values_list("share", "is_beside")) == [(0, True), (0, False), (1, False)]
+    assert (row.state, row.active_shares) == ("running", 2)
+    confirm(row, 2)
+    leaves(row)
+    confirm(row, 2)
+    assert (row.state, told(row), last_code(row)) == ("running", [(0, 2, 2), (1, 2, 2)], "confirmed")
+
+
+@pytest.mark.parametrize(("listens", "min_shares"), [(False, 1), (True, 3)])
+def test_work_that_does_not_listen_or_has_too_little_left_is_lost_as_a_whole(acme_ready, listens, min_shares):
+    row = one(acme_ready, shares=3, min_shares=min_shares)
+    if listens:
+        confirm(row, 1)
+    ends(parts(row)[1], code="lost", failed=True)
+    row.refresh_from_db()
+    assert row.state == "stopping"
+
+
+def test_a_share_that_is_lost_while_the_work_grows(acme_ready):
+    row = elastic(acme_ready)
+    confirm(row, 1)
+    spare = parts(row)[2]
+    shrink(row, 2)
+    confirm(row, 2)
+    leaves(row)
+    confirm(row, 2)
+    grow(row, spare, 3)
+    ends(parts(row)[0], code="lost", failed=True)
+    row.refresh_from_db()
+    assert (row.state, row.active_shares, told(row)) == ("running", 2, [(0, 2, 4), (1, 2, 4)])
+    ends(parts(row)[1], code="refused", failed=True)
+    row.refresh_from_db()
+    assert (row.state, row.active_shares, told(row)[0][:2]) == ("running", 1, (0, 1)), (
+        "nor could the new one start"
+    )
 
 
 @pytest.mark.req("ELA-504", "ELA-905")
