@@ -21,12 +21,17 @@ _FRAME: dict[str, Any] = {
 
 
 def use_option(records: Sequence[UsageRecord]) -> dict[str, Any]:
-    """CPU cores kept busy and the memory peak, by interval; `records` in time's order."""
-    times = [timezone.localtime(record.end_at).strftime("%H:%M:%S") for record in records]
+    """CPU cores kept busy and the memory peak of all its slices together, by interval; `records` in time's order."""
+    of_time: dict[str, list[UsageRecord]] = {}
+    for record in records:
+        time = timezone.localtime(record.end_at).strftime("%H:%M:%S")
+        of_time.setdefault(time, []).append(record)
+    times = list(of_time)
     cores = [
-        round(float(record.cpu_seconds) / record.seconds, 2) if record.seconds else 0 for record in records
+        round(sum(float(each.cpu_seconds) / each.seconds for each in same if each.seconds), 2)
+        for same in of_time.values()
     ]
-    memory = [record.memory_peak_mib for record in records]
+    memory = [sum(each.memory_peak_mib for each in same) for same in of_time.values()]
     return {
         "aria": {"enabled": True},
         "tooltip": {"trigger": "axis"},

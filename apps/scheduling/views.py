@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from apps.billing.selectors import usage_list, workload_cost
-from apps.fleet.models import Device
+from apps.fleet.models import Device, Slice
 from apps.fleet.selectors import log_read, slice_list
 from apps.identity.pages import cleaned, page, paged, show
 from apps.kernel.acts import Actor
@@ -52,6 +52,15 @@ class Places:
 
     devices: list[Device]
     more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A slice of a resource and, where there are several, which share and replica it is: both counted from 0."""
+
+    slice: Slice
+    share: int | None
+    replica: int | None
 
 
 @page("resources.view")
@@ -105,16 +114,26 @@ def _places(row: Workload) -> Places:
 
 def _resource(request: HttpRequest, uid: UUID) -> tuple[Workload, dict[str, object]]:
     row = workload_get(request.entered_tenant, uid)
-    slices = list(slice_list(workload_uids=[row.uid]))
     context = {
         "resource": row,
         "reason": workload_reason(row),
-        # Those that hold their share first: of a session that moved, or work that was lost, there are older ones.
-        "slices": sorted(slices, key=lambda each: each.is_final),
+        "parts": _parts(row),
         "local_node": node_name(row.local_node),
         **_acts(request, row),
     }
     return row, context
+
+
+def _parts(row: Workload) -> list[Part]:
+    """Those that hold their share first: of a session that moved, or work that was lost, there are older ones."""
+    shares = {part.slice_uid: part.share for part in row.allocations.all()} if row.shares > 1 else {}
+    per = row.shares_per_replica
+    parts = [
+        Part(each, share, None if share is None or per == 1 else share // per)
+        for each in slice_list(workload_uids=[row.uid])
+        for share in [shares.get(each.uid)]
+    ]
+    return sorted(parts, key=lambda part: (part.slice.is_final, part.share or 0))
 
 
 def _acts(request: HttpRequest, row: Workload) -> dict[str, object]:

@@ -1,12 +1,15 @@
 """The scheduler's pages with rows in them: what stands in them, in words, and who may do what."""
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
+from apps.billing.models import UsageRecord
 from apps.billing.services.ledger import account_open
 from apps.kernel.acts import SYSTEM
+from apps.scheduling.charts import use_option
 from apps.scheduling.models import Promise, WhatIf, Workload
 from apps.scheduling.queue_tree import queue_tree
 from apps.scheduling.services.cycles import cycle_run
@@ -191,6 +194,32 @@ def test_a_jobs_page_has_all_its_acts_for_who_may_and_none_for_others(busy, acme
     page.post(f"/resources/{row.uid}/steer/requeue/")
     row.refresh_from_db()
     assert (row.state, row.reason_code) == ("stopping", "requeued")
+
+
+@pytest.mark.req("ELA-505")
+def test_a_jobs_page_tells_which_slice_is_which_share_and_replica(alice, acme):
+    rows = [ask(alice, acme, compute_percent=10, **of) for of in ({"shares": 4, "shares_per_replica": 2}, {})]
+    cycle_run(actor=SYSTEM)
+    several, one = (text(alice.page().get(f"/resources/{row.uid}/")) for row in rows)
+    assert re.findall(r"share (\d) · replica (\d)", several) == [
+        ("0", "0"),
+        ("1", "0"),
+        ("2", "1"),
+        ("3", "1"),
+    ]
+    assert one.count('data-test="slice"') == 1
+    assert "share-of" not in one
+
+
+def test_what_all_slices_used_in_the_same_seconds_is_one_point_of_the_chart():
+    at = datetime(2026, 1, 1, 8, tzinfo=UTC)
+    records = [
+        UsageRecord(end_at=at + timedelta(seconds=end), seconds=5, cpu_seconds=busy, memory_peak_mib=peak)
+        for end, busy, peak in ((5, 5, 10), (5, 10, 20), (10, 5, 30))
+    ]
+    drawn = use_option(records)
+    assert len(drawn["xAxis"]["data"]) == 2
+    assert [series["data"] for series in drawn["series"]] == [[3, 1], [30, 30]]
 
 
 @pytest.mark.req("ELA-409", "PLAT-SVC-17")
