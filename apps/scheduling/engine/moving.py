@@ -140,8 +140,9 @@ class Moving:
         for grant in grants:
             round_.warm.pool.give(grant)
         if len(found) < len(pieces):
-            for _, to in found:
+            for piece, to in found:
                 placer.undo((to,), self._view(None))
+                round_.warm.model_quota.add(piece.work.tenant_id, (to,), -1)
         else:
             round_.claims.keep_grants(owner, round_.now, grants)
             self._found = found
@@ -164,6 +165,8 @@ class Moving:
         if is_own or warm.model_quota.shortage(asks.tenant_id, taken):
             warm.placer.undo(taken, self._view(None))
             return None
+        # While it moves it has both: of several moves each sees those before it.
+        warm.model_quota.add(asks.tenant_id, taken, 1)
         return taken[0]
 
     def settle(self, request_id: str) -> set[str]:
@@ -171,7 +174,7 @@ class Moving:
         round_ = self._round
         for piece, to in self._found:
             round_.moves.append(Move(piece.work.id, piece.share, piece.grant.device_id, to, request_id))
-            round_.shifted.append((to, self._view(None)))
+            round_.shifted.append((piece.work.tenant_id, to, self._view(None)))
         moved = {piece.work.id for piece, _ in self._found}
         if self._pieces is not None:
             self._pieces = {

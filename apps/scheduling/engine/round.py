@@ -72,8 +72,9 @@ class Round:
         """Tenant, queue, grants and view of what this pass took: given back at its end."""
         self.starved: dict[Shape, None] = {}
         """Shapes that wait for room: what they could use is not given to growth."""
-        self.shifted: list[tuple[Grant, View]] = []
-        """Where moved shares go to, of devices alone: their quotas count already."""
+        self.shifted: list[tuple[str, Grant, View]] = []
+        """Tenant and view of where moved shares go to: counted on devices and in quotas of models, where they hold
+        both places while they move; the other quotas count them already."""
         self.started: list[Release] = []
         """What this pass starts and when that will end."""
         self._handled: set[str] = set()
@@ -110,8 +111,9 @@ class Round:
 
     def undo(self) -> None:
         """Leave the warm state as it was."""
-        for grant, view in reversed(self.shifted):
+        for tenant_id, grant, view in reversed(self.shifted):
             self.warm.placer.undo((grant,), view)
+            self.warm.model_quota.add(tenant_id, (grant,), -1)
         self.claims.clear()
         by_holder: dict[tuple[str, str], list[Grant]] = {}
         self.warm.pool.give_all(grant for _, _, grants, _ in self.taken for grant in grants)

@@ -152,9 +152,6 @@ def test_the_order_of_harm_is_priority_then_checkpoint_then_lost_work_then_money
 
 @pytest.mark.parametrize("cards", [3, 4])
 def test_what_a_move_leaves_is_no_room_for_another_move_yet(cards: int) -> None:
-    def session(name: str, device_id: str, percent: int) -> Running:
-        return holding(name, device_id, percent, movable=True, asks=ask(0, percent, id=name))
-
     running = (session("a", "n0/0", 100), session("b", "n0/1", 65), holding("stays", "n0/1", 10))
     empty = pool(1, cards)
     others = tuple(replace(each, model="y") for each in empty.devices[2:])
@@ -165,3 +162,22 @@ def test_what_a_move_leaves_is_no_room_for_another_move_yet(cards: int) -> None:
         {} if cards == 3 else {"a": "n0", "b": "n0"}
     )
     assert not {move.to.device_id for move in made.moves} & {"n0/0", "n0/1"}, "they are not left yet"
+
+
+@pytest.mark.req("ELA-308")
+@pytest.mark.parametrize(("most", "moved"), [(90, 0), (119, 0), (120, 2)])
+def test_of_several_moves_each_counts_in_the_quota_of_its_model(most: int, moved: int) -> None:
+    """While they move both hold two places; the quota saw the first alone."""
+    empty = pool(2, 1)
+    devices = tuple(replace(each, model="x") for each in empty.devices)
+    bound = (("acme", Quota(by_model=(("x", Limit(compute_percent=most)),))),)
+    running = (
+        session("a", "n0/0", 30),
+        session("b", "n0/0", 30),
+        holding("c", "n1/0", 40, tenant_id="globex"),
+    )
+    busy = replace(empty, devices=devices, running=running, tenant_quotas=bound)
+    warm = Warm(replace(busy, policy=Policy(consolidate=True), requests=(ask(1, 100, tenant_id="globex"),)))
+    made = warm.plan(NOW, 1)
+    assert len(made.moves) == moved
+    assert warm.plan(NOW, 1) == made, "a pass leaves the quota as it was"
