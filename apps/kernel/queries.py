@@ -72,7 +72,7 @@ def piped() -> Iterator[None]:
     one while the database carries out the last. What the database refuses is told then. All others wait as ever."""
 
     def waiting(execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
-        _take_up(connection.connection, pipeline)
+        _take_up(connection.connection, pipeline, sql)
         answer = execute(sql, params, many, context)
         if not isinstance(context["cursor"].cursor, ServerBindingCursor):
             # Whoever catches an IntegrityError, or ends a nested transaction, looks for Django's.
@@ -89,9 +89,13 @@ def piped() -> Iterator[None]:
         yield
 
 
-def _take_up(database: Connection, pipeline: Pipeline) -> None:
+def _take_up(database: Connection, pipeline: Pipeline, sql: Any) -> None:
     """After an error the server carries out nothing until it hears where the next statements begin, not even the
-    return to a savepoint. The error itself was told; what remains are answers to what it kept from being done."""
+    return to a savepoint. The error itself was told; what remains are answers to what it kept from being done. Of what
+    a return to a savepoint undoes nobody asks for the answers any more."""
+    if str(sql).startswith("ROLLBACK TO"):
+        with suppress(psycopg.Error):
+            pipeline.sync()
     while database.pgconn.pipeline_status == PipelineStatus.ABORTED and not database.closed:
         with suppress(psycopg.Error):
             pipeline.sync()

@@ -172,6 +172,22 @@ def test_whenever_the_error_of_a_nested_transaction_in_a_pipe_comes_it_undoes_th
     assert QuotaHold.plain.filter(holder_uid=hold["holder_uid"]).count() == 2
 
 
+def test_an_error_of_ours_undoes_a_nested_transaction_that_the_database_has_refused_unheard(acme):
+    hold = {"tenant": acme, "holder_uid": uuid4(), "item": "instances", "amount": 1}
+
+    @transaction.atomic
+    def fail() -> None:
+        insert_many([QuotaHold(**hold)], keyed=False)
+        raise ValueError("ours")
+
+    with transaction.atomic(), piped():
+        insert_many([QuotaHold(**hold)], keyed=False)
+        with pytest.raises(ValueError, match="ours"):
+            fail()
+        insert_many([QuotaHold(**hold | {"item": "gpu_memory_mib"})], keyed=False)
+    assert QuotaHold.plain.filter(holder_uid=hold["holder_uid"]).count() == 2
+
+
 def test_an_error_of_ours_in_a_pipe_stays_what_it_is(acme):
     uid = uuid4()
 
