@@ -14,7 +14,8 @@ from apps.kernel.errors import InvalidInput
 from apps.scheduling.api import serializers as s
 from apps.scheduling.api.work import asked_of
 from apps.scheduling.permissions import ResourcePermission
-from apps.scheduling.services.bulk import MOST, workload_submit_many
+from apps.scheduling.services.admission import MOST
+from apps.scheduling.services.bulk import workload_submit_many
 from apps.scheduling.types import Asked
 
 _TEXT = 32_768

@@ -33,8 +33,11 @@ from apps.tenancy.models import Tenant
 
 # Two keys, as all locks of this kind: "Weil" and the user.
 _USER_LOCK = 0x5765696C
-# Single submissions that far from a bound do not wait for each other: so many are never on their way at once.
-_NEAR = 1_000
+MOST = 10_000
+"""So many may be submitted in one call."""
+# Single submissions that far from a bound wait for nobody: beside so many of one call, which they do not see, there are
+# never a thousand of their own on their way.
+_NEAR = MOST + 1_000
 
 
 def admission_check(actor: Actor, row: Workload, *, more: int = 1) -> None:

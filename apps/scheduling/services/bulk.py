@@ -19,12 +19,11 @@ from apps.scheduling.events import WorkloadsSubmitted
 from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
-from apps.scheduling.services.admission import admission_check, open_check
+from apps.scheduling.services.admission import MOST, admission_check, open_check
 from apps.scheduling.services.direct import take_in, workload_draft
 from apps.scheduling.types import Asked
 from apps.tenancy.models import Tenant
 
-MOST = 10_000
 # In these alike submissions may differ; whatever else they ask for is judged once.
 _OWN = frozenset({"name", "client_key", "argv", "env"})
 _SHARED = tuple(each.name for each in fields(Asked) if each.name not in _OWN)

@@ -10,7 +10,8 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from apps.scheduling.errors import TooMuchOpen
 from apps.scheduling.models import Allocation, QuotaHold, Workload
 from apps.scheduling.selectors import quota_get
-from apps.scheduling.services.bulk import MOST, workload_submit_many
+from apps.scheduling.services.admission import MOST
+from apps.scheduling.services.bulk import workload_submit_many
 from apps.scheduling.services.cycles import cycle_run
 from apps.scheduling.services.direct import workload_request
 from apps.scheduling.services.queues import policy_set

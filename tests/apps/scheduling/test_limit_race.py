@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.billing.services.ledger import account_open
 from apps.kernel.acts import SYSTEM
@@ -52,6 +52,29 @@ def test_of_many_submitted_at_once_no_more_get_in_than_may_be_open(crowd, acme):
     ] * 1_000
     made = at_once(lambda: workload_submit_many(actor=crowd.actor, tenant=acme, asked=many), TooMuchOpen)
     assert len(made) == Workload.plain.count() == 2_000
+
+
+@pytest.mark.req("ELA-507")
+def test_one_does_not_get_in_beside_many_that_fill_all_there_is(crowd, acme):
+    policy_set(actor=SYSTEM, changes={"max_open_per_tenant": 1_001})
+    many = [Asked(name="one of many", argv=("true",), compute_percent=1, memory_mib=64, wait_for_quota=True)]
+
+    def one():
+        try:
+            return ask(crowd, acme, wait_for_quota=True)
+        except TooMuchOpen as refused:
+            return refused
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            workload_submit_many(actor=crowd.actor, tenant=acme, asked=many * 1_001)
+            told = pool.submit(one)
+            with pytest.raises(TimeoutError):
+                told.result(timeout=0.5)
+        assert isinstance(told.result(), TooMuchOpen), "it waits for the many, and is refused"
+    assert Workload.plain.count() == 1_001
 
 
 def at_once(submit, refusal):
