@@ -1,7 +1,9 @@
 """What ECharts draws: a resource's measured use, how promises came true, what would have been."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -22,16 +24,21 @@ _FRAME: dict[str, Any] = {
 
 def use_option(records: Sequence[UsageRecord]) -> dict[str, Any]:
     """CPU cores kept busy and the memory peak of all its slices together, by interval; `records` in time's order."""
-    of_time: dict[str, list[UsageRecord]] = {}
+    # Nodes begin their intervals when they like: what ends within one interval belongs together.
+    step = max((record.seconds for record in records), default=0) or 1
+    points: dict[int, dict[UUID, list[UsageRecord]]] = {}
     for record in records:
-        time = timezone.localtime(record.end_at).strftime("%H:%M:%S")
-        of_time.setdefault(time, []).append(record)
-    times = list(of_time)
-    cores = [
-        round(sum(float(each.cpu_seconds) / each.seconds for each in same if each.seconds), 2)
-        for same in of_time.values()
+        at = int(record.end_at.timestamp()) // step
+        points.setdefault(at, {}).setdefault(record.slice_uid, []).append(record)
+    times = [
+        _clock(max(each.end_at for rows in of_slice.values() for each in rows))
+        for of_slice in points.values()
     ]
-    memory = [sum(each.memory_peak_mib for each in same) for same in of_time.values()]
+    cores = [round(sum(map(_cores, of_slice.values())), 2) for of_slice in points.values()]
+    memory = [
+        sum(max(each.memory_peak_mib for each in rows) for rows in of_slice.values())
+        for of_slice in points.values()
+    ]
     return {
         "aria": {"enabled": True},
         "tooltip": {"trigger": "axis"},
@@ -53,6 +60,15 @@ def use_option(records: Sequence[UsageRecord]) -> dict[str, Any]:
             },
         ],
     }
+
+
+def _clock(at: datetime) -> str:
+    return timezone.localtime(at).strftime("%H:%M:%S")
+
+
+def _cores(of_slice: Sequence[UsageRecord]) -> float:
+    seconds = sum(each.seconds for each in of_slice)
+    return float(sum(each.cpu_seconds for each in of_slice)) / seconds if seconds else 0
 
 
 def calibration_options(found: Calibration) -> dict[str, Any]:

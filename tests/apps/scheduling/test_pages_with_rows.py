@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -212,14 +213,23 @@ def test_a_jobs_page_tells_which_slice_is_which_share_and_replica(alice, acme):
 
 
 def test_what_all_slices_used_in_the_same_seconds_is_one_point_of_the_chart():
-    at = datetime(2026, 1, 1, 8, tzinfo=UTC)
+    at, a, b, day = datetime(2026, 1, 1, 8, tzinfo=UTC), uuid4(), uuid4(), 24 * 3600
+    told = ((a, 5, 5, 5, 10), (b, 7, 5, 10, 20), (a, 10, 5, 5, 30), (a, 12, 2, 4, 8), (a, day + 5, 5, 0, 7))
     records = [
-        UsageRecord(end_at=at + timedelta(seconds=end), seconds=5, cpu_seconds=busy, memory_peak_mib=peak)
-        for end, busy, peak in ((5, 5, 10), (5, 10, 20), (10, 5, 30))
+        UsageRecord(
+            slice_uid=uid,
+            end_at=at + timedelta(seconds=end),
+            seconds=seconds,
+            cpu_seconds=busy,
+            memory_peak_mib=peak,
+        )
+        for uid, end, seconds, busy, peak in told
     ]
     drawn = use_option(records)
-    assert len(drawn["xAxis"]["data"]) == 2
-    assert [series["data"] for series in drawn["series"]] == [[3, 1], [30, 30]]
+    assert len(drawn["xAxis"]["data"]) == 3, (
+        "the last two of a end within one interval; another day is another point"
+    )
+    assert [series["data"] for series in drawn["series"]] == [[3, 1.29, 0], [30, 30, 7]]
 
 
 @pytest.mark.req("ELA-409", "PLAT-SVC-17")
