@@ -111,8 +111,8 @@ def slices_end_now(
     for row in rows:
         at = now if to == SliceState.RELEASED else row.usage_until or row.started_at or now
         slice_end(row, to, now=now, at=at, reason_code=reason_code, reason=reason)
-        if _is_tried_again(row):
-            # Another slice will do its work: what this one still says of itself is never billed.
+        if to == SliceState.LOST:
+            # Another slice may do its work by now: what this one still says of itself is never billed.
             row.counted_until_at = row.ended_at
         slice_close(row, now=now, is_given_up=True)
     if rows:

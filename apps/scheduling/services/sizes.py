@@ -17,7 +17,7 @@ from apps.fleet.models import GangSize, Slice
 from apps.fleet.services.gangs import Places, gang_sizes_forget, gang_sizes_tell
 from apps.fleet.services.placing import Want
 from apps.fleet.services.slices import slice_stop
-from apps.fleet.states import Desired
+from apps.fleet.states import Desired, SliceState
 from apps.kernel.acts import Actor
 from apps.kernel.events import emit
 from apps.kernel.service import service
@@ -242,37 +242,53 @@ def share_is_spare(row: Workload, part: Allocation | None, reason_code: str) -> 
 def shares_outliving(row: Workload, lost: Allocation | None) -> list[Allocation]:
     """With which shares work goes on that loses this one with its node; none: it is lost with it.
 
-    Work that listens goes on with the whole replicas that are left, if those are its least number or more. Work that
-    does not would wait for the lost share for ever.
+    Work that listens goes on with the whole replicas that run, if those are its least number or more. Work that does
+    not would wait for the lost share for ever.
     """
-    if lost is None or lost.is_beside or row.state != WorkloadState.RUNNING or not _follows(row):
+    size = WorkloadSize.objects.filter(workload=row).first()
+    if (
+        lost is None
+        or lost.is_beside
+        or size is None
+        or row.state != WorkloadState.RUNNING
+        or not _follows(row)
+    ):
         return []
     staying = list(row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share"))
     slices = Slice.plain.in_bulk([part.slice_uid for part in staying], field_name="uid")
-    # A node takes several with it: of those that are told of later it is known already.
-    gone = {part.share for part in staying if slices[part.slice_uid].is_final} | {lost.share}
+    # A node takes several with it, of those that are told of later it is known already; and what has not started yet
+    # may never do so.
+    gone = {
+        part.share
+        for part in staying
+        if part.pk == lost.pk
+        or slices[part.slice_uid].state == SliceState.LOST
+        or slices[part.slice_uid].started_at is None
+    }
     broken = {share // row.shares_per_replica for share in gone}
     kept = [part for part in staying if part.share // row.shares_per_replica not in broken]
-    steps = [
-        slices[part.slice_uid].size_step for part in kept if slices[part.slice_uid].started_at is not None
-    ]
-    listens = bool(steps) and all(steps)
-    return kept if listens and len(kept) >= (row.min_shares or 0) else []
+    # Those it has grown by may not have had the time to say so.
+    steps = [slices[part.slice_uid].size_step for part in kept if part.share < size.confirmed]
+    return kept if steps and all(steps) and len(kept) >= (row.min_shares or 0) else []
 
 
 def shares_go_on(row: Workload, kept: Sequence[Allocation], actor: Actor) -> None:
     """Running elastic work has lost shares and goes on with these: they are counted anew, without a gap, and told so.
-    What is left of a replica that lost one leaves."""
+    What is left of a replica that lost one, or has not started, leaves."""
     size = WorkloadSize.objects.get(workload=row)
     size.confirmed = sum(part.share < size.confirmed for part in kept)
     size.save(update_fields=["confirmed"])
-    held = row.allocations.filter(state=AllocationState.ACTIVE)
-    held.filter(is_beside=False).exclude(pk__in=[part.pk for part in kept]).update(is_beside=True)
-    for share, part in enumerate(kept):
+    held = list(row.allocations.filter(state=AllocationState.ACTIVE).order_by("is_beside", "share", "pk"))
+    pks = {part.pk for part in kept}
+    leaving = [part for part in held if part.pk not in pks]
+    for part in leaving:
+        part.is_beside = True
+    # Those that leave come last: equal numbers would be a session's move.
+    for share, part in enumerate([*kept, *leaving]):
         part.share = share
-    Allocation.objects.bulk_update(kept, ["share"])
+    Allocation.objects.bulk_update([*kept, *leaving], ["share", "is_beside"])
     if row.is_direct:
-        quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=amounts_held(list(held.all())))
+        quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=amounts_held(held))
     before, row.active_shares = row.active_shares, len(kept)
     row.save(update_fields=["active_shares", "updated_at"])
     decided(row, DecisionKind.SCALED, actor, "lost", shares=len(kept), before=before)

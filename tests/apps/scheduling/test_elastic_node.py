@@ -75,6 +75,18 @@ def submit(acme, member):
     return make
 
 
+def is_silent(node_name, for_s):
+    """The checks have gone on all the while."""
+    now = timezone.now()
+    Watch.objects.update_or_create(
+        is_only=True, defaults={"checked_at": now, "listening_since_at": now - timedelta(days=3)}
+    )
+    Node.objects.filter(name=node_name).update(last_seen_at=now - timedelta(seconds=for_s))
+    nodes_check(actor=SYSTEM)
+    Node.objects.filter(name=node_name).update(lost_at=now - timedelta(seconds=for_s))
+    nodes_check(actor=SYSTEM)
+
+
 def begin(row, ago_s):
     """All its shares that have not ended began so long ago, to the second."""
     at = datetime.now(UTC).replace(microsecond=0) - timedelta(seconds=ago_s)
@@ -115,12 +127,7 @@ def test_work_goes_on_without_a_lost_node_and_returns_to_it(node, acme, submit):
     for each in (node, other, node):
         each.settle(row)
     assert (row.state, node.workers(), other.workers()) == ("running", [3, 3], [3])
-    now = timezone.now()
-    Watch.objects.update_or_create(
-        is_only=True, defaults={"checked_at": now, "listening_since_at": now - timedelta(hours=1)}
-    )
-    Node.objects.filter(name="n2").update(last_seen_at=now - timedelta(seconds=60))
-    assert nodes_check(actor=SYSTEM)
+    is_silent("n2", 60)
     node.settle(row)
     assert (row.state, row.active_shares, node.workers()) == ("running", 2, [2, 2])
     assert sorted(node.sizes[uid].share for uid in node.runs) == [0, 1]
@@ -133,6 +140,30 @@ def test_work_goes_on_without_a_lost_node_and_returns_to_it(node, acme, submit):
         each.settle(row)
     assert (row.active_shares, node.workers(), other.workers()) == (3, [3, 3], [3])
     assert row.attempt == 1
+
+
+@pytest.mark.req("ELA-909")
+@pytest.mark.parametrize("requeue_on_loss", [True, False])
+def test_what_a_lost_share_says_of_itself_later_is_not_billed_beside_its_replacement(
+    node, acme, submit, requeue_on_loss
+):
+    direct_commodity_set(actor=SYSTEM, commodity=commodity_make())
+    other = ElasticNode("n2")
+    row = submit(shares=3, min_shares=1, compute_percent=60, requeue_on_loss=requeue_on_loss)
+    cycle_run(actor=SYSTEM)
+    for each in (node, other, node):
+        each.settle(row)
+    at = begin(row, 280)
+    lost = Slice.plain.get(workload_uid=row.uid, node__name="n2")
+    other.say(usage=[interval(lost, 1, begin=at, seconds=60)])
+    is_silent("n2", 2 * 24 * 3600)
+    node.settle(row)
+    assert (row.state, row.active_shares) == ("running", 2)
+    other.say(usage=[interval(lost, 2, begin=at + timedelta(seconds=60), seconds=200)])
+    while usage_rate(actor=SYSTEM):
+        pass
+    billed = UsageRecord.plain.filter(slice_uid=lost.uid)
+    assert sum(billed.values_list("seconds", flat=True)) == 60
 
 
 @pytest.mark.req("ELA-909", "ELA-1805")

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from apps.fleet.models import GangSize, Slice
 from apps.kernel.acts import SYSTEM
+from apps.scheduling.engine.roles import staying_grants
 from apps.scheduling.engine.types import ElasticChange, Grant
 from apps.scheduling.models import Allocation, Workload, WorkloadSize
 from apps.scheduling.selectors import quota_get
@@ -18,6 +19,7 @@ from apps.scheduling.services.resizing import workload_resize
 from apps.scheduling.services.sizes import size_settle
 from apps.scheduling.services.steering import workload_scale
 from apps.scheduling.services.workloads import slice_ended, slice_started
+from apps.scheduling.snapshots import work_read
 from apps.scheduling.tasks import past_sizes_and_calls_forget, sizes_sweep
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_bulk import ASKED, one, steer
@@ -230,7 +232,7 @@ def test_what_is_left_of_a_replica_that_lost_a_share_leaves(acme_ready):
     ends(parts(row)[1], code="lost", failed=True)
     row.refresh_from_db()
     held = Allocation.objects.filter(workload=row, state="active").order_by("pk")
-    assert list(held.values_list("share", "is_beside")) == [(0, True), (0, False), (1, False)]
+    assert list(held.values_list("share", "is_beside")) == [(2, True), (0, False), (1, False)]
     assert (row.state, row.active_shares) == ("running", 2)
     confirm(row, 2)
     leaves(row)
@@ -248,23 +250,78 @@ def test_work_that_does_not_listen_or_has_too_little_left_is_lost_as_a_whole(acm
     assert row.state == "stopping"
 
 
-def test_a_share_that_is_lost_while_the_work_grows(acme_ready):
-    row = elastic(acme_ready)
-    confirm(row, 1)
-    spare = parts(row)[2]
-    shrink(row, 2)
-    confirm(row, 2)
+@pytest.fixture
+def grows(acme_ready):
+    """Two shares that listen, and a third that is about to start."""
+
+    def make(**more):
+        row = elastic(acme_ready, **more)
+        confirm(row, 1)
+        spare = parts(row)[2]
+        shrink(row, 2)
+        confirm(row, 2)
+        leaves(row)
+        confirm(row, 2)
+        grow(row, spare, 3)
+        return row
+
+    return make
+
+
+def test_what_has_not_started_when_a_share_is_lost_leaves(grows):
+    row = grows()
+    ends(parts(row)[0], code="lost", failed=True)
+    row.refresh_from_db()
+    assert (row.state, row.active_shares, told(row)[0]) == ("running", 1, (0, 1, 4))
+    confirm(row, 4)
     leaves(row)
-    confirm(row, 2)
-    grow(row, spare, 3)
+    confirm(row, 4)
+    assert (row.state, told(row), last_code(row)) == ("running", [(0, 1, 4)], "confirmed")
+
+
+def test_a_share_that_has_just_started_goes_on_with_the_others(grows):
+    row = grows()
+    runs(row)
     ends(parts(row)[0], code="lost", failed=True)
     row.refresh_from_db()
     assert (row.state, row.active_shares, told(row)) == ("running", 2, [(0, 2, 4), (1, 2, 4)])
-    ends(parts(row)[1], code="refused", failed=True)
+
+
+def test_a_share_that_failed_is_no_share_that_was_lost(acme_ready):
+    """Of both ends only the loss is told yet."""
+    row = elastic(acme_ready)
+    confirm(row, 1)
+    first, second, _last = parts(row)
+    Slice.plain.filter(uid=second.slice_uid).update(state="exited", final_at=timezone.now())
+    ends(first, code="lost", failed=True)
     row.refresh_from_db()
-    assert (row.state, row.active_shares, told(row)[0][:2]) == ("running", 1, (0, 1)), (
-        "nor could the new one start"
-    )
+    assert (row.state, row.active_shares) == ("running", 2)
+    ends(second, code="crashed", failed=True)
+    row.refresh_from_db()
+    assert row.state == "stopping"
+
+
+@pytest.mark.parametrize("shares", [6, 4])
+def test_the_engine_sees_leave_what_leaves(acme_ready, shares):
+    """Two replicas are broken, or one is while another leaves."""
+    node_make("n2", devices=6)
+    row = one(acme_ready, shares=6, min_shares=2, shares_per_replica=2)
+    confirm(row, 1)
+    first, *_others, last = parts(row)
+    if shares == 4:
+        shrink(row, 4)
+    else:
+        Slice.plain.filter(uid=last.slice_uid).update(state="lost", final_at=timezone.now())
+    ends(first, code="lost", failed=True)
+    row.refresh_from_db()
+    assert (row.state, row.active_shares) == ("running", 2)
+    held = Allocation.objects.filter(workload=row, state="active").order_by("share")
+    seen = work_read()[1][row.pk]
+    assert len({part.share for part in held}) == len(held)
+    staying = [part.slice_uid for part in held if not part.is_beside]
+    assert [part.slice_uid for part in held][: len(staying_grants(seen))] == staying
+    assert len(staying_grants(seen)) == 2
+    assert not seen.moving
 
 
 @pytest.mark.req("ELA-504", "ELA-905")
