@@ -41,7 +41,7 @@ test: env-dev ## Run every test
 	@exec $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q $(ARGS)
 
 unit: env-dev ## Run the tests that need no server
-	@exec $(PY) -m pytest tests/unit --confcutdir=tests/unit -n 2 -q $(ARGS)
+	@exec $(PY) -m pytest tests/unit --confcutdir=tests/unit --hypothesis-profile=quick -n 3 -q $(ARGS)
 
 lint: env-dev ## Check style, types, layers and migrations
 	@$(VENV)/ruff check .

@@ -6,6 +6,8 @@ The real PostgreSQL starts with the first test that wants a database; unit tests
 import gc
 import os
 
+from hypothesis import settings
+
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "portal.settings.test",
     "WEIR_DATABASE_URL": "postgresql://weir@127.0.0.1:1/weir",
@@ -14,6 +16,8 @@ ENVIRONMENT = {
 }
 for name, value in ENVIRONMENT.items():
     os.environ.setdefault(name, value)
+# `make unit` looks at fewer examples of each property than `make test` does.
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=25)
 # Loading makes hundreds of thousands of objects that all stay: the collector looks for none that go meanwhile.
 gc.disable()
 
