@@ -8,6 +8,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -146,17 +147,16 @@ def test_a_vendor_s_bad_day_makes_its_cards_degraded_and_says_why(
     assert driver.measure(first).power_source == "measured"
     assert "Alarm" in driver.measure(second).health_reason
 
-    monkeypatch.setattr(
-        tool_driver, "tool_run", lambda command: tool_run(command, timeout_s=0.3, limit_bytes=10_000)
-    )
-    for script, cause in (
-        ("sleep 600", "has not answered"),
-        ("yes garbage", "prints more than"),
-        ("head -c 3000 /dev/urandom", "nothing that makes sense"),
-        ("exit 3", "exit code 3"),
-        ("echo", "nothing that makes sense"),
+    for script, timeout_s, cause in (
+        ("sleep 600", 0.3, "has not answered"),
+        ("yes garbage", 60, "prints more than"),
+        ("head -c 3000 /dev/urandom", 60, "nothing that makes sense"),
+        ("exit 3", 60, "exit code 3"),
+        ("echo", 60, "nothing that makes sense"),
     ):
         tools("npu-smi", script)
+        impatient = partial(tool_run, timeout_s=timeout_s, limit_bytes=10_000)
+        monkeypatch.setattr(tool_driver, "tool_run", impatient)
         began = time.monotonic()
         assert [device.uid for device in driver.discover()] == [first.uid, second.uid]
         measured = driver.measure(first)
