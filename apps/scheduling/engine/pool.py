@@ -353,12 +353,9 @@ class Pool:
 
     def _level_servers(self) -> None:
         """Put the servers that changed in their lists."""
-        for at in reversed(self.recent):
-            if self.recent[at] <= self._levelled:
-                break
+        for at in self.changed(self._levelled):
             server = self.server_at[at]
-            use = server.use
-            level = use if use < FULL_USE else FULL_USE
+            level = min(FULL_USE, server.use)
             if level != server.level:
                 self._by_use.move(server.level, level, server.bit)
                 server.level = level

@@ -208,8 +208,14 @@ def slice_ended(
             FLOW.move(row, WorkloadState.STOPPING, actor=actor, reason_code=reason_code, reason=text)
         slices_stop(row, actor, reason)
         return
-    if _after_stop(row, actor, at, requeue=requeue, has_completed=reason_code == "completed" and not failed):
-        return
+    if not _after_stop(
+        row, actor, at, requeue=requeue, has_completed=reason_code == "completed" and not failed
+    ):
+        _over(row, actor, at, failed, reason_code, reason)
+
+
+def _over(row: Workload, actor: Actor, at: datetime, failed: bool, reason_code: str, reason: str) -> None:
+    """Its last slice has ended by itself: it is tried again, or has ended."""
     # Of a gang the first that failed says why: the others are only stopped with it.
     cause = row.reason_code if row.reason.get("failed") else reason_code if failed else ""
     if cause in _TRIED_AGAIN and row.attempt < _attempts(row, cause):

@@ -210,13 +210,19 @@ def test_work_that_listens_goes_on_without_a_share_that_was_lost_with_its_node(a
     assert told(row) == [(0, 2, 2), (1, 2, 2), (2, 3, 3)]
 
 
+def loses_first(row, *, beside):
+    """It is told that the first share was lost, while the second is in that state already; the second."""
+    first, second, *_others = parts(row)
+    Slice.plain.filter(uid=second.slice_uid).update(state=beside, final_at=timezone.now())
+    ends(first, code="lost", failed=True)
+    row.refresh_from_db()
+    return second
+
+
 def test_a_node_that_takes_several_shares_is_told_of_once(acme_ready):
     row = elastic(acme_ready)
     confirm(row, 1)
-    first, second, _last = parts(row)
-    Slice.plain.filter(uid=second.slice_uid).update(state="lost", final_at=timezone.now())
-    ends(first, code="lost", failed=True)
-    row.refresh_from_db()
+    second = loses_first(row, beside="lost")
     assert (row.active_shares, told(row)[0]) == (1, (0, 1, 2))
     ends(second, code="lost", failed=True)
     row.refresh_from_db()
@@ -291,10 +297,7 @@ def test_a_share_that_failed_is_no_share_that_was_lost(acme_ready):
     """Of both ends only the loss is told yet."""
     row = elastic(acme_ready)
     confirm(row, 1)
-    first, second, _last = parts(row)
-    Slice.plain.filter(uid=second.slice_uid).update(state="exited", final_at=timezone.now())
-    ends(first, code="lost", failed=True)
-    row.refresh_from_db()
+    second = loses_first(row, beside="exited")
     assert (row.state, row.active_shares) == ("running", 2)
     ends(second, code="crashed", failed=True)
     row.refresh_from_db()
