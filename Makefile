@@ -22,33 +22,39 @@ WORKERS ?= 3
 COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
 
-.PHONY: help run stop reset test unit lint format bench assets openapi lock env env-dev python
+.PHONY: help run stop reset test unit lint format bench assets openapi requirements ratchets lock env env-dev python
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 run: env ## Start the portal on this machine, carry one order through it and leave it open
-	@exec $(PY) -m portal.local up
+	@exec $(PY) -m portal.devstack up
 
 stop: env ## Stop a portal started elsewhere by `make run`
-	@exec $(PY) -m portal.local down
+	@exec $(PY) -m portal.devstack down
 
 reset: env ## Stop, then wipe all data under var/
-	@exec $(PY) -m portal.local reset
+	@exec $(PY) -m portal.devstack reset
 
 test: env-dev ## Run every test
-	@$(PY) -m portal.local.assets
-	@exec $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q $(ARGS)
+	@$(PY) -m portal.devstack.assets
+	@exec $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q \
+		--durations 20 $(ARGS)
 
 unit: env-dev ## Run the tests that need no server
-	@exec $(PY) -m pytest tests/unit --confcutdir=tests/unit --hypothesis-profile=quick -n 3 -q $(ARGS)
+	@exec $(PY) -m pytest tests/unit --confcutdir=tests/unit --hypothesis-profile=quick -n logical -q $(ARGS)
 
-lint: env-dev ## Check style, types, layers and migrations
+lint: env-dev ## Check style, types, migrations, layers, templates, scripts and gates
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
+	@$(PY) -m gates.static_types
+	@$(PY) -m portal.devstack.manage makemigrations --check --dry-run
 	@$(VENV)/lint-imports
-	@if grep -q '^\[tool\.mypy\]' pyproject.toml; then $(VENV)/mypy; fi
-	@$(PY) -m portal.local.manage makemigrations --check --dry-run
+	@$(PY) -m portal.devstack.manage templates_check
+	@$(PY) -m gates
+	@$(PY) -m gates.requirements --check
+	@$(VENV)/djlint templates --lint --quiet
+	@$(PY) -m gates.scripts_check
 
 format: env-dev ## Put the code into the house's form
 	@$(VENV)/ruff format .
@@ -58,20 +64,27 @@ bench: env-dev ## Run the benchmarks against their limits
 	@exec env WEIR_TEST_DURABLE=1 $(PY) -m pytest tests/bench -q -p no:xdist $(ARGS)
 
 assets: env ## Build the front-end assets where they are old
-	@$(PY) -m portal.local.assets
+	@$(PY) -m portal.devstack.assets
 
 openapi: env-dev ## Write the API's description to docs/openapi.yaml
-	@$(PY) -m portal.local.manage spectacular --lang en --validate --fail-on-warn --file docs/openapi.yaml
+	@$(PY) -m portal.devstack.manage spectacular --lang en --validate --fail-on-warn --file docs/openapi.yaml
+
+requirements: env-dev ## Write the table of requirements, states and tests to docs/requirements/coverage.md
+	@$(PY) -m gates.requirements
+
+ratchets: env-dev ## Take what is mended out of the ratchets of gates/
+	@$(PY) -m gates --shrink
+	@$(PY) -m gates.static_types --shrink
 
 lock: env-dev ## Lock the newest allowed versions of all packages, with hashes
 	@for name in base assets dev; do $(COMPILE) requirements/$$name.in -o requirements/$$name.txt; done
 	@! grep -nE '://|--(index|extra-index|find-links)' requirements/*.txt
 
 env: python
-	@$(PYTHON) portal/local/bootstrap.py run
+	@$(PYTHON) portal/devstack/bootstrap.py run
 
 env-dev: python
-	@$(PYTHON) portal/local/bootstrap.py dev
+	@$(PYTHON) portal/devstack/bootstrap.py dev
 
 python:
 	@test -n "$(PYTHON)" || { echo "weir: no Python 3.11 or later here: install one (Debian: apt-get install python3 \

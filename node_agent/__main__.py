@@ -1,4 +1,4 @@
-"""The command line: `python -m node_agent [run | stop-work | devices]`."""
+"""The command line: `python -m node_agent [run | stop-work | devices | isolation]`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ import logging
 import os
 import signal
 import sys
+import tempfile
+from pathlib import Path
 from typing import IO
 
 from pydantic import ValidationError
 
 from node_agent.config import AgentSettings
-from node_agent.configured import Configured
 from node_agent.daemon import Daemon
 from node_agent.events import EventLog
 from node_agent.launcher import Launcher, is_launched, restart
 from node_agent.node import Node
 from node_agent.release import ReleaseStore
-from node_agent.runtime.process import ProcessRuntime
+from node_agent.remote_config import Configured
+from node_agent.runtime.isolation.levels import isolation_find
+from node_agent.runtime.process_runtime import ProcessRuntime
+from node_agent.runtime.sandbox.library import library_make
 
 log = logging.getLogger("weir.agent")
 
@@ -31,8 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
         "command",
         nargs="?",
         default="run",
-        choices=["run", "stop-work", "devices"],
-        help="run: stay and serve (default); stop-work: end all its work; devices: print what is found",
+        choices=["run", "stop-work", "devices", "isolation"],
+        help="run: stay and serve (default); stop-work: end all its work; devices: print what is found; "
+        "isolation: say how work is kept apart on this node",
     )
     command = parser.parse_args(arguments).command
     logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
@@ -44,7 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if command == "run" and not is_launched() and ReleaseStore(settings.home).exists:
             return Launcher(settings).run()
-        return {"run": _run, "stop-work": _stop_work, "devices": _devices}[command](settings)
+        acts = {"run": _run, "stop-work": _stop_work, "devices": _devices, "isolation": _isolation}
+        return acts[command](settings)
     except OSError as error:
         print(
             f"The agent's folder {settings.home} cannot be used: {error}. "
@@ -74,7 +80,10 @@ def _run(settings: AgentSettings) -> int:
     events = EventLog()
     log.addHandler(events)
     configured = Configured(settings)
-    daemon = Daemon(configured, Node(configured), ProcessRuntime(configured), events)
+    runtime = ProcessRuntime(configured)
+    isolation = runtime.isolation
+    log.log(logging.INFO if isolation.level == "namespaces" else logging.WARNING, "%s", isolation.sentence)
+    daemon = Daemon(configured, Node(configured, isolation), runtime, events)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop.set())
     log.info(
@@ -109,6 +118,18 @@ def _stop_work(settings: AgentSettings) -> int:
 def _devices(settings: AgentSettings) -> int:
     for report in Node(Configured(settings)).reports():
         print(report.model_dump_json())
+    return 0
+
+
+def _isolation(settings: AgentSettings) -> int:
+    settings.home.mkdir(parents=True, exist_ok=True)
+    # Apart from what an agent that runs in this folder does meanwhile.
+    with tempfile.TemporaryDirectory(prefix="isolation.", dir=settings.home) as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        library = library_make(folder / "lib")
+        base, is_forced = settings.work_uid_base, settings.allow_root_work
+        print(isolation_find(folder, library, uid_base=base, is_forced=is_forced).sentence)
     return 0
 
 

@@ -85,6 +85,10 @@ class AgentSettings(BaseSettings):
     detach_s: Annotated[int, Field(ge=1, le=86_400)] = 60
     labels: Annotated[dict[LabelKey, LabelValue], NoDecode] = {}
     work_uid_base: Annotated[int, Field(ge=0, le=2**31)] = 60_000
+    users_dir: Path = Path("/var/lib/weir")
+    work_paths: Annotated[tuple[Path, ...], NoDecode] = ()
+    allow_root_work: bool = False
+    work_disk_mib: Annotated[int, Field(ge=1, le=2**30)] = 10_240
     log_limit_mib: Annotated[int, Field(ge=1, le=4096)] = 16
 
     @field_validator("server")
@@ -98,6 +102,14 @@ class AgentSettings(BaseSettings):
     @classmethod
     def _keys_from_text(cls, value: Any) -> Any:
         return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
+
+    @field_validator("work_paths", mode="before")
+    @classmethod
+    def _paths_from_text(cls, value: Any) -> Any:
+        paths = [Path(part) for part in value.split(":") if part] if isinstance(value, str) else value
+        if not all(Path(path).is_absolute() for path in paths):
+            raise ValueError("write whole paths with colons between them, for example /data:/mnt/models")
+        return paths
 
     @field_validator("devices", mode="before")
     @classmethod

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from node_agent.runtime.files import read_json, write_json
+from node_agent.files import read_json, write_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,24 +14,12 @@ import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from node_agent.configured import Configured
 from node_agent.credential import Credential, credential_load, credential_save, token_digest
 from node_agent.drivers.base import DriverError, RuntimeDriver
 from node_agent.events import EventLog
-from node_agent.machine import (
-    DevicesFound,
-    Distrusted,
-    Event,
-    Failed,
-    Forget,
-    Instruction,
-    Machine,
-    Observed,
-    Replied,
-    Resize,
-    Start,
-    Stop,
-)
+from node_agent.folder_transfers import FolderTransfers
+from node_agent.instructions import Discard, Forget, Instruction, Resize, Send, Start, Stop
+from node_agent.machine import DevicesFound, Distrusted, Event, Failed, Machine, Observed, Replied
 from node_agent.node import Node
 from node_agent.protocol.fields import (
     LOGS_PER_SYNC,
@@ -41,8 +29,9 @@ from node_agent.protocol.fields import (
     USAGE_PER_SYNC,
 )
 from node_agent.protocol.join import JoinRequest
-from node_agent.protocol.slices import LogChunk, SliceReport, UsageReport
+from node_agent.protocol.slices import DesiredSlice, LogChunk, SliceReport, UsageReport
 from node_agent.protocol.sync import SyncReply, SyncRequest
+from node_agent.remote_config import Configured
 from node_agent.transport import Transport, TransportError, Unauthorised, UnknownProtocol
 from node_agent.upgrade import Upgrade
 
@@ -63,6 +52,9 @@ class Daemon:
         self._transport = Transport(settings.server, settings.ca)
         self.upgrade = Upgrade(settings, self._transport)
         self._machine = Machine()
+        self._transfers = FolderTransfers(
+            self._transport, runtime.folders, runtime.folder_owner, runtime.library
+        )
         self._credential = credential_load(settings.home, settings.server)
         self._boot_id, self._seq = uuid.uuid4().hex, 0
         self._next_sync_at = 0.0
@@ -96,6 +88,7 @@ class Daemon:
     def turn(self) -> None:
         """One look, and a sync if it is due or something has changed."""
         self._handle(Observed(self._runtime.list()))
+        self._take_fetched()
         has_news = self._note_changes()
         if time.monotonic() >= self._next_sync_at or (has_news and not self._failures):
             self._exchange()
@@ -179,6 +172,7 @@ class Daemon:
             usage=tuple(self._usage(uids)),
             logs=tuple(self._logs(uids)),
             events=self._events.pending(),
+            folders=self._machine.folders_idle(self._runtime.folders.names())[:SLICES_PER_NODE],
         )
 
     def _slice_reports(self) -> tuple[SliceReport, ...]:
@@ -254,17 +248,38 @@ class Daemon:
     def _carry_out(self, instruction: Instruction) -> None:
         match instruction:
             case Start(wanted):
-                device = self._node.device(wanted.device_uid)
-                if device is None:
-                    raise DriverError(f"this node has no device {wanted.device_uid}")
-                self._runtime.make(wanted, device)
-                self._runtime.start(wanted.slice_uid)
+                if wanted.folder is not None and not self._transfers.is_fetched(wanted.folder):
+                    self._transfers.fetch(wanted)
+                else:
+                    self._start(wanted)
             case Resize(uid, generation, compute_percent, memory_mib, session, size):
                 self._runtime.resize(uid, generation, compute_percent, memory_mib, session, size)
             case Stop(uid, generation, saves):
                 self._runtime.stop(uid, generation, saves=saves)
             case Forget(uid):
                 self._runtime.remove(uid)
+            case Discard(folder):
+                self._runtime.folder_remove(folder)
+                log.info("work folder %s is deleted: its work is over", folder)
+            case Send(wish):
+                self._transfers.send(wish)
+
+    def _start(self, wanted: DesiredSlice) -> None:
+        device = self._node.device(wanted.device_uid)
+        if device is None:
+            raise DriverError(f"this node has no device {wanted.device_uid}")
+        self._runtime.make(wanted, device)
+        self._runtime.start(wanted.slice_uid)
+
+    def _take_fetched(self) -> None:
+        """Start what waited for its folder; what cannot have it is refused, and never begins without."""
+        self._transfers.unwant(self._machine.to_stop())
+        for wanted, problem in self._transfers.fetched():
+            if problem:
+                log.warning("slice %s: %s", wanted.slice_uid, problem, extra={"slice_uid": wanted.slice_uid})
+                self._machine.handle(Failed(Start(wanted), problem))
+            else:
+                self._do([Start(wanted)])
 
     def _note_changes(self) -> bool:
         """Log one line per change of state; True if there was anything the server should hear at once."""

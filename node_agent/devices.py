@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pydantic import ValidationError
 
 from node_agent.drivers.base import Device, DeviceDriver, Measurement, SliceDriver
-from node_agent.drivers.table import supported
+from node_agent.drivers.table import sizes_of, supported
 from node_agent.protocol.join import DeviceReport
 
 MEASURE_S = 1.0
@@ -85,7 +85,11 @@ class DriverWatch:
         if now_s - self._discovered_s < DISCOVER_S:
             return
         self._devices = tuple(
-            replace(device, slice_drivers=supported(self._slicers, device))
+            replace(
+                device,
+                slice_drivers=supported(self._slicers, device),
+                slice_sizes=sizes_of(self._slicers, device),
+            )
             for device in self._driver.discover()
         )
         self._discovered_s = now_s

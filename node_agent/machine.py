@@ -11,10 +11,11 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from node_agent.held import Held
+from node_agent.instructions import Discard, Forget, Instruction, Resize, Send, Start, Stop
 from node_agent.protocol.join import DeviceReport
-from node_agent.protocol.slices import DesiredSlice, SessionWish, SizeWish, SliceReport
+from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, SliceReport
 from node_agent.protocol.sync import SyncReply
+from node_agent.slice_state import LocalSlice
 
 REMEMBERED = 10_000
 
@@ -23,7 +24,7 @@ REMEMBERED = 10_000
 class Observed:
     """All the runtime holds now."""
 
-    slices: tuple[Held, ...]
+    slices: tuple[LocalSlice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,50 +57,12 @@ class Failed:
 Event = Observed | DevicesFound | Replied | Distrusted | Failed
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Make this slice and start its work."""
-
-    wanted: DesiredSlice
-
-
-@dataclass(frozen=True, slots=True)
-class Resize:
-    """Change the share, memory, session wish and told size of a running slice."""
-
-    slice_uid: str
-    generation: int
-    compute_percent: int
-    memory_mib: int
-    session: SessionWish | None = None
-    size: SizeWish | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """End a slice's work; `saves`: it is to go on later, and saves itself first."""
-
-    slice_uid: str
-    generation: int
-    saves: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Forget:
-    """Delete a finished slice."""
-
-    slice_uid: str
-
-
-Instruction = Start | Resize | Stop | Forget
-
-
 class Machine:
     """The node's mind: known slices, desired slices, and what the server has acknowledged."""
 
     def __init__(self) -> None:
         self._devices: dict[str, DeviceReport] = {}
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, LocalSlice] = {}
         self._desired: dict[str, DesiredSlice] = {}
         self._unknown: frozenset[str] = frozenset()
         self._starting: dict[str, DesiredSlice] = {}
@@ -138,14 +101,14 @@ class Machine:
         """The slices that exist here, finished ones too."""
         return tuple(self._held)
 
-    def _noted(self, held: Held) -> SliceReport:
+    def _noted(self, held: LocalSlice) -> SliceReport:
         wanted, note = self._desired.get(held.slice_uid), self._notes.get(held.slice_uid, "")
         is_current = wanted is None or wanted.generation <= held.generation or held.report.state != "running"
         return held.report if is_current or not note else held.report.model_copy(update={"reason": note})
 
     # ---- taking in ----
 
-    def _observe(self, slices: tuple[Held, ...]) -> None:
+    def _observe(self, slices: tuple[LocalSlice, ...]) -> None:
         self._held = {held.slice_uid: held for held in slices if held.slice_uid not in self._forgotten}
         for uid in self._held:
             self._starting.pop(uid, None)
@@ -162,7 +125,26 @@ class Machine:
         }
         self._unknown = frozenset(reply.unknown)
         self._answers = {uid: report for uid, report in self._answers.items() if uid in self._desired}
-        return (*self._forget(reply.forget), *self._converge())
+        return (*self._forget(reply.forget), *self._folders(reply), *self._converge())
+
+    def _folders(self, reply: SyncReply) -> list[Instruction]:
+        """Nothing is taken from under what runs, or is about to: the server asks again."""
+        used = self._folders_used()
+        over = [Discard(key) for key in reply.folders_over if key not in used]
+        return [*over, *(Send(wish) for wish in reply.folders_send if wish.key not in used)]
+
+    def _folders_used(self) -> set[str]:
+        starting = {wanted.folder.key for wanted in self._starting.values() if wanted.folder}
+        return starting | {held.folder for held in self._held.values() if held.folder}
+
+    def folders_idle(self, folders: Iterable[str]) -> tuple[str, ...]:
+        """Of these work folders those that no slice of this node uses, ended ones among them."""
+        used = self._folders_used()
+        return tuple(key for key in folders if key not in used)
+
+    def to_stop(self) -> frozenset[str]:
+        """The slices that are to be stopped."""
+        return frozenset(uid for uid, wanted in self._desired.items() if wanted.state == "stopped")
 
     def _newer(self, wanted: DesiredSlice) -> DesiredSlice:
         known = self._desired.get(wanted.slice_uid)
@@ -207,6 +189,9 @@ class Machine:
                 self._notes[uid] = f"not resized: {reason}"[:500]
             case Stop(slice_uid=uid):
                 self._asked.pop(uid, None)
+            case Discard() | Send():
+                # The server asks for it again as long as it is wanted.
+                pass
 
     # ---- deciding ----
 
@@ -241,7 +226,7 @@ class Machine:
             return self._ask(Stop(wanted.slice_uid, wanted.generation, wanted.saves))
         return self._resize(wanted, held)
 
-    def _resize(self, wanted: DesiredSlice, held: Held) -> list[Instruction]:
+    def _resize(self, wanted: DesiredSlice, held: LocalSlice) -> list[Instruction]:
         session, size = wanted.session or held.session, wanted.size or held.size
         if wanted.generation == held.generation:
             return self._pass_on(held, session, size)
@@ -260,7 +245,9 @@ class Machine:
             )
         )
 
-    def _pass_on(self, held: Held, session: SessionWish | None, size: SizeWish | None) -> list[Instruction]:
+    def _pass_on(
+        self, held: LocalSlice, session: DesiredSession | None, size: DesiredSize | None
+    ) -> list[Instruction]:
         """Tell the session's worker, or the work, what has changed, and leave its share as it is."""
         if (session, size) == (held.session, held.size):
             return []
@@ -304,7 +291,7 @@ class Machine:
         device = self._devices.get(wanted.device_uid)
         if device is None:
             return _answer(wanted, "refused", "refused", f"this node has no device {wanted.device_uid}")
-        if device.health == "failed":
+        if device.health == "failed" and not wanted.is_on_host:
             return _answer(
                 wanted, "refused", "refused", f"the device has failed: {device.health_reason}"[:500]
             )
@@ -313,13 +300,24 @@ class Machine:
             return _answer(wanted, "refused", "refused", lack)
         if self._lacks(wanted, counts_ending=True):
             return _answer(wanted, "starting", "", "waiting for slices that are ending on this device")
+        if wanted.folder and self._is_in(wanted.folder.key):
+            return _answer(wanted, "starting", "", "waiting for the work that is ending in its folder")
         return None
+
+    def _is_in(self, folder: str) -> bool:
+        """Whether a work still runs in a folder, or is about to."""
+        starting = {wanted.folder.key for wanted in self._starting.values() if wanted.folder}
+        return folder in starting or any(
+            held.folder == folder and not held.is_terminal for held in self._held.values()
+        )
 
     def _lacks(self, wanted: DesiredSlice, *, counts_ending: bool) -> str:
         """What the device is short of for this slice, as a sentence; empty if nothing."""
         device = self._devices.get(wanted.device_uid)
         if device is None:
             return f"this node has no device {wanted.device_uid}"
+        if wanted.is_on_host:
+            return ""
         shares = list(self._shares(wanted, counts_ending=counts_ending))
         percent = sum(share[0] for share in shares)
         memory_mib = sum(share[1] for share in shares)
@@ -348,21 +346,21 @@ class Machine:
             if uid != wanted.slice_uid and other.device_uid == wanted.device_uid and uid not in self._held:
                 yield other.compute_percent, other.memory_mib
 
-    def _share(self, held: Held) -> tuple[int, int]:
+    def _share(self, held: LocalSlice) -> tuple[int, int]:
         """What a slice holds, or will once a resize on its way has arrived, whichever is more."""
         asked = self._asked.get(held.slice_uid)
         if not isinstance(asked, Resize) or asked.generation <= held.generation:
             return held.compute_percent, held.memory_mib
         return max(held.compute_percent, asked.compute_percent), max(held.memory_mib, asked.memory_mib)
 
-    def _least(self, held: Held) -> tuple[int, int]:
+    def _least(self, held: LocalSlice) -> tuple[int, int]:
         """What a slice will hold once it has shrunk, where it is to."""
         share, wanted = self._share(held), self._desired.get(held.slice_uid)
         if wanted is None or wanted.generation < held.generation:
             return share
         return min(share[0], wanted.compute_percent), min(share[1], wanted.memory_mib)
 
-    def _is_ending(self, held: Held) -> bool:
+    def _is_ending(self, held: LocalSlice) -> bool:
         wanted = self._desired.get(held.slice_uid)
         is_stopped = wanted is not None and wanted.state == "stopped" and wanted.generation >= held.generation
         return is_stopped or held.report.state == "stopping" or held.slice_uid in self._unknown

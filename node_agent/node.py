@@ -11,7 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 import psutil
 
 from node_agent.address import data_address
-from node_agent.configured import Configured
 from node_agent.devices import Devices, report_of
 from node_agent.drivers.base import Device, Measurement
 from node_agent.drivers.machine_meter import CpuMeter
@@ -19,6 +18,8 @@ from node_agent.drivers.table import device_drivers_load, slice_drivers_load
 from node_agent.protocol.fields import DEVICES_PER_NODE
 from node_agent.protocol.join import DeviceReport, NodeInfo
 from node_agent.release import running_release
+from node_agent.remote_config import Configured
+from node_agent.runtime.isolation.levels import Isolation
 from node_agent.sessions.available import torch_version
 
 ADDRESS_S = 60.0
@@ -28,8 +29,9 @@ _MIB = 1024 * 1024
 class Node:
     """The facts of this node. Its devices may come and go while it runs (POOL-12.25)."""
 
-    def __init__(self, configured: Configured) -> None:
-        self._configured = configured
+    def __init__(self, configured: Configured, isolation: Isolation | None = None) -> None:
+        """`isolation`: how work is kept apart here; None: it is not told."""
+        self._configured, self._isolation = configured, isolation
         settings = configured.settings
         self._meter = CpuMeter()
         self._addressed_s, self._last_address = float("-inf"), ""
@@ -57,6 +59,8 @@ class Node:
             power_source=power.power_source,
             config_generation=self._configured.generation,
             config_problem=self._configured.problem,
+            isolation=self._isolation.word if self._isolation else "",
+            isolation_problem=self._isolation.problem if self._isolation else "",
         )
 
     def _address(self) -> str:

@@ -19,10 +19,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+import psutil
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import ValidationError
 
+from node_agent.files import read_json, write_json
 from node_agent.protocol.fields import SUPPORTED
 from node_agent.protocol.releases import (
     BUILTIN_PATH,
@@ -32,8 +34,7 @@ from node_agent.protocol.releases import (
     ReleaseKeys,
     signed_text,
 )
-from node_agent.protocol.sync import ReleaseWish
-from node_agent.runtime.files import read_json, write_json
+from node_agent.protocol.sync import DesiredRelease
 
 BUILTIN = ""
 RELEASE_ENV = "WEIR_AGENT_RELEASE"
@@ -172,7 +173,7 @@ class ReleaseStore:
             shutil.rmtree(rest) if rest.is_dir() else rest.unlink(missing_ok=True)
         return self.folder / ".download"
 
-    def take(self, file: Path, wish: ReleaseWish, keys: Iterable[str]) -> None:
+    def take(self, file: Path, wish: DesiredRelease, keys: Iterable[str]) -> None:
         """Verify a fetched file and unpack it under its version, whole or not at all. Raises ReleaseRefused."""
         signature_check(file, wish, keys)
         place, draft = self.path(wish.version), self.folder / f".{wish.version}"
@@ -194,7 +195,7 @@ class ReleaseStore:
                     shutil.rmtree(place, ignore_errors=True)
 
 
-def signature_check(file: Path, wish: ReleaseWish, keys: Iterable[str]) -> None:
+def signature_check(file: Path, wish: DesiredRelease, keys: Iterable[str]) -> None:
     """Raises ReleaseRefused unless the file is the one that was wished for, signed by a trusted key."""
     trusted = tuple(keys)
     if not trusted:
@@ -207,7 +208,7 @@ def signature_check(file: Path, wish: ReleaseWish, keys: Iterable[str]) -> None:
         raise ReleaseRefused(f"release {wish.version} is not signed by a key that this node trusts")
 
 
-def _is_signed(wish: ReleaseWish, key: str) -> bool:
+def _is_signed(wish: DesiredRelease, key: str) -> bool:
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
         public.verify(bytes.fromhex(wish.signature), signed_text(wish.version, wish.sha256))
@@ -263,14 +264,8 @@ def _digest(path: Path) -> str:
 
 def _is_used(path: Path) -> bool:
     """Whether a process takes its code from there: shims and sessions outlive the agent that started them."""
-    needle = str(path).encode()
-    for environment in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if needle in environment.read_bytes():
-                return True
-        except OSError:
-            continue
-    return False
+    environments = (process.info["environ"] or {} for process in psutil.process_iter(["environ"]))
+    return any(str(path) in text for environment in environments for text in environment.values())
 
 
 def running_release() -> str:
@@ -278,6 +273,6 @@ def running_release() -> str:
     return os.environ.get(RELEASE_ENV, BUILTIN)
 
 
-def is_wish_met(wish: ReleaseWish) -> bool:
+def is_wish_met(wish: DesiredRelease) -> bool:
     """Whether what runs is what is wished for."""
     return running_release() == (BUILTIN if wish.path == BUILTIN_PATH else wish.version)

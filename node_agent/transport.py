@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from node_agent.protocol.errors import ErrorReply
 from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH
+from node_agent.protocol.folders import PIECE_BYTES, FolderSent, FolderTaken, piece_path, sent_path
 from node_agent.protocol.join import JoinReply, JoinRequest
 from node_agent.protocol.releases import KEYS_PATH, RELEASE_BYTES, ReleaseKeys
 from node_agent.protocol.sync import SyncReply, SyncRequest
@@ -34,7 +35,7 @@ class UnknownProtocol(TransportError):
     """The server and this agent speak different versions (426)."""
 
 
-class Refused(TransportError):
+class RequestRefused(TransportError):
     """The server has understood and refused the message (other 4xx)."""
 
 
@@ -79,9 +80,27 @@ class Transport:
                 for piece in response.iter_bytes():
                     written.write(piece)
                     if written.tell() > RELEASE_BYTES:
-                        raise Refused(f"what the server offers is longer than {RELEASE_BYTES} bytes")
+                        raise RequestRefused(f"what the server offers is longer than {RELEASE_BYTES} bytes")
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, UnicodeError) as error:
             raise NetworkTrouble(f"the server cannot be reached: {error or type(error).__name__}") from error
+
+    def piece_put(self, key: str, transfer: str, number: int, piece: bytes) -> None:
+        """Store one piece of a work folder's archive; putting it again replaces it."""
+        headers = self._bearer() | {"Content-Type": "application/octet-stream"}
+        self._read(self._exchange("PUT", piece_path(key, transfer, number), piece, headers), FolderTaken)
+
+    def piece_get(self, key: str, transfer: str, number: int) -> bytes:
+        """One piece of a work folder's archive."""
+        status, body = self._exchange("GET", piece_path(key, transfer, number), None, self._bearer())
+        if status != 200:
+            raise _error(status, body)
+        if len(body) > PIECE_BYTES:
+            raise RequestRefused(f"a piece is longer than {PIECE_BYTES} bytes")
+        return body
+
+    def folder_sent(self, key: str, message: FolderSent) -> None:
+        """Say that a work folder's archive is whole, or that it cannot be made."""
+        self._post(sent_path(key), message, FolderTaken, self._bearer())
 
     def _bearer(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._credential}"}
@@ -130,7 +149,7 @@ def _error(status: int, body: bytes) -> TransportError:
     if status == 426:
         return UnknownProtocol(sentence)
     if 400 <= status < 500 and status not in (408, 425, 429):
-        return Refused(sentence)
+        return RequestRefused(sentence)
     return NetworkTrouble(sentence)
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from node_agent.config import AgentSettings
 from node_agent.protocol.releases import BUILTIN_PATH, RELEASES_PATH, ReleaseKeys
-from node_agent.protocol.sync import ReleaseWish
+from node_agent.protocol.sync import DesiredRelease
 from node_agent.release import BUILTIN, ReleaseRefused, ReleaseStore, is_wish_met, running_release
 from node_agent.transport import TransportError
 
@@ -35,15 +35,15 @@ class Upgrade:
         self._portal = portal
         self._given_keys = settings.release_keys
         self._thread: threading.Thread | None = None
-        self._wish: ReleaseWish | None = None
-        self._refused: ReleaseWish | None = None
+        self._wish: DesiredRelease | None = None
+        self._refused: DesiredRelease | None = None
         self._has_asked_keys = False
         self._is_confirmed = False
         state = self._store.read()
         self.problem, self._has_failed = state.problem, bool(state.refused)
         self.is_due = threading.Event()
 
-    def synced(self, wish: ReleaseWish | None) -> None:
+    def synced(self, wish: DesiredRelease | None) -> None:
         """Called after each exchange: what runs has proved itself, and this is what should run."""
         if not self._is_confirmed:
             self._store.confirm()
@@ -66,7 +66,7 @@ class Upgrade:
             self._store.forgive()
             self._has_failed = False
 
-    def _is_news(self, wish: ReleaseWish) -> bool:
+    def _is_news(self, wish: DesiredRelease) -> bool:
         if is_wish_met(wish):
             return False
         has_failed = wish == self._refused or wish.sha256 == self._store.read().refused
@@ -99,7 +99,7 @@ class Upgrade:
             log.info("release %s is here; the agent gives way to it", wish.version)
             self.is_due.set()
 
-    def _take(self, wish: ReleaseWish) -> None:
+    def _take(self, wish: DesiredRelease) -> None:
         if wish.path == BUILTIN_PATH:
             self._store.select(BUILTIN, running_release(), wish.sha256)
             return
@@ -119,7 +119,7 @@ class Upgrade:
         revoked = self._store.revoked()
         return tuple(key for key in self._given_keys or self._store.keys() if key not in revoked)
 
-    def _fail(self, refused: ReleaseWish | None, problem: str) -> None:
+    def _fail(self, refused: DesiredRelease | None, problem: str) -> None:
         self._refused = refused
         if problem[:500] != self.problem:
             log.error("%s; the present one goes on", problem)

@@ -33,10 +33,10 @@ class LeaderScheduler(PersistentScheduler):
         """Called when the process is told to end: the schedule is kept, the lead given away, good-bye said."""
         from apps.kernel.acts import SYSTEM
         from apps.rollouts.services.processes import lease_leave
-        from portal.celery import pulses
+        from portal.celery import heartbeats
 
         super().close()
-        pulses["beat"].end()
+        heartbeats["beat"].end()
         try:
             lease_leave(actor=SYSTEM, name="beat", holder=self._holder)
         except DatabaseError as error:

@@ -6,7 +6,7 @@ import signal
 from celery import Celery
 from celery.signals import beat_init, worker_ready, worker_shutdown
 
-from portal.pulse import Pulse
+from portal.heartbeat import Heartbeat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings.prod")
 app = Celery("weir")
@@ -19,10 +19,12 @@ app.autodiscover_tasks()
 # --- the processes tell of themselves --------------------------------------------------------------------------
 # A warm shutdown ends worker and beat in good order; their supervisor starts them again. Celery tells nobody that a
 # beat ends: its scheduler (`portal.beat`) says good-bye.
-pulses = {kind: Pulse(kind, lambda: os.kill(os.getpid(), signal.SIGTERM)) for kind in ("worker", "beat")}
-worker_ready.connect(lambda **_: pulses["worker"].start(), weak=False)
-worker_shutdown.connect(lambda **_: pulses["worker"].end(), weak=False)
-beat_init.connect(lambda **_: pulses["beat"].start(), weak=False)
+heartbeats = {
+    kind: Heartbeat(kind, lambda: os.kill(os.getpid(), signal.SIGTERM)) for kind in ("worker", "beat")
+}
+worker_ready.connect(lambda **_: heartbeats["worker"].start(), weak=False)
+worker_shutdown.connect(lambda **_: heartbeats["worker"].end(), weak=False)
+beat_init.connect(lambda **_: heartbeats["beat"].start(), weak=False)
 
 
 def _every(seconds: float, task: str) -> dict[str, object]:
@@ -32,6 +34,7 @@ def _every(seconds: float, task: str) -> dict[str, object]:
 
 app.conf.beat_schedule = {
     "scheduling: promise starts": _every(5, "apps.scheduling.tasks.promises_make_due"),
+    "scheduling: deadlines": _every(2, "apps.scheduling.tasks.deadlines_sweep"),
     "scheduling: changes of size": _every(2, "apps.scheduling.tasks.sizes_sweep"),
     "scheduling: scaling rules": _every(5, "apps.scheduling.tasks.scaling_rules_follow"),
     "scheduling: hooks that are due": _every(5, "apps.scheduling.tasks.hooks_call"),
@@ -42,6 +45,7 @@ app.conf.beat_schedule = {
     "scheduling: fold what is counted": _every(60, "apps.scheduling.tasks.tallies_tidy"),
     "scheduling: forget old time lines": _every(3600, "apps.scheduling.tasks.decisions_forget"),
     "fleet: lost nodes": _every(2, "apps.fleet.tasks.nodes_check"),
+    "fleet: archives nobody knows": _every(3600, "apps.fleet.tasks.archives_tidy"),
     "billing: rate usage": _every(2, "apps.billing.tasks.usage_rate"),
     "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),
     "orders: undelivered": _every(15, "apps.orders.tasks.orders_sweep"),

@@ -3,6 +3,7 @@
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
+from apps.identity.requests import inside
 from apps.notices.push import topics_sign
 from apps.notices.selectors import message_unread_count
 
@@ -19,11 +20,11 @@ def portal(request: HttpRequest) -> dict[str, object]:
             "name": role.name_zh if is_zh else role.name_en,
             "is_active": role.code == actor.role,
         }
-        for role in request.held_roles
+        for role in inside(request).held_roles
     ]
     return {
         "actor": actor,
-        "entered_tenant": request.entered_tenant,
+        "entered_tenant": inside(request).entered_tenant,
         "held_roles": roles,
         "unread_count": message_unread_count(actor),
         "frame_topics": topics_sign([f"user.{actor.user_id}"], actor.user_id),

@@ -11,7 +11,7 @@ from apps.billing.models import Bill, UsageRecord
 from apps.console.readings import device_power, node_power, pool_now
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import device_list, slice_open_list
-from apps.scheduling.statistics import decision_counts, figures_get, workload_counts
+from apps.scheduling.selectors.statistics import decision_counts, figures_get, workload_counts
 from apps.telemetry.models import Alarm, Rollup
 from apps.tenancy.selectors import tenant_active_list
 

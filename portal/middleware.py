@@ -9,25 +9,33 @@ import re
 import uuid
 from collections.abc import Callable
 
+from django.contrib.auth import logout
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import set_script_prefix
 from django.utils.translation import gettext as _
 
+from apps.identity.errors import FirstPassword
 from apps.identity.models import ApiToken, Membership, User
 from apps.identity.pages import ROLE_SESSION_KEY
-from apps.identity.services import api_token_user, tenants_of
+from apps.identity.requests import PortalRequest, Role
+from apps.identity.services import tenants_of
+from apps.identity.sessions import is_over
+from apps.identity.tokens import api_token_user
 from apps.kernel.acts import ANONYMOUS, Actor
-from apps.kernel.errors import Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError, busy_of
+from apps.kernel.errors import Busy, Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError, busy_of
+from apps.kernel.log_context import log_context, log_known
 from apps.kernel.planes import in_tenant
+from apps.kernel.service import refusal_record
 from apps.orgs.selectors import role_list_of
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_by_host, tenant_get
 from portal.settings.env import env
 
 log = logging.getLogger("portal")
-Handler = Callable[[HttpRequest], HttpResponse]
+_OPEN_WITH_FIRST_PASSWORD = ("/account/password/", "/logout/", "/i18n/", "/static/")
+Handler = Callable[[PortalRequest], HttpResponse]
 _UNDER_TENANT = re.compile(r"^/t/([a-z][a-z0-9]{1,30})(/.*)$")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
 
@@ -35,11 +43,12 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
 def request_id(get_response: Handler) -> Handler:
     """Give every request an id, the caller's own if it is harmless, and send it back."""
 
-    def handle(request: HttpRequest) -> HttpResponse:
+    def handle(request: PortalRequest) -> HttpResponse:
         given = request.headers.get("X-Request-ID", "")
-        request.request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-        response = get_response(request)
-        response["X-Request-ID"] = request.request_id
+        request.request_id = kept = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        with log_context(request_id=kept):
+            response = get_response(request)
+        response["X-Request-ID"] = kept
         return response
 
     return handle
@@ -48,7 +57,7 @@ def request_id(get_response: Handler) -> Handler:
 def plane(get_response: Handler) -> Handler:
     """Enter the tenant of the host, or of `/t/<schema>/…` on the provider's host, for the whole request."""
 
-    def handle(request: HttpRequest) -> HttpResponse:
+    def handle(request: PortalRequest) -> HttpResponse:
         connection.set_schema_to_public()
         request.entered_tenant = None
         host = request.get_host().rsplit(":", 1)[0].lower()
@@ -69,7 +78,7 @@ def plane(get_response: Handler) -> Handler:
     return handle
 
 
-def _tenant_of(request: HttpRequest, host: str) -> Tenant | None:
+def _tenant_of(request: PortalRequest, host: str) -> Tenant | None:
     if host not in env().provider_hosts:
         tenant = tenant_by_host(host)
         if tenant is None:
@@ -85,41 +94,66 @@ def _tenant_of(request: HttpRequest, host: str) -> Tenant | None:
     return tenant_get(under[1])
 
 
-def _enter(request: HttpRequest, tenant: Tenant) -> None:
+def _enter(request: PortalRequest, tenant: Tenant) -> None:
     request.entered_tenant = tenant
+    log_known(tenant=tenant.schema_name)
     connection.set_tenant(tenant)
 
 
-def acting(get_response: Handler) -> Handler:
-    """Resolve the actor from a bearer token or the session, and enter the tenant a token call is for."""
+def signed_in_lately(get_response: Handler) -> Handler:
+    """End a session that nobody used for a while, or that is a week old: an operator's sooner than a member's."""
 
-    def handle(request: HttpRequest) -> HttpResponse:
-        request.actor, request.by_token, request.held_roles = ANONYMOUS, False, []
-        try:
-            _act(request)
-        except WeirError as error:
-            return refuse(request, error)
+    def handle(request: PortalRequest) -> HttpResponse:
+        if is_over(request):
+            logout(request)
         return get_response(request)
 
     return handle
 
 
-def _act(request: HttpRequest) -> None:
+def acting(get_response: Handler) -> Handler:
+    """Resolve the actor from a bearer token or the session, and enter the tenant a token call is for."""
+
+    def handle(request: PortalRequest) -> HttpResponse:
+        request.actor, request.by_token, request.held_roles = ANONYMOUS, False, []
+        request.token_expires_at = None
+        try:
+            _act(request)
+        except WeirError as error:
+            return refuse(request, error)
+        return _first_password(request) or get_response(request)
+
+    return handle
+
+
+def _first_password(request: PortalRequest) -> HttpResponse | None:
+    """Who still has the password that another person chose goes to change it, and nowhere else."""
+    is_due = request.user.is_authenticated and not request.by_token and request.user.must_change_password
+    if not is_due or request.path_info.startswith(_OPEN_WITH_FIRST_PASSWORD):
+        return None
+    if request.path_info.startswith("/api/"):
+        return refuse(request, FirstPassword())
+    return redirect("/account/password/")
+
+
+def _act(request: PortalRequest) -> None:
     secret = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
-    if secret.startswith("weirnode_") or request.path_info.startswith("/api/agent/"):
+    is_for_others = request.path_info.startswith("/api/agent/") or request.path_info == "/metrics"
+    if secret.startswith("weirnode_") or is_for_others:
         return
     if secret:
         token = api_token_user(secret)
-        request.user, request.by_token = token.user, True
+        request.user, request.by_token, request.token_expires_at = token.user, True, token.expires_at
         request._cached_user = token.user
         _enter_by_token(request, token)
     elif request.path_info.startswith("/api/") and request.user.is_authenticated:
         _enter_by_header(request, request.user, None)
     if request.user.is_authenticated:
-        request.actor = actor_of(request, request.user)
+        request.actor = actor = actor_of(request, request.user)
+        log_known(actor=actor.name)
 
 
-def _enter_by_token(request: HttpRequest, token: ApiToken) -> None:
+def _enter_by_token(request: PortalRequest, token: ApiToken) -> None:
     if token.tenant is not None:
         wanted = request.headers.get("Weir-Tenant", token.tenant.schema_name)
         if wanted != token.tenant.schema_name or request.entered_tenant not in (None, token.tenant):
@@ -127,7 +161,7 @@ def _enter_by_token(request: HttpRequest, token: ApiToken) -> None:
     _enter_by_header(request, token.user, token.tenant)
 
 
-def _enter_by_header(request: HttpRequest, user: User, tied: Tenant | None) -> None:
+def _enter_by_header(request: PortalRequest, user: User, tied: Tenant | None) -> None:
     """The API's choice of tenant: the host, else the token, else the header, else the only one there is."""
     if request.entered_tenant is not None:
         return
@@ -154,7 +188,7 @@ def _open_check(tenant: Tenant, user: User) -> None:
         raise Forbidden(_("This portal is suspended."), cure=_("Ask your computing centre."))
 
 
-def actor_of(request: HttpRequest, user: User) -> Actor:
+def actor_of(request: PortalRequest, user: User) -> Actor:
     """The actor a user is here: member of the tenant entered, or operator; with the active role's permissions."""
     tenant = request.entered_tenant
     if not user.is_active:
@@ -172,16 +206,16 @@ def actor_of(request: HttpRequest, user: User) -> Actor:
     return Actor(kind="user", name=user.username, user_id=user.pk, request_id=request.request_id)
 
 
-def _tenant_roles(user: User, tenant: Tenant) -> list[object]:
+def _tenant_roles(user: User, tenant: Tenant) -> list[Role]:
     with in_tenant(tenant.schema_name):
         return list(role_list_of(user.pk))
 
 
-def _operator_roles(user: User) -> list[object]:
+def _operator_roles(user: User) -> list[Role]:
     return [binding.role for binding in user.operator_bindings.select_related("role")]
 
 
-def _with_role(request: HttpRequest, user: User, kind: str, schema: str, roles: list) -> Actor:
+def _with_role(request: PortalRequest, user: User, kind: str, schema: str, roles: list[Role]) -> Actor:
     """The role asked for (header, then session), which must be held; else the first one held (PLAT-TEN-28)."""
     request.held_roles = roles
     wanted = request.headers.get("Weir-Role", "")
@@ -200,22 +234,31 @@ def _with_role(request: HttpRequest, user: User, kind: str, schema: str, roles: 
     )
 
 
-def problems(get_response: Handler) -> Handler:
+class Problems:
     """A WeirError that a page lets through becomes a page, or an alert in place for HTMX; the same words either way."""
 
-    def handle(request: HttpRequest) -> HttpResponse:
-        return get_response(request)
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
 
-    def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    def __call__(self, request: PortalRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: PortalRequest, error: Exception) -> HttpResponse | None:
         known = error if isinstance(error, WeirError) else busy_of(error)
+        if isinstance(known, Forbidden):
+            refusal_record(request.actor, request.method or "", request.path, known)
         return refuse(request, known) if known else None
-
-    handle.process_exception = process_exception
-    return handle
 
 
 def refuse(request: HttpRequest, error: WeirError) -> HttpResponse:
     """The answer to a refused request, in the form its caller reads."""
+    response = _refusal(request, error)
+    if isinstance(error, Busy):
+        response["Retry-After"] = str(error.retry_after_s)
+    return response
+
+
+def _refusal(request: HttpRequest, error: WeirError) -> HttpResponse:
     if request.path_info.startswith("/api/"):
         return JsonResponse(error.as_json(), status=error.status)
     is_fragment = request.headers.get("HX-Request") == "true"

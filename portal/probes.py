@@ -6,9 +6,12 @@ from django.core.cache import cache
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from portal.metrics import PortalCollector
+from portal.settings.env import env
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -23,6 +26,17 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
+    """The pool's figures for whoever shows `WEIR_METRICS_TOKEN`: they name nodes, devices and tenants."""
+    token = env().metrics_token.get_secret_value()
+    given = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
+    if not token or not constant_time_compare(given, token):
+        text = _("Send the value of WEIR_METRICS_TOKEN as a bearer token.")
+        return HttpResponse(
+            f"{text}\n",
+            status=401,
+            content_type="text/plain; charset=utf-8",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
     registry = CollectorRegistry()
     registry.register(PortalCollector())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)

@@ -24,11 +24,11 @@ import psycopg  # noqa: E402
 from django.db import DatabaseError, connection  # noqa: E402
 
 from apps.kernel.acts import SYSTEM  # noqa: E402
-from apps.scheduling.services.accounting import past_use_account  # noqa: E402
-from apps.scheduling.services.cycles import LEADER_LOCK, Passes  # noqa: E402
-from apps.scheduling.services.warm import Picture  # noqa: E402
+from apps.scheduling.services.cycle.accounting import past_use_account  # noqa: E402
+from apps.scheduling.services.cycle.cluster_cache import ClusterCache  # noqa: E402
+from apps.scheduling.services.cycle.cycle_runner import LEADER_LOCK, CycleRunner  # noqa: E402
 from portal import wiring  # noqa: E402, F401
-from portal.pulse import Pulse  # noqa: E402
+from portal.heartbeat import Heartbeat  # noqa: E402
 
 log = logging.getLogger(__name__)
 CHANNEL = "weir_schedule"
@@ -64,7 +64,7 @@ class Scheduler:
                 log.warning("the lead is given up: %s", error)
                 self.stopping.wait(_CALM_S)
             except Exception:
-                # The pass was undone as a whole; the picture is read anew.
+                # The pass was undone as a whole; the cache is read anew.
                 log.exception("a pass failed")
                 self.stopping.wait(_CALM_S)
             finally:
@@ -81,15 +81,15 @@ class Scheduler:
     def _lead(self) -> None:
         if self.stopping.is_set():
             return
-        # Before the picture is read: what changes from now on wakes us.
+        # Before the cache is read: what changes from now on wakes us.
         self._wakes = self._listen()
-        # What the picture holds stays: the search for circles of objects need not go through it again and again.
-        picture = Picture()
-        picture.begin()
+        # What the cache holds stays: the search for circles of objects need not go through it again and again.
+        cache = ClusterCache()
+        cache.begin()
         gc.collect()
         gc.freeze()
-        passes = Passes(picture, actor=SYSTEM)
-        log.info("this scheduler leads now: %s wait, %s run", len(picture.waiting), len(picture.running))
+        runner = CycleRunner(cache, actor=SYSTEM)
+        log.info("this scheduler leads now: %s wait, %s run", len(cache.waiting), len(cache.running))
         account_at_s, passed_at_s, is_due = 0.0, 0.0, True
         session = connection.connection
         while not self.stopping.is_set():
@@ -98,10 +98,10 @@ class Scheduler:
                 raise DatabaseError("the connection that held the lock is gone")
             if monotonic() >= account_at_s:
                 past_use_account(actor=SYSTEM)
-                picture.rules_read()
+                cache.rules_read()
                 account_at_s, is_due = monotonic() + ACCOUNT_S, True
-            is_due = picture.follow() or is_due
-            report = passes.run() if is_due else None
+            is_due = cache.follow() or is_due
+            report = runner.run() if is_due else None
             # What was placed may have made room in a queue for what is behind it: until a pass places nothing.
             is_due = bool(report and report.placed)
             if report is not None:
@@ -124,7 +124,7 @@ class Scheduler:
         return wakes
 
     def _let_go(self) -> None:
-        """Free the lock by ending the connection that holds it, and the picture for the search for circles."""
+        """Free the lock by ending the connection that holds it, and the cache for the search for circles."""
         gc.unfreeze()
         for each in (self._wakes, connection):
             with suppress(DatabaseError, psycopg.Error):
@@ -135,14 +135,13 @@ class Scheduler:
 
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     scheduler = Scheduler()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: scheduler.stop())
-    pulse = Pulse("scheduler", scheduler.stop)
-    pulse.start()
+    heartbeat = Heartbeat("scheduler", scheduler.stop)
+    heartbeat.start()
     scheduler.run()
-    pulse.end()
+    heartbeat.end()
 
 
 if __name__ == "__main__":

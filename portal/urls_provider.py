@@ -12,12 +12,16 @@ urlpatterns = [
     path("", include("apps.console.desk_urls")),
     path("admin/", admin.site.urls),
     path("", include("apps.identity.urls")),
+    path("", include("apps.identity.operator_urls")),
     path("", include("apps.rollouts.urls")),
     path("", include("apps.conformance.urls")),
     path("messages/", include("apps.notices.urls")),
+    path("client/", include("apps.console.client_urls")),
     path("pool/", include("apps.fleet.urls")),
-    path("scheduling/", include("apps.scheduling.desk_urls")),
+    path("scheduling/", include("apps.scheduling.views.urls_operator")),
     # The pool's figures name nodes and devices: they are not told on tenants' hosts.
     path("metrics", probes.metrics, name="metrics"),
     *api,
 ]
+
+handler500 = "portal.failures.server_error"

@@ -12,9 +12,13 @@ urlpatterns = [
     path("", include("apps.orders.urls")),
     path("", include("apps.approvals.urls")),
     path("tickets/", include("apps.tickets.urls")),
-    path("resources/", include("apps.scheduling.urls")),
+    path("resources/", include("apps.scheduling.views.urls_tenant")),
     path("billing/", include("apps.billing.urls")),
     path("messages/", include("apps.notices.urls")),
+    path("client/", include("apps.console.client_urls")),
     path("organizations/", include("apps.orgs.urls")),
+    path("", include("apps.orgs.people_urls")),
     *api,
 ]
+
+handler500 = "portal.failures.server_error"

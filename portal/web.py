@@ -8,26 +8,32 @@ callers wait in its queue or are served by another web on the same socket.
 
 import argparse
 import asyncio
+import logging
 import os
 import socket
-import time
 
 import uvicorn
 
-from portal.pulse import Pulse
+from portal.heartbeat import Heartbeat
+from portal.private_files import folders_close
+from portal.serving.protocol import BoundedHttpProtocol
+from portal.settings.env import env
 
+log = logging.getLogger(__name__)
 # How long requests may take to end: a slow machine needs it, others do not wait for it.
 GRACE_S = 20
-# As long as an idle connection is kept anyway, so that none is closed on somebody who is about to ask.
-_DRAIN_S = 5.0
+# How long a connection is kept without a request, also while the server leaves.
+_KEEP_ALIVE_S = 5
+# A page says on its socket what it watches, and nothing else.
+_SOCKET_MAX_BYTES = 16_384
 
 
 class Web(uvicorn.Server):
-    """uvicorn's server with a pulse, and an orderly way out."""
+    """uvicorn's server with a heartbeat, and an orderly way out."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._pulse = Pulse("web", self._give_way)
+        self._heartbeat = Heartbeat("web", self._give_way)
 
     def _give_way(self) -> None:
         self.should_exit = True
@@ -35,24 +41,12 @@ class Web(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._pulse.start()
+            self._heartbeat.start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no new connection, tell the open ones to end with their next answer, then end."""
-        await asyncio.to_thread(self._pulse.end)
-        for server in self.servers:
-            server.close()
-        state = self.server_state
-        state.default_headers = [*state.default_headers, (b"connection", b"close")]
-        end_s = time.monotonic() + _DRAIN_S
-        while self._has_askers() and time.monotonic() < end_s and not self.force_exit:
-            await asyncio.sleep(0.05)
+        """Say good-bye, take no new connection, let the open ones end (`BoundedHttpProtocol.shutdown`), then end."""
+        await asyncio.to_thread(self._heartbeat.end)
         await super().shutdown(sockets)
-
-    def _has_askers(self) -> bool:
-        """Whether anybody may still ask here; an open socket is told to come again and asks nothing."""
-        kind = self.config.http_protocol_class
-        return any(isinstance(one, kind) for one in self.server_state.connections)
 
 
 def main() -> None:
@@ -62,12 +56,23 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=int(os.environ.get("WEIR_PORT", "8000")))
     parser.add_argument("--fd", type=int, help="a listening socket that was handed down")
     given = parser.parse_args()
+    os.umask(0o077)
+    try:
+        folders_close(env().var_dir)
+    except OSError as error:
+        log.warning("the data folder is not closed to other accounts: %s", error)
     config = uvicorn.Config(
         "portal.asgi:application",
         host=given.host,
         port=given.port,
         access_log=False,
-        timeout_keep_alive=int(_DRAIN_S),
+        # uvicorn's own lines go the way of all others.
+        log_config=None,
+        http=BoundedHttpProtocol,
+        proxy_headers=bool(env().trusted_proxies),
+        forwarded_allow_ips=[str(network) for network in env().trusted_proxies],
+        ws_max_size=_SOCKET_MAX_BYTES,
+        timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
         ssl_certfile=os.environ.get("WEIR_TLS_CERT") or None,
         ssl_keyfile=os.environ.get("WEIR_TLS_KEY") or None,

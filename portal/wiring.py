@@ -1,4 +1,4 @@
-"""Every upward edge of the product, on one page. What is done at each end stands in `portal/edges/`, by area.
+"""Every upward edge of the product, on one page. What is done at each end stands in `portal/subscribers/`, by area.
 
 `within(Event, handler)`: in the same transaction. `after(Event, handler)`: a hint after commit; beside each stands
 the sweep (named in the comment) that finds what a lost hint left behind.
@@ -36,11 +36,11 @@ from apps.scheduling.events import (
     WorkloadStarted,
 )
 from apps.telemetry import tasks as telemetry_tasks
-from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved, AlarmTold, RulesChanged
+from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, AlarmResolved, RulesChanged
 from apps.tenancy.events import TenantProvisioned
-from portal import journal
+from portal import activity_log
 from portal.celery import app as celery
-from portal.edges import alarms, hooks, limits, orders, pages, slices, tenants
+from portal.subscribers import alarms, hooks, limits, orders, pages, slices, tenants
 
 # Whoever emits, a command or a request, sends its hints to the configured broker.
 celery.finalize()
@@ -72,7 +72,7 @@ within(fleet.GroupRemoved, limits.group_removed)
 # --- scheduling → billing ----------------------------------------------------------------------------------------
 
 within(WorkloadPreempted, orders.work_preempted)
-# What the scheduler has to know it hears from the database itself: see migration scheduling.0005.
+# What the scheduler has to know it hears from the database itself: see migration scheduling.0002.
 
 # --- jobs → the site's own hooks: register them here, a line each (see apps/scheduling/hooks.py) -------------------
 
@@ -87,6 +87,7 @@ after(HookDue, lambda event: scheduling_tasks.hooks_call.delay())
 within(fleet.SliceStarted, slices.started)
 within(fleet.SliceEnded, slices.ended)
 within(fleet.SliceSaved, slices.saved)
+within(fleet.FolderMoved, slices.folder_moved)
 within(fleet.SliceShrunk, slices.shrunk)
 within(fleet.SliceMoveBegun, slices.move_begun)
 within(fleet.SliceMoved, slices.moved)
@@ -114,7 +115,7 @@ within(RolloutFailed, alarms.rollout_failed)
 within(RolloutDone, alarms.rollout_done)
 within(BackupFailed, alarms.backup_failed)
 within(BackupMade, alarms.backup_made)
-within(AlarmTold, alarms.alarm_told)
+within(AlarmNotified, alarms.alarm_told)
 # Sweep: deliveries_send.
 after(AlarmFired, lambda event: telemetry_tasks.deliveries_send.delay())
 after(AlarmResolved, lambda event: telemetry_tasks.deliveries_send.delay())
@@ -140,9 +141,9 @@ within(RolloutMoved, pages.topic("components"))
 
 # --- the pool's log ----------------------------------------------------------------------------------------------
 
-recorder(journal.act_keep)
-for kind in journal.LINES:
-    within(kind, journal.keep)
+recorder(activity_log.act_keep)
+for kind in activity_log.LINES:
+    within(kind, activity_log.keep)
 
 # --- acceptance test asked for → a worker ------------------------------------------------------------------------
 

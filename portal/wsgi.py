@@ -1,4 +1,4 @@
-"""The pages and the API, as WSGI: each request whole in one thread (architecture, section 4.7)."""
+"""The pages and the API, as WSGI: each request whole in one thread (docs/decisions/0003-one-port.md)."""
 
 import os
 

@@ -10,23 +10,20 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connection, connections
 from django.test import Client
+from django.utils import translation
 from rest_framework.test import APIClient
 
 from apps.identity.models import User
-from apps.identity.services import (
-    api_token_make,
-    membership_add,
-    operator_role_bind,
-    operator_roles_sync,
-    user_create,
-)
+from apps.identity.operators import operator_role_bind, operator_roles_sync
+from apps.identity.services import membership_add, user_create
+from apps.identity.tokens import api_token_make
 from apps.kernel.acts import SYSTEM, Actor
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole
-from apps.orgs.services import role_bind
+from apps.orgs.services.roles import role_bind
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision
-from portal.local.servers import Servers
+from portal.devstack.servers import Servers
 from portal.roles import OPERATOR_ROLES
 from tests.harness import database
 from tests.harness.portal import journey, stack  # noqa: F401
@@ -85,29 +82,38 @@ def django_db_setup(django_db_blocker: object, request: pytest.FixtureRequest) -
                 if not database.exists(admin, template):
                     _template_make(admin, template)
                 database.create(admin, name, template)
-            _use(name)
+            database.use(name)
             yield
             connections.close_all()
             database.drop(admin, name)
-
-
-def _use(name: str) -> None:
-    connection.close()
-    connection.settings_dict["NAME"] = name
-    ContentType.objects.clear_cache()
 
 
 def _template_make(admin: object, template: str) -> None:
     database.old_templates_drop(admin)
     building = f"{template}_new"
     database.create(admin, building)
-    _use(building)
+    database.use(building)
     call_command("migrate_schemas", verbosity=0, interactive=False)
     operator_roles_sync(actor=SYSTEM, roles=OPERATOR_ROLES)
     for schema, title in database.TENANTS.items():
         tenant_provision(actor=SYSTEM, schema=schema, name=title)
     connection.close()
     admin.execute(f'ALTER DATABASE "{building}" RENAME TO "{template}"')
+
+
+@pytest.fixture(scope="session")
+def database_admin(django_db_setup: None) -> Iterator[psycopg.Connection]:
+    """A connection from which databases are made, copied and dropped."""
+    settings = connections["default"].settings_dict
+    with psycopg.connect(
+        host=settings["HOST"] or None,
+        port=settings["PORT"] or None,
+        user=settings["USER"],
+        password=settings["PASSWORD"] or None,
+        dbname="postgres",
+        autocommit=True,
+    ) as admin:
+        yield admin
 
 
 @pytest.fixture(scope="session")
@@ -140,8 +146,10 @@ def committed(baseline: database.Baseline, django_db_blocker: object) -> Iterato
 
 @pytest.fixture(autouse=True)
 def _public_plane(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every test begins and ends on the provider plane."""
+    """Every test begins and ends on the provider plane, and in the tests' language."""
     yield
+    # Django leaves the language of a request on its thread.
+    translation.deactivate()
     if "db" in request.fixturenames or "committed" in request.fixturenames:
         connection.set_schema_to_public()
 

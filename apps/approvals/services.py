@@ -237,6 +237,9 @@ def task_decide(*, actor: Actor, task_uid: UUID, decision: str, comment: str = "
         )
     if len(comment) > COMMENT_MAX:
         raise InvalidInput(fields={"comment": _("At most %(most)s characters.") % {"most": COMMENT_MAX}})
+    if decision == "refuse" and not comment.strip():
+        reason = _("Say why: the applicant reads it.")
+        raise InvalidInput(_("A refusal needs a reason."), fields={"comment": reason})
     is_first = not Decision.objects.filter(task__instance=instance).exists()
     user = User.objects.get(pk=actor.user_id)
     Decision.objects.create(

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import get_script_prefix, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
@@ -13,10 +13,11 @@ from apps.approvals.selectors import may_decide, process_list, task_get, task_li
 from apps.approvals.services import task_decide, task_urge
 from apps.approvals.states import DecisionKind, InstanceState, TaskState
 from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.requests import TenantRequest
 
 
 @page()
-def inbox(request: HttpRequest) -> HttpResponse:
+def inbox(request: TenantRequest) -> HttpResponse:
     """What waits for the reader's decision, and what he decided (PLAT-TODO-1, -2, -6, -7)."""
     chosen = cleaned(InboxForm(request.GET))
     rows = paged(request, task_list(actor=request.actor, **chosen))
@@ -26,7 +27,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
 
 
 @page()
-def task(request: HttpRequest, uid: UUID) -> HttpResponse:
+def task(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One task: what is asked, what was decided so far, and the decision (PLAT-TODO-4, PLAT-TODO-5)."""
     actor = request.actor
     row = task_get(actor=actor, uid=uid)
@@ -45,7 +46,7 @@ def task(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("approvals.decide")
-def decide(request: HttpRequest, uid: UUID) -> HttpResponse:
+def decide(request: TenantRequest, uid: UUID) -> HttpResponse:
     given = cleaned(DecisionForm(request.POST))
     row = task_decide(actor=request.actor, task_uid=uid, **given)
     messages.success(request, _("Your decision on %(no)s is kept.") % {"no": row.instance.subject_no})
@@ -62,7 +63,7 @@ def _inbox_url() -> str:
 
 @require_POST
 @page()
-def urge(request: HttpRequest, uid: UUID) -> HttpResponse:
+def urge(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = task_urge(actor=request.actor, task_uid=uid)
     messages.success(request, _("Those who decide on %(no)s are urged.") % {"no": row.instance.subject_no})
     return go(request, "approvals:task", row.uid)

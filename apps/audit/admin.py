@@ -4,11 +4,11 @@ from django.contrib import admin
 
 from apps.audit.models import Record, Seal
 from apps.audit.permissions import AuditPermission as P
-from apps.identity.admin_base import DeskAdmin
+from apps.identity.admin_base import OperatorAdmin
 
 
 @admin.register(Record)
-class RecordAdmin(DeskAdmin):
+class RecordAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["at", "actor_name", "actor_kind", "role", "schema", "name", "subject_kind", "subject_id"]
     list_filter = ["actor_kind", "schema", "subject_kind"]
@@ -16,7 +16,7 @@ class RecordAdmin(DeskAdmin):
 
 
 @admin.register(Seal)
-class SealAdmin(DeskAdmin):
+class SealAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["at", "count", "until_txid", "digest", "previous"]
     search_fields = ["=digest"]

@@ -27,7 +27,7 @@ from apps.billing.permissions import BillingPermission as P
 from apps.billing.selectors import account_list, balance_get
 from apps.billing.services.bills import bill_make
 from apps.billing.services.ledger import account_deposit, account_open
-from apps.identity.admin_base import Act, ActForm, DeskAdmin, DeskInline, money
+from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, money
 from apps.kernel.acts import Actor
 from apps.tenancy.selectors import tenant_active_list
 
@@ -68,7 +68,7 @@ def _bill_make(actor: Actor, row: Account, given: Given) -> str:
 
 
 @admin.register(Account)
-class AccountAdmin(DeskAdmin):
+class AccountAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["tenant", "shown_balance", "bill_count", "opened_at"]
     fields = ["tenant", "shown_balance", "bill_count", "opened_at"]
@@ -102,13 +102,13 @@ class AccountAdmin(DeskAdmin):
         return money(row.balance)
 
 
-class LegInline(DeskInline):
+class LegInline(OperatorInline):
     model = LedgerLeg
     fields = ["account", "amount"]
 
 
 @admin.register(LedgerTransaction)
-class LedgerTransactionAdmin(DeskAdmin):
+class LedgerTransactionAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["created_at", "kind", "tenant", "reference", "idempotency_key"]
     list_filter = ["kind", "tenant"]
@@ -118,7 +118,7 @@ class LedgerTransactionAdmin(DeskAdmin):
 
 
 @admin.register(LedgerAccount)
-class LedgerAccountAdmin(DeskAdmin):
+class LedgerAccountAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["code", "kind", "tenant"]
     list_filter = ["kind", "tenant"]
@@ -127,7 +127,7 @@ class LedgerAccountAdmin(DeskAdmin):
 
 
 @admin.register(Charge)
-class ChargeAdmin(DeskAdmin):
+class ChargeAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "order_no", "tenant", "commodity_name_zh", "commodity_name_en", "count", "business_system", "person",
@@ -143,7 +143,7 @@ class ChargeAdmin(DeskAdmin):
 
 
 @admin.register(UsageRecord)
-class UsageRecordAdmin(DeskAdmin):
+class UsageRecordAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "start_at", "end_at", "seconds", "tenant", "charge", "slice_uid", "seq", "compute_percent", "memory_mib",
@@ -156,14 +156,14 @@ class UsageRecordAdmin(DeskAdmin):
 
 
 @admin.register(UsageRefusal)
-class UsageRefusalAdmin(DeskAdmin):
+class UsageRefusalAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["created_at", "code", "workload_uid", "slice_uid", "seq"]
     list_filter = ["code"]
     search_fields = ["workload_uid", "slice_uid"]
 
 
-class BillLineInline(DeskInline):
+class BillLineInline(OperatorInline):
     model = BillLine
     fields = ["charge", "component", "quantity", "unit_amount", "share_seconds", "exact", "shown_amount"]
 
@@ -172,7 +172,7 @@ class BillLineInline(DeskInline):
         return money(row.amount)
 
 
-class PaymentInline(DeskInline):
+class PaymentInline(OperatorInline):
     model = BillPayment
     fields = ["coupon_code", "from_coupon", "from_balance", "created_at"]
 
@@ -186,7 +186,7 @@ class PaymentInline(DeskInline):
 
 
 @admin.register(Bill)
-class BillAdmin(DeskAdmin):
+class BillAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "no",

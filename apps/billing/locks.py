@@ -22,12 +22,12 @@ def account_locked(tenant: Tenant) -> Account:
 
 
 def ledger_accounts(tenant: Tenant) -> dict[str, LedgerAccount]:
-    """By kind: the tenant's own ledger accounts and the platform's."""
-    codes = [ledger_code(kind, tenant) for kind in TENANT_KINDS] + [
-        ledger_code(kind) for kind in PLATFORM_KINDS
-    ]
-    found = {row.kind: row for row in LedgerAccount.objects.filter(code__in=codes)}
-    if len(found) != len(codes):
+    """By kind: the tenant's own ledger accounts and, of the kinds it has none of, the platform's."""
+    kinds = TENANT_KINDS + PLATFORM_KINDS
+    codes = [ledger_code(kind, tenant) for kind in kinds] + [ledger_code(kind) for kind in PLATFORM_KINDS]
+    rows = LedgerAccount.objects.filter(code__in=codes)
+    found = {row.kind: row for row in sorted(rows, key=lambda row: row.tenant_id is not None)}
+    if len(found) != len(kinds):
         raise AccountNotOpened()
     return found
 

@@ -31,6 +31,7 @@ from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.money import ZERO, MoneyField
 from apps.tenancy.models import Tenant
+from apps.tenancy.selectors import tenant_list
 
 Id = UUID | str
 Kind = LedgerAccount.Kind
@@ -98,7 +99,8 @@ def transaction_list(*, tenant: Tenant) -> QuerySet[LedgerTransaction]:
     until = LedgerLeg.objects.filter(account__in=balance, transaction__lte=OuterRef("pk")).order_by()
     until = until.values("account").annotate(sum=Sum("amount")).values("sum")
     return LedgerTransaction.objects.filter(tenant=tenant, kind__in=SHOWN_KINDS).annotate(
-        total=_leg_sum(own.filter(amount__gt=0)),
+        # What a bill's rounding leaves over is the centre's, and no part of what was billed.
+        total=_leg_sum(own.filter(amount__gt=0).exclude(account__kind=Kind.ROUNDING)),
         balance_change=-_leg_sum(own.filter(account__kind=Kind.BALANCE)),
         coupon_amount=_leg_sum(own.filter(account__kind=Kind.PROMOTION)),
         balance_after=-Coalesce(Subquery(until), Value(ZERO), output_field=_MONEY),
@@ -215,10 +217,15 @@ DIMENSIONS = {
 }
 
 
+def with_own_books() -> QuerySet[Tenant]:
+    """The tenants whose money is not the centre's: a test's."""
+    own = LedgerAccount.objects.filter(kind=Kind.REVENUE, tenant__isnull=False)
+    return tenant_list().filter(pk__in=own.values("tenant"))
+
+
 def _items(tenant: Tenant | None, since: datetime | None, until: datetime | None) -> QuerySet[RatedItem]:
     wanted = Q()
-    if tenant is not None:
-        wanted &= Q(charge__tenant=tenant)
+    wanted &= ~Q(charge__tenant__in=with_own_books()) if tenant is None else Q(charge__tenant=tenant)
     if since is not None:
         wanted &= Q(usage__end_at__gt=since)
     if until is not None:
@@ -238,7 +245,7 @@ def cost_by(
 ) -> list[CostRow]:
     """Rated use by one of `DIMENSIONS`, the highest first; each adds up to the same total (PLAT-OPS-38).
 
-    `tenant` None sums over all tenants: for operators only.
+    `tenant` None sums over all tenants but those with books of their own: for operators only.
     """
     if dimension not in DIMENSIONS:
         raise InvalidInput(fields={"dimension": ", ".join(DIMENSIONS)})
@@ -281,7 +288,11 @@ def workload_costs(uids: Iterable[UUID]) -> dict[UUID, Decimal]:
 
 
 def bill_due_list(*, until: datetime) -> QuerySet[Tenant]:
-    """Tenants with use up to `until` that is on no bill: whom the monthly run must bill."""
+    """Tenants with use up to `until` that is on no bill: whom the monthly run must bill. A test's are not billed."""
     rated = RatedItem.objects.filter(bill__isnull=True, usage__end_at__lte=until).values("charge__tenant")
     unrated = UsageRecord.objects.across().filter(rated_at__isnull=True, end_at__lte=until).values("tenant")
-    return Tenant.objects.filter(Q(pk__in=rated) | Q(pk__in=unrated))
+    return (
+        tenant_list()
+        .filter(Q(pk__in=rated) | Q(pk__in=unrated))
+        .exclude(pk__in=with_own_books().values("pk"))
+    )

@@ -5,7 +5,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -30,6 +30,7 @@ from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.states import BillState
 from apps.catalog.selectors import coupon_list, coupon_usable_list
 from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.requests import TenantRequest
 from apps.tenancy.models import Tenant
 
 DIMENSIONS = {
@@ -44,7 +45,7 @@ DIMENSIONS = {
 
 
 @page("billing.view")
-def account(request: HttpRequest) -> HttpResponse:
+def account(request: TenantRequest) -> HttpResponse:
     """Balance, coupons and past transactions (PLAT-OPS-7, -8, -31)."""
     tenant = request.entered_tenant
     context = {
@@ -58,7 +59,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 
 @page("billing.view")
-def costs(request: HttpRequest) -> HttpResponse:
+def costs(request: TenantRequest) -> HttpResponse:
     """Costs by dimension and by day (PLAT-OPS-53, -54)."""
     chosen = cleaned(CostForm(request.GET))
     tenant = request.entered_tenant
@@ -84,7 +85,7 @@ def _beginning(tenant: Tenant, span: str) -> datetime:
 
 
 @page("billing.view")
-def bills(request: HttpRequest) -> HttpResponse:
+def bills(request: TenantRequest) -> HttpResponse:
     chosen = cleaned(BillsForm(request.GET))
     rows = bill_list(actor=request.actor, tenant=request.entered_tenant, state=chosen["state"])
     context = {
@@ -104,7 +105,7 @@ def _topic(tenant: Tenant) -> str:
 
 @require_POST
 @page("billing.pay")
-def make(request: HttpRequest) -> HttpResponse:
+def make(request: TenantRequest) -> HttpResponse:
     """Bill what was used up to now (PLAT-OPS-32)."""
     row = bill_make(actor=request.actor, tenant=request.entered_tenant)
     messages.success(request, _("The bill %(no)s is made.") % {"no": row.no})
@@ -112,7 +113,7 @@ def make(request: HttpRequest) -> HttpResponse:
 
 
 @page("billing.view")
-def bill(request: HttpRequest, uid: UUID) -> HttpResponse:
+def bill(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One bill: its lines, confirming it, paying it."""
     row = bill_get(actor=request.actor, uid=uid)
     context = {
@@ -129,7 +130,7 @@ def bill(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("billing.pay")
-def confirm(request: HttpRequest, uid: UUID) -> HttpResponse:
+def confirm(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = bill_confirm(actor=request.actor, bill_uid=uid)
     messages.success(request, _("The bill %(no)s is confirmed.") % {"no": row.no})
     return go(request, "billing:bill", row.uid)
@@ -137,7 +138,7 @@ def confirm(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("billing.pay")
-def pay(request: HttpRequest, uid: UUID) -> HttpResponse:
+def pay(request: TenantRequest, uid: UUID) -> HttpResponse:
     given = cleaned(PayForm(request.POST))
     bill_pay(actor=request.actor, bill_uid=uid, coupon_uid=given["coupon"])
     row: Bill = bill_get(actor=request.actor, uid=uid)
@@ -146,7 +147,7 @@ def pay(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 
 @page("billing.view")
-def line(request: HttpRequest, uid: UUID, line_uid: UUID) -> HttpResponse:
+def line(request: TenantRequest, uid: UUID, line_uid: UUID) -> HttpResponse:
     """What one amount on a bill came from: price version, usage records, events (PLAT-OPS-55)."""
     row = bill_get(actor=request.actor, uid=uid)
     found = bill_line_get(bill=row, uid=line_uid)

@@ -7,11 +7,11 @@ from unfold.decorators import display
 
 from apps.cases.models import Case
 from apps.cases.permissions import CasesPermission as P
-from apps.identity.admin_base import DeskAdmin
+from apps.identity.admin_base import OperatorAdmin
 
 
 @admin.register(Case)
-class CaseAdmin(DeskAdmin):
+class CaseAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "no", "kind", "tenant", "title_zh", "state", "applicant_name", "organization", "business_system",

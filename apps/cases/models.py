@@ -1,4 +1,4 @@
-"""The operators' index over all tenants' forms, orders, tickets and approval tasks."""
+"""The operators' work-item index over all tenants' forms, orders, tickets and approval tasks."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex

@@ -26,12 +26,12 @@ from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.permissions import CouponPermission
 from apps.catalog.selectors import coupon_activity_summary, coupon_claim_totals, process_template_list
 from apps.catalog.states import ActivityState, CouponState, ProcessAppState
-from apps.identity.admin_base import Act, DeskAdmin, DeskInline, money
+from apps.identity.admin_base import Act, OperatorAdmin, OperatorInline, money
 from apps.kernel.money import bill_round
 
 
 @admin.register(Category)
-class CategoryAdmin(DeskAdmin):
+class CategoryAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["code", "name_zh", "name_en", "parent"]
     list_select_related = ["parent"]
@@ -40,7 +40,7 @@ class CategoryAdmin(DeskAdmin):
 
 
 @admin.register(Component)
-class ComponentAdmin(DeskAdmin):
+class ComponentAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["code", "name_zh", "name_en", "unit", "amount_unit", "per_unit"]
     search_fields = ["code", "name_zh", "name_en"]
@@ -48,7 +48,7 @@ class ComponentAdmin(DeskAdmin):
 
 
 @admin.register(FormTemplate)
-class FormTemplateAdmin(DeskAdmin):
+class FormTemplateAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["code", "kind", "name_zh", "name_en", "created_at"]
     list_filter = ["kind"]
@@ -59,7 +59,7 @@ class FormTemplateAdmin(DeskAdmin):
 
 
 @admin.register(ProcessTemplate)
-class ProcessTemplateAdmin(DeskAdmin):
+class ProcessTemplateAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["key", "short_version", "name_zh", "name_en", "created_at"]
     list_filter = ["key"]
@@ -77,7 +77,7 @@ class ProcessTemplateAdmin(DeskAdmin):
 
 
 @admin.register(ProcessApp)
-class ProcessAppAdmin(DeskAdmin):
+class ProcessAppAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["code", "name_zh", "category", "form_template", "process_template", "shown_state"]
     list_filter = ["state", "category"]
@@ -124,19 +124,19 @@ class ProcessAppAdmin(DeskAdmin):
         return row.state, row.get_state_display()
 
 
-class ComponentInline(DeskInline):
+class ComponentInline(OperatorInline):
     model = CommodityComponent
     fields = ["component", "minimum", "maximum", "default", "step"]
 
 
-class PriceVersionInline(DeskInline):
+class PriceVersionInline(OperatorInline):
     model = PriceVersion
     fields = ["number", "effective_from", "published_at"]
     show_change_link = True
 
 
 @admin.register(Commodity)
-class CommodityAdmin(DeskAdmin):
+class CommodityAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "number",
@@ -222,13 +222,13 @@ class CommodityAdmin(DeskAdmin):
     ]
 
 
-class PriceLineInline(DeskInline):
+class PriceLineInline(OperatorInline):
     model = PriceLine
     fields = ["component", "mode", "unit", "tier_method", "tiers"]
 
 
 @admin.register(PriceVersion)
-class PriceVersionAdmin(DeskAdmin):
+class PriceVersionAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["commodity", "number", "effective_from", "published_at"]
     list_filter = ["commodity"]
@@ -238,7 +238,7 @@ class PriceVersionAdmin(DeskAdmin):
 
 
 @admin.register(CouponBudget)
-class CouponBudgetAdmin(DeskAdmin):
+class CouponBudgetAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["year", "amount_cny", "updated_at"]
     fields = ["year", "amount_cny", "updated_at"]
@@ -264,7 +264,7 @@ class CouponBudgetAdmin(DeskAdmin):
 
 
 @admin.register(CouponActivity)
-class CouponActivityAdmin(DeskAdmin):
+class CouponActivityAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "name_zh", "name_en", "shown_state", "value", "quantity", "claimed_count", "issued", "claimed", "used",
@@ -334,7 +334,7 @@ class CouponActivityAdmin(DeskAdmin):
         return money(row.used_value)
 
 
-class RedemptionInline(DeskInline):
+class RedemptionInline(OperatorInline):
     model = CouponRedemption
     fields = ["reference", "shown_amount", "created_at"]
 
@@ -344,7 +344,7 @@ class RedemptionInline(DeskInline):
 
 
 @admin.register(Coupon)
-class CouponAdmin(DeskAdmin):
+class CouponAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["code", "tenant", "activity", "shown_state", "value", "rest", "claimed_by", "created_at"]
     list_filter = ["state", "tenant", "activity"]

@@ -153,7 +153,7 @@ class PriceForm(ActForm):
     def _add(self, part: Component) -> None:
         code = part.code
         self.fields[f"unit_{code}"] = forms.ChoiceField(
-            label=_("%(name)s: price for") % {"name": part.name}, choices=PriceLine.UNITS
+            label=_("%(name)s: price for") % {"name": part.name}, choices=PriceLine.OFFERED_UNITS
         )
         self.fields[f"method_{code}"] = forms.ChoiceField(
             label=_("%(name)s: tier method") % {"name": part.name}, choices=PriceLine.METHODS

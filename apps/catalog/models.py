@@ -8,7 +8,7 @@ from django.db.models import F, Q
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from apps.catalog.pricing.price import PriceUnit
+from apps.catalog.pricing.price import SECONDS, PriceUnit
 from apps.catalog.pricing.tiers import TierMethod
 from apps.catalog.states import ActivityState, CouponState, ProcessAppState
 from apps.kernel.money import MoneyField
@@ -259,6 +259,8 @@ class PriceLine(models.Model):
     _UNIT_NAMES = (_("Hour"), _("Use"), _("Day"), _("Month"), _("Year"))
     _METHOD_NAMES = (_("One price"), _("Progressive"), _("Whole amount"))
     UNITS = list(zip((unit.value for unit in PriceUnit), _UNIT_NAMES, strict=True))
+    OFFERED_UNITS = [(unit, name) for unit, name in UNITS if unit in SECONDS]
+    """Those by which use can be rated."""
     METHODS = list(zip((method.value for method in TierMethod), _METHOD_NAMES, strict=True))
 
     price_version = models.ForeignKey(PriceVersion, on_delete=models.PROTECT, related_name="lines")

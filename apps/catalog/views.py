@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
@@ -24,12 +24,13 @@ from apps.catalog.selectors import (
 )
 from apps.catalog.services.coupons import coupon_claim
 from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.requests import TenantRequest
 
 CARDS_PER_PAGE = 24
 
 
 @page("catalog.view")
-def square(request: HttpRequest) -> HttpResponse:
+def square(request: TenantRequest) -> HttpResponse:
     """The wall of services the tenant may apply for (PLAT-SVC-1 to -5)."""
     chosen = cleaned(SquareForm(request.GET))
     rows = commodity_list(tenant=request.entered_tenant, search=chosen["search"], category=chosen["category"])
@@ -48,7 +49,7 @@ def _tree() -> list[tuple[Category, list[Category]]]:
 
 
 @page("catalog.view")
-def commodity(request: HttpRequest, uid: UUID) -> HttpResponse:
+def commodity(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One service with its prices, to be configured and put into the cart."""
     tenant = request.entered_tenant
     row = commodity_get(tenant=tenant, uid=uid)
@@ -64,7 +65,7 @@ def commodity(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 
 @page()
-def coupons(request: HttpRequest) -> HttpResponse:
+def coupons(request: TenantRequest) -> HttpResponse:
     """Activities whose coupons can be claimed, and the tenant's own coupons (PLAT-OPS-29, PLAT-OPS-30)."""
     chosen = cleaned(CouponCentreForm(request.GET))
     tenant = request.entered_tenant
@@ -79,7 +80,7 @@ def coupons(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @page("coupons.claim")
-def claim(request: HttpRequest, uid: UUID) -> HttpResponse:
+def claim(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = coupon_claim(actor=request.actor, activity_uid=uid)
     messages.success(request, _("The coupon %(code)s is yours.") % {"code": row.code})
     return go(request, "catalog:coupons")

@@ -59,7 +59,7 @@ class ConformanceResult(models.Model):
     reason = models.TextField(_("reason"), blank=True)
     steps = models.JSONField(default=list)
     expectations = models.JSONField(default=list)
-    is_simulated = models.BooleanField(_("on simulated devices"), default=False)
+    hardware = models.JSONField(_("hardware"), default=list)
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
 
@@ -71,6 +71,11 @@ class ConformanceResult(models.Model):
 
     def __str__(self) -> str:
         return f"{self.number}: {self.outcome}"
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether one of the devices that it used is simulated by its driver."""
+        return any(kind["is_simulated"] for kind in self.hardware)
 
     @property
     def seconds(self) -> float | None:

@@ -15,7 +15,7 @@ from apps.conformance.events import RunAsked
 from apps.conformance.models import ConformanceResult, ConformanceRun, ReportKey, Trace
 from apps.conformance.permissions import ConformancePermission as P
 from apps.conformance.report.signing import public_key_of
-from apps.conformance.running.alive import is_dead, mark
+from apps.conformance.runner_process import is_dead, mark
 from apps.conformance.states import OPEN, RUN, Outcome, RunState
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput
@@ -138,14 +138,14 @@ def result_put(
     reason: str = "",
     steps: list[dict[str, Any]],
     expectations: list[dict[str, Any]],
-    is_simulated: bool = False,
+    hardware: Sequence[dict[str, Any]] = (),
 ) -> None:
     """What a test saw so far; with a final outcome it has ended."""
     changes: dict[str, Any] = {"outcome": outcome, "reason": reason, "steps": steps}
     if outcome != Outcome.RUNNING:
         changes["ended_at"] = timezone.now()
     ConformanceResult.objects.filter(run=run, number=number).update(
-        expectations=expectations, is_simulated=is_simulated, **changes
+        expectations=expectations, hardware=list(hardware), **changes
     )
     _changed(run)
 

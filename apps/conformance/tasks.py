@@ -20,7 +20,7 @@ def run_carry_out(run_uid: str) -> None:
     if run_get(run_uid).state != RunState.QUEUED:
         return
     log = Path(settings.MEDIA_ROOT).parent / "log" / "conformance.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with log.open("ab") as output:
         subprocess.Popen(
             [sys.executable, "manage.py", "conformance", "--carry-out", run_uid],
@@ -29,6 +29,8 @@ def run_carry_out(run_uid: str) -> None:
             stdout=output,
             stderr=output,
             start_new_session=True,
+            # Its agents' work runs under other accounts, which walk through the run's folder.
+            umask=0o022,
         )
 
 

@@ -6,11 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.conformance.catalogue.entries import LEVELS, Entry, Text, entry, own, required, standard
+from apps.conformance.catalogue.hardware import counted, sentence
 from apps.conformance.forms import CHOSEN, CLAUSES, StartForm
 from apps.conformance.models import ConformanceResult, ConformanceRun
 from apps.conformance.permissions import ConformancePermission as P
@@ -19,6 +20,7 @@ from apps.conformance.selectors import result_list, run_get, run_list, run_open
 from apps.conformance.services import run_ask, run_stop
 from apps.conformance.states import Outcome
 from apps.identity.pages import cleaned, go, operator_page, paged, show
+from apps.identity.requests import PortalRequest
 from apps.kernel.errors import NotFound
 
 _FORMS = {ending: form for form, ending in ENDINGS.items()}
@@ -43,7 +45,7 @@ class LevelShown:
 
 
 @operator_page(P.VIEW)
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: PortalRequest) -> HttpResponse:
     """Runs so far, and where a new one is started."""
     context = {
         "rows": paged(request, run_list()),
@@ -58,7 +60,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @operator_page(P.RUN)
-def start(request: HttpRequest) -> HttpResponse:
+def start(request: PortalRequest) -> HttpResponse:
     """Ask for a run; its page is next."""
     chosen = cleaned(StartForm(request.POST))
     what = chosen["what"]
@@ -72,7 +74,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 @operator_page(P.VIEW)
-def run(request: HttpRequest, uid: UUID) -> HttpResponse:
+def run(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One run as it goes: levels, tests, what was examined."""
     row = run_get(uid)
     results = result_list(row)
@@ -83,7 +85,9 @@ def run(request: HttpRequest, uid: UUID) -> HttpResponse:
         "counts": [(code, label, _count(results, code)) for code, label in Outcome.choices],
         "done_percent": _done_percent(results),
         "levels": _levels(passed),
-        "simulated": [device for device in row.inventory.get("devices", []) if device["is_simulated"]],
+        "hardware": sentence(
+            counted(result.hardware for result in results if result.number in passed & set(standard()))
+        ),
         "live": [f"conformance.{row.uid}"],
     }
     return show(request, "conformance/run", context)
@@ -106,7 +110,7 @@ def _levels(passed: set[str]) -> list[LevelShown]:
 
 
 @operator_page(P.VIEW)
-def test(request: HttpRequest, uid: UUID, number: str) -> HttpResponse:
+def test(request: PortalRequest, uid: UUID, number: str) -> HttpResponse:
     """What one test did and saw, step by step, with the evidence for each expectation."""
     row = run_get(uid)
     result = row.results.filter(number=number).first()
@@ -137,7 +141,7 @@ def _expectations(test: Entry, result: ConformanceResult) -> list[tuple[str, Tex
 
 @require_POST
 @operator_page(P.RUN)
-def stop(request: HttpRequest, uid: UUID) -> HttpResponse:
+def stop(request: PortalRequest, uid: UUID) -> HttpResponse:
     """Interrupt a run; it takes back what it made."""
     row = run_get(uid)
     run_stop(actor=request.actor, run=row)
@@ -146,7 +150,7 @@ def stop(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 
 @operator_page(P.VIEW)
-def report(request: HttpRequest, uid: UUID, ending: str) -> HttpResponse:
+def report(request: PortalRequest, uid: UUID, ending: str) -> HttpResponse:
     """The signed report as a file."""
     row = run_get(uid)
     if ending not in _FORMS or row.report is None:

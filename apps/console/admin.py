@@ -15,16 +15,16 @@ from unfold.decorators import display
 
 from apps.billing.selectors import account_get
 from apps.billing.services.ledger import account_deposit, account_open
-from apps.console.services import quotas_set
-from apps.identity.admin_base import Act, ActForm, DeskAdmin, DeskInline
+from apps.console.services import quotas_set, tenant_open
+from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, Secret
 from apps.identity.models import Membership
 from apps.kernel.acts import Actor
-from apps.scheduling.selectors import quota_get
+from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Domain, Tenant
 from apps.tenancy.permissions import TenancyPermission as P
 from apps.tenancy.selectors import tenant_list
-from apps.tenancy.services import tenant_close, tenant_provision, tenant_resume, tenant_suspend
+from apps.tenancy.services import tenant_close, tenant_resume, tenant_suspend
 from apps.tenancy.states import TenantState
 
 Given = Mapping[str, Any]
@@ -42,6 +42,13 @@ class ProvisionForm(ActForm):
     )
     name = forms.CharField(label=gettext_lazy("Name"), max_length=120)
     timezone = forms.CharField(label=gettext_lazy("Time zone"), max_length=64, initial="Asia/Shanghai")
+    username = forms.CharField(
+        label=gettext_lazy("Login account of its first administrator"),
+        max_length=64,
+        help_text=gettext_lazy("He gives the tenant's other people their accounts and roles."),
+    )
+    display_name = forms.CharField(label=gettext_lazy("Name of its first administrator"), max_length=120)
+    email = forms.EmailField(label=gettext_lazy("E-mail of its first administrator"), required=False)
 
 
 class ReasonForm(ActForm):
@@ -65,9 +72,11 @@ class QuotasForm(ActForm):
             self.fields[item.value] = forms.IntegerField(label=item.label, min_value=0, required=False)
 
 
-def _provision(actor: Actor, row: None, given: Given) -> str:
-    tenant = tenant_provision(actor=actor, **given)
-    return _("%(tenant)s is provisioned.") % {"tenant": tenant}
+def _provision(actor: Actor, row: None, given: Given) -> Secret:
+    tenant, user, password = tenant_open(actor=actor, **given)
+    names = {"tenant": tenant, "account": user.username, "host": tenant.get_primary_domain().domain}
+    text = _("%(tenant)s is provisioned. First password of %(account)s, to be changed at %(host)s:") % names
+    return Secret(text, password)
 
 
 def _suspend(actor: Actor, row: Tenant, given: Given) -> str:
@@ -104,18 +113,18 @@ def _quotas_now(row: Tenant) -> Given:
     return {item: figures.total for item, figures in quota_get(row).items()}
 
 
-class DomainInline(DeskInline):
+class DomainInline(OperatorInline):
     model = Domain
     fields = ["domain", "is_primary"]
 
 
-class MemberInline(DeskInline):
+class MemberInline(OperatorInline):
     model = Membership
     fields = ["user", "is_active", "created_at"]
 
 
 @admin.register(Tenant)
-class TenantAdmin(DeskAdmin):
+class TenantAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["name", "code", "shown_state", "timezone", "created_at", "opens"]
     list_filter = ["state"]

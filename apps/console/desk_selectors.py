@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 from django.utils.translation import get_language
@@ -23,9 +23,10 @@ from apps.kernel.acts import Actor
 from apps.kernel.money import ZERO
 from apps.orders.states import FormState, OrderState
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors import workload_list_across
+from apps.scheduling.selectors.workloads import workload_list_across
 from apps.scheduling.states import WorkloadState
 from apps.telemetry.models import Alarm
+from apps.telemetry.selectors import alarm_words
 from apps.telemetry.states import AlarmLevel, AlarmState
 from apps.tickets.states import TicketState
 
@@ -175,9 +176,7 @@ def alarm_filtered(*, search: str, level: str, state: str, days: int) -> QuerySe
         rows = rows if state == "all" else rows.filter(state=state)
     if level:
         rows = rows.filter(level=level)
-    if search:
-        words = Q(key__icontains=search) | Q(subject_id__icontains=search) | Q(msgid__icontains=search)
-        rows = rows.filter(words | Q(params__icontains=search))
+    rows = rows.filter(alarm_words(search)) if search else rows
     return rows.order_by("-fired_at", "-pk")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
@@ -21,9 +21,10 @@ from apps.console.desk_charts import alarm_option
 from apps.console.desk_forms import AlarmsForm, CasesForm, InboxForm
 from apps.fleet.states import NodeState
 from apps.identity.pages import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
+from apps.identity.requests import PortalRequest
 from apps.identity.services import tenants_of
 from apps.kernel.errors import Forbidden
-from apps.scheduling.selectors import workload_reason
+from apps.scheduling.selectors.workloads import workload_reason
 from apps.telemetry.services.alarms import alarm_acknowledge
 from apps.telemetry.states import AlarmLevel
 from apps.tenancy.selectors import tenant_list
@@ -35,7 +36,7 @@ SHOWN = 6
 
 
 @require_GET
-def admin_login(request: HttpRequest) -> HttpResponse:
+def admin_login(request: PortalRequest) -> HttpResponse:
     """The admin signs in where everybody does; who is signed in and no operator is told so."""
     wanted = next_url(request, "/admin/")
     if not request.actor.is_user:
@@ -46,7 +47,7 @@ def admin_login(request: HttpRequest) -> HttpResponse:
 
 
 @page(plane="provider")
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: PortalRequest) -> HttpResponse:
     """The desk; a tenant's people are shown the way to their tenants."""
     if request.actor.kind != "operator":
         tenants = tenants_of(request.user)
@@ -57,7 +58,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return show(request, "desk/home", {**desk_figures(request), "topics": topics, "live": topics})
 
 
-def desk_figures(request: HttpRequest) -> dict[str, Any]:
+def desk_figures(request: PortalRequest) -> dict[str, Any]:
     """What the desk shows, each part as far as the active role may see it."""
     actor = request.actor
     found: dict[str, Any] = {}
@@ -80,14 +81,14 @@ def desk_figures(request: HttpRequest) -> dict[str, Any]:
 
 
 @operator_page("billing.view")
-def revenue(request: HttpRequest) -> HttpResponse:
+def revenue(request: PortalRequest) -> HttpResponse:
     """Rated use of this month by day, over all tenants."""
     days, total = read.revenue_days()
     context = {"days": days, "total": total, "option": trend_option(days)}
     return render(request, "desk/_revenue.html", context)
 
 
-def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+def dashboard(request: PortalRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The figures above the admin's index."""
     return context | {"title": _("All tables"), "figures": desk_figures(request)}
 
@@ -96,7 +97,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 @operator_page("cases.view")
-def inbox(request: HttpRequest) -> HttpResponse:
+def inbox(request: PortalRequest) -> HttpResponse:
     """The operators' approval tasks of all tenants (PLAT-TODO-1); each opens in its tenant."""
     chosen = cleaned(InboxForm(request.GET))
     context = {
@@ -109,20 +110,20 @@ def inbox(request: HttpRequest) -> HttpResponse:
 
 
 @operator_page("cases.view")
-def cases(request: HttpRequest) -> HttpResponse:
+def cases(request: PortalRequest) -> HttpResponse:
     """Forms, orders, tickets and tasks of every tenant (PLAT-OPS-17, -18, -23)."""
     chosen = cleaned(CasesForm(request.GET))
     return show(request, "desk/cases", _cases(request, chosen))
 
 
 @operator_page("cases.view")
-def tickets(request: HttpRequest) -> HttpResponse:
+def tickets(request: PortalRequest) -> HttpResponse:
     """Open work tickets of every tenant."""
     chosen = cleaned(CasesForm(request.GET)) | {"kind": CaseKind.TICKET}
     return show(request, "desk/cases", _cases(request, chosen, is_open="1") | {"is_tickets": True})
 
 
-def _cases(request: HttpRequest, chosen: dict[str, Any], **more: str) -> dict[str, Any]:
+def _cases(request: PortalRequest, chosen: dict[str, Any], **more: str) -> dict[str, Any]:
     rows = paged(request, case_list(actor=request.actor, filters=chosen | more))
     for row in rows:
         row.state_label = read.state_label(row.kind, row.state)
@@ -145,7 +146,7 @@ class _Line(io.TextIOBase):
 
 
 @operator_page("cases.view")
-def export(request: HttpRequest) -> StreamingHttpResponse:
+def export(request: PortalRequest) -> StreamingHttpResponse:
     """Exactly the cases that meet the present conditions, as CSV (PLAT-OPS-19)."""
     chosen = cleaned(CasesForm(request.GET))
     rows = read.case_rows(case_list(actor=request.actor, filters=chosen))
@@ -176,13 +177,13 @@ def _cell(text: str) -> str:
 
 
 @operator_page("fleet.view")
-def pool(request: HttpRequest) -> HttpResponse:
+def pool(request: PortalRequest) -> HttpResponse:
     """Nodes, devices and slices with what is held and what is delivered."""
     return show(request, "desk/pool", {"nodes": read.pool_named(), "live": ["pool", "alarms"]})
 
 
 @operator_page("alarms.view")
-def alarms(request: HttpRequest) -> HttpResponse:
+def alarms(request: PortalRequest) -> HttpResponse:
     """Alarms as they come, with their trend (PLAT-OBS-11 to -13, PLAT-OBS-18)."""
     chosen = cleaned(AlarmsForm(request.GET))
     rows = read.alarm_filtered(**chosen)
@@ -200,7 +201,7 @@ def alarms(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @operator_page("alarms.manage")
-def acknowledge(request: HttpRequest, uid: UUID) -> HttpResponse:
+def acknowledge(request: PortalRequest, uid: UUID) -> HttpResponse:
     """Say that one looks after it; it stays open until its cause is gone."""
     row = alarm_acknowledge(actor=request.actor, alarm_uid=uid)
     messages.success(request, _("Acknowledged: %(alarm)s") % {"alarm": row})

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import get_language
@@ -29,6 +29,7 @@ from apps.console.watching_forms import (
 from apps.identity.models import OperatorRole
 from apps.identity.pages import cleaned, go, paged, show
 from apps.identity.pages import operator_page as desk
+from apps.identity.requests import PortalRequest
 from apps.telemetry import selectors as read
 from apps.telemetry.exports import exported
 from apps.telemetry.metrics import METRICS
@@ -51,7 +52,7 @@ def _query(chosen: dict[str, Any]) -> str:
 
 
 @desk("logs.view")
-def logs(request: HttpRequest) -> HttpResponse:
+def logs(request: PortalRequest) -> HttpResponse:
     """The pool's log by severity, task, priority, component, node and time (POOL-12.18)."""
     chosen = cleaned(LogsForm(request.GET))
     context = {
@@ -65,7 +66,7 @@ def logs(request: HttpRequest) -> HttpResponse:
 
 
 @desk("logs.view")
-def logs_export(request: HttpRequest) -> StreamingHttpResponse:
+def logs_export(request: PortalRequest) -> StreamingHttpResponse:
     """Exactly the lines that meet the present conditions, as a file."""
     chosen = cleaned(ExportForm(request.GET))
     form = chosen.pop("format")
@@ -73,7 +74,7 @@ def logs_export(request: HttpRequest) -> StreamingHttpResponse:
 
 
 @desk("logs.view")
-def log_entry(request: HttpRequest, pk: int) -> HttpResponse:
+def log_entry(request: PortalRequest, pk: int) -> HttpResponse:
     """One line with all that is known of it."""
     return show(request, "telemetry/log_entry", {"row": read.log_get(pk)})
 
@@ -82,7 +83,7 @@ def log_entry(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @desk("alarms.view")
-def alarm(request: HttpRequest, uid: UUID) -> HttpResponse:
+def alarm(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One alarm: its rule, its times, whom it was told, what to do about it."""
     row = read.alarm_get(uid)
     help_on = {"link": alarm_link(row), "subject": alarm_subject(row), "steps": alarm_steps(row)}
@@ -97,13 +98,13 @@ def _role_names() -> dict[str, str]:
 
 
 @desk("alarms.view")
-def rules(request: HttpRequest) -> HttpResponse:
+def rules(request: PortalRequest) -> HttpResponse:
     """When alarms are raised."""
     return show(request, "telemetry/rules", {"rows": read.rule_list()})
 
 
 @desk("alarms.manage")
-def rule_new(request: HttpRequest) -> HttpResponse:
+def rule_new(request: PortalRequest) -> HttpResponse:
     """Watch another metric, or one subject apart."""
     if request.method == "POST":
         form = RuleForm(request.POST)
@@ -118,7 +119,7 @@ def rule_new(request: HttpRequest) -> HttpResponse:
 
 
 @desk("alarms.manage")
-def rule(request: HttpRequest, code: str) -> HttpResponse:
+def rule(request: PortalRequest, code: str) -> HttpResponse:
     """Edit a rule; the new figures hold at once."""
     row = read.rule_get(code)
     if request.method == "POST":
@@ -133,7 +134,7 @@ def rule(request: HttpRequest, code: str) -> HttpResponse:
 
 @require_POST
 @desk("alarms.manage")
-def rule_switch(request: HttpRequest, code: str) -> HttpResponse:
+def rule_switch(request: PortalRequest, code: str) -> HttpResponse:
     """Enable a disabled rule, disable an enabled one."""
     is_enabled = request.POST.get("is_enabled") == "1"
     rule_edit(actor=request.actor, code=code, changes={"is_enabled": is_enabled})
@@ -143,7 +144,7 @@ def rule_switch(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @desk("alarms.view")
-def routes(request: HttpRequest) -> HttpResponse:
+def routes(request: PortalRequest) -> HttpResponse:
     """Who is told of alarms and how, and what was told."""
     if request.method == "POST":
         route_make(actor=request.actor, **cleaned(RouteForm(request.POST)))
@@ -162,7 +163,7 @@ def routes(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @desk("alarms.manage")
-def route_switch(request: HttpRequest, uid: UUID) -> HttpResponse:
+def route_switch(request: PortalRequest, uid: UUID) -> HttpResponse:
     """Switch a route on or off, or remove it."""
     act = request.POST.get("act")
     if act == "remove":
@@ -177,7 +178,7 @@ def route_switch(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 
 @desk("reports.view")
-def statistics(request: HttpRequest) -> HttpResponse:
+def statistics(request: PortalRequest) -> HttpResponse:
     """Resources, tasks, operations and energy over a time (POOL-12.21)."""
     chosen = cleaned(StatisticsForm(request.GET))
     over = period(chosen["from_at"], chosen["to_at"])
@@ -205,7 +206,7 @@ def _power_option() -> dict[str, Any] | None:
 
 
 @desk("reports.view")
-def statistics_export(request: HttpRequest) -> StreamingHttpResponse:
+def statistics_export(request: PortalRequest) -> StreamingHttpResponse:
     """The report as CSV, a line for each figure."""
     chosen = cleaned(StatisticsForm(request.GET))
     report = REPORTS[chosen["report"]](period(chosen["from_at"], chosen["to_at"]))
@@ -216,7 +217,7 @@ def statistics_export(request: HttpRequest) -> StreamingHttpResponse:
 
 
 @desk("reports.view")
-def capacity(request: HttpRequest) -> HttpResponse:
+def capacity(request: PortalRequest) -> HttpResponse:
     """What each pool was asked for, what will be asked, and when it no longer suffices (ELA-102)."""
     rows = planning.outlook_list()
     code = request.GET.get("pool", "")

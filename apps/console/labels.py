@@ -20,6 +20,13 @@ HELD_BY_LABELS = {
     "nvml-watch": _("watching the device's memory"),
     "session-server": _("the session's own server"),
 }
+# How a node keeps work apart from itself and from other work, as its agent says.
+ISOLATION_LABELS = {
+    "namespaces": _("Walled off: own user, own files, own processes"),
+    "user": _("Users of their own, without walls"),
+    "refused": _("None: programs are refused"),
+    "unsafe": _("None: programs run as the agent does"),
+}
 SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
     "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured"

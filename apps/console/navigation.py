@@ -59,8 +59,8 @@ TENANT = (
             _entry(_("Cart"), "shopping-cart", "orders:cart", "orders.apply"),
             _entry(_("My applications"), "file-text", "orders:forms", "orders.view"),
             _entry(_("My orders"), "package", "orders:orders", "orders.view"),
-            _entry(_("My resources"), "cpu", "scheduling:resources", "resources.view"),
-            _entry(_("Environments"), "box", "scheduling:environments", "resources.view"),
+            _entry(_("My resources"), "cpu", "workloads:workloads", "resources.view"),
+            _entry(_("Environments"), "box", "workloads:environments", "resources.view"),
         ),
     ),
     Group(
@@ -84,17 +84,19 @@ TENANT = (
     Group(
         _("Tenant"),
         (
+            _entry(_("People"), "users", "people:people", "orgs.view"),
             _entry(_("Organizations"), "sitemap", "orgs:organizations", "orgs.view"),
             _entry(_("API tokens"), "key", "identity:tokens"),
+            _entry(_("Command line"), "terminal-2", "client:install"),
         ),
     ),
 )
 HOMES = ("console:home", "desk:home")
 QUEUE_VIEWS = tuple(
-    f"schedule:{name}" for name in ("group_queues", "reservations", "user_groups", "user_group")
+    f"scheduling_admin:{name}" for name in ("group_queues", "reservations", "user_groups", "user_group")
 )
 POLICY_VIEWS = tuple(
-    f"schedule:{name}"
+    f"scheduling_admin:{name}"
     for name in ("priorities", "validity", "validity_rule", "default_spec", "specials", "special", "tickets",
                  "ticket", "promises", "hooks")
 )  # fmt: skip
@@ -138,18 +140,18 @@ PROVIDER = (
             _entry(
                 _("Queues"),
                 "list-tree",
-                "schedule:queues",
+                "scheduling_admin:queues",
                 "scheduling.view",
                 beside=QUEUE_VIEWS,
             ),
             _entry(
                 _("Scheduling policy"),
                 "adjustments",
-                "schedule:policy",
+                "scheduling_admin:policy",
                 "scheduling.view",
                 beside=POLICY_VIEWS,
             ),
-            _entry(_("What if"), "git-compare", "schedule:what_ifs", "scheduling.view"),
+            _entry(_("What if"), "git-compare", "scheduling_admin:what_ifs", "scheduling.view"),
         ),
     ),
     Group(
@@ -171,10 +173,12 @@ PROVIDER = (
     Group(
         _("More"),
         (
+            _entry(_("Operators"), "users", "operators:operators", "identity.view"),
             _entry(_("All tables"), "table", "admin:index", "cases.view"),
             _entry(_("Operation log"), "history", "admin:audit_record_changelist", "audit.view"),
             _entry(_("Messages"), "bell", "notices:messages"),
             _entry(_("API tokens"), "key", "identity:tokens"),
+            _entry(_("Command line"), "terminal-2", "client:install"),
         ),
     ),
 )

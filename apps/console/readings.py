@@ -18,6 +18,7 @@ from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import slice_open_list
 from apps.fleet.states import Desired, Health, NodeState, SliceState
 from apps.scheduling.models import QuotaHold, TenantQuota, Workload
+from apps.scheduling.selectors.waiting import runnable_at
 from apps.scheduling.states import HoldState, QuotaItem, WorkloadState
 from apps.telemetry.states import PowerSource
 from apps.telemetry.types import Measured, Metered, Reading
@@ -160,9 +161,9 @@ def _slices(now: PoolNow) -> Iterator[Reading]:
 
 def _queues(at: datetime) -> Iterator[Reading]:
     waiting = Workload.objects.across().filter(state=WorkloadState.PENDING).order_by()
-    for row in waiting.values("queue__code").annotate(first=Min("created_at")):
+    for row in waiting.values("queue__code").annotate(first=Min(runnable_at())):
         code = row["queue__code"]
-        yield Reading("queue_wait", code, code, (at - row["first"]).total_seconds())
+        yield Reading("queue_wait", code, code, max(0.0, (at - row["first"]).total_seconds()))
 
 
 def _quotas() -> Iterator[Reading]:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
@@ -12,9 +12,10 @@ from apps.approvals.selectors import task_list
 from apps.billing.charts import trend_option
 from apps.billing.selectors import account_overview, cost_by_day, cost_total
 from apps.identity.pages import page, show
+from apps.identity.requests import TenantRequest
 from apps.orders.selectors import form_list
-from apps.scheduling.model_use import quota_list
-from apps.scheduling.selectors import workload_list
+from apps.scheduling.selectors.model_usage import quota_list
+from apps.scheduling.selectors.workloads import workload_list
 from apps.scheduling.states import FINAL_STATES
 from apps.tenancy.models import Tenant
 
@@ -22,7 +23,7 @@ SHOWN = 5
 
 
 @page()
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: TenantRequest) -> HttpResponse:
     """The first page after signing in (PLAT-OVW): each card as far as the active role may see."""
     actor, tenant = request.actor, request.entered_tenant
     context: dict[str, Any] = {"topics": _topics(request), "live": _topics(request)}
@@ -41,14 +42,14 @@ def home(request: HttpRequest) -> HttpResponse:
     return show(request, "console/home", context)
 
 
-def _topics(request: HttpRequest) -> list[str]:
+def _topics(request: TenantRequest) -> list[str]:
     schema = request.entered_tenant.schema_name
     topics = [f"user.{request.actor.user_id}", f"tenant.{schema}.resources"]
     return [*topics, f"tenant.{schema}.billing"] if request.actor.may("billing.view") else topics
 
 
 @page("billing.view")
-def trend(request: HttpRequest) -> HttpResponse:
+def trend(request: TenantRequest) -> HttpResponse:
     """Cost by day of the present month."""
     tenant = request.entered_tenant
     since = _month_begin(tenant)

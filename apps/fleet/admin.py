@@ -11,7 +11,7 @@ from unfold.decorators import display
 
 from apps.fleet.models import Device, GroupGrant, Node, ResourceGroup, Slice, Spec
 from apps.fleet.permissions import FleetPermission as P
-from apps.fleet.services.devices import (
+from apps.fleet.services.nodes.devices import (
     device_disable,
     device_enable,
     device_memory_accept,
@@ -19,9 +19,9 @@ from apps.fleet.services.devices import (
     device_remove,
     device_slicing_set,
 )
-from apps.fleet.services.nodes import node_drain, node_remove, node_undrain
+from apps.fleet.services.nodes.nodes import node_drain, node_remove, node_undrain
 from apps.fleet.states import NodeState
-from apps.identity.admin_base import Act, ActForm, DeskAdmin, DeskInline
+from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
 from apps.kernel.acts import Actor
 
 Given = Mapping[str, Any]
@@ -83,14 +83,14 @@ def _memory_accept(actor: Actor, row: Device, given: Given) -> str:
     return _("%(device)s has %(memory)s MiB now.") % {"device": row, "memory": device.memory_mib}
 
 
-class DeviceInline(DeskInline):
+class DeviceInline(OperatorInline):
     model = Device
     fields = ["index", "vendor", "model", "memory_mib", "health", "is_enabled", "held_percent", "held_mib"]
     show_change_link = True
 
 
 @admin.register(Node)
-class NodeAdmin(DeskAdmin):
+class NodeAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "name", "shown_state", "is_drained", "is_leaving", "address", "last_seen_at", "agent_version", "created_at",
@@ -138,7 +138,7 @@ class NodeAdmin(DeskAdmin):
 
 
 @admin.register(Device)
-class DeviceAdmin(DeskAdmin):
+class DeviceAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "model", "node", "index", "vendor", "memory_mib", "shown_health", "is_enabled", "is_sliced", "group",
@@ -237,7 +237,7 @@ class DeviceAdmin(DeskAdmin):
 
 
 @admin.register(Slice)
-class SliceAdmin(DeskAdmin):
+class SliceAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "uid", "kind", "tenant", "node", "device", "compute_percent", "memory_mib", "desired", "shown_state",
@@ -259,13 +259,13 @@ class SliceAdmin(DeskAdmin):
         return row.state, row.get_state_display()
 
 
-class GrantInline(DeskInline):
+class GrantInline(OperatorInline):
     model = GroupGrant
     fields = ["tenant", "is_open", "created_at"]
 
 
 @admin.register(ResourceGroup)
-class ResourceGroupAdmin(DeskAdmin):
+class ResourceGroupAdmin(OperatorAdmin):
     """Kept on its own page of the desk; here it is looked up."""
 
     view_permission = P.VIEW
@@ -275,7 +275,7 @@ class ResourceGroupAdmin(DeskAdmin):
 
 
 @admin.register(Spec)
-class SpecAdmin(DeskAdmin):
+class SpecAdmin(OperatorAdmin):
     """Kept on its own page of the desk; here it is looked up."""
 
     view_permission = P.VIEW

@@ -34,6 +34,14 @@ class IdentityMismatch(Forbidden):
     default_cure = _("Give the node its name back, or let it join again with a token of its own.")
 
 
+class FolderStoreFull(WeirError):
+    """The portal has no room for a work folder on its way; its node tries again."""
+
+    code = "folder_store_full"
+    status = 507
+    default_cure = _("Free room on the portal's disk.")
+
+
 class NoSuchSpec(InvalidInput):
     code = "no_such_spec"
     default_cure = _("Choose one of the resource specifications on offer.")

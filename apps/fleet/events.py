@@ -300,3 +300,18 @@ class GroupRemoved(Event):
     """A resource group ends, and with it its queue."""
 
     code: str
+
+
+@dataclass(frozen=True, slots=True)
+class FolderMoved(Event):
+    """How far the folder of a share is on its way from `node` to the one where its work goes on: it `waits` for that,
+    was `brought`, or was `left` there and the work has begun in an empty one. `given_up` and `problem` say why:
+    `lost` with its node, `silent` for too long, `refused` by its node in these words."""
+
+    workload_uid: str
+    share: int
+    step: str
+    node: str
+    size_bytes: int
+    given_up: str
+    problem: str

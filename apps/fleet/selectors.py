@@ -9,11 +9,11 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from apps.fleet.errors import NoSuchGroup, NoSuchSpec
+from apps.fleet.migration_rules import move_why_not
 from apps.fleet.models import LOG_MAX_BYTES, Device, GroupGrant, LogChunk, Node, ResourceGroup, Slice, Spec
-from apps.fleet.rules import move_why_not
+from apps.fleet.session_keys import unseal
 from apps.fleet.states import MOVING, Desired, NodeState, SliceKind
 from apps.fleet.types import LogPart, SessionConnection
-from apps.fleet.vault import unseal
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.tenancy.models import Tenant
 
@@ -74,6 +74,11 @@ def slice_list(*, workload_uids: Iterable[UUID | str]) -> QuerySet[Slice]:
     """The slices of workloads in the order they were wanted, with device and node."""
     rows = Slice.objects.across().filter(workload_uid__in=list(workload_uids))
     return rows.select_related("device", "node").order_by("workload_uid", "pk")
+
+
+def slice_share_numbers(uids: Iterable[UUID]) -> set[int]:
+    """The numbers that these slices have among the shares of their workload."""
+    return set(Slice.plain.filter(uid__in=uids).values_list("share", flat=True))
 
 
 def slice_open_list(*, node_uid: str = "", device_uid: str = "") -> QuerySet[Slice]:

@@ -1,6 +1,9 @@
 """Clockwork of the fleet."""
 
-from apps.fleet.services import watch
+from django.utils import timezone
+
+from apps.fleet.services import folder_transfers
+from apps.fleet.services.nodes import node_liveness
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task
 
@@ -8,6 +11,13 @@ from apps.kernel.tasks import provider_task
 @provider_task
 def nodes_check() -> None:
     """Miss silent nodes, give up what was waited for long enough, let go what is to leave: every few seconds."""
-    watch.nodes_check(actor=SYSTEM)
-    watch.moves_check(actor=SYSTEM)
-    watch.leaving_check(actor=SYSTEM)
+    node_liveness.nodes_check(actor=SYSTEM)
+    node_liveness.moves_check(actor=SYSTEM)
+    folder_transfers.folders_check(actor=SYSTEM)
+    node_liveness.leaving_check(actor=SYSTEM)
+
+
+@provider_task
+def archives_tidy() -> None:
+    """Delete archives of work folders that nobody knows of any more: every hour."""
+    folder_transfers.archives_tidy(timezone.now())

@@ -1,7 +1,7 @@
 """What every table of the operators' desk stands on: rows are read there, and changed by services alone.
 
-A `DeskAdmin` shows a model; what may be done with it are its `Act`s. An act is a form and the one service that takes
-its input: it is confirmed by POST, a refusal is shown with its cause and cure, and nothing has changed then.
+An `OperatorAdmin` shows a model; what may be done with it are its `Act`s. An act is a form and the one service that
+takes its input: it is confirmed by POST, a refusal is shown with its cause and cure, and nothing has changed then.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +30,7 @@ from unfold.widgets import (
     TEXTAREA_CLASSES,
 )
 
+from apps.identity.requests import inside
 from apps.kernel.acts import Actor
 from apps.kernel.errors import NotFound, WeirError
 from apps.kernel.money import bill_round
@@ -117,7 +118,7 @@ class Guarded:
     view_permission: ClassVar[str]
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return request.actor.kind == "operator" and request.actor.may(self.view_permission)
+        return inside(request).actor.kind == "operator" and inside(request).actor.may(self.view_permission)
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -136,7 +137,7 @@ def _names_translated(model: type[Model]) -> None:
             field.verbose_name = gettext_lazy(field.name.replace("_", " "))
 
 
-class DeskInline(Guarded, TabularInline):
+class OperatorInline(Guarded, TabularInline):
     """Rows that belong to the row shown, seen by whoever sees that."""
 
     extra = 0
@@ -155,7 +156,7 @@ class DeskInline(Guarded, TabularInline):
         return self.fields or ()
 
 
-class DeskAdmin(Guarded, ModelAdmin):
+class OperatorAdmin(Guarded, ModelAdmin):
     """A table of the desk. `add_act` stands behind the Add button, `row_acts` behind the buttons of a row."""
 
     add_act: ClassVar[Act | None] = None
@@ -179,7 +180,7 @@ class DeskAdmin(Guarded, ModelAdmin):
         return self.has_view_permission(request)
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return self.add_act is not None and request.actor.may(self.add_act.permission)
+        return self.add_act is not None and inside(request).actor.may(self.add_act.permission)
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """The acts that the actor may do and that the row's state allows for."""
@@ -187,7 +188,7 @@ class DeskAdmin(Guarded, ModelAdmin):
         open_names = {
             self.get_unfold_action(f"act_{act.name}").action_name
             for act in self.row_acts
-            if row is not None and request.actor.may(act.permission) and act.applies(row)
+            if row is not None and inside(request).actor.may(act.permission) and act.applies(row)
         }
         return [item for item in self._get_base_actions_detail() if item.action_name in open_names]
 
@@ -200,7 +201,7 @@ class DeskAdmin(Guarded, ModelAdmin):
 
     def act_view(self, request: HttpRequest, act: Act, object_id: str | None) -> HttpResponse:
         """Ask for the act's input, then do it; a refusal is shown in its place."""
-        request.actor.require(act.permission)
+        inside(request).actor.require(act.permission)
         row = self._row(request, object_id) if object_id is not None else None
         if request.method != "POST":
             form = act.form(row=row, initial=dict(act.initial(row)) if row else {})
@@ -209,7 +210,7 @@ class DeskAdmin(Guarded, ModelAdmin):
         if not form.is_valid():
             return self._act_page(request, act, row, form, status=400)
         try:
-            done = act.run(request.actor, row, form.cleaned_data)
+            done = act.run(inside(request).actor, row, form.cleaned_data)
         except WeirError as error:
             return self._act_page(request, act, row, form, problem=error, status=error.status)
         if isinstance(done, Secret):
@@ -256,7 +257,7 @@ class DeskAdmin(Guarded, ModelAdmin):
 def _method(act: Act) -> Callable[..., HttpResponse]:
     """The view of a row's act, with what the desk's buttons want to know of it."""
 
-    def run(self: DeskAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    def run(self: OperatorAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
         return self.act_view(request, act, object_id)
 
     run.short_description = act.label  # type: ignore[attr-defined]

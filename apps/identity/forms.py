@@ -1,5 +1,6 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 class SignInForm(forms.Form):
@@ -15,3 +16,28 @@ class TokenForm(forms.Form):
 class PasswordForm(forms.Form):
     old_password = forms.CharField(label=_("Present password"), max_length=256, strip=False)
     new_password = forms.CharField(label=_("New password"), max_length=256, strip=False)
+
+
+class OperatorFilterForm(forms.Form):
+    search = forms.CharField(label=_("Login account or name"), required=False, max_length=64)
+    role = forms.CharField(label=_("Role"), required=False, max_length=48)
+
+
+class RoleCodesField(forms.MultipleChoiceField):
+    """Codes of roles; which there are is checked where they are read."""
+
+    def __init__(self) -> None:
+        super().__init__(label=_("Roles"), required=False)
+
+    def valid_value(self, value: str) -> bool:
+        return len(value) <= 48
+
+
+class OperatorRolesForm(forms.Form):
+    roles = RoleCodesField()
+
+
+class OperatorForm(OperatorRolesForm):
+    username = forms.CharField(label=_("Login account"), max_length=64)
+    display_name = forms.CharField(label=pgettext_lazy("person", "Name"), max_length=120)
+    email = forms.EmailField(label=_("E-mail"), required=False)

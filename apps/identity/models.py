@@ -1,12 +1,15 @@
 """Who exists: users, their memberships in tenants, operators' roles, tokens, and the record of sign-ins."""
 
 import uuid
+from collections.abc import Iterator
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 
@@ -27,6 +30,9 @@ class User(AbstractBaseUser):
     language = models.CharField(_("language"), max_length=8, blank=True)
     is_active = models.BooleanField(_("enabled"), default=True)
     is_operator = models.BooleanField(_("operator side"), default=False)
+    must_change_password = models.BooleanField(_("must change the password"), default=False)
+    # Counted up to end every open session: each session is signed with the count of its day.
+    session_epoch = models.PositiveIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     objects = UserManager()
@@ -41,6 +47,17 @@ class User(AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.display_name or self.username
+
+    def get_session_auth_hash(self) -> str:
+        """What a session must carry to stay open: changes with the password and with `session_epoch`."""
+        return self._session_hash(settings.SECRET_KEY)
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        return map(self._session_hash, settings.SECRET_KEY_FALLBACKS)
+
+    def _session_hash(self, secret: str) -> str:
+        text = f"{self.session_epoch}:{self.password}"
+        return salted_hmac("weir.session", text, secret=secret, algorithm="sha256").hexdigest()
 
     # The operators' desk (django-unfold) asks these of its users; what they may do there is decided by services.
     @property
@@ -57,11 +74,15 @@ class User(AbstractBaseUser):
 
 
 class Membership(models.Model):
-    """A user belongs to a tenant. What the user may do there are role bindings in that tenant's own schema."""
+    """A user belongs to a tenant. What the user may do there are role bindings in that tenant's own schema.
+
+    Disabled (`is_active` false) the user stays on the tenant's list with his roles; after `left_at` he does not.
+    """
 
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     tenant = models.ForeignKey("tenancy.Tenant", on_delete=models.PROTECT, related_name="memberships")
     is_active = models.BooleanField(_("enabled"), default=True)
+    left_at = models.DateTimeField(_("left at"), null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -6,15 +6,16 @@ from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render, resolve_url
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 
+from apps.identity.requests import PortalRequest
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 LOGIN = "/login/"
 ROLE_SESSION_KEY = "weir_role"
 ROWS_PER_PAGE = 20
@@ -29,7 +30,7 @@ def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], Vie
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def run(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def run(request: PortalRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.actor.is_user:
                 return go(request, f"{LOGIN}?{urlencode({'next': _whole_path(request)})}")
             if plane == "tenant" and request.entered_tenant is None:
@@ -50,7 +51,7 @@ def operator_page(permission: str) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @page(plane="provider")
         @wraps(view)
-        def run(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def run(request: PortalRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.actor.kind != "operator":
                 raise Forbidden(_("This is for operators."))
             request.actor.require(permission)
@@ -61,12 +62,12 @@ def operator_page(permission: str) -> Callable[[View], View]:
     return decorate
 
 
-def _whole_path(request: HttpRequest) -> str:
+def _whole_path(request: PortalRequest) -> str:
     """Where to come back to: a part of a page comes back to the page it is part of."""
     return request.htmx.current_url_abs_path or "/" if request.htmx else request.get_full_path()
 
 
-def show(request: HttpRequest, name: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+def show(request: PortalRequest, name: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
     """Render `<app>/<page>.html`, or for HTMX its part `<app>/_<page>.html`, which the page includes."""
     # Going back, HTMX asks for the whole page again.
     if request.htmx and not request.htmx.history_restore_request:
@@ -79,20 +80,20 @@ def show(request: HttpRequest, name: str, context: dict[str, Any], *, status: in
     return response
 
 
-def go(request: HttpRequest, to: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+def go(request: PortalRequest, to: Any, *args: Any, **kwargs: Any) -> HttpResponse:
     """Go on to another page after something was done."""
     url = resolve_url(to, *args, **kwargs)
     return HttpResponse(headers={"HX-Redirect": url}) if request.htmx else redirect(url)
 
 
-def next_url(request: HttpRequest, otherwise: str = "/") -> str:
+def next_url(request: PortalRequest, otherwise: str = "/") -> str:
     """The `next` asked for when it stays on this host, else `otherwise`."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
     return wanted if wanted and is_ours else otherwise
 
 
-def paged(request: HttpRequest, rows: QuerySet[Any], per_page: int = ROWS_PER_PAGE) -> Page:
+def paged(request: PortalRequest, rows: QuerySet[Any], per_page: int = ROWS_PER_PAGE) -> Page:
     """The page of `rows` that the query's `page` names; the nearest one when it names none."""
     return Paginator(rows, per_page).get_page(request.GET.get("page"))
 

@@ -1,15 +1,82 @@
+from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 
-from apps.identity.models import AgentToken, ApiToken, OperatorBinding, User
+from apps.identity.models import AgentToken, ApiToken, Membership, OperatorBinding, OperatorRole, User
+from apps.identity.permissions import IdentityPermission as P
 from apps.kernel.acts import Actor
-from apps.kernel.errors import NotFound
+from apps.kernel.errors import InvalidInput, NotFound
+from apps.tenancy.models import Tenant
 
 
 def user_names(ids: set[int]) -> dict[int, str]:
     """Display names by primary key, one query."""
     return {user.pk: str(user) for user in User.objects.filter(pk__in=ids)}
+
+
+def user_get(pk: int) -> User:
+    row = User.objects.filter(pk=pk).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def memberships_present(tenant: Tenant) -> QuerySet[Membership]:
+    """Who belongs to a tenant, disabled people too, who has left not; each with its user."""
+    return Membership.objects.filter(tenant=tenant, left_at=None).select_related("user")
+
+
+def members_enabled(tenant: Tenant) -> QuerySet[Membership]:
+    """The memberships with which people may enter a tenant now."""
+    return Membership.objects.filter(tenant=tenant, is_active=True)
+
+
+def belongs(user: User, tenant: Tenant) -> bool:
+    """Whether a user may enter a tenant now."""
+    return members_enabled(tenant).filter(user=user).exists()
+
+
+def was_member(user: User, tenant: Tenant) -> bool:
+    """Whether a user has ever belonged to a tenant."""
+    return Membership.objects.filter(user=user, tenant=tenant).exists()
+
+
+def tenant_side_user(username: str) -> User | None:
+    """The enabled user of a login account who is no operator; None when there is none."""
+    return User.objects.filter(username__iexact=username.strip(), is_active=True, is_operator=False).first()
+
+
+def operator_list(*, actor: Actor, search: str = "", role: str = "") -> QuerySet[User]:
+    """The centre's own people; part of a login account or name, or a role, narrows (PLAT-TEN-25, PLAT-TEN-37)."""
+    actor.require(P.VIEW)
+    rows = User.objects.filter(is_operator=True).prefetch_related("operator_bindings__role")
+    if search:
+        rows = rows.filter(Q(username__icontains=search) | Q(display_name__icontains=search))
+    return rows.filter(operator_bindings__role__code=role) if role else rows
+
+
+def operator_get(*, actor: Actor, uid: UUID) -> User:
+    row = operator_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def operator_role_list() -> QuerySet[OperatorRole]:
+    return OperatorRole.objects.all()
+
+
+def operator_roles_named(codes: Iterable[str]) -> list[OperatorRole]:
+    """The operators' roles of these codes; InvalidInput for a code that is none."""
+    wanted = list(dict.fromkeys(codes))
+    found = {role.code: role for role in OperatorRole.objects.filter(code__in=wanted)}
+    missing = [code for code in wanted if code not in found]
+    if missing:
+        reason = _("There is no role %(code)s.") % {"code": missing[0][:48]}
+        raise InvalidInput(reason, fields={"roles": reason})
+    return [found[code] for code in wanted]
 
 
 def operators_with_role(role_code: str) -> list[int]:

@@ -49,7 +49,7 @@ ANONYMOUS = Actor(kind="anonymous", name="anonymous")
 
 @dataclass(slots=True)
 class Act:
-    """One thing done: what the audit keeps (PLAT-LOG)."""
+    """One thing done, or refused to who had no right to it: what the audit keeps (PLAT-LOG)."""
 
     name: str
     actor: Actor
@@ -59,6 +59,11 @@ class Act:
 
 
 _current: ContextVar[Act | None] = ContextVar("weir_act", default=None)
+
+
+def current_act() -> Act | None:
+    """The act of the service that runs here, the innermost; None outside of services."""
+    return _current.get()
 
 
 def act_subject(kind: str, uid: object, **detail: object) -> None:

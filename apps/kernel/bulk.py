@@ -21,7 +21,7 @@ from apps.kernel.queries import prepared
 
 def insert_many(rows: Sequence[models.Model], *, keyed: bool = True) -> None:
     """Insert unsaved rows of one model, in one statement, and set their keys; not `keyed`, for rows that nobody looks
-    at any more, it does not wait for them where statements are `piped`."""
+    at any more, it does not wait for them where statements are `pipeline`."""
     if not rows:
         return
     model = type(rows[0])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import psycopg
 from django.utils.translation import gettext_lazy as _
 
 
@@ -56,7 +57,7 @@ class Forbidden(WeirError):
 
 
 class NotFound(WeirError):
-    """Also what another tenant's id answers: existence is never leaked (PLAT-TEN-2)."""
+    """What does not exist or is another tenant's, which is never told apart (PLAT-TEN-2)."""
 
     code = "not_found"
     status = 404
@@ -83,6 +84,15 @@ class Throttled(WeirError):
     default_message = _("Too many attempts.")
 
 
+class TimedOut(WeirError):
+    """The request did not arrive whole in time: nothing of it has happened."""
+
+    code = "request_timeout"
+    status = 408
+    default_message = _("The request did not arrive in time.")
+    default_cure = _("Send it again over a better connection, or send less at once.")
+
+
 class TooLarge(WeirError):
     code = "too_large"
     status = 413
@@ -91,22 +101,43 @@ class TooLarge(WeirError):
 
 
 class Busy(WeirError):
-    """Two calls stood in each other's way and this one was given up: nothing of it has happened."""
+    """The server cannot do this now, and can in a moment; nothing of it has happened.
+
+    Attributes:
+        retry_after_s: when to ask again, in whole seconds (the header Retry-After).
+    """
 
     code = "busy"
     status = 503
+    retry_after_s = 1
     default_message = _("The server is busy with what you asked for.")
     default_cure = _("Send it again in a moment.")
 
 
+class Unavailable(Busy):
+    """A server that everything needs does not answer: the database, Redis."""
+
+    code = "unavailable"
+    retry_after_s = 5
+    default_message = _("The portal's database does not answer.")
+
+
 # What PostgreSQL says of a transaction that it gave up for another's sake: deadlock, serialization failure.
 _COLLISIONS = frozenset({"40P01", "40001"})
+# What it says when it starts, ends, or has no room for one more: class 57P, 53300; no code at all: not reached.
+_AWAY = frozenset({"57P01", "57P02", "57P03", "53300", "53100", "53200"})
 
 
 def busy_of(error: BaseException) -> Busy | None:
-    """Busy for a database error that only says that two transactions stood in each other's way; else None.
+    """Busy for an error that says that two transactions stood in each other's way, Unavailable for one that says that
+    the database is not there; else None.
 
     Said at the faces, not tried again in the services: a service may have changed the rows in memory that it was
     given, and tasks and agents' messages are tried again by those who sent them.
     """
-    return Busy() if getattr(error.__cause__, "sqlstate", "") in _COLLISIONS else None
+    cause = error.__cause__
+    state = getattr(cause, "sqlstate", None) or ""
+    if state in _COLLISIONS:
+        return Busy()
+    is_lost = isinstance(cause, psycopg.OperationalError) and not state
+    return Unavailable() if state in _AWAY or state.startswith("08") or is_lost else None

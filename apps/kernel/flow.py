@@ -47,6 +47,10 @@ class Flow:
             changes.setdefault("updated_at", timezone.now())
         rows = type(row)._base_manager.filter(pk=row.pk, state=source)
         if not rows.update(state=to, **changes):
+            # Whoever comes second hears the same, however close behind.
+            now = type(row)._base_manager.filter(pk=row.pk).values_list("state", flat=True).first()
+            if now is not None and (now, to) not in self.table:
+                raise MoveRefused(_("It is %(state)s and cannot become %(to)s.") % {"state": now, "to": to})
             raise Conflict(_("It is no longer %(state)s: somebody else moved it first.") % {"state": source})
         row.state = to  # type: ignore[attr-defined]
         for name, value in changes.items():

@@ -13,6 +13,7 @@ from django.db import transaction
 
 from apps.kernel import acts, mirror, wiring
 from apps.kernel.acts import Act, Actor
+from apps.kernel.errors import Forbidden
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,6 +50,24 @@ def service(
         return run
 
     return decorate
+
+
+def refusal_record(actor: Actor, method: str, path: str, error: Forbidden) -> None:
+    """Keep that somebody known asked for what his role does not allow (PLAT-LOG).
+
+    Called where a request is answered: what was asked for has left no trace, and its transaction is over.
+    """
+    if not actor.is_user:
+        return
+    detail = {"method": method, "path": path[:_MAX_DETAIL], **{k: str(v) for k, v in error.fields.items()}}
+    act_keep(Act("act_refused", actor, subject_kind="address", subject_id=path[:64], detail=detail))
+
+
+def act_keep(act: Act) -> None:
+    """Keep an act that no service did, in a transaction of its own."""
+    with transaction.atomic():
+        for record in wiring.recorders():
+            record(act)
 
 
 def _demand_signature(function: Callable[..., Any]) -> None:

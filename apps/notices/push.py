@@ -8,11 +8,14 @@ A push is a hint: a page that misses it is right again at its next load.
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.core import signing
 from django.db import transaction
+
+from apps.kernel.planes import PUBLIC, current_schema
 
 log = logging.getLogger(__name__)
 _SALT = "weir.live"
@@ -63,14 +66,25 @@ def group_of(topic: str) -> str:
     return f"live.{topic}"
 
 
+class Ticket(NamedTuple):
+    """What a page may watch: the topics, whose page it is, and the tenant whose portal it was made in ("" for none)."""
+
+    topics: list[str]
+    user_id: int | None
+    schema: str
+
+
 def topics_sign(topics: Iterable[str], user_id: int | None) -> str:
-    """A ticket that lets a socket watch `topics` for 12 hours; made once a page has checked its viewer.
+    """A ticket that lets this user's socket watch `topics` for 12 hours; made once a page has checked its viewer.
 
     It holds no spaces: several stand in one attribute, separated by blanks.
     """
-    return signing.dumps({"topics": sorted(set(topics)), "user": user_id}, salt=_SALT, compress=True)
+    schema = current_schema()
+    made = {"topics": sorted(set(topics)), "user": user_id, "tenant": "" if schema == PUBLIC else schema}
+    return signing.dumps(made, salt=_SALT, compress=True)
 
 
-def topics_read(ticket: str) -> list[str]:
-    """The topics of a ticket. Raises signing.BadSignature when it is forged or older than 12 hours."""
-    return list(signing.loads(ticket, salt=_SALT, max_age=TOPICS_MAX_AGE_S)["topics"])
+def ticket_read(ticket: str) -> Ticket:
+    """What a ticket holds. Raises signing.BadSignature when it is forged or older than 12 hours."""
+    read = signing.loads(ticket, salt=_SALT, max_age=TOPICS_MAX_AGE_S)
+    return Ticket(list(read["topics"]), read["user"], read["tenant"])

@@ -80,6 +80,10 @@ class OrdersForm(forms.Form):
     supplier = forms.CharField(label=gettext_lazy("Supplier"), required=False, max_length=120)
 
 
+class ExecuteForm(forms.Form):
+    text = forms.CharField(label=gettext_lazy("Note"), required=False, max_length=2000)
+
+
 class TerminationForm(forms.Form):
     reason = forms.CharField(label=gettext_lazy("Reason"), max_length=1000)
 

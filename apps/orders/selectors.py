@@ -20,10 +20,11 @@ from apps.kernel.planes import current_schema
 from apps.orders.models import ApplicationForm, Attachment, CartLine, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.states import FINISHED, IN_PROGRESS, TERMINABLE, FormKind, FormState, OrderState
-from apps.scheduling.endings import end_sentence
 from apps.scheduling.models import Workload
+from apps.scheduling.text.end_reasons import end_sentence
 from apps.tickets.models import Ticket
 from apps.tickets.selectors import case_of as case_of_ticket
+from apps.tickets.states import TicketState
 
 TABS = ("all", "in_progress", "completed")
 
@@ -133,9 +134,11 @@ def order_end_reason(order: Order) -> str:
 
 
 def orders_undelivered() -> list[UUID]:
-    """The orders of the current tenant that wait for delivery: what the sweep takes up. Whose ticket a person has
-    claimed is that person's to deliver."""
-    claimed = Ticket.objects.filter(uid=OuterRef("ticket_uid"), assignee__isnull=False)
+    """The orders of the current tenant that wait for delivery: what the sweep takes up. What a person has claimed and
+    not closed is that person's to deliver."""
+    claimed = Ticket.objects.filter(
+        uid=OuterRef("ticket_uid"), assignee__isnull=False, state=TicketState.DELIVERING
+    )
     rows = Order.objects.filter(~Exists(claimed), state=OrderState.PENDING)
     return list(rows.order_by("pk").values_list("uid", flat=True))
 

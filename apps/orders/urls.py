@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.orders.views import applications, cart, orders
+from apps.orders.views import applications, cart, orders, tickets
 
 app_name = "orders"
 urlpatterns = [
@@ -24,4 +24,5 @@ urlpatterns = [
     path("orders/", orders.orders, name="orders"),
     path("orders/<uuid:uid>/", orders.order, name="order"),
     path("orders/<uuid:uid>/terminate/", orders.terminate, name="terminate"),
+    path("tickets/<uuid:uid>/execute/", tickets.execute, name="ticket_execute"),
 ]

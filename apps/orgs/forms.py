@@ -1,5 +1,8 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from apps.identity.forms import RoleCodesField
 
 
 class OrganizationForm(forms.Form):
@@ -21,3 +24,45 @@ class MemberSearchForm(forms.Form):
 
 class TakePartForm(forms.Form):
     member = forms.UUIDField(label=_("Member"))
+
+
+class PeopleFilterForm(forms.Form):
+    search = forms.CharField(label=_("Login account or name"), required=False, max_length=64)
+    organization = forms.UUIDField(label=_("Organization"), required=False)
+    role = forms.CharField(label=_("Role"), required=False, max_length=48)
+
+
+class RolesForm(forms.Form):
+    roles = RoleCodesField()
+
+
+class PersonAddForm(RolesForm):
+    username = forms.CharField(label=_("Login account"), max_length=64)
+    organization = forms.UUIDField(label=_("Organization"), required=False)
+
+
+class PersonEditForm(forms.Form):
+    display_name = forms.CharField(label=pgettext_lazy("person", "Name"), max_length=120)
+    email = forms.EmailField(label=_("E-mail"), required=False)
+
+
+class PersonForm(PersonAddForm, PersonEditForm):
+    pass
+
+
+class InviteForm(RolesForm, PersonEditForm):
+    organization = forms.UUIDField(label=_("Organization"), required=False)
+    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=30)
+
+
+class MoveForm(forms.Form):
+    organization = forms.UUIDField(label=_("Organization"))
+
+
+class JoinForm(forms.Form):
+    username = forms.CharField(label=_("Login account"), max_length=64)
+    password = forms.CharField(label=_("Password"), max_length=256, strip=False)
+
+
+class JoinNewForm(JoinForm):
+    display_name = forms.CharField(label=pgettext_lazy("person", "Name"), max_length=120)

@@ -4,6 +4,7 @@ import uuid
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from guardian.models import UserObjectPermissionBase
 
@@ -112,6 +113,42 @@ class RoleBinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}: {self.role}"
+
+
+class Invitation(models.Model):
+    """A link with which one person joins this tenant once, within its time. Only the secret's SHA-256 is kept."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    digest = models.CharField(max_length=64, unique=True)
+    display_name = models.CharField(_("name"), max_length=120)
+    email = models.EmailField(_("e-mail"), blank=True)
+    organization = models.ForeignKey(
+        Organization, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    roles = models.ManyToManyField(TenantRole, related_name="+", verbose_name=_("roles"))
+    made_by = SharedForeignKey("identity.User", null=True)
+    expires_at = models.DateTimeField(_("expires at"))
+    withdrawn_at = models.DateTimeField(_("withdrawn at"), null=True)
+    used_at = models.DateTimeField(_("used at"), null=True)
+    used_by = SharedForeignKey("identity.User", null=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+    @property
+    def state(self) -> str:
+        """`open`, `used`, `withdrawn` or `expired`."""
+        if self.used_at:
+            return "used"
+        if self.withdrawn_at:
+            return "withdrawn"
+        return "open" if self.expires_at > timezone.now() else "expired"
 
 
 class BusinessSystem(models.Model):

@@ -1,15 +1,27 @@
 """Who is who in the current tenant, and which business systems a user sees."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from apps.identity.models import Membership, User
+from apps.identity.selectors import members_enabled, memberships_present
 from apps.kernel.acts import Actor
-from apps.kernel.errors import NotFound
+from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
-from apps.orgs.models import TAKE_PART, BusinessSystem, Member, Organization, RoleBinding, TenantRole
+from apps.orgs.models import (
+    TAKE_PART,
+    BusinessSystem,
+    BusinessSystemUser,
+    Invitation,
+    Member,
+    Organization,
+    RoleBinding,
+    TenantRole,
+)
 from apps.orgs.permissions import OrgsPermission as P
 
 
@@ -50,11 +62,97 @@ def role_codes_of(user_id: int) -> frozenset[str]:
 
 def users_with_role(role_code: str, organization: Organization | None = None) -> list[int]:
     """The enabled users who hold a role, of one organization and those below it if one is given."""
-    rows = RoleBinding.objects.filter(role__code=role_code, user__is_active=True)
+    inside = members_enabled(current_tenant())
+    rows = RoleBinding.objects.filter(
+        role__code=role_code, user__is_active=True, user_id__in=inside.values("user_id")
+    )
     if organization is not None:
         members = Member.objects.filter(organization_id__in=organization_ids_below(organization))
         rows = rows.filter(user_id__in=members.values("user_id"))
     return list(rows.order_by("user_id").values_list("user_id", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody of the tenant: account, place in the tenant, organization (None: none yet) and roles."""
+
+    user: User
+    membership: Membership
+    member: Member | None
+    roles: tuple[TenantRole, ...]
+
+    @property
+    def state(self) -> str:
+        """`active`, `disabled` here, or `locked` by the computing centre everywhere."""
+        if not self.user.is_active:
+            return "locked"
+        return "active" if self.membership.is_active else "disabled"
+
+
+def person_list(
+    *, actor: Actor, search: str = "", organization: Organization | None = None, role: str = ""
+) -> QuerySet[Membership]:
+    """Who belongs to the tenant, disabled ones too; part of an account or name narrows (PLAT-TEN-25).
+
+    `organization` narrows to it and all below, `role` to who holds it. `people_of` makes persons of a page of them.
+    """
+    actor.require(P.VIEW)
+    rows = memberships_present(current_tenant())
+    if search:
+        rows = rows.filter(Q(user__username__icontains=search) | Q(user__display_name__icontains=search))
+    if organization is not None:
+        members = Member.objects.filter(organization_id__in=organization_ids_below(organization))
+        rows = rows.filter(user_id__in=members.values("user_id"))
+    if role:
+        rows = rows.filter(user_id__in=RoleBinding.objects.filter(role__code=role).values("user_id"))
+    return rows.order_by("user__username", "pk")
+
+
+def people_of(memberships: Iterable[Membership]) -> list[Person]:
+    """Each with organization and roles, in two queries."""
+    rows = list(memberships)
+    ids = [row.user_id for row in rows]
+    places = Member.objects.filter(user_id__in=ids).select_related("organization", "post")
+    members = {member.user_id: member for member in places}
+    roles: dict[int, list[TenantRole]] = {}
+    for binding in RoleBinding.objects.filter(user_id__in=ids).select_related("role"):
+        roles.setdefault(binding.user_id, []).append(binding.role)
+    return [
+        Person(row.user, row, members.get(row.user_id), tuple(roles.get(row.user_id, ()))) for row in rows
+    ]
+
+
+def person_get(*, actor: Actor, uid: UUID) -> Person:
+    """Somebody of the tenant by the account's uid; NotFound for anybody else."""
+    rows = person_list(actor=actor).filter(user__uid=uid)[:1]
+    if not rows:
+        raise NotFound()
+    return people_of(rows)[0]
+
+
+def invitation_list(*, actor: Actor) -> QuerySet[Invitation]:
+    """Invitations that nobody has used or withdrawn, newest first; those that are too old among them."""
+    actor.require(P.MANAGE)
+    rows = Invitation.objects.filter(used_at=None, withdrawn_at=None)
+    return rows.select_related("organization", "made_by").prefetch_related("roles")
+
+
+def invitation_get(*, actor: Actor, uid: UUID) -> Invitation:
+    row = invitation_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def roles_named(codes: Iterable[str]) -> list[TenantRole]:
+    """The roles of these codes; InvalidInput for a code that is none."""
+    wanted = list(dict.fromkeys(codes))
+    found = {role.code: role for role in TenantRole.objects.filter(code__in=wanted)}
+    missing = [code for code in wanted if code not in found]
+    if missing:
+        reason = _("There is no role %(code)s.") % {"code": missing[0][:48]}
+        raise InvalidInput(reason, fields={"roles": reason})
+    return [found[code] for code in wanted]
 
 
 # --- organizations ---------------------------------------------------------------------------------------------
@@ -136,7 +234,7 @@ def member_get(*, actor: Actor, uid: UUID) -> Member:
 def tenant_user_get(*, actor: Actor, username: str) -> User:
     """A user who belongs to the current tenant, by login account; NotFound for anybody else."""
     actor.require(P.VIEW)
-    memberships = Membership.objects.filter(tenant=current_tenant(), is_active=True)
+    memberships = members_enabled(current_tenant())
     row = User.objects.filter(username__iexact=username, pk__in=memberships.values("user_id")).first()
     if row is None:
         raise NotFound()
@@ -154,6 +252,12 @@ def business_system_list(*, actor: Actor) -> QuerySet[BusinessSystem]:
     if actor.may(P.MANAGE) or actor.kind == "operator":
         return rows
     return rows.filter(user_grants__user_id=actor.user_id, user_grants__permission__codename=TAKE_PART)
+
+
+def business_systems_of(*, actor: Actor, user_id: int) -> QuerySet[BusinessSystem]:
+    """The business systems that somebody takes part in, of those the actor sees (PLAT-TEN-25)."""
+    grants = BusinessSystemUser.objects.filter(user_id=user_id, permission__codename=TAKE_PART)
+    return business_system_list(actor=actor).filter(pk__in=grants.values("content_object_id"))
 
 
 def business_system_get(*, actor: Actor, uid: UUID) -> BusinessSystem:

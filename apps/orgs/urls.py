@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.orgs import views
+from apps.orgs.views import organizations as views
 
 app_name = "orgs"
 urlpatterns = [

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from node_agent.protocol.fields import SUPPORTED
 from node_agent.protocol.releases import MANIFEST, Manifest, signed_text
 
-# The agent, and of the client what sessions speak with; third-party packages are the node's own matter.
-_PACKAGES = (("node_agent", "node_agent"), ("client/weir", "weir"))
+# Third-party packages are the node's own matter.
+_PACKAGES = ("node_agent", "weir_wire")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -37,9 +37,9 @@ def release_pack(root: Path, version: str) -> bytes:
 
 def _files(root: Path) -> list[tuple[str, bytes]]:
     return [
-        (f"{package}/{path.relative_to(root / folder).as_posix()}", path.read_bytes())
-        for folder, package in _PACKAGES
-        for path in sorted((root / folder).rglob("*.py"))
+        (path.relative_to(root).as_posix(), path.read_bytes())
+        for package in _PACKAGES
+        for path in sorted((root / package).rglob("*.py"))
     ]
 
 

@@ -6,12 +6,13 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.fleet.permissions import FleetPermission as P
 from apps.identity.pages import cleaned, go, operator_page, paged, show
+from apps.identity.requests import PortalRequest
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.rollouts.forms import LEVELS, ReleaseForm, StartForm
 from apps.rollouts.models import Rollout
@@ -39,7 +40,7 @@ _SIGNATURE_BYTES = 4096
 
 
 @operator_page(P.VIEW)
-def components(request: HttpRequest) -> HttpResponse:
+def components(request: PortalRequest) -> HttpResponse:
     """Every part of the pool; where a roll-out to some of them begins."""
     found = component_list()
     parts = [part for part in found if not part.node_uid]
@@ -111,7 +112,7 @@ def state_label(part: Component) -> str:
 
 @require_POST
 @operator_page(P.MANAGE)
-def start(request: HttpRequest) -> HttpResponse:
+def start(request: PortalRequest) -> HttpResponse:
     """Begin a roll-out to the targets that were ticked."""
     form = StartForm(request.POST)
     given = cleaned(form)
@@ -133,7 +134,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 @operator_page(P.VIEW)
-def releases(request: HttpRequest) -> HttpResponse:
+def releases(request: PortalRequest) -> HttpResponse:
     """The releases; a new one comes in signed."""
     if request.method == "POST":
         return _release_add(request)
@@ -141,7 +142,7 @@ def releases(request: HttpRequest) -> HttpResponse:
     return show(request, "rollouts/releases", context)
 
 
-def _release_add(request: HttpRequest) -> HttpResponse:
+def _release_add(request: PortalRequest) -> HttpResponse:
     request.actor.require(P.MANAGE)
     given = cleaned(ReleaseForm(request.POST, request.FILES))
     signature = given["signature"].read(_SIGNATURE_BYTES).decode("ascii", errors="replace").strip()
@@ -153,7 +154,7 @@ def _release_add(request: HttpRequest) -> HttpResponse:
 
 
 @operator_page(P.VIEW)
-def rollouts(request: HttpRequest) -> HttpResponse:
+def rollouts(request: PortalRequest) -> HttpResponse:
     """The roll-outs, newest first."""
     rows = paged(request, rollout_list())
     for row in rows:
@@ -162,7 +163,7 @@ def rollouts(request: HttpRequest) -> HttpResponse:
 
 
 @operator_page(P.VIEW)
-def rollout(request: HttpRequest, uid: UUID) -> HttpResponse:
+def rollout(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One roll-out, target by target, as it goes."""
     row = rollout_get(uid)
     batches = [
@@ -208,7 +209,7 @@ _SERVICES = {
 
 @require_POST
 @operator_page(P.MANAGE)
-def act(request: HttpRequest, uid: UUID, act: str) -> HttpResponse:
+def act(request: PortalRequest, uid: UUID, act: str) -> HttpResponse:
     """Pause it, go on, stop, or send it back."""
     if act not in _SERVICES:
         raise NotFound()

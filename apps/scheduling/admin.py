@@ -14,8 +14,9 @@ from unfold.decorators import display
 
 from apps.catalog.selectors import commodity_all
 from apps.fleet.models import ResourceGroup
-from apps.identity.admin_base import Act, ActForm, DeskAdmin, DeskInline
+from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
 from apps.kernel.acts import Actor
+from apps.scheduling.admin_quota import QUOTA_ACTS, QUOTA_ADD
 from apps.scheduling.models import (
     ORDERINGS,
     PLACINGS,
@@ -27,11 +28,10 @@ from apps.scheduling.models import (
     Workload,
 )
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.quota_acts import QUOTA_ACTS, QUOTA_ADD
-from apps.scheduling.selectors import node_ready_names, workload_list_across, workload_reason
-from apps.scheduling.services.moving import workload_migrate
-from apps.scheduling.services.queues import direct_commodity_set, policy_set, queue_change, queue_make
-from apps.scheduling.services.workloads import workload_stop
+from apps.scheduling.selectors.workloads import node_ready_names, workload_list_across, workload_reason
+from apps.scheduling.services.queues.queues import direct_commodity_set, policy_set, queue_change, queue_make
+from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.services.workloads.workloads import workload_stop
 from apps.scheduling.states import MOST_QUEUE_PRIORITY, OPEN_STATES, AllocationState, WorkKind, WorkloadState
 from apps.tenancy.selectors import tenant_list
 
@@ -50,7 +50,7 @@ class QueueForm(ActForm):
         label=gettext_lazy("State"),
         choices=Queue.STATES,
         help_text=gettext_lazy(
-            "UP: takes and starts work. DOWN: takes, starts none. DRAIN: takes and starts none. INACTIVE: off."
+            "UP: takes and starts work. DOWN: only takes it. DRAIN: only starts what waits. INACTIVE: neither."
         ),
     )
     priority = forms.IntegerField(
@@ -157,7 +157,7 @@ def _workload_stop(actor: Actor, row: Workload, given: Given) -> str:
 
 
 @admin.register(Queue)
-class QueueAdmin(DeskAdmin):
+class QueueAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "code",
@@ -219,7 +219,7 @@ class QueueAdmin(DeskAdmin):
 
 
 @admin.register(SchedulingPolicy)
-class SchedulingPolicyAdmin(DeskAdmin):
+class SchedulingPolicyAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "placing",
@@ -270,7 +270,7 @@ class SchedulingPolicyAdmin(DeskAdmin):
 
 
 @admin.register(TenantQuota)
-class TenantQuotaAdmin(DeskAdmin):
+class TenantQuotaAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["tenant", "item", "model", "total", "allocated", "updated_at"]
     list_filter = ["tenant", "item", "model"]
@@ -281,7 +281,7 @@ class TenantQuotaAdmin(DeskAdmin):
 
 
 @admin.register(QuotaHold)
-class QuotaHoldAdmin(DeskAdmin):
+class QuotaHoldAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["tenant", "item", "amount", "state", "holder_uid", "created_at", "updated_at"]
     list_filter = ["state", "item", "tenant"]
@@ -290,13 +290,13 @@ class QuotaHoldAdmin(DeskAdmin):
     ordering = ["-created_at"]
 
 
-class AllocationInline(DeskInline):
+class AllocationInline(OperatorInline):
     model = Allocation
     fields = ["device", "compute_percent", "memory_mib", "slice_uid", "state", "created_at", "released_at"]
 
 
 @admin.register(Workload)
-class WorkloadAdmin(DeskAdmin):
+class WorkloadAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "no", "tenant", "named", "kind", "shown_state", "place", "why", "where", "share", "queue", "priority",

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.errors import Conflict, Forbidden, InvalidInput
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, QuotaExceeded
 
 
 class NoSuchModel(InvalidInput):
@@ -107,7 +107,7 @@ class QueueInUse(Conflict):
     default_cure = _("Set it to DRAIN and remove it once its work has ended.")
 
 
-class QueueFileWrong(InvalidInput):
+class InvalidQueueFile(InvalidInput):
     """A file of queues that is not taken: the message names the first line that is wrong, `fields` all (ELA-1701)."""
 
     code = "queue_file_wrong"
@@ -128,11 +128,31 @@ class ShareTooLarge(InvalidInput):
     default_cure = _("Ask for less of one device, or for several shares.")
 
 
+class NoSuchSize(InvalidInput):
+    """All devices that it may go to give shares of fixed sizes, and not this one."""
+
+    code = "no_such_size"
+    default_cure = _("Ask for just that size, or let it go to other devices.")
+
+
 class GangTooLarge(InvalidInput):
     """Not even the whole empty pool could give all the shares at once: all or none (POOL-12.4)."""
 
     code = "gang_too_large"
     default_cure = _("Ask for fewer or smaller shares.")
+
+
+class HostTooSmall(InvalidInput):
+    """No node of the pool, were it idle, has so much processor or main memory for one share."""
+
+    code = "host_too_small"
+    default_cure = _("Ask for less processor or main memory, or for several shares.")
+
+
+class BeyondQuota(QuotaExceeded):
+    """It asks for more than the quota is in all: no release could ever let it start."""
+
+    default_cure = _("Ask for less, or ask an operator to raise the quota.")
 
 
 class AmountsFixed(Conflict):

@@ -4,7 +4,7 @@ from uuid import UUID
 from django.db import connection
 
 from apps.fleet.models import Slice
-from apps.kernel.queries import GivenAny, Kept
+from apps.kernel.queries import ArrayParam, PreparedQuery
 from apps.scheduling.models import Workload
 from apps.tenancy.models import Tenant
 
@@ -42,11 +42,9 @@ def workloads_pending_lock(uids: Iterable[str]) -> dict[str, Workload]:
     return {str(row.uid): row for row in _PENDING.all(uids=[UUID(uid) for uid in uids])}
 
 
-_PENDING = Kept(
-    lambda: (
-        Workload.plain.select_for_update(no_key=True, skip_locked=True, of=("self",))
-        .select_related("tenant", "queue")
-        .filter(uid=GivenAny("uids"), state="pending")
-        .only(*_OWN, *_NEAR)
-    )
+_PENDING = PreparedQuery(
+    lambda: Workload.plain.select_for_update(no_key=True, skip_locked=True, of=("self",)).filter(
+        uid=ArrayParam("uids"), state="pending"
+    ),
+    fields=(*_OWN, *_NEAR),
 )

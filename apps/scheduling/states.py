@@ -17,6 +17,25 @@ class WorkloadState(models.TextChoices):
     SUSPENDED = "suspended", _("Suspended")
 
 
+class AfterStop(models.TextChoices):
+    """What stopping work becomes when the last of its slices has ended."""
+
+    STOP = "stop", _("Ends as it was asked to")
+    FINISH = "finish", _("Ends: a part of it has ended")
+    FAIL = "fail", _("Fails: a part of it has failed")
+    SUSPEND = "suspend", _("Is put aside")
+    REQUEUE = "requeue", _("Waits again")
+    PREEMPT = "preempt", _("Waits again: it makes room for other work")
+
+
+class PreemptionCause(models.TextChoices):
+    """By which right other work takes its room (ELA-810)."""
+
+    PRIORITY = "priority", _("Higher priority")
+    RECLAIM = "reclaim", _("Guarantee of the other queue")
+    FAIR_SHARE = "fair_share", _("Fair share of the other tenant")
+
+
 class Purpose(models.TextChoices):
     """What work is for (PLAT-AICFG-27)."""
 
@@ -42,6 +61,7 @@ class DecisionKind(models.TextChoices):
     SUSPENDED = "suspended", _("Suspended")
     RESUMED = "resumed", _("Resumed")
     REQUEUED = "requeued", _("Queued again")
+    FOLDER = "folder", _("Work folder")
     REFUSED = "refused", _("Refused")
     ENDED = "ended", _("Ended")
 

@@ -4,18 +4,19 @@ from uuid import UUID
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.scheduling.models import HookCall, WorkloadSize
+from apps.scheduling.selectors.what_if import what_if_get, what_if_reckon, what_ifs_open
+from apps.scheduling.services.cycle.housekeeping import decisions_prune, tallies_fold
+from apps.scheduling.services.cycle.start_estimates import promises_make
+from apps.scheduling.services.cycle.what_ifs import what_if_begin, what_if_end, what_if_fail
 from apps.scheduling.services.hooks import (
     hook_call_carry_out,
     hook_call_claim,
     hook_call_settle,
     hook_calls_prune,
 )
-from apps.scheduling.services.housekeeping import decisions_prune, tallies_fold
-from apps.scheduling.services.promises import promises_make
 from apps.scheduling.services.scaling import scaling_rules_apply
-from apps.scheduling.services.sizes import size_settle, sizes_prune
-from apps.scheduling.services.what_ifs import what_if_begin, what_if_end, what_if_fail
-from apps.scheduling.what_if import what_if_get, what_if_reckon, what_ifs_open
+from apps.scheduling.services.workloads.sizes import size_settle, sizes_prune
+from apps.scheduling.services.workloads.workloads import deadlines_keep
 
 log = logging.getLogger(__name__)
 _HOOKS_MOST = 200
@@ -25,6 +26,12 @@ _HOOKS_MOST = 200
 def promises_make_due() -> None:
     """Tell work that began to wait when it will start."""
     promises_make(actor=SYSTEM)
+
+
+@provider_task
+def deadlines_sweep() -> None:
+    """Stop what runs past its deadline: every few seconds."""
+    deadlines_keep(actor=SYSTEM)
 
 
 @provider_task

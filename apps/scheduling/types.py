@@ -1,7 +1,15 @@
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from weir_wire.workload_request import WorkloadRequest as WorkloadRequest
+
+# The components of a commodity that price a share's compute and its memory.
+COMPUTE_COMPONENT, MEMORY_COMPONENT = "compute_share", "gpu_memory"
+# The queue that is there from the start, and takes what names no other.
+DEFAULT_QUEUE = "default"
+# Each reserved start and each move costs a search of the pool in every pass.
+MOST_RESERVED_STARTS, MOST_MOVES = 16, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,85 +69,23 @@ class CycleReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What somebody asks for who submits work directly; amounts are per share.
-
-    Each `shares_per_replica` of its shares are a replica, on one node; how many it wants, and at the least, may be said
-    in shares or in `replicas` (ELA-505).
-    `environment` and `spec` decide the amounts where they say so. `node` and `local_node` are names or uids.
-    `wait_for_quota` lets it wait until the tenant's quota has room, instead of being refused (POOL-12.6). Without a
-    `priority` it has that of who submits it, without a `queue` it goes to the default one. With `oversubscribe` it
-    shares its devices where its queue leaves that to it (PLAT-CLU-55). With `min_shares` it is elastic (ELA-901).
-    Before it is stopped to go on later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside
-    it (ELA-810). `client_key`: asked twice with the same one it is one workload.
-    """
-
-    name: str
-    kind: str = "program"
-    argv: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    spec: str = ""
-    environment: str = ""
-    compute_percent: int | None = None
-    memory_mib: int | None = None
-    shares: int | None = None
-    replicas: int | None = None
-    shares_per_replica: int = 1
-    whole_cards: bool = False
-    distinct_devices: bool = False
-    single_node: bool = False
-    queue: str = ""
-    priority: int | None = None
-    urgent: bool = False
-    oversubscribe: bool = False
-    preemptible: bool = False
-    checkpoint_signal: str = ""
-    checkpoint_command: tuple[str, ...] = ()
-    min_shares: int | None = None
-    min_replicas: int | None = None
-    host_cpu_milli: int = 0
-    host_memory_mib: int = 0
-    earliest_start_at: datetime | None = None
-    deadline_at: datetime | None = None
-    purpose: str = ""
-    any_models: tuple[str, ...] = ()
-    reservation: str = ""
-    client_key: str = ""
-    max_attempts: int = 1
-    retry_delay_s: int = 30
-    vendor: str = ""
-    model: str = ""
-    node: str = ""
-    device: str = ""
-    resource_group: str = ""
-    affinity: str = ""
-    anti_affinity: str = ""
-    placing: str = ""
-    local_node: str = ""
-    run_timeout_s: int | None = None
-    idle_timeout_s: int | None = None
-    requeue_on_loss: bool = False
-    driver: str = ""
-    wait_for_quota: bool = False
-
-    @property
-    def work(self) -> dict[str, Any]:
-        """What its node is to run, and how it is asked to save itself."""
-        work: dict[str, Any] = {"argv": list(self.argv), "env": dict(self.env)}
-        if self.checkpoint_signal or self.checkpoint_command:
-            argv = list(self.checkpoint_command)
-            work["checkpoint"] = {"signal": self.checkpoint_signal, "argv": argv}
-        return work
-
-
-@dataclass(frozen=True, slots=True)
 class Amounts:
-    """What each of `shares` shares gets, and where that was said."""
+    """What each of `shares` shares gets, and where that was said.
+
+    `host_cpu_milli` in thousandths of a core and `host_memory_mib` are of the share's node, beside its part of a
+    device. With 0 percent and 0 MiB of a device it runs on the host alone.
+    """
 
     shares: int
     compute_percent: int
     memory_mib: int
     spec: str = ""
+    host_cpu_milli: int = 0
+    host_memory_mib: int = 0
+
+    @property
+    def is_on_host(self) -> bool:
+        return not self.compute_percent and not self.memory_mib and self.host_cpu_milli > 0
 
     def quota(self) -> dict[str, int]:
         """What it takes of a tenant's quota."""

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.decorators import display
 
-from apps.identity.admin_base import Act, DeskAdmin
+from apps.identity.admin_base import Act, OperatorAdmin
 from apps.kernel.acts import Actor
 from apps.telemetry.models import Alarm
 from apps.telemetry.permissions import AlarmPermission as P
@@ -22,7 +22,7 @@ def _acknowledge(actor: Actor, row: Alarm, given: Mapping[str, Any]) -> str:
 
 
 @admin.register(Alarm)
-class AlarmAdmin(DeskAdmin):
+class AlarmAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = [
         "fired_at",

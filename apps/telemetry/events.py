@@ -27,7 +27,7 @@ class AlarmResolved(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class AlarmTold(Event):
+class AlarmNotified(Event):
     """An alarm goes to people as an in-site message: its title as English source and figures."""
 
     user_ids: tuple[int, ...]

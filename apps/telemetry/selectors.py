@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Prefetch, Q, QuerySet
+from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from apps.kernel.errors import InvalidInput, NotFound
@@ -40,9 +41,7 @@ def alarm_list(
     rows = Alarm.objects.select_related("acknowledged_by", "rule").order_by("-created_at", "-pk")
     exact = {"level": level, "rule__code": rule, "source": source, "subject_id": subject}
     rows = rows.filter(**{name: value for name, value in exact.items() if value})
-    if search:
-        words = Q(key__icontains=search) | Q(subject_id__icontains=search) | Q(msgid__icontains=search)
-        rows = rows.filter(words | Q(params__icontains=search))
+    rows = rows.filter(alarm_words(search)) if search else rows
     rows = rows.filter(fired_at__gte=from_at) if from_at else rows
     rows = rows.filter(fired_at__lt=to_at) if to_at else rows
     if state == "open":
@@ -50,6 +49,19 @@ def alarm_list(
     if state and state not in AlarmState.values:
         raise InvalidInput(fields={"state": _("firing, acknowledged, resolved or open.")})
     return rows.filter(state=state) if state else rows
+
+
+def alarm_words(search: str) -> Q:
+    """Alarms in which each word of `search` stands: in the sentence as the reader's language has it, in what it
+    names, or in what it is about."""
+    msgids = Alarm.objects.order_by().values_list("msgid", flat=True).distinct()
+    sentences = {msgid: gettext(msgid).casefold() for msgid in msgids if msgid}
+    found = Q()
+    for word in search.split():
+        said = [msgid for msgid, text in sentences.items() if word.casefold() in text]
+        named = Q(key__icontains=word) | Q(subject_id__icontains=word) | Q(params__icontains=word)
+        found &= Q(msgid__in=said) | named
+    return found
 
 
 def alarm_get(uid: UUID | str) -> Alarm:

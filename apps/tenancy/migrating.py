@@ -1,4 +1,7 @@
-"""The `migrate` that runs inside each schema: a tenant's spares the migrations that make no table there."""
+"""The `migrate` that runs inside each schema: a tenant's spares the migrations that make no table there.
+
+After the provider's schema comes the template that new tenants are copied from.
+"""
 
 from typing import Any
 
@@ -9,6 +12,8 @@ from django.db import connections, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.graph import MigrationGraph
 from django_tenants.utils import get_public_schema_name
+
+from apps.tenancy.template import template_ensure
 
 Key = tuple[str, str]
 
@@ -24,9 +29,13 @@ class Command(migrate.Command):
         """See Django's; with an app named, or only asked what would be done, nothing is taken as done."""
         connection = connections[options["database"]]
         is_tenant = connection.schema_name != get_public_schema_name()
-        if is_tenant and not (options["app_label"] or options["plan"] or options["check_unapplied"]):
+        is_whole = not (options["app_label"] or options["plan"] or options["check_unapplied"])
+        if is_tenant and is_whole:
             provider_migrations_record(MigrationExecutor(connection))
-        return super().handle(*args, **options)
+        answer = super().handle(*args, **options)
+        if is_whole and not is_tenant:
+            template_ensure()
+        return answer
 
 
 def provider_migrations_record(executor: MigrationExecutor) -> None:

@@ -4,9 +4,7 @@ import re
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.utils.translation import gettext as _
-from django_tenants.migration_executors.standard import StandardExecutor
 
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput
@@ -17,6 +15,7 @@ from apps.tenancy.events import TenantProvisioned
 from apps.tenancy.models import Domain, Tenant
 from apps.tenancy.permissions import TenancyPermission as P
 from apps.tenancy.states import FLOW, TenantState
+from apps.tenancy.template import schema_make
 
 _SCHEMA = re.compile(r"[a-z][a-z0-9]{1,30}")
 _RESERVED = {"public", "www", "api", "admin", "static", "information"}
@@ -36,31 +35,10 @@ def tenant_provision(*, actor: Actor, schema: str, name: str, timezone: str = "A
         Domain.objects.create(
             tenant=tenant, domain=f"{schema}.{settings.WEIR_TENANT_DOMAIN}", is_primary=True
         )
-        with connection.cursor() as cursor:
-            cursor.execute(f'CREATE SCHEMA "{schema}"')
-        StandardExecutor(args=(), options=_MIGRATE).run_migrations(tenants=[schema])
+        schema_make(schema)
         act_subject("tenant", schema)
         emit(TenantProvisioned(schema=schema), actor=actor)
     return tenant
-
-
-_MIGRATE = {
-    "verbosity": 0,
-    "interactive": False,
-    "database": "default",
-    "app_label": None,
-    "migration_name": None,
-    "plan": False,
-    "fake": False,
-    "fake_initial": False,
-    "run_syncdb": False,
-    "check_unapplied": False,
-    "check": False,
-    "prune": False,
-    "skip_checks": True,
-    "force_color": False,
-    "no_color": True,
-}
 
 
 def _fields_check(tenant: Tenant) -> None:

@@ -17,7 +17,3 @@ class TicketsForm(forms.Form):
 
     def clean_tab(self) -> str:
         return self.cleaned_data["tab"] or "submitted"
-
-
-class ResultForm(forms.Form):
-    text = forms.CharField(label=_("Result"), max_length=2000)

@@ -12,7 +12,8 @@ from apps.tickets.states import TicketKind, TicketState
 
 class Ticket(models.Model):
     """A piece of work on a subject (an order) of this tenant, done by `side` (PLAT-TODO-8). Without an assignee
-    while in delivery, it is delivered automatically."""
+    while in delivery, it is delivered automatically. `executed_at`: when its assignee carried it out; it is done once
+    what was asked for is there."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     no = models.CharField(_("business number"), max_length=32, unique=True)
@@ -31,6 +32,7 @@ class Ticket(models.Model):
     assignee = SharedForeignKey("identity.User", null=True, blank=True, verbose_name=_("claimed by"))
     result = models.JSONField(_("result"), default=dict)
     claimed_at = models.DateTimeField(_("claimed at"), null=True, blank=True)
+    executed_at = models.DateTimeField(_("carried out at"), null=True, blank=True)
     done_at = models.DateTimeField(_("done at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)

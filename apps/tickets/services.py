@@ -13,7 +13,7 @@ from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound
 from apps.kernel.service import service
 from apps.notices.push import push
-from apps.orgs.services import number_next
+from apps.orgs.services.numbers import number_next
 from apps.tickets.models import Ticket
 from apps.tickets.permissions import TicketsPermission as P
 from apps.tickets.selectors import case_of, side_of
@@ -101,7 +101,21 @@ def ticket_return(*, actor: Actor, ticket_uid: UUID) -> Ticket:
     """Give a claimed ticket back: it waits again."""
     ticket = _lock(ticket_uid)
     _own_check(actor, ticket)
-    TICKET.move(ticket, TicketState.WAITING, actor=actor, assignee_id=None, claimed_at=None)
+    changes = {"assignee_id": None, "claimed_at": None, "executed_at": None}
+    TICKET.move(ticket, TicketState.WAITING, actor=actor, **changes)
+    return _moved(actor, ticket)
+
+
+@service()
+def ticket_executed(*, actor: Actor, ticket_uid: UUID, note: str = "") -> Ticket:
+    """Keep that the assignee has carried the work out, with what he says of it (PLAT-TODO-12). The ticket is done by
+    the system, once what was asked for is there."""
+    ticket = _lock(ticket_uid)
+    _own_check(actor, ticket)
+    ticket.executed_at = timezone.now()
+    if note:
+        ticket.result = {**ticket.result, "text": note}
+    ticket.save(update_fields=["executed_at", "result", "updated_at"])
     return _moved(actor, ticket)
 
 
@@ -125,5 +139,6 @@ def _end(actor: Actor, ticket_uid: UUID, state: TicketState, result: dict[str, A
     )
     if not waiting_fails:
         _own_check(actor, ticket)
-    TICKET.move(ticket, state, actor=actor, result=result, done_at=timezone.now())
+    kept = {**ticket.result, **result}
+    TICKET.move(ticket, state, actor=actor, result=kept, done_at=timezone.now())
     return _moved(actor, ticket)

@@ -8,5 +8,4 @@ urlpatterns = [
     path("<uuid:uid>/", views.ticket, name="ticket"),
     path("<uuid:uid>/claim/", views.claim, name="claim"),
     path("<uuid:uid>/give-back/", views.give_back, name="give_back"),
-    path("<uuid:uid>/execute/", views.execute, name="execute"),
 ]

@@ -1,21 +1,22 @@
-"""My tickets: submitted, to do, done; claim, give back, carry out."""
+"""My tickets: submitted, to do, done; claim and give back. Who delivers what a ticket is for carries it out."""
 
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.identity.pages import cleaned, go, page, paged, show
-from apps.tickets.forms import ResultForm, TicketsForm
+from apps.identity.requests import TenantRequest
+from apps.tickets.forms import TicketsForm
 from apps.tickets.selectors import side_of, ticket_get, ticket_list
-from apps.tickets.services import ticket_claim, ticket_done, ticket_return
+from apps.tickets.services import ticket_claim, ticket_return
 from apps.tickets.states import TicketState
 
 
 @page()
-def tickets(request: HttpRequest) -> HttpResponse:
+def tickets(request: TenantRequest) -> HttpResponse:
     """The reader's work tickets (PLAT-TODO-8, -9, -14)."""
     chosen = cleaned(TicketsForm(request.GET))
     context = {
@@ -27,7 +28,7 @@ def tickets(request: HttpRequest) -> HttpResponse:
 
 
 @page()
-def ticket(request: HttpRequest, uid: UUID) -> HttpResponse:
+def ticket(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One ticket and what may be done with it (PLAT-TODO-10 to -12)."""
     actor = request.actor
     row = ticket_get(actor=actor, uid=uid)
@@ -36,7 +37,7 @@ def ticket(request: HttpRequest, uid: UUID) -> HttpResponse:
     context = {
         "ticket": row,
         "may_claim": row.state == TicketState.WAITING and may_work,
-        "may_finish": row.state == TicketState.DELIVERING and is_mine,
+        "is_mine": row.state == TicketState.DELIVERING and is_mine,
         "live": [f"{row.subject_kind}.{row.subject_uid}"],
     }
     return show(request, "tickets/ticket", context)
@@ -44,7 +45,7 @@ def ticket(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("tickets.work")
-def claim(request: HttpRequest, uid: UUID) -> HttpResponse:
+def claim(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = ticket_claim(actor=request.actor, ticket_uid=uid)
     messages.success(request, _("The ticket %(no)s is yours.") % {"no": row.no})
     return go(request, "tickets:ticket", row.uid)
@@ -52,15 +53,7 @@ def claim(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("tickets.work")
-def give_back(request: HttpRequest, uid: UUID) -> HttpResponse:
+def give_back(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = ticket_return(actor=request.actor, ticket_uid=uid)
     messages.success(request, _("The ticket %(no)s waits for somebody else.") % {"no": row.no})
     return go(request, "tickets:tickets")
-
-
-@require_POST
-@page("tickets.work")
-def execute(request: HttpRequest, uid: UUID) -> HttpResponse:
-    row = ticket_done(actor=request.actor, ticket_uid=uid, result=cleaned(ResultForm(request.POST)))
-    messages.success(request, _("The ticket %(no)s is done.") % {"no": row.no})
-    return go(request, "tickets:ticket", row.uid)

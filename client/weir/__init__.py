@@ -1,21 +1,37 @@
 """Weir from Python: `with weir.Client.from_config() as centre: centre.commodities()`, and a remote accelerator for
 PyTorch: `with weir.session(compute_percent=30, memory_mib=4096) as session: model.to(session.device)`."""
 
+from typing import TYPE_CHECKING, Any
+
 from weir.api import Client
 from weir.checkpoint import checkpointed
 from weir.errors import ApiError, NotSignedIn, Unreachable, WeirClientError
 from weir.session import SessionEnded, session
 from weir.sizes import scaled
+from weir_wire.version import VERSION
 
 __all__ = [
     "ApiError",
     "Client",
     "NotSignedIn",
     "SessionEnded",
+    "SessionLost",
     "Unreachable",
     "WeirClientError",
     "checkpointed",
     "scaled",
     "session",
 ]
-__version__ = "0.1.0"
+__version__ = VERSION
+
+if TYPE_CHECKING:
+    from weir_wire.wire import SessionLost
+
+
+def __getattr__(name: str) -> Any:
+    """What the device raises, loaded where somebody asks for it."""
+    if name == "SessionLost":
+        from weir_wire.wire import SessionLost
+
+        return SessionLost
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,13 +1,14 @@
 """The REST API as Python methods. Answers are the API's own JSON: dictionaries and lists."""
 
+from __future__ import annotations
+
+import os
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from weir.calls import Json
 from weir.components import Components
@@ -17,6 +18,9 @@ from weir.errors import ApiError, Unreachable
 from weir.pool import Pool
 from weir.scheduling import Scheduling
 from weir.watching import Watching
+
+if TYPE_CHECKING:
+    import httpx
 
 _RETRIES = 4
 
@@ -29,12 +33,25 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
         token: an API token; "" only for `sign_in`.
         tenant: the tenant to act in, needed where the caller belongs to several or is an operator.
         role: the role to act in; the first one held when empty.
+        agent: what it calls itself to the centre (the header User-Agent).
     """
 
     def __init__(
-        self, url: str, token: str = "", *, tenant: str = "", role: str = "", timeout_s: float = 30
+        self,
+        url: str,
+        token: str = "",
+        *,
+        tenant: str = "",
+        role: str = "",
+        agent: str = "",
+        timeout_s: float = 30,
     ) -> None:
+        # Loaded with the first client: whoever asks for help only does not wait for it.
+        import httpx
+
         headers = {"Accept-Language": "en"}
+        if agent:
+            headers["User-Agent"] = agent
         if token:
             headers["Authorization"] = f"Bearer {token}"
         if tenant:
@@ -45,12 +62,12 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
         self._http = httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=timeout_s)
 
     @classmethod
-    def from_config(cls, *, tenant: str = "") -> "Client":
+    def from_config(cls, *, tenant: str = "") -> Client:
         """The caller that `weir login` signed in, or the one named by `WEIR_URL` and `WEIR_TOKEN`."""
         kept = Config.load()
         return cls(kept.url, kept.token, tenant=tenant or kept.tenant, role=kept.role)
 
-    def __enter__(self) -> "Client":
+    def __enter__(self) -> Client:
         return self
 
     def __exit__(
@@ -67,11 +84,13 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
             ApiError: the centre refused.
             Unreachable: it did not answer after a few tries.
         """
-        headers = {"Idempotency-Key": uuid.uuid4().hex} if method == "POST" else {}
+        headers = {"Idempotency-Key": os.urandom(16).hex()} if method == "POST" else {}
         wanted = {name: value for name, value in query.items() if value not in (None, "")}
         return self._answer(self._try(method, path, headers=headers, json=body, params=wanted))
 
     def _try(self, method: str, path: str, **options: Any) -> httpx.Response:
+        import httpx
+
         for attempt in range(_RETRIES):
             try:
                 response = self._http.request(method, path, **options)
@@ -127,14 +146,15 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
 
     def _here(self, address: str) -> str:
         """A page's address on the host this client was given, whatever name the centre has for itself."""
-        return self.url + httpx.URL(address).raw_path.decode()
+        found = urlsplit(address)
+        return f"{self.url}{found.path}?{found.query}"
 
     # --- signing in ---------------------------------------------------------------------------------------
 
     @classmethod
     def sign_in(
         cls, url: str, username: str, password: str, *, tenant: str = "", days: int = 1
-    ) -> tuple["Client", Json]:
+    ) -> tuple[Client, Json]:
         """Give account and password; the client for them, and the API's answer with the token."""
         with cls(url) as stranger:
             body = {"username": username, "password": password, "tenant": tenant, "days": days}
@@ -218,23 +238,17 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
     def tickets(self) -> list[Json]:
         return list(self.all("tickets"))
 
-    # --- resources ----------------------------------------------------------------------------------------
+    # --- workloads ----------------------------------------------------------------------------------------
 
-    def resources(self) -> list[Json]:
-        return list(self.all("resources"))
+    def log(self, workload: str, offset: int = 0) -> Json:
+        """What the workload printed from `offset` (bytes) on: text, next_offset, ended."""
+        return self.get(f"workloads/{workload}/logs", offset=offset)
 
-    def resource(self, uid: str) -> Json:
-        return self.get(f"resources/{uid}")
-
-    def log(self, resource: str, offset: int = 0) -> Json:
-        """What the work printed from `offset` on: text, next_offset, ended."""
-        return self.get(f"resources/{resource}/logs", offset=offset)
-
-    def log_follow(self, resource: str, *, every_s: float = 1.0) -> Iterator[str]:
+    def log_follow(self, workload: str, *, every_s: float = 1.0) -> Iterator[str]:
         """The log as it grows, until the work has ended."""
         offset = 0
         while True:
-            part = self.log(resource, offset)
+            part = self.log(workload, offset)
             if part["text"]:
                 yield part["text"]
             elif part["ended"]:
@@ -243,8 +257,9 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
                 time.sleep(every_s)
             offset = part["next_offset"]
 
-    def usage(self, resource: str) -> list[Json]:
-        return list(self.all(f"resources/{resource}/usage"))
+    def usage(self, workload: str) -> list[Json]:
+        """The metered intervals of a workload, oldest first."""
+        return list(self.all(f"workloads/{workload}/usage"))
 
     def quota(self) -> Any:
         return self.get("quota")

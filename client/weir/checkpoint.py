@@ -6,7 +6,8 @@
 
     signal.signal(signal.SIGUSR1, save)      # submitted with --checkpoint-signal USR1
 
-What the work did before its last checkpoint is not lost when it makes room for other work.
+The folder that the program runs in is there again at its next attempt, on whichever node (docs/elastic-work.md): it
+loads what it finds and goes on. What it did before its last checkpoint is not lost when it makes room for other work.
 """
 
 import os

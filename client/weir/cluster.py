@@ -1,7 +1,7 @@
 """Volcano's queues in a Kubernetes cluster: written to it, read from it, opened and closed (ELA-1703 to ELA-1706).
 
 A centre needs no cluster; who has one keeps its queues there too. It is reached as `kubectl` reaches it, from where the
-operator is: the centre holds no key of any cluster. Needs `pip install "weir[kubernetes]"`.
+operator is: the centre holds no key of any cluster. Needs lightkube: `pip install "lightkube>=1,<2"`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Cluster:
             from lightkube.generic_resource import create_global_resource, create_namespaced_resource
         except ImportError as problem:
             raise WeirClientError(
-                "What talks to a cluster is not installed.", 'Run: pip install "weir[kubernetes]".'
+                "What talks to a cluster is not installed.", 'Run: pip install "lightkube>=1,<2".'
             ) from problem
         self._queue: Any = create_global_resource(GROUP, VERSION, "Queue", "queues")
         self._command: Any = create_namespaced_resource("bus.volcano.sh", "v1alpha1", "Command", "commands")

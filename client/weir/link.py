@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from weir import wire
-from weir.wire import Kind
+from weir_wire import wire
+from weir_wire.wire import Kind
 
 
 def _print_notice(code: str, text: str) -> None:
@@ -73,10 +73,3 @@ class Link(ABC):
         """What the worker says of the session (Kind.STAT), and of the connection; all sent before it has run."""
         measured = {"latency_us": self.latency_us, "bandwidth_mib_s": self.bandwidth_mib_s}
         return {**wire.load_json(self.request(Kind.STAT)), "transport": self.transport, **measured}
-
-
-def connect(host: str, port: int, fingerprint: str, token: str, *, timeout_s: float = 10.0) -> Link:
-    """Open the session a worker holds for this token. Raises OSError where it cannot be reached or says no."""
-    from weir.link_remote import RemoteLink
-
-    return RemoteLink(host, port, fingerprint, token, timeout_s=timeout_s)

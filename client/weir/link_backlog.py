@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from weir import wire
-from weir.wire import CHUNK_BYTES, CREDIT_BYTES, CREDIT_FRAMES, SessionLost
+from weir_wire import wire
+from weir_wire.wire import CHUNK_BYTES, CREDIT_BYTES, CREDIT_FRAMES, SessionLost
 
 Payload = bytes | memoryview
 Counted = tuple[int, int, Payload]

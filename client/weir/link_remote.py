@@ -12,15 +12,15 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
-from weir import wire
 from weir.link import Link
 from weir.link_backlog import Backlog, Payload
-from weir.link_handshake import Claim, Endpoint, Refused, Welcome, attach, lost_by
 from weir.link_replies import Waiter, Waiters
 from weir.link_seen import WORTH_IT, Seen
-from weir.transport import Frame, Transport
-from weir.transport_local import LocalTransport
-from weir.wire import Kind, SessionLost, WireError
+from weir_wire import wire
+from weir_wire.handshake import Claim, Endpoint, HandshakeRefused, Welcome, attach, lost_by
+from weir_wire.transport import Frame, Transport
+from weir_wire.transport_local import LocalTransport
+from weir_wire.wire import Kind, SessionLost, WireError
 
 RESUME_S = 60.0
 """How long a dropped connection is tried again."""
@@ -36,7 +36,7 @@ _FINAL = frozenset({"token", "version", "ended", "unknown_session", "busy"})
 
 
 class RemoteLink(Link):
-    """Opens at once: raises Refused, OSError or WireError when the worker cannot be reached or says no.
+    """Opens at once: raises HandshakeRefused, OSError or WireError when the worker cannot be reached or says no.
 
     `token` is the session's; `is_local` allows shared memory where the worker is on this machine.
     """
@@ -259,7 +259,7 @@ class RemoteLink(Link):
                 target = home if moved is None or is_back else moved
                 self._resume(target, is_back=is_back, is_move=target == moved)
                 return
-            except Refused as refusal:
+            except HandshakeRefused as refusal:
                 if refusal.code in _FINAL and moved is None:
                     raise lost_by(refusal) from None
                 # The target has welcomed this client, whether or not it heard so: the source has let go.
@@ -342,6 +342,11 @@ class RemoteLink(Link):
     def _after_fork(self) -> None:
         self._is_forked = True
         self._reading.abandon()
+
+
+def connect(host: str, port: int, fingerprint: str, token: str, *, timeout_s: float = 10.0) -> Link:
+    """Open the session a worker holds for this token. Raises OSError where it cannot be reached or says no."""
+    return RemoteLink(host, port, fingerprint, token, timeout_s=timeout_s)
 
 
 _LINKS: weakref.WeakSet[RemoteLink] = weakref.WeakSet()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from weir import wire
-from weir.wire import Fault, SessionFault, SessionLost
+from weir_wire import wire
+from weir_wire.wire import Fault, SessionFault, SessionLost
 
 
 class Waiter:
@@ -64,7 +64,7 @@ class Waiters:
         return self._rows.get(number)
 
     def pop(self, number: int) -> Waiter | None:
-        """The same, and it waits no longer."""
+        """Take out who waits for this reply; None for one that was answered before."""
         with self._lock:
             return self._rows.pop(number, None)
 

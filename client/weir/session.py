@@ -78,6 +78,10 @@ class Lease:
         self.shares = found["shares"]
         return found
 
+    def is_used(self) -> bool:
+        """Whether anything has used one of its devices."""
+        return any(grant["mounted"] for grant in self._client.workload(self.uid)["grants"])
+
     def _is_open(self) -> bool:
         reached = [share for share in self.shares if share["host"] and share["port"] and share["fingerprint"]]
         return len(reached) == self.workload["shares"]
@@ -121,7 +125,7 @@ class Session:
 
     def __enter__(self) -> Session:
         # PyTorch is loaded here and no earlier: a client without it can do everything else.
-        from weir.link import connect
+        from weir.link_remote import connect
         from weir.torch import attach
 
         self._lease = Lease(self._client, self._wish)

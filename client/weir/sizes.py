@@ -5,29 +5,25 @@
 
     weir.scaled(rebuild)
 
-A node puts `node_agent.work.size` into the path of every program that it runs: that is what speaks with it.
+Programs without this client say `from weir_wire import size`: a node puts that into the path of all it runs.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from weir.errors import WeirClientError
-
-if TYPE_CHECKING:
-    from node_agent.work.size import Size
+from weir_wire import size
 
 
-def scaled(function: Callable[[Size], object]) -> threading.Thread:
+def scaled(function: Callable[[size.Size], object]) -> threading.Thread:
     """Call `function(now)` now and after each change of size; its return confirms.
 
     `now` has `share`, `shares`, `leaving` and, of work of replicas, `replica` and `replicas`; work that is neither is
     one of one. Raises WeirClientError where no pool runs this program.
     """
-    try:
-        from node_agent.work import size
-    except ImportError as error:
-        raise WeirClientError("No pool runs this program.", "Submit it as elastic work.") from error
+    if not os.environ.get("WEIR_SLICE"):
+        raise WeirClientError("No pool runs this program.", "Submit it as elastic work.")
     return size.scaled(function)

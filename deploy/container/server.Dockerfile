@@ -5,7 +5,7 @@ WORKDIR /opt/weir
 COPY requirements/base.txt requirements/base.txt
 RUN python -m venv .venv && .venv/bin/pip install --no-input --no-deps --require-hashes -r requirements/base.txt
 COPY . .
-RUN npm ci --no-audit --no-fund && .venv/bin/python -m portal.local.assets
+RUN npm ci --no-audit --no-fund && .venv/bin/python -m portal.devstack.assets
 
 FROM python:3.11-slim
 # pg_dump and pg_restore, for backups; of the server's version or newer.

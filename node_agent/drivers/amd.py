@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from node_agent.config import AgentSettings
+from node_agent.drivers.parsing import child, first, json_object, mib, number
 from node_agent.drivers.rocm_json import rocm_cards
-from node_agent.drivers.told import child, first, json_object, mib, number
 from node_agent.drivers.tool import tool_run
 from node_agent.drivers.tool_driver import Card, ToolDriver
 

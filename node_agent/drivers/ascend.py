@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from node_agent.drivers.told import number
+from node_agent.drivers.parsing import number
 from node_agent.drivers.tool_driver import Card, ToolDriver
 from node_agent.protocol.fields import Health
 

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
-from node_agent.held import Held
 from node_agent.protocol.fields import Health, PowerSource
-from node_agent.protocol.slices import DesiredSlice, LogChunk, SessionWish, SizeWish, UsageReport
+from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
+from node_agent.slice_state import LocalSlice
+from node_agent.work_folders import WorkFolders
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSize:
+    """A size in which a card gives its shares, where it gives no others: so many of it when all are of this size."""
+
+    compute_percent: int
+    memory_mib: int
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +38,7 @@ class Device:
     driver_version: str
     simulated: bool = False
     slice_drivers: tuple[str, ...] = ()
+    slice_sizes: tuple[SliceSize, ...] = ()
     apis: Mapping[str, str] = field(default_factory=dict)
     numa_node: int | None = None
     is_verified: bool = True
@@ -74,7 +86,8 @@ class Setting:
 
     `env` goes into the work's environment and cannot be overridden. `is_throttled`: the shim holds compute
     by stopping and continuing the work. Who enforces a limit: "" is the shim with what the device tells it.
-    `gauge_uid` is what the work is measured by, where that is not the whole device.
+    `gauge_uid` is what the work is measured by, where that is not the whole device. `paths` are what of the node it
+    must see for that.
     """
 
     env: Mapping[str, str] = field(default_factory=dict)
@@ -82,6 +95,7 @@ class Setting:
     memory_enforced_by: str = ""
     compute_enforced_by: str = ""
     gauge_uid: str = ""
+    paths: tuple[str, ...] = ()
 
 
 class SliceDriver(Protocol):
@@ -107,8 +121,31 @@ class SliceDriver(Protocol):
         ...
 
 
+@runtime_checkable
+class SizedSliceDriver(SliceDriver, Protocol):
+    """A way of cutting that knows a few sizes only."""
+
+    def sizes(self, device: Device) -> tuple[SliceSize, ...]:
+        """The sizes of a device that it can cut. Never raises."""
+        ...
+
+
 class RuntimeDriver(Protocol):
-    """Starts and stops work, and lists what runs: the only truth about it, also after a restart."""
+    """Starts and stops work, and lists what runs: the only truth about it, also after a restart.
+
+    `folders` are the work folders of this node; `library` is what their users may import of us.
+    """
+
+    folders: WorkFolders
+    library: Path
+
+    def folder_owner(self, key: str) -> int | None:
+        """The user whose work folder this is, or is to be; None: the agent's own."""
+        ...
+
+    def folder_remove(self, key: str) -> None:
+        """Delete a work folder. Raises OSError."""
+        ...
 
     def make(self, wanted: DesiredSlice, device: Device) -> None:
         """Set the slice up, ready for its work; one already there is left as it is. Raises DriverError."""
@@ -120,8 +157,8 @@ class RuntimeDriver(Protocol):
         generation: int,
         compute_percent: int,
         memory_mib: int,
-        session: SessionWish | None,
-        size: SizeWish | None = None,
+        session: DesiredSession | None,
+        size: DesiredSize | None = None,
     ) -> None:
         """Change share, memory, session wish and told size of a running slice. Raises DriverError."""
         ...
@@ -138,7 +175,7 @@ class RuntimeDriver(Protocol):
         """Ask the work to end, within its grace; with `saves` to save itself first. Raises DriverError."""
         ...
 
-    def list(self) -> tuple[Held, ...]:
+    def list(self) -> tuple[LocalSlice, ...]:
         """Every slice of this node, finished ones too until they are removed. Never raises."""
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from node_agent.drivers.told import blocks, mib, number
+from node_agent.drivers.parsing import blocks, mib, number
 from node_agent.drivers.tool_driver import Card, ToolDriver
 from node_agent.protocol.fields import Health
 

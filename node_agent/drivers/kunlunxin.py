@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from node_agent.drivers.told import number
+from node_agent.drivers.parsing import number
 from node_agent.drivers.tool_driver import Card, ToolDriver
 
 _BUS, _INDEX, _TEMPERATURE, _POWER, _USED, _TOTAL, _USE, _MODEL = 0, 1, 4, 8, 17, 18, 19, 21

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from node_agent.drivers.told import number
+from node_agent.drivers.parsing import number
 from node_agent.drivers.tool_driver import Card, ToolDriver
 
 _ABOVE = re.compile(r"^(\d+)\s+(MetaX .+?)(?:\s+(?:On|Off))?$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from node_agent.drivers.told import child, first, json_object, mib, number
+from node_agent.drivers.parsing import child, first, json_object, mib, number
 from node_agent.drivers.tool_driver import Card, ToolDriver
 
 

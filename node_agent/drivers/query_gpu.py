@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from node_agent.drivers.told import csv_rows, mib, number
+from node_agent.drivers.parsing import csv_rows, mib, number
 from node_agent.drivers.tool_driver import Card, ToolDriver
 
 

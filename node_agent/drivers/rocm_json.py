@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from node_agent.drivers.told import child, first, json_object, mib, number
+from node_agent.drivers.parsing import child, first, json_object, mib, number
 from node_agent.drivers.tool_driver import Card
 
 _TEMPERATURES = ("junction", "core", "edge", "mem")

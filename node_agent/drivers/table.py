@@ -9,7 +9,8 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from node_agent.config import AgentSettings
-from node_agent.drivers.base import Device, DeviceDriver, SliceDriver
+from node_agent.drivers.base import Device, DeviceDriver, SizedSliceDriver, SliceDriver, SliceSize
+from node_agent.protocol.fields import HOST_DRIVER
 
 ENTRY_POINT_GROUP = "weir.node_agent.drivers"
 DEVICE_DRIVERS = {
@@ -34,8 +35,10 @@ SLICE_DRIVERS = {
     "mps": "node_agent.drivers.slices.mps:MpsSlices",
     "mig": "node_agent.drivers.slices.mig:MigSlices",
     "hami": "node_agent.drivers.slices.hami:HamiSlices",
+    HOST_DRIVER: "node_agent.drivers.slices.host:HostSlices",
 }
-"""In order of preference: a slice that asks for none gets the first that serves its kind of work."""
+"""In order of preference: a slice that asks for none gets the first that serves its kind of work. `host` serves work on
+the host alone, and no other."""
 
 log = logging.getLogger("weir.agent")
 
@@ -54,7 +57,26 @@ def slice_drivers_load(settings: AgentSettings) -> dict[str, SliceDriver]:
 
 def supported(drivers: Mapping[str, SliceDriver], device: Device) -> tuple[str, ...]:
     """The names of the slice drivers that can cut this device."""
-    return tuple(name for name, driver in drivers.items() if not driver.refusal(device))
+    cutting = preferred(drivers, device)
+    return tuple(
+        name
+        for name, driver in drivers.items()
+        if (name == HOST_DRIVER or name in cutting) and not driver.refusal(device)
+    )
+
+
+def preferred(drivers: Mapping[str, SliceDriver], device: Device) -> tuple[str, ...]:
+    """What a slice that asks for no driver is tried with, in this order. A card in MIG mode runs work in its instances
+    and nowhere else."""
+    if "mig" in drivers and not drivers["mig"].refusal(device):
+        return ("mig",)
+    return tuple(name for name in drivers if name != HOST_DRIVER)
+
+
+def sizes_of(drivers: Mapping[str, SliceDriver], device: Device) -> tuple[SliceSize, ...]:
+    """The only sizes in which the device gives shares; none where it gives any."""
+    driver = drivers.get("mig")
+    return driver.sizes(device) if isinstance(driver, SizedSliceDriver) and not driver.refusal(device) else ()
 
 
 def _load_all(sources: Mapping[str, Callable[[], Any]], settings: AgentSettings) -> dict[str, Any]:

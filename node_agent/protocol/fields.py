@@ -45,7 +45,8 @@ Secret = Annotated[str, StringConstraints(min_length=8, max_length=512, pattern=
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 Mebibytes = Annotated[int, Field(ge=0, le=2**40)]
-Percent = Annotated[int, Field(ge=1, le=100)]
+# 0: no share of a device at all, work on the host alone.
+SharePercent = Annotated[int, Field(ge=0, le=100)]
 MeasuredPercent = Annotated[float, Field(ge=0, le=100_000)]
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 SyncPeriod = Annotated[float, Field(ge=0.05, le=3600)]
@@ -66,6 +67,7 @@ ReasonCode = Literal[
     "migrated",
     "preempted",
     "memory_exceeded",
+    "disk_exceeded",
     "crashed",
     "refused",
     "lost",
@@ -73,7 +75,12 @@ ReasonCode = Literal[
 # Signals by which a program may want to be asked to save itself.
 CheckpointSignal = Literal["", "USR1", "USR2", "HUP", "INT"]
 WorkKind = Literal["program", "session"]
+# The slice driver of work on the host alone. A node whose devices name it understands what is asked of the host.
+HOST_DRIVER = "host"
 MoveState = Literal["", "sending", "sent", "done", "failed"]
+# What keeps work apart on a node: walls of its own, a user of its own, nothing (then programs are refused), or nothing
+# although an operator lets programs run. "": the agent does not tell.
+IsolationLevel = Literal["", "namespaces", "user", "refused", "unsafe"]
 PowerSource = Literal["", "measured", "modelled"]
 Level = Literal["debug", "info", "warning", "error", "critical"]
 

@@ -10,6 +10,7 @@ from node_agent.protocol.fields import (
     DEVICES_PER_NODE,
     Counter,
     Health,
+    IsolationLevel,
     Labels,
     MeasuredPercent,
     Mebibytes,
@@ -29,6 +30,7 @@ class NodeInfo(Message):
 
     `address`: where clients reach its sessions; `components`: version of each part that runs here;
     `config_generation`: the configuration it has applied; the problems say why a wish was not followed.
+    `isolation`: how work is kept apart from the node and from other work, and `isolation_problem` why not better.
     """
 
     name: Name
@@ -43,8 +45,18 @@ class NodeInfo(Message):
     config_generation: Counter = 0
     config_problem: Sentence = ""
     release_problem: Sentence = ""
+    isolation: IsolationLevel = ""
+    isolation_problem: Sentence = ""
     power_w: Annotated[float, Field(ge=0, le=1e6)] | None = None
     power_source: PowerSource = ""
+
+
+class SliceSizeReport(Message):
+    """A size in which a card gives its shares: percent and MiB of one, and how many fit when all are of this size."""
+
+    compute_percent: Annotated[int, Field(ge=1, le=100)]
+    memory_mib: Annotated[int, Field(ge=1, le=2**40)]
+    count: Annotated[int, Field(ge=1, le=64)]
 
 
 class DeviceReport(Message):
@@ -53,7 +65,7 @@ class DeviceReport(Message):
     `uid` is stable across restarts; `cores` are CPU cores or multiprocessors (0: unknown);
     `simulated` is true where a driver only pretends. Measurements are None where unknown. `apis`: the
     programming interfaces it serves with their versions (POOL-10.3); `is_verified`: the driver has run on
-    such hardware before.
+    such hardware before. `slice_sizes`: the only sizes of its shares, all of one size at a time; none: any share.
     """
 
     uid: Uid
@@ -75,6 +87,7 @@ class DeviceReport(Message):
     numa_node: Annotated[int, Field(ge=-1, le=4095)] | None = None
     is_verified: bool = True
     slice_drivers: Annotated[tuple[Word, ...], Field(max_length=16)] = ()
+    slice_sizes: Annotated[tuple[SliceSizeReport, ...], Field(max_length=32)] = ()
 
 
 Devices = Annotated[tuple[DeviceReport, ...], Field(max_length=DEVICES_PER_NODE)]

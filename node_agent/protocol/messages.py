@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from node_agent.protocol.errors import ErrorDetail, ErrorReply
 from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH, TERMINAL_STATES
+from node_agent.protocol.folders import DesiredFolder, FolderArchive, FolderSend, FolderSent, FolderTaken
 from node_agent.protocol.join import DeviceReport, JoinReply, JoinRequest, NodeInfo
 from node_agent.protocol.slices import (
+    DesiredSession,
+    DesiredSize,
     DesiredSlice,
     LogChunk,
     MoveTarget,
     SessionReport,
-    SessionWish,
-    SizeWish,
     SliceReport,
     UsageReport,
     WorkSpec,
 )
-from node_agent.protocol.sync import AgentConfig, EventReport, ReleaseWish, SyncReply, SyncRequest
+from node_agent.protocol.sync import AgentConfig, DesiredRelease, EventReport, SyncReply, SyncRequest
 
 __all__ = [
     "JOIN_PATH",
@@ -25,20 +26,25 @@ __all__ = [
     "SYNC_PATH",
     "TERMINAL_STATES",
     "AgentConfig",
+    "DesiredFolder",
+    "DesiredRelease",
+    "DesiredSession",
+    "DesiredSize",
     "DesiredSlice",
     "DeviceReport",
     "ErrorDetail",
     "ErrorReply",
     "EventReport",
+    "FolderArchive",
+    "FolderSend",
+    "FolderSent",
+    "FolderTaken",
     "JoinReply",
     "JoinRequest",
     "LogChunk",
     "MoveTarget",
     "NodeInfo",
-    "ReleaseWish",
     "SessionReport",
-    "SessionWish",
-    "SizeWish",
     "SliceReport",
     "SyncReply",
     "SyncRequest",

@@ -19,7 +19,8 @@ RELEASE_FILES = 4_000
 MANIFEST_BYTES = 2 * 1024 * 1024
 
 # Plain names below our own packages: nothing that climbs out of the folder it is unpacked into.
-_FILE = r"^(node_agent|weir)(/[A-Za-z0-9_][A-Za-z0-9_-]*)*/[A-Za-z0-9_][A-Za-z0-9_.-]*$"
+# `weir` is what releases had before the wire was a package of its own: going back to one stays possible.
+_FILE = r"^(node_agent|weir_wire|weir)(/[A-Za-z0-9_][A-Za-z0-9_-]*)*/[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 FileName = Annotated[str, StringConstraints(pattern=_FILE, max_length=200)]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,62}$")]
 

@@ -28,18 +28,19 @@ from node_agent.protocol.fields import (
     Message,
     MoveState,
     Name,
-    Percent,
     Port,
     ReasonCode,
     Seconds,
     Secret,
     Sentence,
     Sequence,
+    SharePercent,
     SliceState,
     Uid,
     Word,
     WorkKind,
 )
+from node_agent.protocol.folders import DesiredFolder
 
 
 class CheckpointHook(Message):
@@ -100,7 +101,7 @@ class MoveTarget(Message):
     ticket: Secret
 
 
-class SessionWish(Message):
+class DesiredSession(Message):
     """What a session needs beside its share.
 
     `token`: the key both client and worker hold; it goes along when the session moves. With a `ticket` the
@@ -132,7 +133,7 @@ class SessionReport(Message):
     pause_ms: Annotated[float, Field(ge=0, le=1e9)] | None = None
 
 
-class SizeWish(Message):
+class DesiredSize(Message):
     """Which of how many shares a slice of elastic work, or of work of replicas, is (ELA-906, ELA-505); `step` counts
     the changes of that.
 
@@ -146,33 +147,59 @@ class SizeWish(Message):
     shares_per_replica: Annotated[int, Field(ge=1, le=65_535)] = 1
 
 
+_LATER = frozenset({"size", "saves", "host_cpu_milli", "host_memory_mib", "folder"})
+
+
 class DesiredSlice(Message):
     """What the server wants of one slice; a higher `generation` replaces a lower one.
 
     `device_percent` and `device_memory_mib` are how much of the device may be held by all slices together
     (over-subscription, POOL-12.5); None: what the device has. `driver` names the slice driver asked for. `saves`: it
-    is stopped to go on later, and saves itself first if it can.
+    is stopped to go on later, and saves itself first if it can. `folder`: where its program keeps what outlives
+    the slice; None: in a folder that goes with it.
+
+    `host_cpu_milli` and `host_memory_mib`: what the work may use of the host's processor, in thousandths of a core,
+    and of its main memory, beside its share of the device; 0: nothing was said. With a share of 0 percent and 0 MiB
+    the work runs on the host alone: the device only says where, and nothing of it is used.
     """
 
     slice_uid: Uid
     generation: Sequence
     device_uid: Uid
-    compute_percent: Percent
-    memory_mib: Annotated[int, Field(ge=1, le=2**40)]
+    compute_percent: SharePercent
+    memory_mib: Mebibytes
     state: DesiredState
     work: WorkSpec
-    session: SessionWish | None = None
+    session: DesiredSession | None = None
     driver: Word = ""
     device_percent: Annotated[int, Field(ge=1, le=10_000)] = 100
     device_memory_mib: Annotated[int, Field(ge=1, le=2**40)] | None = None
-    size: SizeWish | None = None
+    size: DesiredSize | None = None
     saves: bool = False
+    host_cpu_milli: Annotated[int, Field(ge=0, le=2**31)] = 0
+    host_memory_mib: Mebibytes = 0
+    folder: DesiredFolder | None = None
+
+    @property
+    def is_on_host(self) -> bool:
+        """Whether it runs on the host alone, without a share of the device."""
+        return not self.compute_percent
+
+    @model_validator(mode="after")
+    def _share_named(self) -> Self:
+        if bool(self.compute_percent) != bool(self.memory_mib):
+            raise ValueError("name compute and memory of the device, or neither")
+        if self.is_on_host and not self.host_cpu_milli:
+            raise ValueError("name a share of the device, or the processor it needs of the host")
+        if self.is_on_host and self.work.kind == "session":
+            raise ValueError("a session serves a share of a device: name one")
+        return self
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agent that knows no sizes and no checkpoints is told none."""
+        """An agent that knows no sizes, no checkpoints, no folders and nothing of the host is told none."""
         told: dict[str, Any] = dump(self)
-        return {key: told[key] for key in told if key not in ("size", "saves") or told[key]}
+        return {key: told[key] for key in told if key not in _LATER or told[key]}
 
 
 class SliceReport(Message):
@@ -193,7 +220,7 @@ class SliceReport(Message):
     ended_at: AwareDatetime | None = None
     memory_enforced_by: Word = ""
     compute_enforced_by: Word = ""
-    compute_percent: Percent | None = None
+    compute_percent: SharePercent | None = None
     memory_mib: Mebibytes | None = None
     delivered_percent: MeasuredPercent | None = None
     memory_used_mib: Mebibytes | None = None
@@ -216,7 +243,7 @@ class UsageReport(Message):
     seq: Sequence
     start_at: AwareDatetime
     end_at: AwareDatetime
-    compute_percent: Percent
+    compute_percent: SharePercent
     memory_mib: Mebibytes
     cpu_seconds: Seconds
     memory_peak_mib: Mebibytes

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import (
+    AwareDatetime,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+)
 
 from node_agent.protocol.fields import (
     EVENTS_PER_SYNC,
@@ -23,6 +29,7 @@ from node_agent.protocol.fields import (
     Uid,
     Word,
 )
+from node_agent.protocol.folders import FolderSend
 from node_agent.protocol.join import Devices, NodeInfo
 from node_agent.protocol.slices import DesiredSlice, LogChunk, SliceReport, UsageReport
 
@@ -48,7 +55,7 @@ class AgentConfig(Message):
     labels: Labels | None = None
 
 
-class ReleaseWish(Message):
+class DesiredRelease(Message):
     """The release to run: fetched from the portal, refused unless digest and Ed25519 signature hold."""
 
     version: Word
@@ -58,7 +65,10 @@ class ReleaseWish(Message):
 
 
 class SyncRequest(Message):
-    """All that a node observes. `boot_id` is new per agent process; `seq` rises within it."""
+    """All that a node observes. `boot_id` is new per agent process; `seq` rises within it.
+
+    `folders`: the work folders that lie here and that no slice uses; None: this agent knows none.
+    """
 
     protocol: Counter
     boot_id: Uid
@@ -70,6 +80,7 @@ class SyncRequest(Message):
     usage: Annotated[tuple[UsageReport, ...], Field(max_length=USAGE_PER_SYNC)] = ()
     logs: Annotated[tuple[LogChunk, ...], Field(max_length=LOGS_PER_SYNC)] = ()
     events: Annotated[tuple[EventReport, ...], Field(max_length=EVENTS_PER_SYNC)] = ()
+    folders: Annotated[tuple[Uid, ...], Field(max_length=SLICES_PER_NODE)] | None = None
 
 
 Acks = Annotated[dict[Uid, Counter], Field(max_length=SLICES_PER_NODE)]
@@ -81,7 +92,8 @@ class SyncReply(Message):
 
     `usage_acks`: highest contiguous usage seq stored per slice. `log_acks`: next byte wanted.
     `forget`: finished and fully acknowledged, the node may delete them. `unknown`: stop them.
-    `event_ack`: the last event of this boot that was stored.
+    `event_ack`: the last event of this boot that was stored. `folders_over`: work folders that nothing goes on in any
+    more, to be deleted; `folders_send`: those that are wanted on another node.
     """
 
     protocol: Counter
@@ -94,4 +106,12 @@ class SyncReply(Message):
     unknown: Uids = ()
     event_ack: Counter = 0
     config: AgentConfig | None = None
-    release: ReleaseWish | None = None
+    release: DesiredRelease | None = None
+    folders_over: Uids = ()
+    folders_send: Annotated[tuple[FolderSend, ...], Field(max_length=SLICES_PER_NODE)] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An agent that knows no folders is told of none."""
+        told: dict[str, Any] = dump(self)
+        return {key: told[key] for key in told if not key.startswith("folders_") or told[key]}

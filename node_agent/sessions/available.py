@@ -10,7 +10,7 @@ import importlib.util
 @functools.cache
 def torch_version() -> str:
     """The installed version of PyTorch as "2.13.0+cpu", or "" where sessions cannot be served."""
-    if any(importlib.util.find_spec(name) is None for name in ("torch", "weir", "cryptography")):
+    if any(importlib.util.find_spec(name) is None for name in ("torch", "weir_wire", "cryptography")):
         return ""
     try:
         return importlib.metadata.version("torch")

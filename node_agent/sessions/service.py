@@ -12,22 +12,22 @@ import threading
 import time
 from typing import Any
 
-from weir import wire
-from weir.link_handshake import Claim
-from weir.transport import Frame, Transport
-from weir.wire import Fault, Kind, WireError
-
-from node_agent.sessions.core import Session
-from node_agent.sessions.door import Arrival, Door, Refusal
-from node_agent.sessions.kept import KeptReplies
-from node_agent.sessions.move import Giver, Mover, Taker, Target, moved_payload
-from node_agent.sessions.reply import Reply
-from node_agent.sessions.state import Course
+from node_agent.sessions.connection.listener import Arrival, Listener, Refusal
+from node_agent.sessions.connection.move import Giver, Mover, Taker, Target, moved_payload
+from node_agent.sessions.connection.reply_buffer import KeptReplies
+from node_agent.sessions.execution.core import Session
+from node_agent.sessions.execution.reply import Reply
+from node_agent.sessions.execution.state import Course
+from weir_wire import wire
+from weir_wire.handshake import Claim
+from weir_wire.transport import Frame, Transport
+from weir_wire.wire import Fault, Kind, WireError
 
 _ACK_FRAMES = 64
 _ACK_BYTES = 8 << 20
-# How long a script may import before its first word.
-_FIRST_S = 600.0
+# How long a script may import before its first word; less where its user said how long it may lie idle, but never
+# so little that PyTorch could not be imported.
+_FIRST_S, _IMPORT_S = 600.0, 120.0
 _TICK_S = 0.05
 _ACK_AFTER_S = 0.004
 
@@ -38,6 +38,7 @@ class Service:
     def __init__(self, session: Session, *, token: str, ticket: str = "", detach_s: float = 60.0) -> None:
         self.session = session
         self.detach_s = detach_s
+        self.idle_timeout_s: float | None = None
         self.attached = False
         self.transport_name = ""
         self.latency_us: float | None = None
@@ -63,9 +64,9 @@ class Service:
         self._came_at: float | None = None
         self._source: Giver | None = None
         self._stop = threading.Event()
-        self._door: Door
+        self._listener: Listener
 
-    # --- the door's rules
+    # --- the listener's rules
 
     def key_for(self, purpose: str) -> str:
         """The token, or the ticket of a state that is waited for."""
@@ -108,8 +109,10 @@ class Service:
     @property
     def _away_s(self) -> float:
         """How long the client may be away now: before it has come it may be importing what its script needs."""
-        is_awaited = self._came_at is None and not self._ticket
-        return max(_FIRST_S, self.detach_s) if is_awaited else self.detach_s
+        if self._came_at is not None or self._ticket:
+            return self.detach_s
+        limit_s = self.idle_timeout_s
+        return max(_FIRST_S if limit_s is None else max(limit_s, _IMPORT_S), self.detach_s)
 
     def stop_soon(self) -> None:
         """End between two frames; may be called from a signal's handler."""
@@ -128,9 +131,9 @@ class Service:
 
     # --- the loop
 
-    def run(self, door: Door) -> None:
+    def run(self, listener: Listener) -> None:
         """Serve until the client has finished, or stayed away too long, or `stop`."""
-        self._door = door
+        self._listener = listener
         while not (self.end or self._stop.is_set()):
             try:
                 self._arrivals_take()
@@ -146,9 +149,9 @@ class Service:
             if time.monotonic() - self._left_at > self._away_s:
                 self.end = "detached"
             self._hear_other_end()
-            time.sleep(0 if not self._door.arrivals.empty() else 0.005)
+            time.sleep(0 if not self._listener.arrivals.empty() else 0.005)
             return
-        while self._door.arrivals.empty() and self._mover is None and not self.end:
+        while self._listener.arrivals.empty() and self._mover is None and not self.end:
             owes = self._course.processed > self._acked
             frame = transport.receive(_ACK_AFTER_S if owes else _TICK_S)
             if frame is not None:
@@ -223,7 +226,7 @@ class Service:
     def _arrivals_take(self) -> None:
         while True:
             try:
-                arrival = self._door.arrivals.get_nowait()
+                arrival = self._listener.arrivals.get_nowait()
             except queue.Empty:
                 return
             if arrival.claim is not None and arrival.claim.purpose == "state":
@@ -262,7 +265,7 @@ class Service:
             "quota_mib": session.quota_mib,
             "compute_percent": session.compute_percent,
             "device": session.device,
-            "local": self._door.invite(),
+            "local": self._listener.invite(),
         }
         arrival.transport.send((Kind.WELCOME, [wire.dump_json(welcome)]))
 
@@ -390,7 +393,7 @@ class Service:
 
     def _next_transport(self) -> Transport:
         try:
-            return self._door.arrivals.get(timeout=2.0).transport
+            return self._listener.arrivals.get(timeout=2.0).transport
         except queue.Empty as error:
             raise ConnectionResetError("the source went away") from error
 

@@ -8,13 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from weir.wire import Kind
-
-from node_agent.runtime.files import read_json, write_json
-from node_agent.sessions.door import Door
-from node_agent.sessions.limits import limits_set
-from node_agent.sessions.move import Target
+from node_agent.files import read_json, write_json
+from node_agent.sessions.connection.listener import Listener
+from node_agent.sessions.connection.move import Target
+from node_agent.sessions.execution.limits import limits_set
 from node_agent.sessions.service import Service
+from weir_wire.wire import Kind
 
 _LOOK_S = 0.05
 _STATUS_S = 0.5
@@ -26,8 +25,8 @@ _MIB = 1 << 20
 class Watch:
     """Looks at the files many times a second, in a thread of its own, while the session computes."""
 
-    def __init__(self, folder: Path, service: Service, door: Door) -> None:
-        self._folder, self._service, self._door = folder, service, door
+    def __init__(self, folder: Path, service: Service, listener: Listener) -> None:
+        self._folder, self._service, self._listener = folder, service, listener
         self._seen: dict[str, tuple[int, int]] = {}
         self._written: dict[str, Any] = {}
         self._written_at = 0.0
@@ -76,7 +75,7 @@ class Watch:
         with contextlib.suppress(TypeError, ValueError):
             service.detach_s = float(wish.get("detach_s") or service.detach_s)
             idle_s = wish.get("idle_timeout_s")
-            self._idle_timeout_s = None if idle_s is None else float(idle_s)
+            self._idle_timeout_s = service.idle_timeout_s = None if idle_s is None else float(idle_s)
             self._share_set(int(wish["memory_mib"]), int(wish["compute_percent"]))
         service.move_to(Target.of(wish.get("move_to")))
 
@@ -117,8 +116,8 @@ class Watch:
         service = self._service
         session = service.session
         return {
-            "port": self._door.port,
-            "fingerprint": self._door.fingerprint,
+            "port": self._listener.port,
+            "fingerprint": self._listener.fingerprint,
             "attached": service.attached,
             "transport": service.transport_name,
             "bandwidth_mib_s": service.bandwidth_mib_s,

@@ -17,13 +17,13 @@ from typing import Any
 
 import torch
 
-from node_agent.runtime.files import read_json
-from node_agent.sessions.certificate import context_make
-from node_agent.sessions.core import Session
-from node_agent.sessions.door import Door
-from node_agent.sessions.heap import heap_tune
-from node_agent.sessions.limits import limits_set
-from node_agent.sessions.pace import Clock
+from node_agent.files import read_json
+from node_agent.sessions.connection.certificate import context_make
+from node_agent.sessions.connection.listener import Listener
+from node_agent.sessions.execution.core import Session
+from node_agent.sessions.execution.heap import heap_tune
+from node_agent.sessions.execution.limits import limits_set
+from node_agent.sessions.execution.pace import Clock
 from node_agent.sessions.service import Service
 from node_agent.sessions.watch import Watch
 
@@ -41,8 +41,8 @@ def main() -> int:
         print(f"the session cannot be served: {error}", file=sys.stderr)
         return 2
     _threads_set(service.session)
-    door = Door(str((wish or {}).get("host") or "127.0.0.1"), service, context_make())
-    watch = Watch(folder, service, door)
+    listener = Listener(str((wish or {}).get("host") or "127.0.0.1"), service, context_make())
+    watch = Watch(folder, service, listener)
 
     def ended(_signal: int, _frame: FrameType | None) -> None:
         service.stop_soon()
@@ -51,8 +51,8 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     watch.start()
-    door.open()
-    service.run(door)
+    listener.open()
+    service.run(listener)
     watch.look()
     _wait_for_end(service)
     return 0
@@ -73,7 +73,7 @@ def _device_prepare(device: torch.device, quota_mib: int, percent: int) -> Clock
     limits_set(device, quota_mib)
     if device.type != "cuda":
         return None
-    from node_agent.sessions.pace_cuda import CudaClock
+    from node_agent.sessions.execution.pace_cuda import CudaClock
 
     return CudaClock(device, percent)
 

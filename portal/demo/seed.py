@@ -16,14 +16,19 @@ from apps.catalog.types import ComponentRange, PriceInput
 from apps.fleet.models import Spec
 from apps.fleet.services.specs import spec_make
 from apps.identity.models import User
-from apps.identity.services import membership_add, operator_role_bind, operator_roles_sync, user_create
+from apps.identity.operators import operator_role_bind, operator_roles_sync
+from apps.identity.services import membership_add, user_create
 from apps.kernel.acts import SYSTEM
 from apps.kernel.planes import in_tenant
-from apps.orgs import services as orgs
-from apps.orgs.models import BusinessSystem, BusinessSystemUser, Member, Organization, TenantRole
-from apps.scheduling.selectors import policy_get
-from apps.scheduling.services.queues import direct_commodity_set, queue_ensure
-from apps.scheduling.services.quota import quota_set
+from apps.orgs.models import BusinessSystem, BusinessSystemUser, Member, Organization
+from apps.orgs.selectors import role_list_of, roles_named
+from apps.orgs.services.business_systems import business_system_create, business_system_member_add
+from apps.orgs.services.organizations import organization_create
+from apps.orgs.services.people import person_move, person_roles_set
+from apps.orgs.services.roles import roles_sync
+from apps.scheduling.selectors.workloads import policy_get
+from apps.scheduling.services.queues.queues import direct_commodity_set, queue_ensure
+from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision
 from portal.demo.people import MEMBERS, OPERATORS, TENANTS, DemoPerson
@@ -53,7 +58,7 @@ def seed_all(password: str) -> None:
     for schema in TENANTS:
         _map(schema)
         _money(schema)
-    _catalogue()
+    catalogue_seed()
     _specs()
     _coupons()
 
@@ -80,7 +85,7 @@ def _tenant(schema: str, name: str) -> None:
     if not Tenant.objects.filter(schema_name=schema).exists():
         tenant_provision(actor=SYSTEM, schema=schema, name=name)
     with in_tenant(schema):
-        orgs.roles_sync(actor=SYSTEM, roles=TENANT_ROLES)
+        roles_sync(actor=SYSTEM, roles=TENANT_ROLES)
     tenant = Tenant.objects.get(schema_name=schema)
     queue_ensure(actor=SYSTEM)
     for item, total in QUOTA.items():
@@ -91,10 +96,10 @@ def _member(person: DemoPerson, password: str) -> None:
     user = _user(person, password, is_operator=False)
     membership_add(actor=SYSTEM, user=user, tenant=Tenant.objects.get(schema_name=person.schema))
     with in_tenant(person.schema):
-        for code in person.roles:
-            orgs.role_bind(actor=SYSTEM, user=user, role=TenantRole.objects.get(code=code))
+        if not role_list_of(user.pk):
+            person_roles_set(actor=SYSTEM, user=user, roles=roles_named(person.roles))
         if not Member.objects.filter(user=user).exists():
-            orgs.member_add(actor=SYSTEM, user=user, organization=_organization(person.organization))
+            person_move(actor=SYSTEM, user=user, organization=_organization(person.organization))
 
 
 def _organization(name: str) -> Organization:
@@ -102,7 +107,7 @@ def _organization(name: str) -> Organization:
     if found:
         return found
     parent = None if name == "Head office" else _organization("Head office")
-    return orgs.organization_create(actor=SYSTEM, name=name, parent=parent)
+    return organization_create(actor=SYSTEM, name=name, parent=parent)
 
 
 def _map(schema: str) -> None:
@@ -113,13 +118,13 @@ def _map(schema: str) -> None:
         for member in Member.objects.select_related("user"):
             for system in (top, lower):
                 if not BusinessSystemUser.objects.filter(content_object=system, user=member.user).exists():
-                    orgs.business_system_member_add(actor=SYSTEM, business_system=system, user=member.user)
+                    business_system_member_add(actor=SYSTEM, business_system=system, user=member.user)
 
 
 def _system(name: str, number: str, parent: BusinessSystem | None) -> BusinessSystem:
     found = BusinessSystem.objects.filter(number=number).first()
     organization = Organization.objects.filter(parent__isnull=False).first() or _organization("Head office")
-    return found or orgs.business_system_create(
+    return found or business_system_create(
         actor=SYSTEM, name=name, number=number, organization=organization, parent=parent
     )
 
@@ -155,7 +160,7 @@ PRICES = (
 )
 
 
-def _catalogue() -> None:
+def catalogue_seed() -> None:
     compute = _category("compute", "算力商品", "Compute", None)
     environments = _category("dev-env", "开发环境", "Development environments", compute)
     for code, name_zh, name_en, unit, amount_unit, per_unit in COMPONENTS:

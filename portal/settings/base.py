@@ -1,14 +1,16 @@
 """Settings shared by every way of running."""
 
-import tomllib
+import sys
 from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
 
 from portal.settings.env import ROOT, env
+from portal.settings.logs import logging_settings
 from portal.settings.mail import email_settings
 from portal.settings.planes import SHARED_APPS, TENANT_APPS
 from portal.settings.unfold import UNFOLD  # noqa: F401
+from weir_wire.version import VERSION
 
 ENV = env()
 BASE_DIR: Path = ROOT
@@ -49,9 +51,12 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
     "portal.middleware.request_id",
-    "portal.edge.sound",
-    "portal.middleware.plane",
+    # What a browser is told to beware of stands on refusals, too.
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "portal.content_security.PolicyMiddleware",
+    "portal.request_guard.sound",
+    "portal.middleware.plane",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -59,11 +64,10 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "csp.middleware.CSPMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "portal.middleware.signed_in_lately",
     "portal.middleware.acting",
-    "portal.middleware.problems",
+    "portal.middleware.Problems",
 ]
 ROOT_URLCONF = "portal.urls_provider"
 WEIR_WIRING = "portal.wiring"
@@ -97,22 +101,30 @@ TIME_ZONE = "Asia/Shanghai"
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [path for path in (ROOT / "static" / "dist",) if path.is_dir()]
 MEDIA_ROOT = ENV.var_dir / "media"
+# Tenants' jobs may run on this machine, under accounts of their own.
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 WHITENOISE_USE_FINDERS = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = (ENV.upload_max_mib + 1) * 1024 * 1024
 WEIR_UPLOAD_MAX_BYTES = ENV.upload_max_mib * 1024 * 1024
+WEIR_ATTACHMENTS_TOTAL_BYTES = ENV.attachments_total_mib * 1024 * 1024
 WEIR_AGENT_SYNC_S = ENV.agent_sync_s
 WEIR_NODE_LOST_AFTER_S = ENV.node_lost_after_s
 WEIR_NODE_UPGRADE_S = max(ENV.node_upgrade_s, ENV.node_lost_after_s)
 WEIR_SLICE_LOST_AFTER_S = ENV.slice_lost_after_s
+WEIR_FOLDERS_DIR = ENV.folders_dir or ENV.var_dir / "folders"
+WEIR_FOLDER_LIMIT_MIB = ENV.folder_limit_mib
+WEIR_AUDIT_HEADS = ENV.var_dir / "audit" / "heads.jsonl"
 WEIR_BACKUP_DIR = ENV.backup_dir or ENV.var_dir / "backups"
 WEIR_BACKUP_EVERY_H = ENV.backup_every_h
 WEIR_BACKUP_KEEP = ENV.backup_keep
 WEIR_BACKUP_PASSPHRASE = ENV.backup_passphrase.get_secret_value()
 WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
+WEIR_CLIENT_DIST = ROOT / "client" / "dist"
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
 WEIR_PORT = ENV.port
-# An image or a package may say its version; a checkout has it in its project file.
-WEIR_VERSION = ENV.version or tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+# An image or a package may say that it is another build than the tree's version.
+WEIR_VERSION = ENV.version or VERSION
 
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": str(ENV.redis_url)}
@@ -125,6 +137,7 @@ CHANNEL_LAYERS = {
 }
 
 CELERY_BROKER_URL = str(ENV.redis_url)
+CELERY_BROKER_TRANSPORT = "portal.broker:Transport"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -150,7 +163,7 @@ REST_FRAMEWORK = {
         "apps.identity.api.parsers.SoundJSONParser",
         "rest_framework.parsers.MultiPartParser",
     ],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "apps.identity.api.schema.ApiSchema",
     "COERCE_DECIMAL_TO_STRING": True,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     # `?format=` belongs to exports: answers are JSON.
@@ -159,11 +172,15 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Weir API",
     "DESCRIPTION": "Pool, schedule, sell, meter and bill AI compute. Same rules and errors as the pages.",
-    "VERSION": "1",
+    "VERSION": VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SORT_OPERATIONS": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "apps.identity.api.schema.refusals_describe",
+    ],
     # Fields of one name with other words in other places: each set of words has a name of its own.
     "ENUM_NAME_OVERRIDES": {
         "FormKindEnum": "apps.orders.states.FormKind",
@@ -176,7 +193,7 @@ SPECTACULAR_SETTINGS = {
         "SliceStateEnum": "apps.fleet.states.SliceState",
         "NodeStateEnum": "apps.fleet.states.NodeState",
         "WorkloadStateEnum": "apps.scheduling.states.WorkloadState",
-        "QueueStateEnum": "apps.scheduling.queue_rows.Queue.STATES",
+        "QueueStateEnum": "apps.scheduling.models.queue.Queue.STATES",
         "BillStateEnum": "apps.billing.states.BillState",
         "FormStateEnum": "apps.orders.states.FormState",
         "OrderStateEnum": "apps.orders.states.OrderState",
@@ -187,44 +204,39 @@ SPECTACULAR_SETTINGS = {
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        # A name written twice is 0.63 of itself.
+        "OPTIONS": {"user_attributes": ("username", "display_name", "email"), "max_similarity": 0.6},
+    },
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV.https
+HTTPS = bool(ENV.https)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_AGE = 7 * 24 * 3600
+WEIR_SESSION_IDLE_S = ENV.session_idle_min * 60
+WEIR_OPERATOR_SESSION_IDLE_S = ENV.operator_session_idle_min * 60
 SESSION_COOKIE_HTTPONLY = True
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
-CSRF_TRUSTED_ORIGINS = [
-    f"{'https' if ENV.https else 'http'}://{host}{suffix}"
-    for host in (*ENV.provider_hosts, f"*.{ENV.tenant_domain}")
-    for suffix in ("", f":{ENV.port}")
-]
+CSRF_TRUSTED_ORIGINS = ENV.origins(is_https=HTTPS)
 CONTENT_SECURITY_POLICY = {
-    "EXCLUDE_URL_PREFIXES": ["/admin/"],
     "DIRECTIVES": {
         "default-src": ["'self'"],
         "script-src": ["'self'"],
         "style-src": ["'self'", "'unsafe-inline'"],
+        "object-src": ["'none'"],
         "img-src": ["'self'", "data:"],
         "font-src": ["'self'", "data:"],
-        "connect-src": ["'self'", "ws:", "wss:"],
+        "connect-src": ["'self'"],
         "frame-ancestors": ["'none'"],
         "form-action": ["'self'"],
         "base-uri": ["'self'"],
     },
 }
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line"},
-        "pool": {"class": "apps.telemetry.recording.PoolLogHandler", "level": "WARNING"},
-    },
-    "root": {"handlers": ["console", "pool"], "level": ENV.log_level},
-    "loggers": {"django.request": {"level": "ERROR"}, "spiff": {"level": "WARNING"}},
-}
+LOGGING = logging_settings(ENV.log_level, ENV.log_format, sys.argv)
 # Tenants' migrations run one after another on the caller's connection: the same transaction as the tenant row.
 TENANT_CREATION_FAKES_MIGRATIONS = False
 # The search path is sent when it changes, not again before each query; a rollback or a new connection forgets it.

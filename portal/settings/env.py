@@ -2,6 +2,7 @@
 
 import sys
 from functools import cache
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from portal.settings.mail import email_settings
 
+# As an example of ours had it for a while.
+_EXAMPLE_KEY = "at-least-32-characters-from-a-generator"
+# 32 characters of a generator have fewer different ones once in 10^10 keys of hexadecimal digits.
+_KEY_LETTERS_MIN = 8
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -28,13 +33,24 @@ class Env(BaseSettings):
     var_dir: Path = ROOT / "var"
     provider_hosts: tuple[str, ...] = ("localhost", "127.0.0.1")
     tenant_domain: str = "localhost"
-    https: bool = False
+    https: bool | None = None
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    metrics_token: SecretStr = SecretStr("")
+    session_idle_min: int = Field(default=480, ge=1, le=7 * 1440)
+    operator_session_idle_min: int = Field(default=60, ge=1, le=7 * 1440)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["text", "json"] = "text"
     upload_max_mib: int = Field(default=10, ge=1, le=1024)
+    attachments_total_mib: int = Field(default=10_240, ge=1)
+    body_timeout_s: float = Field(default=60.0, gt=0, le=3600)
+    bodies_total_mib: int = Field(default=256, ge=1, le=1024 * 1024)
     agent_sync_s: float = Field(default=1.0, gt=0, le=60)
     node_lost_after_s: int = Field(default=12, ge=3, le=600)
     node_upgrade_s: int = Field(default=75, ge=3, le=600)
     slice_lost_after_s: int = Field(default=900, ge=10, le=7 * 86400)
+    # Where the archives of work folders lie on their way between nodes, and how large one may be.
+    folders_dir: Path | None = None
+    folder_limit_mib: int = Field(default=20_480, ge=1, le=131_072)
     backup_dir: Path | None = None
     backup_every_h: int = Field(default=24, ge=0, le=8760)
     backup_keep: int = Field(default=7, ge=1, le=1000)
@@ -42,11 +58,27 @@ class Env(BaseSettings):
     email_url: str = ""
     email_from: str = "weir@localhost"
 
+    @field_validator("secret_key")
+    @classmethod
+    def _made_by_a_generator(cls, key: SecretStr) -> SecretStr:
+        text = key.get_secret_value()
+        if len(set(text)) < _KEY_LETTERS_MIN or text == _EXAMPLE_KEY:
+            raise ValueError("this can be guessed: make one with `openssl rand -base64 48`")
+        return key
+
     @field_validator("email_url")
     @classmethod
     def _known_way(cls, url: str) -> str:
         email_settings(url, ROOT)
         return url
+
+    def origins(self, *, is_https: bool) -> list[str]:
+        """Where this portal's own forms are sent from."""
+        return [
+            f"{'https' if is_https else 'http'}://{host}{suffix}"
+            for host in (*self.provider_hosts, f"*.{self.tenant_domain}")
+            for suffix in ("", f":{self.port}")
+        ]
 
 
 @cache

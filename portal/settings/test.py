@@ -12,6 +12,7 @@ DATABASES["default"]["CONN_MAX_AGE"] = 0
 DATABASES["default"]["TEST"] = {"NAME": f"test_weir{os.environ.get('WEIR_TEST_SUFFIX', '')}"}
 # Hints are taken and go nowhere: tests call what they would have called.
 CELERY_BROKER_URL = "memory://"
+CELERY_BROKER_TRANSPORT = "memory"
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 ALLOWED_HOSTS = ["*"]

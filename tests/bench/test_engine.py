@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from apps.scheduling.engine.bench import engine_rate, scan_rate
-from apps.scheduling.engine.bench_passes import filled, growth, passes
-from apps.scheduling.engine.types import Placing
+from apps.scheduling.engine.bench.passes import filled, growth, passes
+from apps.scheduling.engine.bench.speed import engine_rate, scan_rate
+from apps.scheduling.engine.model.types import Placing
 from tests.bench.histories import histories
 
 NODES, CARDS, JOBS = 1000, 8, 3000
@@ -46,6 +46,7 @@ def test_the_filling_pass_grows_at_most_as_n_log_n(capsys):
     assert float(row["exponent"]) < 1.3
 
 
+@pytest.mark.req("ELA-2404")
 @pytest.mark.parametrize("placing", list(Placing))
 def test_a_full_pass_stays_within_its_limit(placing, capsys):
     """10,000 devices filled from 100,000 jobs, in seconds of this process; on a busy machine also these grow: the

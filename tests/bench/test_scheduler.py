@@ -17,16 +17,16 @@ from django.utils import timezone
 
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Node
-from apps.identity.services import api_token_make
+from apps.identity.tokens import api_token_make
 from apps.kernel.acts import SYSTEM
 from apps.kernel.bulk import insert_many
 from apps.scheduling.models import Workload
-from apps.scheduling.services.bulk import workload_submit_many
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import policy_set, queue_ensure
-from apps.scheduling.services.quota import quota_set
+from apps.scheduling.services.queues.queues import policy_set, queue_ensure
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.bulk import workload_submit_many
+from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.states import QuotaItem
-from apps.scheduling.types import Asked
+from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from tests.bench import slurm
 from tests.harness import database
@@ -89,7 +89,7 @@ def placed_wait(count: int) -> float:
     raise TimeoutError(f"{Workload.plain.filter(state='placed').count()} of {count} were placed")
 
 
-def rate(tenant, ask: Asked, jobs: int) -> float:
+def rate(tenant, ask: WorkloadRequest, jobs: int) -> float:
     """Jobs a second from the first submission to the last placement, submitted CALL at a time."""
     began_s = time.monotonic()
     for start in range(0, jobs, CALL):
@@ -98,8 +98,8 @@ def rate(tenant, ask: Asked, jobs: int) -> float:
     return jobs / (placed_wait(jobs) - began_s)
 
 
-SLICE = Asked(name="bench", argv=("true",), compute_percent=1, memory_mib=256)
-CARD = Asked(name="bench", argv=("true",), whole_cards=True)
+SLICE = WorkloadRequest(name="bench", argv=("true",), compute_percent=1, memory_mib=256)
+CARD = WorkloadRequest(name="bench", argv=("true",), whole_cards=True)
 
 
 @pytest.mark.parametrize(("name", "ask", "is_sliced"), [("1 %", SLICE, True), ("whole", CARD, False)])

@@ -9,12 +9,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir import wire  # noqa: E402
-from weir.wire import Kind  # noqa: E402
-
-from node_agent.sessions.core import Session  # noqa: E402
+from node_agent.sessions.execution.core import Session  # noqa: E402
 from tests.sessions.fuzzing import Fuzzer  # noqa: E402
 from tests.sessions.test_server_fuzz import QUOTA_MIB, check  # noqa: E402
+from weir_wire import wire  # noqa: E402
+from weir_wire.wire import Kind  # noqa: E402
 
 FRAMES = int(os.environ.get("WEIR_FUZZ_FRAMES", "1000000"))
 # One session's quota, its templates and the allocator's slack; the rest would be a leak.

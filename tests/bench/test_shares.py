@@ -17,11 +17,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from node_agent.runtime import proc
-from node_agent.runtime.files import write_json
-from node_agent.runtime.library import SESSION_PACKAGES, library_make
+from node_agent.files import write_json
+from node_agent.runtime.sandbox import proc
+from node_agent.runtime.sandbox.library import library_make
 from node_agent.sessions.available import torch_version
-from tests.journeys.test_shim import SPIN, Kept
+from tests.journeys.test_shim import SPIN, ShimSlice
 
 pytestmark = pytest.mark.req("POOL-12.1", "POOL-7.3b")
 SECONDS = 10.0
@@ -30,13 +30,13 @@ TOKEN = "a-token-of-sixteen-characters-or-more"
 TENANTS = ([30], [30, 60], [10, 20, 30, 35], [5, 6, 7, 8, 9, 10, 11, 12, 13, 14])
 
 
-def tree_s(kept: Kept) -> float:
+def tree_s(kept: ShimSlice) -> float:
     """CPU seconds of the work and all its children."""
     pid = int(kept.state()["work_pid"])
     return proc.cpu_seconds([pid, *proc.descendants(pid)])
 
 
-def shares_over(works: list[Kept], seconds: float) -> list[float]:
+def shares_over(works: list[ShimSlice], seconds: float) -> list[float]:
     began, before = time.monotonic(), [tree_s(work) for work in works]
     time.sleep(seconds)
     after, ended = [tree_s(work) for work in works], time.monotonic()
@@ -44,11 +44,11 @@ def shares_over(works: list[Kept], seconds: float) -> list[float]:
 
 
 @contextmanager
-def kept(folder: Path, percents: list[int], kind: str) -> Iterator[list[Kept]]:
-    made: list[Kept] = []
+def kept(folder: Path, percents: list[int], kind: str) -> Iterator[list[ShimSlice]]:
+    made: list[ShimSlice] = []
     try:
         for number, percent in enumerate(percents):
-            one = Kept(folder / f"t{number}", compute_percent=percent, memory_mib=256, meter_s=5)
+            one = ShimSlice(folder / f"t{number}", compute_percent=percent, memory_mib=256, meter_s=5)
             made.append(one.program(SPIN) if kind == "program" else session(one, folder))
         for one in made:
             one.until(lambda one=one: one.state().get("state") == "running", 30)
@@ -60,9 +60,9 @@ def kept(folder: Path, percents: list[int], kind: str) -> Iterator[list[Kept]]:
             one.shim.wait(30)
 
 
-def session(one: Kept, folder: Path) -> Kept:
+def session(one: ShimSlice, folder: Path) -> ShimSlice:
     wish = {"kind": "session", "argv": [], "session": {"token": TOKEN}, "host": "127.0.0.1",
-            "bind": "127.0.0.1", "lib_dir": str(library_make(folder / "lib", SESSION_PACKAGES))}  # fmt: skip
+            "bind": "127.0.0.1", "lib_dir": str(library_make(folder / "lib"))}  # fmt: skip
     write_json(one.files.spec, one.spec | wish)
     return one.start()
 
@@ -70,7 +70,7 @@ def session(one: Kept, folder: Path) -> Kept:
 class Client(threading.Thread):
     """Keeps one session busy with products of matrices."""
 
-    def __init__(self, one: Kept) -> None:
+    def __init__(self, one: ShimSlice) -> None:
         super().__init__(daemon=True)
         self._one, self.stop = one, threading.Event()
 
@@ -93,7 +93,7 @@ class Client(threading.Thread):
 
 
 @contextmanager
-def clients(works: list[Kept]) -> Iterator[None]:
+def clients(works: list[ShimSlice]) -> Iterator[None]:
     for one in works:
         one.until(lambda one=one: (one.state().get("session") or {}).get("port"), 120)
     running = [Client(one) for one in works]
@@ -133,7 +133,7 @@ def test_every_tenant_gets_what_it_bought(
         assert worst <= POINTS, pairs
 
 
-def measured(works: list[Kept]) -> tuple[list[float], float]:
+def measured(works: list[ShimSlice]) -> tuple[list[float], float]:
     """Shares over the time, and how idle the machine was besides, in percent of all its cores."""
     time.sleep(2)
     psutil.cpu_percent()

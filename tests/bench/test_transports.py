@@ -11,10 +11,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir.wire import Kind  # noqa: E402
-
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.workers import workers  # noqa: E402
+from weir_wire.wire import Kind  # noqa: E402
 
 BIG_MIB = 64
 
@@ -107,7 +106,7 @@ def upload_again(hand: Hand) -> None:
     hand.free(handle)
 
 
-@pytest.mark.req("POOL-12.23", "POOL-7.5")
+@pytest.mark.req("POOL-12.23", "POOL-7.5-1", "POOL-7.5-2")
 def test_the_pause_of_a_move_of_200_mib(make, capsys):
     names = [make("m0", memory_mib=512)]
     link = names[0].link()

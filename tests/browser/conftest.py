@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from portal.local.stack import Stack
+from portal.devstack.stack import Stack
 from tests.browser.visitor import LIVE_MS, Visitor
 from tests.harness.portal import password_of
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from portal.local.stack import Stack
+from portal.devstack.stack import Stack
 from tests.browser.visitor import sees
 
 pytestmark = [
@@ -27,6 +27,7 @@ def archive(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.req("POOL-6c")
 def test_a_release_goes_to_a_node_and_back_and_a_configuration_to_it(visit, stack, archive):
     admin = visit("admin")
     admin.go("rollouts-components")

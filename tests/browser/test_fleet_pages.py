@@ -120,7 +120,7 @@ def test_a_specification_is_offered_and_withdrawn(visit: Callable[[str], Visitor
     expect(admin.problem()).to_contain_text("browser-spec")
 
 
-@pytest.mark.req("POOL-12.16")
+@pytest.mark.req("POOL-12.16", "POOL-3.4")
 def test_slices_are_listed_across_tenants(visit: Callable[[str], Visitor]) -> None:
     admin = visit("admin")
     admin.go("fleet-slices")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from portal.local.journey import AMOUNTS, Journey
+from portal.devstack.demo_order import AMOUNTS, Journey
 from tests.browser.conftest import address_of
 from tests.browser.visitor import Visitor, sees
 

@@ -30,7 +30,7 @@ def set_default(ops: Visitor, percent: str) -> None:
 def test_more_is_asked_for_decided_in_the_inbox_and_explained(visit: Callable[[str], Visitor]) -> None:
     alice, admin, ops = visit("alice"), visit("admin"), visit("ops")
     set_default(admin, "5000")
-    alice.go("scheduling-resources")
+    alice.go("workloads-workloads")
     expect(alice.page.locator('[data-test="limit"][data-tier="default"]')).to_be_visible()
     alice.press("to-tickets")
     alice.fill("ticket-compute_percent", "6000")
@@ -54,7 +54,7 @@ def test_more_is_asked_for_decided_in_the_inbox_and_explained(visit: Callable[[s
         ops.press("decide-approve")
         expect(row.locator('[data-test="state"]')).to_have_attribute("data-state", "approved")
         expect(alice.at("limit-source")).to_contain_text(number or "")
-    alice.go("scheduling-resources")
+    alice.go("workloads-workloads")
     expect(alice.page.locator('[data-test="limit"][data-tier="ticket"]')).to_be_visible()
     alice.shoot("62-limits")
     admin.page.goto("/scheduling/tickets/")
@@ -101,7 +101,7 @@ def test_a_special_spec_is_added_viewed_modified_disabled_and_deleted(
     expect(row).to_have_count(0)
 
 
-@pytest.mark.req("PLAT-AICFG-23", "PLAT-AICFG-28", "PLAT-AICFG-32", "PLAT-AICFG-33")
+@pytest.mark.req("PLAT-AICFG-23", "PLAT-AICFG-28", "PLAT-AICFG-32", "PLAT-AICFG-33", "PLAT-AICFG-27")
 def test_groups_have_queues_and_a_validity_rule_is_modified(visit: Callable[[str], Visitor]) -> None:
     admin, name = visit("admin"), f"night {MARK}"
     admin.page.goto("/scheduling/groups/")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from portal.local.stack import Stack
+from portal.devstack.stack import Stack
 from tests.browser.visitor import Visitor, sees
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
@@ -14,7 +14,7 @@ WITHIN_MS = 180_000
 NODE = "node-1"
 
 
-@pytest.mark.req("PLAT-OBS-6")
+@pytest.mark.req("PLAT-OBS-6", "PLAT-CMP-17")
 def test_a_dead_agent_shows_on_the_open_page_and_so_does_its_return(
     stack: Stack, visit: Callable[[str], Visitor]
 ) -> None:

@@ -1,14 +1,15 @@
 """Every page that the navigation leads to, wide and narrow, light and dark, in both languages, and by keyboard."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import APIResponse, Page, TimeoutError, ViewportSize
+from playwright.sync_api import APIResponse, Page, ViewportSize
 
-from portal.local.journey import AMOUNTS, Journey
-from portal.local.stack import Stack
+from portal.devstack.demo_order import AMOUNTS, Journey
+from portal.devstack.stack import Stack
 from tests.browser.rules import content_faults, table_faults
 from tests.browser.visitor import NARROW, WIDE, Visitor
 from tests.harness.portal import password_of
@@ -18,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal pages")]
 Visit = Callable[[str], Visitor]
 CJK = re.compile(r"[\u4e00-\u9fff]")
 LIVED_S = 10
-SOON_MS = 20_000
+SOON_S = 20
 LINKS = """() => [...document.querySelectorAll("#sidebar a[href]")].map(link => link.pathname)"""
 TABLES = """() => [...document.querySelectorAll("a[href^='/admin/']")].map(link => link.pathname)
   .filter(path => !path.match(/logout|password|jsi18n/))"""
@@ -27,16 +28,21 @@ FIRST_ROW = """() => document.querySelector(
   "main [data-test$=-row] a[href^='/'], main [data-test=apply], main [data-test=business-system] a," +
   " #result_list tbody th a, #result_list tbody td a")?.getAttribute("href")"""
 BUSY = "() => !document.querySelector('.htmx-request') && document.readyState === 'complete'"
-OWN_TAB_SEEN = """() => [...document.querySelectorAll(".nav-tabs .active")].every((tab) => {
-  const row = tab.closest(".nav-tabs").getBoundingClientRect(), own = tab.getBoundingClientRect();
-  return own.left >= row.left - 1 && own.right <= row.right + 1;
-})"""
-FITS = "() => document.scrollingElement.scrollWidth <= innerWidth + 1"
-WIDEST = """() => `${document.scrollingElement.scrollWidth - innerWidth} px, ` +
-  [...document.body.querySelectorAll("*")].filter(part => part.getBoundingClientRect().right > innerWidth + 1 &&
-    !part.closest(".table-responsive")).map(part => part.outerHTML.slice(0, 90)).slice(0, 3).join(" | ")"""
-THEMED = """scheme => scheme ===
-  (document.documentElement.matches("[data-bs-theme=dark], .dark") ? "dark" : "light")"""
+# What is wrong with the open page at its present size and in the theme that is asked for.
+WRONG_LOOK = """scheme => {
+  const wrong = [], wide = document.scrollingElement.scrollWidth - innerWidth;
+  if ((document.documentElement.matches("[data-bs-theme=dark], .dark") ? "dark" : "light") !== scheme)
+    wrong.push(`does not turn ${scheme}`);
+  if (wide > 1)
+    wrong.push(`too wide: ${wide} px, ` + [...document.body.querySelectorAll("*")].filter(part =>
+      part.getBoundingClientRect().right > innerWidth + 1 && !part.closest(".table-responsive"))
+      .map(part => part.outerHTML.slice(0, 90)).slice(0, 3).join(" | "));
+  for (const tab of document.querySelectorAll(".nav-tabs .active")) {
+    const row = tab.closest(".nav-tabs").getBoundingClientRect(), own = tab.getBoundingClientRect();
+    if (own.left < row.left - 1 || own.right > row.right + 1) wrong.push("its own tab is out of sight");
+  }
+  return wrong;
+}"""
 # Each language, width and theme once with each of the others, in two loads of a page.
 LOOKS = {"en": ((WIDE, "light"), (NARROW, "dark")), "zh": ((WIDE, "dark"), (NARROW, "light"))}
 FOCUS = """() => {
@@ -109,12 +115,8 @@ def faults(page: Page, path: str, language: str) -> Iterator[str]:
 
 def look_faults(page: Page, place: str, size: ViewportSize, scheme: str) -> Iterator[str]:
     """What is wrong with the open page at that size and in that theme."""
-    if not comes(page, THEMED, scheme):
-        yield f"{place} {size['width']}: does not turn {scheme}"
-    if not comes(page, FITS):
-        yield f"{place} {size['width']}: too wide: {page.evaluate(WIDEST)}"
-    if not comes(page, OWN_TAB_SEEN):
-        yield f"{place} {size['width']}: its own tab is out of sight"
+    for wrong in at_rest(page, WRONG_LOOK, scheme):
+        yield f"{place} {size['width']}: {wrong}"
     if "/admin/" not in place:
         yield from table_faults(page, f"{place} {size['width']}")
 
@@ -124,13 +126,12 @@ def dress(page: Page, size: ViewportSize, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
 
 
-def comes(page: Page, condition: str, given: str = "") -> bool:
-    """Whether the page meets the condition, soon after its window has changed."""
-    try:
-        page.wait_for_function(condition, arg=given, polling=50, timeout=SOON_MS)
-    except TimeoutError:
-        return False
-    return True
+def at_rest(page: Page, question: str, given: str) -> list[str]:
+    """What is still wrong some time after the page's window has changed; nothing is, mostly at once."""
+    end_s = time.monotonic() + SOON_S
+    while (wrong := page.evaluate(question, given)) and time.monotonic() < end_s:
+        page.wait_for_timeout(50)
+    return list(wrong)
 
 
 def word_faults(page: Page, path: str, language: str) -> Iterator[str]:

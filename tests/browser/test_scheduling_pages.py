@@ -26,10 +26,10 @@ def remove(visitor: Visitor, code: str) -> None:
     visitor.confirm()
 
 
-@pytest.mark.req("PLAT-AICFG-23", "ELA-601", "ELA-612", "ELA-609")
+@pytest.mark.req("PLAT-AICFG-23", "ELA-601", "ELA-612", "ELA-609", "PLAT-CLU-67", "POOL-5-7")
 def test_a_queue_is_made_in_the_tree_refused_a_cycle_and_removed(visit: Callable[[str], Visitor]) -> None:
     ops = visit("admin")
-    ops.go("schedule-queues")
+    ops.go("scheduling_admin-queues")
     expect(queue_row(ops, "default")).to_be_visible()
     ops.press("queue-new")
     ops.fill("queue-code", QUEUE)
@@ -64,7 +64,7 @@ def test_a_queue_is_made_in_the_tree_refused_a_cycle_and_removed(visit: Callable
 @pytest.mark.req("PLAT-AICFG-18")
 def test_a_change_of_the_policy_stands_in_its_history(visit: Callable[[str], Visitor]) -> None:
     ops = visit("admin")
-    ops.go("schedule-policy")
+    ops.go("scheduling_admin-policy")
     before = ops.at("policy-grace_s").input_value()
     ops.fill("policy-grace_s", "77")
     ops.press("policy-save")
@@ -78,7 +78,7 @@ def test_a_change_of_the_policy_stands_in_its_history(visit: Callable[[str], Vis
 @pytest.mark.req("ELA-501", "ELA-503", "ELA-504")
 def test_work_is_submitted_after_a_dry_run_and_tells_its_time_line(visit: Callable[[str], Visitor]) -> None:
     alice = visit("alice")
-    alice.go("scheduling-resources")
+    alice.go("workloads-workloads")
     alice.press("to-submit")
     expect(alice.at("dry-run-start")).to_be_visible()
     alice.fill("submit-name", f"train {MARK}")
@@ -107,7 +107,7 @@ def test_work_is_submitted_after_a_dry_run_and_tells_its_time_line(visit: Callab
     alice.press("stop")
     alice.confirm()
     expect(alice.page.locator('[data-test="decision"][data-kind="ended"]')).to_be_visible(timeout=30_000)
-    alice.go("scheduling-resources")
+    alice.go("workloads-workloads")
     alice.fill("filter-search", MARK)
     expect(alice.at("resource-row")).to_have_count(1)
     alice.shoot("35-work")
@@ -116,7 +116,7 @@ def test_work_is_submitted_after_a_dry_run_and_tells_its_time_line(visit: Callab
 @pytest.mark.req("ELA-103")
 def test_a_what_if_fills_by_itself_and_shows_before_and_after(visit: Callable[[str], Visitor]) -> None:
     ops = visit("admin")
-    ops.go("schedule-what_ifs")
+    ops.go("scheduling_admin-what_ifs")
     ops.fill("what-if-name", f"priority {MARK}")
     ops.at("what-if-ordering").select_option("priority")
     ops.press("what-if-ask")
@@ -126,7 +126,7 @@ def test_a_what_if_fills_by_itself_and_shows_before_and_after(visit: Callable[[s
             timeout=60_000
         )
     ops.shoot("36-what-if")
-    ops.press("nav-schedule-what_ifs")
+    ops.press("nav-scheduling_admin-what_ifs")
     expect(ops.part("what-if-row", f"priority {MARK}")).to_be_visible()
     ops.shoot("37-what-ifs")
     for number, tab in enumerate(("priorities", "validity", "specials", "promises"), start=38):

@@ -109,7 +109,16 @@ def amount(text: str) -> int:
     return int(re.search(r"¥([\d,]+\.\d\d)", text).group(1).replace(",", "").replace(".", ""))
 
 
-@pytest.mark.req("PLAT-APPLY-1", "PLAT-APPLY-3", "PLAT-TODO-4", "PLAT-TODO-5", "PLAT-GEN-15")
+@pytest.mark.req(
+    "PLAT-APPLY-1",
+    "PLAT-APPLY-3",
+    "PLAT-TODO-4",
+    "PLAT-TODO-5",
+    "PLAT-GEN-15",
+    "PLAT-CMP-18",
+    "PLAT-OPS-11",
+    "PLAT-OPS-21",
+)
 def test_from_the_square_to_the_end_of_the_resource(visit: Visit, tmp_path: Path) -> None:
     alice, dan = visit("alice"), visit("dan")
     dan.go("approvals-inbox")
@@ -148,10 +157,10 @@ def test_from_the_square_to_the_end_of_the_resource(visit: Visit, tmp_path: Path
 
 def running(alice: Visitor) -> None:
     """My resources: where it runs, how much it has, and its output as it is written."""
-    alice.go("scheduling-resources")
+    alice.go("workloads-workloads")
     row = alice.at("resource-row").first
     sees(row, "running")
-    expect(row).to_contain_text(re.compile(r"node-\d.*20 %.*256 MiB", re.DOTALL))
+    expect(row).to_contain_text(re.compile(r"node-\d.*20\s+%.*256\s+MiB", re.DOTALL))
     alice.shoot("10a-resources")
     row.locator('[data-test="resource-open"]').click()
     sees(alice.at("resource"), "running")

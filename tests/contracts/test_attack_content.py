@@ -1,6 +1,5 @@
 """Attacks by what is sent: random bodies and queries, script in every text, forged tickets, lying nodes."""
 
-import asyncio
 import csv
 import io
 import json
@@ -9,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
+from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
 from django.core import signing
 from django.db import transaction
@@ -21,7 +21,8 @@ from apps.identity.models import User
 from apps.kernel.acts import SYSTEM
 from apps.notices.consumers import LiveConsumer
 from apps.notices.push import TOPICS_MAX_AGE_S, topics_sign
-from apps.scheduling.services.workloads import workload_submit
+from apps.scheduling.services.workloads.workloads import workload_submit
+from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 from node_agent.protocol.messages import LogChunk, UsageReport
 from tests.contracts.test_bad_input import line, message, refused, said
@@ -258,37 +259,45 @@ def test_an_export_holds_no_formula(world):
 # --- sockets ---------------------------------------------------------------------------------------------------
 
 
-def connects(tickets):
+def connects(client, tickets):
     async def attempt():
+        cookie = f"sessionid={client.session.session_key}".encode()
         scope = {
             "type": "websocket",
             "path": "/ws/live",
-            "query_string": f"topics={tickets}".encode(),
-            "headers": [],
+            "query_string": b"",
+            "headers": [(b"cookie", cookie)],
         }
         socket = ApplicationCommunicator(LiveConsumer.as_asgi(), scope)
         await socket.send_input({"type": "websocket.connect"})
+        assert (await socket.receive_output(timeout=60))["type"] == "websocket.accept"
+        await socket.send_input({"type": "websocket.receive", "text": json.dumps({"topics": tickets})})
         answer = await socket.receive_output(timeout=60)
         await socket.send_input({"type": "websocket.disconnect", "code": 1000})
-        return answer["type"] == "websocket.accept"
+        return answer["type"] == "websocket.send"
 
-    return asyncio.run(attempt())
+    return async_to_sync(attempt)()
 
 
 @pytest.mark.req("PLAT-TEN-2")
-def test_a_socket_opens_only_for_a_ticket_that_was_signed_and_is_fresh(monkeypatch):
-    good_ticket = topics_sign(["order.1"], 7)
-    assert connects(good_ticket)
+def test_a_socket_tells_only_for_a_ticket_that_was_signed_and_is_fresh(world, monkeypatch):
+    # Between messages a server drops old connections; the test's transaction is on this one.
+    monkeypatch.setattr("channels.db.close_old_connections", lambda: None)
+    alice, client = User.objects.get(username="alice").pk, world.page("alice")
+    good_ticket = topics_sign(["order.1"], alice)
+    signed = {"topics": ["order.1"], "user": alice, "tenant": ""}
+    assert connects(client, good_ticket)
     forged = [
-        "", "x", "order.1", good_ticket[:-1], good_ticket + "x", good_ticket.upper(), f"{good_ticket}%20x",
-        signing.dumps({"topics": ["order.1"], "user": 7}, salt="other"),
-        signing.dumps({"topics": ["order.1"], "user": 7}, key="guessed" * 8, salt="weir.live"),
-        topics_sign([], 7), topics_sign([f"order.{number}" for number in range(65)], 7), "x" * 20_000,
+        "", "x", "order.1", good_ticket[:-1], good_ticket + "x", good_ticket.upper(), f"{good_ticket} x",
+        signing.dumps(signed, salt="other"),
+        signing.dumps(signed, key="guessed" * 8, salt="weir.live"),
+        topics_sign([], alice), topics_sign([f"order.{number}" for number in range(65)], alice), "x" * 20_000,
+        topics_sign(["order.1"], alice + 1),
     ]  # fmt: skip
-    assert not [ticket for ticket in forged if connects(ticket)]
+    assert not [ticket for ticket in forged if connects(client, ticket)]
     late = signing.time.time() + TOPICS_MAX_AGE_S + 1
     monkeypatch.setattr(signing.time, "time", lambda: late)
-    assert not connects(good_ticket)
+    assert not connects(client, good_ticket)
 
 
 # --- lying nodes -----------------------------------------------------------------------------------------------
@@ -299,7 +308,7 @@ def running(world):
     tenant = Tenant.objects.get(schema_name="acme")
     work = workload_submit(
         actor=SYSTEM, tenant=tenant, order_uid=uuid4(), order_no=f"O-{uuid4()}"[:30], name_en="w", name_zh="w",
-        shares=1, compute_percent=5, memory_mib=16, work={"argv": ["true"], "env": {}},
+        amounts=Amounts(1, 5, 16), work={"argv": ["true"], "env": {}},
     )  # fmt: skip
     tick(world)
     return Slice.objects.across().select_related("device").get(workload_uid=work.uid)
@@ -370,7 +379,7 @@ def _wish(row):
 def test_instants_that_a_node_invents_leave_a_row_that_can_be_read(world, at):
     work = workload_submit(
         actor=SYSTEM, tenant=Tenant.objects.get(schema_name="acme"), order_uid=uuid4(), order_no="O-9", name_en="w",
-        name_zh="w", shares=1, compute_percent=5, memory_mib=16, work={"argv": ["true"], "env": {}},
+        name_zh="w", amounts=Amounts(1, 5, 16), work={"argv": ["true"], "env": {}},
     )  # fmt: skip
     tick(world, 1)
     row = Slice.objects.across().get(workload_uid=work.uid)
@@ -381,7 +390,7 @@ def test_instants_that_a_node_invents_leave_a_row_that_can_be_read(world, at):
     row.refresh_from_db()
     for instant in (row.started_at, row.ended_at):
         assert abs(instant - datetime.now(UTC)) < timedelta(minutes=10)
-    good(world.api("alice").get(f"{API}/resources/{work.uid}"))
+    good(world.api("alice").get(f"{API}/workloads/{work.uid}"))
 
 
 @pytest.mark.req("PLAT-OPS-22")

@@ -17,11 +17,11 @@ from apps.billing.models import LedgerLeg
 from apps.billing.services.rating import usage_rate
 from apps.catalog.models import Coupon, CouponActivity, CouponRedemption
 from apps.fleet.models import Device, Slice
-from apps.fleet.services.watch import nodes_check
+from apps.fleet.services.nodes.node_liveness import nodes_check
 from apps.kernel.acts import SYSTEM
 from apps.orders.models import ApplicationForm
 from apps.scheduling.models import QuotaHold, TenantQuota, Workload
-from apps.scheduling.services.cycles import cycle_run
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from tests.contracts.test_bad_input import draft, line, refused
 from tests.factories.world import good, rows, task_of, tick
 
@@ -100,7 +100,7 @@ def test_of_decisions_and_a_withdrawal_at_once_one_counts(world):
         dan, olga, again = world.api("dan"), world.api("olga"), world.api("alice")
         decide, withdraw = f"{API}/tasks/{task}/decide", f"{API}/application-forms/{form['uid']}/withdraw"
         answers = at_once(
-            partial(dan.post, decide, {"decision": "refuse"}),
+            partial(dan.post, decide, {"decision": "refuse", "comment": "Not now"}),
             partial(olga.post, decide, {"decision": "send_back"}),
             partial(again.post, withdraw),
         )

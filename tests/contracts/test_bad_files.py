@@ -182,7 +182,7 @@ def test_a_condition_that_would_run_code_is_refused(world):
 @pytest.mark.req("PLAT-APPLY-5")
 def test_no_answer_is_left_to_the_browser_to_guess(world):
     alice, page = world.api("alice"), world.page("alice")
-    logs = alice.get(world.fill(f"{API}/resources/{{resource}}/logs"))
+    logs = alice.get(world.fill(f"{API}/workloads/{{resource}}/logs"))
     assert logs["Content-Type"] == "application/json"
     for answer in (logs, page.get("/orders/"), alice.get(world.fill(f"{API}/attachments/{{attachment}}"))):
         assert answer["X-Content-Type-Options"] == "nosniff"

@@ -1,12 +1,14 @@
 """House rules that a machine can check, each with the reason it exists."""
 
 import ast
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TREES = ("apps", "portal", "workflows", "node_agent", "client")
+TREES = ("apps", "portal", "workflows", "node_agent", "client", "weir_wire")
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "handlers", "signals"}
 SOURCES = sorted(
     path for tree in TREES for path in (ROOT / tree).rglob("*.py") if "migrations" not in path.parts
@@ -67,3 +69,27 @@ def test_all_upward_edges_are_on_one_page():
             if isinstance(node, ast.ImportFrom) and node.module == "apps.kernel.wiring":
                 found.append(ids(path))
     assert found == []
+
+
+def test_no_document_installs_a_foreign_project():
+    """`weir` on the public index is somebody else's: ours is `weir-client`, and no index has it."""
+    told = re.compile(
+        r"(pip3?|uv|pipx) (tool )?(install|add)[^\n`]*[\s'\"](weir|weir-py|weir-run)(\[|[\s`'\"=]|$)"
+    )
+    texts = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md"), *SOURCES]
+    texts += (ROOT / "apps").rglob("*.html")
+    assert told.search("pip install weir[torch]")
+    assert told.search('"pip install weir"')
+    assert [ids(path) for path in texts if told.search(path.read_text())] == []
+
+
+def test_distributions_have_every_module():
+    """Their packages are listed by hand, because the wire comes from beside their folders."""
+    for folder, package in (("client", "weir"), ("node_agent", "node_agent")):
+        setup = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["tool"]["setuptools"]
+        top = ROOT / "client" / "weir" if package == "weir" else ROOT / "node_agent"
+        found = {
+            path.parent.relative_to(top.parent).as_posix().replace("/", ".") for path in top.rglob("*.py")
+        }
+        assert set(setup["packages"]) == found | {"weir_wire"}
+        assert (ROOT / folder / setup["package-dir"]["weir_wire"]).resolve() == ROOT / "weir_wire"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from apps.fleet.models import Slice
-from apps.fleet.services.devices import device_disable
 from apps.fleet.services.groups import group_grant, group_make
+from apps.fleet.services.nodes.devices import device_disable
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.services.cycles import cycle_run
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.tenancy.models import Tenant
 from tests.contracts.test_isolation import API, ONE_UID, REFUSED, SKIPPED, leaked, strangers
 from tests.factories.world import CREW, World, good

@@ -25,6 +25,9 @@ DETAILS = [
     ("olga", "/billing/bills/{bill}/lines/{bill_line}/"),
     ("olga", "/billing/costs/?span=year&dimension=person"),
     ("sam", "/organizations/business-systems/{business_system}/"),
+    ("sam", "/people/{person}/"),
+    ("alice", "/people/{person}/"),
+    ("admin", "/t/acme/people/{person}/"),
     ("ops", "/t/acme/tasks/{task}/"),
     ("ops", "/t/acme/resources/{resource}/"),
 ]

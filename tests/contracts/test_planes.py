@@ -1,4 +1,4 @@
-"""Which schema a table belongs to, and what may point where (architecture, section 4)."""
+"""Which schema a table belongs to, and what may point where (docs/decisions/0001-two-planes-one-database.md)."""
 
 import pytest
 from django.apps import apps

@@ -1,8 +1,12 @@
 """Every route is guarded on purpose: it says its plane and its permission, or why it needs none."""
 
 import importlib
+import re
+from functools import cache
+from pathlib import Path
 
 import pytest
+import yaml
 from django.urls import URLPattern, URLResolver
 
 from apps.identity.api.base import ApiView
@@ -13,6 +17,7 @@ OPEN = {
     "me": "tells the caller about himself",
     "tokens": "the caller's own tokens",
     "token": "the caller's own token",
+    "password_change": "the caller's own password",
 }
 
 
@@ -30,6 +35,7 @@ def routes(module):
 API = [(path, pattern) for path, pattern in routes("portal.urls_api") if path.startswith("api/v1/")]
 
 
+@pytest.mark.req("PLAT-CMP-4", "PLAT-SEC-5")
 @pytest.mark.parametrize(("path", "pattern"), API, ids=[path for path, _ in API])
 def test_api_routes_stand_on_the_one_base_and_say_what_they_demand(path, pattern):
     view = pattern.callback.view_class
@@ -45,28 +51,70 @@ def test_exemptions_are_still_needed():
     assert set(OPEN) <= names
 
 
-SPENDS_OR_ALLOCATES = {
-    "coupon-activities/<uuid:uid>/claim",
-    "bills",
-    "bills/<uuid:uid>/confirm",
-    "bills/<uuid:uid>/pay",
-    "tenants",
-    "tenants/<slug:schema>/deposit",
-    "tasks/<uuid:uid>/decide",
-    "cart",
-    "application-forms",
-    "application-forms/<uuid:uid>/submit",
-    "orders/<uuid:uid>/terminate",
-    "tickets/<uuid:uid>/execute",
+POSTS = {
+    path.removeprefix("api/v1/"): pattern.callback.view_class
+    for path, pattern in API
+    if hasattr(pattern.callback.view_class, "post")
 }
-GIVES_A_SECRET = {"auth/login", "tokens", "agent-tokens"}
+# What takes no idempotency key, each with its reason beside the view.
+NO_KEY = {
+    "auth/login",
+    "invitations/accept",
+    "quotes",
+    "workloads/dry-run",
+    "queue-file/plan",
+    "conformance/verify",
+}
+SHOWS_SECRET = {
+    "tokens",
+    "agent-tokens",
+    "people",
+    "people/<uuid:uid>/reset-password",
+    "invitations",
+    "operators",
+    "operators/<uuid:uid>/reset-password",
+}
 
 
-def test_what_spends_or_allocates_takes_an_idempotency_key_and_what_gives_a_secret_keeps_no_answer():
-    posts = {
-        path.removeprefix("api/v1/"): pattern.callback.view_class.idempotent
-        for path, pattern in API
-        if hasattr(pattern.callback.view_class, "post")
-    }
-    assert {path for path in SPENDS_OR_ALLOCATES if not posts[path]} == set()
-    assert {path for path in GIVES_A_SECRET if posts[path]} == set()
+def test_every_post_takes_an_idempotency_key_or_says_why_not():
+    assert len(POSTS) > 80
+    assert {path for path, view in POSTS.items() if view.no_key_because} == NO_KEY
+    assert all(view.dispatch is ApiView.dispatch for view in POSTS.values()), (
+        "the key is looked at in one place"
+    )
+
+
+def test_an_answer_that_holds_a_secret_is_not_kept():
+    assert {path for path, view in POSTS.items() if view.shows_secret} == SHOWS_SECRET
+
+
+@pytest.mark.parametrize("path", sorted(POSTS))
+def test_a_described_secret_is_never_kept(path):
+    """By what the API says of itself: an answer with a field that is shown once."""
+    schema = _answer_of(path)
+    assert not schema or POSTS[path].shows_secret or POSTS[path].no_key_because, path
+
+
+@cache
+def _described():
+    return yaml.safe_load((Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml").read_text())
+
+
+def _answer_of(path):
+    """The fields of a POST's answer that are shown once, as docs/openapi.yaml describes them."""
+    found = _described()["paths"]["/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", path).replace("{pk}", "{id}")][
+        "post"
+    ]["responses"]
+    texts = [
+        name
+        for answer in found.values()
+        for media in answer.get("content", {}).values()
+        for name, field in _fields(media["schema"])
+        if "shown once" in str(field.get("description", "")).lower()
+    ]
+    return texts
+
+
+def _fields(schema):
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return list(_described()["components"]["schemas"][name].get("properties", {}).items()) if name else []

@@ -13,12 +13,12 @@ from rest_framework.test import APIClient
 
 from apps.billing.services.rating import usage_rate
 from apps.identity.models import User
-from apps.identity.services import api_token_make
+from apps.identity.tokens import api_token_make
 from apps.kernel.acts import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.selectors import orders_undelivered
 from apps.orders.services.deliveries import order_deliver
-from apps.scheduling.services.cycles import cycle_run
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.tenancy.models import Tenant
 from portal.demo.people import MEMBERS
 from portal.demo.seed import seed_all
@@ -99,6 +99,10 @@ class Story:
         uids["business_system"] = rows(self.user.get("/api/v1/business-systems"))[0]["uid"]
         uids["organization"] = rows(self.world.api(self.admin).get("/api/v1/organizations"))[0]["uid"]
         line = {"commodity": uids["commodity"], "amounts": AMOUNTS, "count": 1}
+        people = self.world.api(self.admin)
+        uids["person"] = rows(people.get("/api/v1/people"))[0]["uid"]
+        invite = {"display_name": f"Guest of {self.schema}", "roles": []}
+        uids["invitation"] = good(people.post("/api/v1/invitations", invite))["uid"]
         uids["cart"] = good(self.user.post("/api/v1/cart", line))["uid"]
         form = self.form(line)
         uids["form"] = form["uid"]

@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import psycopg
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection, connections
 from psycopg import sql
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,9 +23,12 @@ _KEPT_TEMPLATES = 4
 
 def fingerprint() -> str:
     """Changes with anything that decides what a provisioned tenant holds: migrations, planes, roles, wiring, quota."""
-    portal, quota = ROOT / "portal", ROOT / "apps/scheduling/services/quota.py"
+    portal, quota = ROOT / "portal", ROOT / "apps/scheduling/services/quota/quotas.py"
     files = [*ROOT.glob("apps/*/migrations/*.py"), quota]
-    files += [portal / name for name in ("roles.py", "wiring.py", "edges/tenants.py", "settings/planes.py")]
+    files += [
+        portal / name for name in ("roles.py", "wiring.py", "subscribers/tenants.py", "settings/planes.py")
+    ]
+    files.append(ROOT / "apps/tenancy/template.py")
     digest = hashlib.sha256()
     for file in sorted([*files, Path(__file__)]):
         digest.update(file.read_bytes())
@@ -87,6 +92,25 @@ def old_templates_drop(admin: psycopg.Connection) -> None:
         drop(admin, name)
 
 
+def use(name: str) -> None:
+    """Django's connection leads to that database from now on."""
+    connections.close_all()
+    connection.settings_dict["NAME"] = name
+    ContentType.objects.clear_cache()
+
+
+@contextmanager
+def clone(admin: psycopg.Connection, template: str, name: str) -> Iterator[None]:
+    """Django's connection leads to a copy of a database, which is gone afterwards."""
+    before = connection.settings_dict["NAME"]
+    connections.close_all()
+    create(admin, name, template)
+    use(name)
+    yield
+    use(before)
+    drop(admin, name)
+
+
 class Baseline:
     """The rows a fresh clone holds, and the way back to them after a test that really commits."""
 
@@ -128,7 +152,7 @@ class Baseline:
             cursor.execute("SET LOCAL session_replication_role = replica")
             for (schema,) in cursor.execute(
                 "SELECT nspname FROM pg_namespace WHERE nspname NOT IN ('public', 'acme', 'globex',"
-                " 'information_schema') AND nspname NOT LIKE 'pg\\_%'"
+                " 'tenant_template', 'information_schema') AND nspname NOT LIKE 'pg\\_%'"
             ).fetchall():
                 cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
             for table in self._filled(cursor):

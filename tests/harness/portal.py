@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.local.journey import Journey
-from portal.local.stack import Stack
+from portal.devstack.demo_order import Journey
+from portal.devstack.stack import Stack
 from tests.harness.prepared import folder_prepare
 
 

@@ -11,10 +11,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from portal.local.environment import server_environment
-from portal.local.options import Options
-from portal.local.processes import last_lines
-from portal.local.servers import Servers
+from portal.devstack.environment import server_environment
+from portal.devstack.options import Options
+from portal.devstack.processes import last_lines
+from portal.devstack.servers import Servers
 from tests.harness.database import ROOT, VAR, turn
 
 _CODE = ("apps", "portal", "workflows", "node_agent/protocol")
@@ -58,7 +58,7 @@ def _make(template: Path) -> None:
 
 def _migrate_and_seed(environment: dict[str, str], draft: Path) -> None:
     log = draft / "log" / "prepare.log"
-    command = [sys.executable, "-m", "portal.local.prepare", str(draft / "run" / "prepare.json")]
+    command = [sys.executable, "-m", "portal.devstack.setup", str(draft / "run" / "prepare.json")]
     with log.open("wb") as output:
         done = subprocess.run(command, check=False, cwd=ROOT, env=environment, stdout=output, stderr=output)
     assert done.returncode == 0, last_lines(log)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import psycopg
 from django.db import connection
 
-from apps.scheduling.services.cycles import LEADER_LOCK
+from apps.scheduling.services.cycle.cycle_runner import LEADER_LOCK
 from tests.plugin import ENVIRONMENT
 
 _START_S = 120

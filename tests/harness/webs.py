@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from portal.local.servers import redis_url
+from portal.devstack.servers import redis_url
 from tests.harness import database
 from tests.harness.schedulers import database_url
 from tests.plugin import ENVIRONMENT
@@ -19,6 +19,13 @@ _START_S = 120
 @contextmanager
 def web() -> Iterator[str]:
     """The address of a web process as `make run` starts it; it is stopped in good order."""
+    with running_web() as (url, _process):
+        yield url
+
+
+@contextmanager
+def running_web(**variables: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A web server with more environment variables: its address and its process."""
     environment = {
         **os.environ,
         **ENVIRONMENT,
@@ -26,6 +33,7 @@ def web() -> Iterator[str]:
         "WEIR_DATABASE_URL": database_url(),
         "WEIR_REDIS_URL": redis_url(database.VAR, 15),
         "WEIR_VAR_DIR": str(database.VAR),
+        **variables,
     }
     with socket.create_server(("127.0.0.1", 0)) as listening:
         fd, port = listening.fileno(), listening.getsockname()[1]
@@ -33,7 +41,7 @@ def web() -> Iterator[str]:
         process = subprocess.Popen(command, env=environment, pass_fds=[fd])
     try:
         _answers_wait(process, port)
-        yield f"http://localhost:{port}"
+        yield f"http://localhost:{port}", process
     finally:
         process.terminate()
         process.wait(timeout=60)

@@ -11,9 +11,9 @@ import httpx
 import pytest
 from weir.api import Client
 
-from portal.local import ports
-from portal.local.options import Options
-from portal.local.stack import Stack
+from portal.devstack import ports
+from portal.devstack.options import Options
+from portal.devstack.stack import Stack
 from tests.harness.portal import own_environment, password_of, portal_folder
 
 pytestmark = [
@@ -164,7 +164,7 @@ def test_what_is_stopped_in_order_is_said_to_be_stopped(stack, tender, admin):
     until("all back", lambda: {row["state"] for row in processes(admin).values()} == {"running"})
 
 
-@pytest.mark.req("POOL-12.22")
+@pytest.mark.req("POOL-12.22", "PLAT-NFR-5")
 @pytest.mark.req("POOL-12.20")
 def test_the_server_and_a_node_are_renewed_in_one_batch_and_no_request_fails(stack, tender, admin):
     until("six processes", lambda: set(processes(admin)) == NAMES)

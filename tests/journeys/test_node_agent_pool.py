@@ -14,10 +14,10 @@ import psutil
 import pytest
 
 from node_agent.config import AgentSettings, CpuPlan
-from node_agent.configured import Configured
 from node_agent.drivers.cpu import CpuDriver
-from node_agent.protocol.messages import AgentConfig, DesiredSlice, SessionWish, WorkSpec
-from node_agent.runtime.process import ProcessRuntime
+from node_agent.protocol.messages import AgentConfig, DesiredSession, DesiredSlice, WorkSpec
+from node_agent.remote_config import Configured
+from node_agent.runtime.process_runtime import ProcessRuntime
 from node_agent.sessions.available import torch_version
 from tests.journeys.test_node_agent_runtime import (
     SPIN,
@@ -54,7 +54,7 @@ def test_a_session_is_served_and_outlives_its_agent(agent: Agent) -> None:  # no
     assert "session" in device.slice_drivers
     agent.portal.desired["pool-s"] = DesiredSlice(
         slice_uid="pool-s", generation=1, device_uid=device.uid, compute_percent=50, memory_mib=64, state="running",
-        work=WorkSpec(kind="session", grace_s=1), session=SessionWish(token=TOKEN),
+        work=WorkSpec(kind="session", grace_s=1), session=DesiredSession(token=TOKEN),
     )  # fmt: skip
     agent.until(lambda: port_of(agent, "pool-s"), 300)
     first = agent.report("pool-s")
@@ -75,7 +75,7 @@ def test_a_session_is_served_and_outlives_its_agent(agent: Agent) -> None:  # no
     assert not psutil.pid_exists(int(str(worker)))
 
 
-def want_session(agent: Agent, uid: str, session: SessionWish, generation: int = 1) -> None:  # noqa: F811
+def want_session(agent: Agent, uid: str, session: DesiredSession, generation: int = 1) -> None:  # noqa: F811
     agent.portal.desired[uid] = DesiredSlice(
         slice_uid=uid, generation=generation, device_uid=agent.portal.syncs[-1].devices[0].uid,
         compute_percent=40, memory_mib=64, state="running", work=WorkSpec(kind="session", grace_s=1),
@@ -92,8 +92,8 @@ def test_a_session_is_resized_and_moves_while_its_client_computes(agent: Agent) 
     from tests.sessions.client import Hand
 
     ticket = "a-ticket-that-opens-once"
-    want_session(agent, "pool-from", SessionWish(token=TOKEN))
-    want_session(agent, "pool-to", SessionWish(token=TOKEN, ticket=ticket))
+    want_session(agent, "pool-from", DesiredSession(token=TOKEN))
+    want_session(agent, "pool-to", DesiredSession(token=TOKEN, ticket=ticket))
     agent.until(lambda: port_of(agent, "pool-from") and port_of(agent, "pool-to"), 300)
     source, target = agent.report("pool-from").session, agent.report("pool-to").session  # type: ignore[union-attr]
     assert source is not None
@@ -104,7 +104,7 @@ def test_a_session_is_resized_and_moves_while_its_client_computes(agent: Agent) 
     hand.run("aten::add_.Scalar", [total], ["c", 1])
     agent.until(lambda: agent.report("pool-from").mounted)  # type: ignore[union-attr]
     pid = agent.shim_state("pool-from")["work_pid"]
-    want_session(agent, "pool-from", SessionWish(token=TOKEN), generation=2)
+    want_session(agent, "pool-from", DesiredSession(token=TOKEN), generation=2)
     resized = {"compute_percent": 50, "memory_mib": 96}
     agent.portal.desired["pool-from"] = agent.portal.desired["pool-from"].model_copy(update=resized)
     agent.until(lambda: agent.shim_state("pool-from")["memory_mib"] == 96)
@@ -117,7 +117,7 @@ def test_a_session_is_resized_and_moves_while_its_client_computes(agent: Agent) 
         "port": target.port,
         "fingerprint": target.fingerprint,
     }
-    moving = SessionWish.model_validate({"token": TOKEN, "move_to": place | {"ticket": ticket}})
+    moving = DesiredSession.model_validate({"token": TOKEN, "move_to": place | {"ticket": ticket}})
     agent.portal.desired["pool-from"] = agent.portal.desired["pool-from"].model_copy(
         update={"session": moving}
     )
@@ -142,7 +142,7 @@ def test_a_session_is_resized_and_moves_while_its_client_computes(agent: Agent) 
     link.close()
 
 
-@pytest.mark.req("POOL-12.25", "POOL-12.20", "POOL-12.18")
+@pytest.mark.req("POOL-12.25", "POOL-12.20", "POOL-12.18", "POOL-7.6b")
 def test_cards_configuration_and_log_lines_come_and_go_while_work_runs(
     portal: PortalServer,  # noqa: F811
     tmp_path: Path,
@@ -241,8 +241,8 @@ def test_an_agent_killed_between_making_and_reporting_runs_the_work_once(
     made.start()
     try:
         made.kill()
-        mark = tmp_path / "runs"
-        made.want("pool-w", f"open({str(mark)!r}, 'a').write('x')\n{WAIT}")
+        mark = made.home / "slices" / "pool-w" / "work" / "runs"
+        made.want("pool-w", f"open('runs', 'a').write('x')\n{WAIT}")
         # What the dead agent had come to: the folder is there, or the shim too, and nobody has heard of it.
         settings = AgentSettings(name="node-a", state_dir=made.home, devices=CpuPlan(1, 1, 4096))
         (device,) = CpuDriver(settings).discover()

@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from node_agent.files import read_json
 from node_agent.protocol.messages import DesiredSlice, SliceReport, UsageReport, WorkSpec
-from node_agent.runtime.files import read_json
 from tests.journeys.priority import go_first
 from tests.unit.node_agent.server import PortalServer, error_body, portal_server
 
@@ -303,10 +303,8 @@ def test_a_repeated_wish_runs_once_and_the_log_is_bounded(portal: PortalServer, 
     agent.env["WEIR_AGENT_LOG_LIMIT_MIB"] = "1"
     agent.start()
     try:
-        mark = tmp_path / "runs"
-        mark.touch()
-        mark.chmod(0o666)
-        code = f"open({str(mark)!r}, 'a').write('x'); print('é' * 1500000); print('end')"
+        mark = agent.home / "slices" / "w" / "work" / "runs"
+        code = "open('runs', 'a').write('x'); print('é' * 1500000); print('end')"
         agent.want("w", code)
         report = agent.until_state("w", "exited")
         agent.kill()
@@ -353,7 +351,7 @@ def test_two_shims_for_one_slice_run_its_work_once(tmp_path: Path) -> None:
         "meter_s": 1, "log_limit_bytes": 1000,
     }  # fmt: skip
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    command = [sys.executable, "-m", "node_agent.runtime.shim", str(tmp_path)]
+    command = [sys.executable, "-m", "node_agent.runtime.shim.shim", str(tmp_path)]
     shims = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
     assert sorted(shim.wait(90) for shim in shims) == [0, 3, 3]
     assert subprocess.run(command, cwd=ROOT, timeout=90, check=False).returncode == 3

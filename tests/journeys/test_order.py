@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from portal.local.journey import AMOUNTS, Journey
-from portal.local.stack import Stack
+from portal.devstack.demo_order import AMOUNTS, Journey
+from portal.devstack.stack import Stack
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal")]
 RUN_S = 15
@@ -20,7 +20,7 @@ def ended(journey: Journey, order: dict) -> dict:
     user = journey.person("alice")
 
     def look():
-        found = user.resource(order["workload"])
+        found = user.workload(order["workload"])
         return found if found["state"] in ("finished", "failed", "lost") else None
 
     return journey.wait("the end of the work", look, PATIENCE_S)
@@ -65,7 +65,7 @@ def test_the_bill_is_the_same_when_everything_is_killed_on_the_way(stack: Stack,
     assert price > 0
 
     rough = journey.order_made("alice", "dan", AMOUNTS, "everything dies")
-    node = journey.person("alice").resource(rough["workload"])["slices"][0]["node"]
+    node = journey.person("alice").workload(rough["workload"])["slices"][0]["node"]
     stack.kill(node)
     stack.kill("worker")
     time.sleep(2)
@@ -89,7 +89,7 @@ def test_a_dead_agent_is_an_alarm_and_bills_nothing_until_the_time_is_vouched_fo
     user, admin = journey.person("alice"), journey.person("admin")
     held_before = journey.held(user)
     order = journey.order_made("alice", "dan", AMOUNTS, "the agent dies")
-    part = user.resource(order["workload"])["slices"][0]
+    part = user.workload(order["workload"])["slices"][0]
     stack.kill(part["node"])
     alarm = journey.wait(
         "the alarm",
@@ -107,7 +107,7 @@ def test_a_dead_agent_is_an_alarm_and_bills_nothing_until_the_time_is_vouched_fo
     journey.wait("the vouched time", lambda: len(user.usage(order["workload"])) > len(before), PATIENCE_S)
     journey.end(order, "alice", "dan")
     usage = user.usage(order["workload"])
-    ran = user.resource(order["workload"])
+    ran = user.workload(order["workload"])
     length = datetime.fromisoformat(ran["ended_at"]) - datetime.fromisoformat(ran["started_at"])
     # The shim outlived the agent and vouched for the whole time, to the second.
     assert abs(sum(record["seconds"] for record in usage) - length.total_seconds()) <= 1

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from node_agent.runtime import proc
-from node_agent.runtime.files import SliceFolder, read_json, write_json
+from node_agent.files import SliceFolder, read_json, write_json
+from node_agent.runtime.sandbox import proc
 from tests.journeys.priority import go_first
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("shim")]
@@ -36,7 +36,7 @@ exec(pathlib.Path('../script.py').read_text())
 """A session's worker in what it says and hears; what it does between is a test's script."""
 
 
-class Kept:
+class ShimSlice:
     """A slice folder with its shim."""
 
     def __init__(self, folder: Path, **changes: Any) -> None:
@@ -51,11 +51,11 @@ class Kept:
         self.generation = 1
         write_json(self.files.spec, self.spec)
 
-    def program(self, code: str) -> Kept:
+    def program(self, code: str) -> ShimSlice:
         write_json(self.files.spec, self.spec | {"argv": ["python", "-c", code]})
         return self.start()
 
-    def session(self, script: str, **wish: Any) -> Kept:
+    def session(self, script: str, **wish: Any) -> ShimSlice:
         library = self.files.path.parent / "lib" / "node_agent" / "sessions"
         library.mkdir(parents=True, exist_ok=True)
         for package in (library, library.parent):
@@ -67,8 +67,8 @@ class Kept:
         write_json(self.files.spec, self.spec | session)
         return self.start()
 
-    def start(self) -> Kept:
-        command = [sys.executable, "-m", "node_agent.runtime.shim", str(self.files.path)]
+    def start(self) -> ShimSlice:
+        command = [sys.executable, "-m", "node_agent.runtime.shim.shim", str(self.files.path)]
         self.shim = subprocess.Popen(command, cwd=ROOT)
         self.until(lambda: self.state().get("work_pid") or self.shim.poll() is not None)
         go_first(self.shim.pid, self.state().get("work_pid", 0))
@@ -114,11 +114,11 @@ class Kept:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Callable[..., Kept]]:
-    made: list[Kept] = []
+def kept(tmp_path: Path) -> Iterator[Callable[..., ShimSlice]]:
+    made: list[ShimSlice] = []
 
-    def make(name: str = "s", **changes: Any) -> Kept:
-        made.append(Kept(tmp_path / name, **changes))
+    def make(name: str = "s", **changes: Any) -> ShimSlice:
+        made.append(ShimSlice(tmp_path / name, **changes))
         return made[-1]
 
     yield make
@@ -128,13 +128,13 @@ def kept(tmp_path: Path) -> Iterator[Callable[..., Kept]]:
         one.shim.wait(120)
 
 
-def share_over(one: Kept, seconds: float) -> float:
+def share_over(one: ShimSlice, seconds: float) -> float:
     before, began = one.cpu_s(), time.monotonic()
     time.sleep(seconds)
     return 100 * (one.cpu_s() - before) / (time.monotonic() - began)
 
 
-def is_held_between(low: float, high: float, *those: Kept) -> bool:
+def is_held_between(low: float, high: float, *those: ShimSlice) -> bool:
     """Whether each gets such a share. What is missing below may be the machine's other load: then it looks again."""
     for _look in range(LOOKS):
         shares = [share_over(each, 2) for each in those]
@@ -147,7 +147,9 @@ def is_held_between(low: float, high: float, *those: Kept) -> bool:
 
 
 @pytest.mark.req("POOL-12.11")
-def test_an_idle_program_is_released_when_its_time_without_use_is_over(kept: Callable[..., Kept]) -> None:
+def test_an_idle_program_is_released_when_its_time_without_use_is_over(
+    kept: Callable[..., ShimSlice],
+) -> None:
     code = "import time\nend = time.time() + 1.5\nwhile time.time() < end: sum(range(9999))\n"
     one = kept(idle_timeout_s=2, compute_percent=90).program(
         code + "print('used until', time.time(), flush=True)\nwhile True: time.sleep(0.05)"
@@ -166,7 +168,7 @@ def test_an_idle_program_is_released_when_its_time_without_use_is_over(kept: Cal
 
 
 @pytest.mark.req("POOL-12.12")
-def test_a_busy_program_is_released_after_exactly_its_run_time(kept: Callable[..., Kept]) -> None:
+def test_a_busy_program_is_released_after_exactly_its_run_time(kept: Callable[..., ShimSlice]) -> None:
     one = kept(run_timeout_s=2).program(SPIN)
     state = one.ended()
     assert (state["reason_code"], state["reason"]) == ("run_timeout", "run time of 2 s reached")
@@ -175,7 +177,7 @@ def test_a_busy_program_is_released_after_exactly_its_run_time(kept: Callable[..
 
 
 @pytest.mark.req("POOL-7.6c")
-def test_a_share_is_mounted_when_its_work_really_uses_it(kept: Callable[..., Kept]) -> None:
+def test_a_share_is_mounted_when_its_work_really_uses_it(kept: Callable[..., ShimSlice]) -> None:
     go = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.05)\n"
     one = kept(compute_percent=90).program(go + SPIN)
     one.until(lambda: one.state().get("delivered_percent") is not None)
@@ -184,8 +186,8 @@ def test_a_share_is_mounted_when_its_work_really_uses_it(kept: Callable[..., Kep
     one.until(lambda: one.state()["mounted"] is True)
 
 
-@pytest.mark.req("POOL-12.2")
-def test_a_program_is_resized_while_it_runs(kept: Callable[..., Kept]) -> None:
+@pytest.mark.req("POOL-12.2", "POOL-7.1d-1")
+def test_a_program_is_resized_while_it_runs(kept: Callable[..., ShimSlice]) -> None:
     grow = (
         "import os, time\nheld = [bytearray(b'1' * (1 << 20)) for _ in range(40)]\n"
         "while not os.path.exists('go'): sum(range(9999))\n"
@@ -221,8 +223,27 @@ def test_a_program_is_resized_while_it_runs(kept: Callable[..., Kept]) -> None:
     assert one.state()["reason"] == ""
 
 
+def test_work_on_the_host_alone_is_held_to_what_was_asked_of_the_host(kept: Callable[..., ShimSlice]) -> None:
+    share = {"compute_percent": 0, "memory_mib": 0, "ledger_dir": "", "driver": "host"}
+    one = kept(host_cpu_milli=300, host_memory_mib=64, **share).program(
+        "import os\nwhile not os.path.exists('go'): sum(range(9999))\n"
+        "held = []\nwhile True: held.append(bytearray(b'1' * (1 << 20)))"
+    )
+    one.until(lambda: one.state().get("delivered_percent") is not None)
+    assert is_held_between(22, 36, one)
+    state = one.state()
+    assert (state["compute_percent"], state["memory_mib"], state["driver"]) == (0, 0, "host")
+    (one.files.work / "go").touch()
+    assert one.ended()["reason_code"] in ("memory_exceeded", "crashed")
+    usage = [json.loads(line) for line in one.files.journal.read_text().splitlines()]
+    assert {(each["compute_percent"], each["memory_mib"]) for each in usage} == {(0, 0)}
+    assert max(each["memory_peak_mib"] for each in usage) <= 64
+
+
 @pytest.mark.req("POOL-12.5")
-def test_two_works_promised_more_than_the_device_has_share_what_it_has(kept: Callable[..., Kept]) -> None:
+def test_two_works_promised_more_than_the_device_has_share_what_it_has(
+    kept: Callable[..., ShimSlice],
+) -> None:
     fill = (
         "import time\nheld = []\ntry:\n"
         " for _ in range({}): held.append(bytearray(b'1' * (1 << 20))); time.sleep(0.005)\n"
@@ -240,7 +261,7 @@ def test_two_works_promised_more_than_the_device_has_share_what_it_has(kept: Cal
 
 
 @pytest.mark.req("POOL-12.24")
-def test_a_work_that_asks_for_too_much_dies_alone(kept: Callable[..., Kept]) -> None:
+def test_a_work_that_asks_for_too_much_dies_alone(kept: Callable[..., ShimSlice]) -> None:
     good = kept("good").program("import time; time.sleep(2); print(sum(range(1000)), flush=True)")
     bad = kept("bad").program("x = []\nwhile True: x.append(bytearray(b'1' * (1 << 20)))")
     assert bad.ended()["reason_code"] == "memory_exceeded"
@@ -251,7 +272,7 @@ def test_a_work_that_asks_for_too_much_dies_alone(kept: Callable[..., Kept]) -> 
 
 
 @pytest.mark.req("POOL-12.3")
-def test_a_session_starts_uncharged_is_told_and_heard(kept: Callable[..., Kept]) -> None:
+def test_a_session_starts_uncharged_is_told_and_heard(kept: Callable[..., ShimSlice]) -> None:
     script = (
         "import threading\n"
         "end = time.process_time() + 0.6\nwhile time.process_time() < end: pass\n"
@@ -285,7 +306,7 @@ def test_a_session_starts_uncharged_is_told_and_heard(kept: Callable[..., Kept])
 
 
 @pytest.mark.req("POOL-12.11")
-def test_an_idle_session_is_told_why_before_it_ends(kept: Callable[..., Kept]) -> None:
+def test_an_idle_session_is_told_why_before_it_ends(kept: Callable[..., ShimSlice]) -> None:
     script = (
         "import signal\n"
         "def bye(*_): print('heard', pathlib.Path('notice.json').read_text(), flush=True); sys.exit(0)\n"
@@ -305,7 +326,7 @@ def test_an_idle_session_is_told_why_before_it_ends(kept: Callable[..., Kept]) -
 
 
 @pytest.mark.req("POOL-12.3")
-def test_a_session_whose_worker_dies_is_reported_and_leaves_nothing(kept: Callable[..., Kept]) -> None:
+def test_a_session_whose_worker_dies_is_reported_and_leaves_nothing(kept: Callable[..., ShimSlice]) -> None:
     one = kept().session("say(port=1)\ntime.sleep(0.5)\nos.kill(os.getpid(), 9)\n")
     state = one.ended()
     assert (state["state"], state["reason_code"]) == ("failed", "crashed")
@@ -317,7 +338,7 @@ def test_a_session_whose_worker_dies_is_reported_and_leaves_nothing(kept: Callab
 
 FOLLOWS = """
 import signal, threading
-from node_agent.work import size
+from weir_wire import size
 woken = threading.Event()
 signal.signal(signal.SIGWINCH, lambda *_: woken.set())
 size.scaled(lambda now: print('size', now.share, now.shares, now.leaving, flush=True))
@@ -330,7 +351,7 @@ while True:
 
 
 @pytest.mark.req("ELA-906")
-def test_a_running_work_is_told_of_its_new_size_and_confirms(kept: Callable[..., Kept]) -> None:
+def test_a_running_work_is_told_of_its_new_size_and_confirms(kept: Callable[..., ShimSlice]) -> None:
     size = {"share": 1, "shares": 3, "step": 1}
     one = kept(size=size, lib_dir=str(ROOT), memory_mib=512).program(FOLLOWS)
     one.until(lambda: one.state().get("size_step") == 1)
@@ -343,7 +364,7 @@ def test_a_running_work_is_told_of_its_new_size_and_confirms(kept: Callable[...,
 
 
 @pytest.mark.req("ELA-906")
-def test_a_work_that_does_not_listen_is_not_disturbed(kept: Callable[..., Kept]) -> None:
+def test_a_work_that_does_not_listen_is_not_disturbed(kept: Callable[..., ShimSlice]) -> None:
     one = kept(size={"share": 0, "shares": 2, "step": 1}).program(
         "import os, time\nprint(os.environ['WEIR_SHARE'], os.environ['WEIR_SHARES'], flush=True)\ntime.sleep(300)"
     )
@@ -352,3 +373,33 @@ def test_a_work_that_does_not_listen_is_not_disturbed(kept: Callable[..., Kept])
     told = one.files.work / "weir-size.json"
     one.until(lambda: (read_json(told) or {}).get("step") == 2)
     assert (one.state()["state"], one.state()["size_step"]) == ("running", 0)
+
+
+CARD = {"vendor": "ascend", "compute_percent": 100, "is_throttled": False}
+
+
+def test_work_on_a_card_has_the_main_memory_it_asked_for_and_no_more(tmp_path: Path) -> None:
+    made = ShimSlice(tmp_path / "memory", **CARD, host_memory_mib=96)
+    state = made.program("x = b'x' * (400 << 20); import time; time.sleep(600)").ended()
+    assert (state["state"], state["reason_code"]) == ("failed", "memory_exceeded")
+    assert state["reason"] == "main memory limit of 96 MiB exceeded"
+    assert "96 MiB of main memory of the host" in made.log()
+    less = ShimSlice(tmp_path / "less", **CARD, host_memory_mib=96)
+    assert less.program("x = b'x' * (20 << 20)").ended()["reason_code"] == "completed"
+
+
+def test_work_on_a_card_has_the_processor_it_asked_for_and_no_more(tmp_path: Path) -> None:
+    """Where control groups may be written: else its log says that nothing holds it."""
+    made = ShimSlice(tmp_path / "cpu", **CARD, host_cpu_milli=200)
+    code = """
+import os, time
+end = time.monotonic() + 5
+while time.monotonic() < end: pass
+print("used", sum(os.times()[:2]) / 5, flush=True)
+"""
+    assert made.program(code).ended()["reason_code"] == "completed"
+    log = made.log()
+    if "held by cgroup" in log:
+        assert float(log.split("used ")[1].split()[0]) < 0.3
+    else:
+        assert "nothing holds them" in log

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from tests.journeys.test_shim import ROOT, Kept, kept
+from tests.journeys.test_shim import ROOT, ShimSlice, kept
 
 __all__ = ["kept"]
 pytestmark = [
@@ -16,7 +16,7 @@ pytestmark = [
 
 SAVES = f"""
 import os, signal, sys, time
-sys.path.insert(0, {str(ROOT / "client")!r})
+sys.path[:0] = [{str(ROOT / "client")!r}, {str(ROOT)!r}]
 import weir
 def save(*_):
     open("state", "w").write("all of it")
@@ -37,7 +37,7 @@ while True:
 """
 
 
-def test_work_is_asked_to_save_itself_and_ends_as_soon_as_it_has(kept: Callable[..., Kept]) -> None:
+def test_work_is_asked_to_save_itself_and_ends_as_soon_as_it_has(kept: Callable[..., ShimSlice]) -> None:
     one = kept(grace_s=300, memory_mib=512, checkpoint={"signal": "USR1", "argv": []}).program(SAVES)
     one.until(lambda: "ready" in one.log())
     one.want(state="stopped", saves=True)
@@ -50,7 +50,7 @@ def test_work_is_asked_to_save_itself_and_ends_as_soon_as_it_has(kept: Callable[
     assert one.seconds() < 250, "it did not wait for the whole grace"
 
 
-def test_work_that_does_not_answer_is_ended_after_its_grace(kept: Callable[..., Kept]) -> None:
+def test_work_that_does_not_answer_is_ended_after_its_grace(kept: Callable[..., ShimSlice]) -> None:
     one = kept(grace_s=1, checkpoint={"signal": "USR1", "argv": []}).program(HEARS_NOTHING)
     one.until(lambda: "ready" in one.log())
     one.want(state="stopped", saves=True)
@@ -59,7 +59,7 @@ def test_work_that_does_not_answer_is_ended_after_its_grace(kept: Callable[..., 
     assert (state["reason_code"], state["checkpoint_at"]) == ("stopped", None)
 
 
-def test_a_command_saves_in_the_work_s_folder_and_tells_by_its_exit(kept: Callable[..., Kept]) -> None:
+def test_a_command_saves_in_the_work_s_folder_and_tells_by_its_exit(kept: Callable[..., ShimSlice]) -> None:
     command = ["sh", "-c", "echo kept by $WEIR_SLICE of $WEIR_WORK_PID; touch kept; exit 0"]
     one = kept(grace_s=300, checkpoint={"signal": "", "argv": command}).program(HEARS_NOTHING)
     one.until(lambda: "ready" in one.log())
@@ -71,7 +71,7 @@ def test_a_command_saves_in_the_work_s_folder_and_tells_by_its_exit(kept: Callab
     assert state["checkpoint_at"]
 
 
-def test_a_command_that_fails_saved_nothing_and_nobody_waits(kept: Callable[..., Kept]) -> None:
+def test_a_command_that_fails_saved_nothing_and_nobody_waits(kept: Callable[..., ShimSlice]) -> None:
     one = kept(grace_s=300, checkpoint={"signal": "", "argv": ["false"]}).program(HEARS_NOTHING)
     one.until(lambda: "ready" in one.log())
     one.want(state="stopped", saves=True)
@@ -81,7 +81,7 @@ def test_a_command_that_fails_saved_nothing_and_nobody_waits(kept: Callable[...,
     assert one.seconds() < 250
 
 
-def test_a_plain_stop_asks_for_no_checkpoint(kept: Callable[..., Kept]) -> None:
+def test_a_plain_stop_asks_for_no_checkpoint(kept: Callable[..., ShimSlice]) -> None:
     one = kept(checkpoint={"signal": "USR1", "argv": []}).program(SAVES)
     one.until(lambda: "ready" in one.log())
     one.want(state="stopped")
@@ -89,7 +89,7 @@ def test_a_plain_stop_asks_for_no_checkpoint(kept: Callable[..., Kept]) -> None:
     assert "left False" in one.log()
 
 
-def test_what_work_saves_by_itself_is_known_while_it_runs(kept: Callable[..., Kept]) -> None:
+def test_what_work_saves_by_itself_is_known_while_it_runs(kept: Callable[..., ShimSlice]) -> None:
     code = "import os, time\nopen(os.environ['WEIR_CHECKPOINT_FILE'], 'w')\ntime.sleep(300)"
     one = kept().program(code)
     one.until(lambda: one.state().get("checkpoint_at"))

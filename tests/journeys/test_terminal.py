@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.local.stack import Stack
+from portal.devstack.stack import Stack
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal")]
 ASK = ("-a", "compute_share=15", "-a", "gpu_memory=256", "-a", "cpu=1", "-a", "memory=512", "--for", "10m")

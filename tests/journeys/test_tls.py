@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from portal.local import ports
-from portal.local.environment import tls_authority, tls_environment
-from portal.local.options import Options
-from portal.local.stack import Stack
+from portal.devstack import ports
+from portal.devstack.environment import tls_authority, tls_environment
+from portal.devstack.options import Options
+from portal.devstack.stack import Stack
 from tests.harness.portal import own_environment, portal_folder
 
 pytestmark = [
@@ -72,6 +72,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
 
 
+@pytest.mark.req("POOL-5-F2")
 def test_a_portal_with_a_certificate_is_reached_by_tls_alone_and_its_agent_joins(
     tmp_path, tmp_path_factory, papers
 ):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from node_agent.protocol.messages import DesiredSlice, ReleaseWish
+from node_agent.protocol.messages import DesiredRelease, DesiredSlice
 from node_agent.protocol.releases import BUILTIN_PATH, KEYS_PATH, ReleaseKeys
 from node_agent.release import BUILTIN, ReleaseStore
 from tests.unit.node_agent.releases import Maker, agent_files, archive
@@ -73,7 +73,7 @@ class Node:
             assert self.process.poll() is None, self.output.read_text()
             time.sleep(0.05)
 
-    def wish(self, version: str, content: bytes) -> ReleaseWish:
+    def wish(self, version: str, content: bytes) -> DesiredRelease:
         wish = self.maker.wish(version, content)
         self.portal.files[wish.path] = content
         self.portal.release = wish
@@ -135,7 +135,7 @@ def test_a_release_is_taken_up_while_work_runs_and_given_back_again(node: Node):
     assert "node_agent" not in "".join(
         Path(f"/proc/{child}/cmdline").read_text() for child in children.split()
     ).replace("node_agent.runtime", "")
-    node.portal.release = ReleaseWish(
+    node.portal.release = DesiredRelease(
         version=installed, path=BUILTIN_PATH, sha256="0" * 64, signature="0" * 128
     )
     node.until(lambda: node.version == installed)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.local.stack import Stack
+from portal.devstack.stack import Stack
 
 pytest.importorskip("torch", reason="the remote accelerator is for PyTorch, which is not installed here")
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal")]
@@ -89,7 +89,9 @@ def finished(process: subprocess.Popen) -> tuple[str, str]:
 def test_an_unmodified_script_trains_on_a_share_elsewhere_and_gives_it_back(alice, journey):
     api = journey.person("alice")
     api.environment_make("run-fixed", compute_percent=20, memory_mib=128)
-    process = alice(TRAIN, *run_of("--environment", "run-fixed"), WEIR_SHARE="90", WEIR_MEMORY="2048")
+    process = alice(
+        TRAIN, *run_of("--environment", "run-fixed"), WEIR_COMPUTE_PERCENT="90", WEIR_MEMORY_MIB="2048"
+    )
     out, err = finished(process)
     assert process.returncode == 3, (out, err)
     assert "same True" in out

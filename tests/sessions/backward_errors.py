@@ -14,7 +14,7 @@ import weir.torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint
 
-from node_agent.sessions.core import Session
+from node_agent.sessions.execution.core import Session
 from tests.sessions.inprocess import InProcessLink
 
 QUOTA_MIB = 64

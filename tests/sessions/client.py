@@ -8,12 +8,12 @@ from array import array
 from typing import Any
 
 import torch
-from weir import wire
 from weir.link import Link
-from weir.wire import Kind
 
-from node_agent.sessions.template import name_of
-from node_agent.sessions.tensors import bytes_of
+from node_agent.sessions.execution.template import name_of
+from node_agent.sessions.execution.tensors import bytes_of
+from weir_wire import wire
+from weir_wire.wire import Kind
 
 
 class Hand:

@@ -12,7 +12,7 @@ def attach() -> Iterator[Callable[..., object]]:
     import weir.torch
     from weir.torch import devices
 
-    from node_agent.sessions.core import Session
+    from node_agent.sessions.execution.core import Session
     from tests.sessions.inprocess import InProcessLink
 
     threads = torch.get_num_threads()

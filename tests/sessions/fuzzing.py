@@ -7,8 +7,8 @@ import struct
 from array import array
 from typing import Any
 
-from weir import wire
-from weir.wire import Kind
+from weir_wire import wire
+from weir_wire.wire import Kind
 
 _KINDS = [int(kind) for kind in Kind if wire.is_counted(kind)]
 _OPERATORS = (
@@ -38,7 +38,7 @@ _INTS = (0, 1, 2, 3, 4, 5, 7, 16, 64, -1, -2, 1 << 20, 1 << 31, (1 << 62) - 1, -
 
 
 class Fuzzer:
-    """The same frames for the same seed. Remembers a few valid frames and damages them."""
+    """Frames that a seed decides. Remembers a few valid frames and damages them."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # repeatable, not secret

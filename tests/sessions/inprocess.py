@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
-from weir import wire
 from weir.link import Link
-from weir.wire import Kind
 
-from node_agent.sessions.core import Session
+from node_agent.sessions.execution.core import Session
+from weir_wire import wire
+from weir_wire.wire import Kind
 
 
 class InProcessLink(Link):

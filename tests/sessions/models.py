@@ -90,7 +90,7 @@ class GPT(nn.Module):
 
 
 def batches(kind: str, steps: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """The same data for every device."""
+    """Data that is equal on every device."""
     torch.manual_seed(11)
     if kind == "words":
         return [(x, x.roll(-1, 1)) for x in torch.randint(0, 256, (steps, 8, 32))]

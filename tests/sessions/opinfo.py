@@ -30,7 +30,7 @@ def samples(op: Any, *, needs_grad: bool) -> Iterator[Any]:
 
 
 def on_device(value: Any) -> Any:
-    """The same argument with its tensors on the device, leaves that need gradients as leaves."""
+    """An argument with its tensors on the device, leaves that need gradients as leaves."""
     if isinstance(value, torch.Tensor):
         return value.detach().to("weir:0").requires_grad_(value.requires_grad)
     if isinstance(value, torch.device) or value == "cpu":
@@ -128,7 +128,7 @@ def suite(*, needs_grad: bool, only: str = "") -> dict[str, Any]:
 def main() -> None:
     import weir.torch
 
-    from node_agent.sessions.core import Session
+    from node_agent.sessions.execution.core import Session
     from tests.sessions.inprocess import InProcessLink
 
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""A worker's service in this process: its real door, sockets and loop, in threads; quicker to start than a process."""
+"""A worker's service in this process: real listener, sockets and loop, in threads; quicker to start than a process."""
 
 from __future__ import annotations
 
@@ -10,26 +10,31 @@ from typing import Any
 
 from weir.link_remote import RemoteLink
 
-from node_agent.sessions.certificate import context_make
-from node_agent.sessions.core import Session
-from node_agent.sessions.door import Door
+from node_agent.sessions.connection.certificate import context_make
+from node_agent.sessions.connection.listener import Listener
+from node_agent.sessions.execution.core import Session
 from node_agent.sessions.service import Service
 from tests.sessions.workers import TOKEN
 
 
 class Served:
-    """One service; `service` and `door` may be looked into."""
+    """One service; `service` and `listener` may be looked into."""
 
     def __init__(self, *, quota_mib: int = 64, **options: Any) -> None:
         self.service = Service(Session("cpu", quota_mib), token=TOKEN, **options)
-        self.door = Door("127.0.0.1", self.service, context_make())
-        self.thread = threading.Thread(target=self.service.run, args=(self.door,), daemon=True)
-        self.door.open()
+        self.listener = Listener("127.0.0.1", self.service, context_make())
+        self.thread = threading.Thread(target=self.service.run, args=(self.listener,), daemon=True)
+        self.listener.open()
         self.thread.start()
 
     def link(self, **options: Any) -> RemoteLink:
         """Attach to it."""
-        options = {"port": self.door.port, "fingerprint": self.door.fingerprint, "token": TOKEN, **options}
+        options = {
+            "port": self.listener.port,
+            "fingerprint": self.listener.fingerprint,
+            "token": TOKEN,
+            **options,
+        }
         return RemoteLink("127.0.0.1", **options)
 
     def wait(self, wanted: Callable[[Service], Any], timeout_s: float = 60) -> None:

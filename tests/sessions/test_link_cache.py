@@ -6,12 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir.wire import SessionFault  # noqa: E402
-
-from node_agent.sessions.cache import UploadCache  # noqa: E402
+from node_agent.sessions.execution.cache import UploadCache  # noqa: E402
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.proxy import Proxy  # noqa: E402
 from tests.sessions.served import served  # noqa: E402
+from weir_wire.wire import SessionFault  # noqa: E402
 
 MIB = 1 << 20
 
@@ -19,7 +18,7 @@ MIB = 1 << 20
 @pytest.mark.req("ELA-1207")
 def test_the_third_time_only_a_digest_is_sent_and_a_changed_byte_all_of_it():
     with served(quota_mib=8) as worker:
-        proxy = Proxy(worker.door.port)
+        proxy = Proxy(worker.listener.port)
         link = worker.link(port=proxy.port, is_local=False)
         hand = Hand(link)
         batch = torch.randint(0, 256, (MIB,), dtype=torch.uint8)

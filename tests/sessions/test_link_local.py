@@ -9,11 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir import transport_local  # noqa: E402
-from weir.transport_local import LocalTransport, client_open  # noqa: E402
-
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.served import served  # noqa: E402
+from weir_wire import transport_local  # noqa: E402
+from weir_wire.transport_local import LocalTransport, client_open  # noqa: E402
 
 
 @pytest.fixture
@@ -25,18 +24,18 @@ def worker():
 @pytest.fixture
 def pair():
     """Both ends of a transport, without a session."""
-    door = transport_local.Door()
-    client, server = _opened(door)
+    listener = transport_local.LocalListener()
+    client, server = _opened(listener)
     yield client, server
     for end in (client, server):
         end.close()
 
 
-def _opened(door):
+def _opened(listener):
     answered = []
-    thread = threading.Thread(target=lambda: answered.append(door.answer(door.listener.accept()[0])))
+    thread = threading.Thread(target=lambda: answered.append(listener.answer(listener.listener.accept()[0])))
     thread.start()
-    client = client_open(door.invite())
+    client = client_open(listener.invite())
     thread.join(5)
     return client, answered[0]
 
@@ -54,7 +53,7 @@ def test_it_is_chosen_by_itself_and_seen(worker):
 
 
 def test_tcp_serves_where_it_cannot_be_had(worker, monkeypatch):
-    monkeypatch.setattr("weir.link_handshake.client_open", lambda _invitation: None)
+    monkeypatch.setattr("weir_wire.handshake.client_open", lambda _invitation: None)
     link = worker.link()
     assert link.transport == "tcp"
     big = torch.randn(1 << 20)
@@ -88,7 +87,7 @@ def test_the_connection_cut_resumes(worker):
 
 
 def test_who_does_not_know_the_key_gets_nothing(worker):
-    address = "\0" + worker.door._local.address
+    address = "\0" + worker.listener._local.address
     for said in (b"", b"x" * 32, b"\xff" * 32):
         sock = socket.socket(socket.AF_UNIX)
         sock.connect(address)
@@ -101,15 +100,15 @@ def test_who_does_not_know_the_key_gets_nothing(worker):
 
 def test_a_key_that_is_dripped_is_not_waited_for(worker):
     with socket.socket(socket.AF_UNIX) as sock:
-        sock.connect("\0" + worker.door._local.address)
+        sock.connect("\0" + worker.listener._local.address)
         sock.sendall(b"x")
         sock.settimeout(5)
         assert sock.recv(1) == b""
 
 
 def test_the_key_works_once(worker):
-    door = worker.door._local
-    invitation = door.invite()
+    listener = worker.listener._local
+    invitation = listener.invite()
     first = client_open(invitation)
     assert isinstance(first, LocalTransport)
     assert client_open(invitation) is None

@@ -10,14 +10,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir import wire  # noqa: E402
-from weir.link_handshake import Refused  # noqa: E402
-from weir.transport_tcp import client_connect  # noqa: E402
-from weir.wire import Kind, SessionFault, SessionLost  # noqa: E402
-
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.proxy import Proxy  # noqa: E402
 from tests.sessions.served import served  # noqa: E402
+from weir_wire import wire  # noqa: E402
+from weir_wire.handshake import HandshakeRefused  # noqa: E402
+from weir_wire.transport_tcp import client_connect  # noqa: E402
+from weir_wire.wire import Kind, SessionFault, SessionLost  # noqa: E402
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def worker():
 
 @pytest.fixture
 def proxy(worker):
-    made = Proxy(worker.door.port)
+    made = Proxy(worker.listener.port)
     yield made
     made.close()
 
@@ -134,7 +133,7 @@ def test_a_worker_away_too_long_is_said_to_be_lost(worker, proxy):
 
 @pytest.mark.req("ELA-1401")
 def test_a_wrong_token_and_a_wrong_certificate_are_refused(worker):
-    with pytest.raises(Refused, match="token") as refused:
+    with pytest.raises(HandshakeRefused, match="token") as refused:
         worker.link(token="another-token-altogether")
     assert refused.value.code == "token"
     with pytest.raises(ConnectionRefusedError, match="certificate"):
@@ -148,40 +147,40 @@ def test_a_wrong_token_and_a_wrong_certificate_are_refused(worker):
 def test_the_token_shown_again_opens_nothing(worker):
     link = worker.link()
     Hand(link).up(torch.ones(1))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(HandshakeRefused) as refused:
         worker.link()
     assert refused.value.code == "busy"
     assert link.stat()["handles"] == 1, "the first client noticed nothing"
     link.close()
     worker.wait(lambda service: service.end == "closed")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(HandshakeRefused) as refused:
         worker.link()
     assert refused.value.code == "ended"
 
 
 def test_another_version_of_torch_is_refused_with_both_named(worker, monkeypatch):
-    monkeypatch.setattr("weir.link_handshake.torch_version", lambda: "2.9.9")
-    with pytest.raises(Refused, match=r"the client 2\.9\.9") as refused:
+    monkeypatch.setattr("weir_wire.handshake.torch_version", lambda: "2.9.9")
+    with pytest.raises(HandshakeRefused, match=r"the client 2\.9\.9") as refused:
         worker.link()
     assert refused.value.code == "version"
 
 
 def test_strangers_at_the_door_do_not_disturb(worker):
     """Plain text, silence, half a handshake, a handshake recorded and played again."""
-    address = ("127.0.0.1", worker.door.port)
+    address = ("127.0.0.1", worker.listener.port)
     silent = [socket.create_connection(address) for _ in range(4)]
     loud = socket.create_connection(address)
     loud.sendall(b"GET / HTTP/1.1\r\n\r\n" * 100)
-    stranger = client_connect(*address, worker.door.fingerprint, timeout_s=60)
+    stranger = client_connect(*address, worker.listener.fingerprint, timeout_s=60)
     hello = {"protocol": 1, "torch": torch.__version__.partition("+")[0], "nonce": "00", "purpose": "client"}
     stranger.send((Kind.HELLO, [wire.dump_json(hello)]))
     assert stranger.receive(5).kind == Kind.CHALLENGE
     stranger.send((Kind.PROOF, [wire.dump_json({"mac": "0" * 64, "resume": "", "received": 0})]))
     assert wire.load_json(stranger.receive(5).payload)["code"] == "token"
-    early = client_connect(*address, worker.door.fingerprint, timeout_s=60)
+    early = client_connect(*address, worker.listener.fingerprint, timeout_s=60)
     early.send((Kind.BATCH, [b"x" * 5000]))
     assert early.receive(5).kind == Kind.REFUSED
-    thief = client_connect(*address, worker.door.fingerprint, timeout_s=60)
+    thief = client_connect(*address, worker.listener.fingerprint, timeout_s=60)
     thief.send((Kind.HELLO, [wire.dump_json({**hello, "purpose": "state"})]))
     assert wire.load_json(thief.receive(5).payload)["code"] == "ended"
     link = worker.link()
@@ -199,22 +198,23 @@ def test_a_client_cannot_say_that_a_session_moved_which_did_not(worker):
     link.close()
 
 
+@pytest.mark.req("ELA-1406")
 def test_a_crowd_that_proves_nothing_keeps_nobody_out(worker):
     crowd = [
-        socket.create_connection(("127.0.0.1", worker.door.port), source_address=("127.0.0.2", 0))
+        socket.create_connection(("127.0.0.1", worker.listener.port), source_address=("127.0.0.2", 0))
         for _ in range(40)
     ]
     began = time.monotonic()
     link = worker.link(is_local=False)
-    assert time.monotonic() - began < 7, "whoever fills the door is cut off, not waited for"
+    assert time.monotonic() - began < 7, "whoever fills the listener is cut off, not waited for"
     link.close()
     for sock in crowd:
         sock.close()
 
 
 def test_a_stranger_cannot_stay_by_dripping_bytes(worker, monkeypatch):
-    monkeypatch.setattr("node_agent.sessions.door._IN_ALL_S", 0.5)
-    dripping = client_connect("127.0.0.1", worker.door.port, worker.door.fingerprint, timeout_s=60)
+    monkeypatch.setattr("node_agent.sessions.connection.listener._IN_ALL_S", 0.5)
+    dripping = client_connect("127.0.0.1", worker.listener.port, worker.listener.fingerprint, timeout_s=60)
     began = time.monotonic()
     dripping.write_all(memoryview(wire.HEADER.pack(4000, Kind.HELLO)))
     with contextlib.suppress(OSError):
@@ -244,6 +244,7 @@ def test_bad_frames_get_an_error_and_the_session_goes_on(worker):
     link.close()
 
 
+@pytest.mark.req("ELA-1406")
 def test_credits_bound_what_runs_ahead(worker, proxy):
     link = worker.link(port=proxy.port, is_local=False)
     hand = Hand(link)

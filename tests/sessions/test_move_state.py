@@ -4,14 +4,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir import wire  # noqa: E402
-from weir.wire import Fault, Kind, SessionFault, WireError  # noqa: E402
-
-from node_agent.sessions.core import Session  # noqa: E402
-from node_agent.sessions.reply import Reply  # noqa: E402
-from node_agent.sessions.state import Arena, Course, state_load, state_stream  # noqa: E402
+from node_agent.sessions.execution.core import Session  # noqa: E402
+from node_agent.sessions.execution.reply import Reply  # noqa: E402
+from node_agent.sessions.execution.state import Arena, Course, state_load, state_stream  # noqa: E402
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.inprocess import InProcessLink  # noqa: E402
+from weir_wire import wire  # noqa: E402
+from weir_wire.wire import Fault, Kind, SessionFault, WireError  # noqa: E402
 
 CPU = torch.device("cpu")
 
@@ -33,7 +32,7 @@ def loaded(pieces, quota_mib=16, arena_bytes=0):
     return session, course
 
 
-@pytest.mark.req("POOL-12.23", "POOL-7.5")
+@pytest.mark.req("POOL-12.23", "POOL-7.5-1", "POOL-7.5-2")
 @pytest.mark.parametrize("arena_bytes", [0, 200, 1 << 22])
 def test_views_conjugates_poison_templates_and_random_state_come_along(source, arena_bytes):
     hand = Hand(InProcessLink(source))

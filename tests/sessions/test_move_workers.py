@@ -8,11 +8,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir.link_handshake import Claim, Endpoint, Refused, attach  # noqa: E402
-from weir.wire import Kind, SessionLost  # noqa: E402
-
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.workers import TOKEN, workers  # noqa: E402
+from weir_wire.handshake import Claim, Endpoint, HandshakeRefused, attach  # noqa: E402
+from weir_wire.wire import Kind, SessionLost  # noqa: E402
 
 TICKETS = [f"one-time-ticket-{n}" for n in range(5)]
 
@@ -55,7 +54,7 @@ class Curve:
         return rows
 
 
-@pytest.mark.req("POOL-12.23", "POOL-7.5")
+@pytest.mark.req("POOL-12.23", "POOL-7.5-1", "POOL-7.5-2")
 def test_twice_while_it_computes_bit_for_bit(make):
     here, there, back = make("a"), make("b", ticket=TICKETS[0]), make("c", ticket=TICKETS[1])
     link = here.link()
@@ -184,7 +183,7 @@ def refused_at(worker, claim) -> str:
     for _ in range(20):
         try:
             attach(endpoint_of(worker), TOKEN, claim, timeout_s=10)[0].close()
-        except Refused as refusal:
+        except HandshakeRefused as refusal:
             return refusal.code
         except OSError:
             time.sleep(0.05)

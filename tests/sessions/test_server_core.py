@@ -7,13 +7,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir import wire  # noqa: E402
-from weir.wire import Kind, SessionFault  # noqa: E402
-
-from node_agent.sessions.core import Session  # noqa: E402
-from node_agent.sessions.tensors import blank, bytes_of, write  # noqa: E402
+from node_agent.sessions.execution.core import Session  # noqa: E402
+from node_agent.sessions.execution.tensors import blank, bytes_of, write  # noqa: E402
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.inprocess import InProcessLink  # noqa: E402
+from weir_wire import wire  # noqa: E402
+from weir_wire.wire import Kind, SessionFault  # noqa: E402
 
 MIB = 1 << 20
 

@@ -6,11 +6,11 @@ torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from weir import wire  # noqa: E402
-from weir.wire import Kind  # noqa: E402
 
-from node_agent.sessions.core import Session  # noqa: E402
+from node_agent.sessions.execution.core import Session  # noqa: E402
 from tests.sessions.fuzzing import Fuzzer  # noqa: E402
+from weir_wire import wire  # noqa: E402
+from weir_wire.wire import Kind  # noqa: E402
 
 QUOTA_MIB = 4
 

@@ -4,9 +4,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from node_agent.sessions import kept  # noqa: E402
-from node_agent.sessions.kept import KeptReplies  # noqa: E402
-from node_agent.sessions.reply import Reply  # noqa: E402
+from node_agent.sessions.connection import reply_buffer  # noqa: E402
+from node_agent.sessions.connection.reply_buffer import KeptReplies  # noqa: E402
+from node_agent.sessions.execution.reply import Reply  # noqa: E402
 
 MIB = 1 << 20
 
@@ -20,18 +20,18 @@ def held_bytes(replies: KeptReplies) -> int:
 
 
 def test_what_nobody_acknowledges_is_bounded_whatever_the_quota(monkeypatch):
-    monkeypatch.setattr(kept, "BYTES", 4 * MIB)
+    monkeypatch.setattr(reply_buffer, "BYTES", 4 * MIB)
     replies = KeptReplies()
     for number in range(1, 30):
         replies.keep(number, reply(MIB))
         assert held_bytes(replies) <= 4 * MIB
     replies.keep(30, reply(16 * MIB))
     assert [number for number, _ in replies.rows] == [30]
-    assert kept.BYTES < 1 << 30
+    assert reply_buffer.BYTES < 1 << 30
 
 
 def test_what_gave_way_is_answered_by_a_fault_until_it_is_acknowledged(monkeypatch):
-    monkeypatch.setattr(kept, "FRAMES", 2)
+    monkeypatch.setattr(reply_buffer, "FRAMES", 2)
     replies = KeptReplies()
     for number in (3, 5, 6, 9):
         replies.keep(number, reply(8))

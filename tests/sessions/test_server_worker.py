@@ -10,18 +10,17 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from weir.wire import SessionFault, SessionLost  # noqa: E402
-
-from node_agent.runtime.files import write_json  # noqa: E402
+from node_agent.files import write_json  # noqa: E402
 from node_agent.sessions import service as service_module  # noqa: E402
 from node_agent.sessions import watch  # noqa: E402
-from node_agent.sessions.certificate import context_make  # noqa: E402
-from node_agent.sessions.core import Session  # noqa: E402
-from node_agent.sessions.door import Door  # noqa: E402
+from node_agent.sessions.connection.certificate import context_make  # noqa: E402
+from node_agent.sessions.connection.listener import Listener  # noqa: E402
+from node_agent.sessions.execution.core import Session  # noqa: E402
 from node_agent.sessions.service import Service  # noqa: E402
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.served import served  # noqa: E402
 from tests.sessions.workers import ROOT, TOKEN, workers  # noqa: E402
+from weir_wire.wire import SessionFault, SessionLost  # noqa: E402
 
 
 @pytest.fixture
@@ -106,6 +105,15 @@ def test_a_script_that_takes_long_to_import_is_not_idle(make):
 def test_a_session_nobody_ever_attaches_to_ends_all_the_same(monkeypatch):
     monkeypatch.setattr(service_module, "_FIRST_S", 0.2)
     with served(detach_s=0.1) as worker:
+        worker.wait(lambda service: service.end == "detached")
+
+
+@pytest.mark.req("POOL-12.11")
+def test_where_nobody_ever_attaches_the_idle_time_out_gives_the_share_back(monkeypatch):
+    """`weir run` may be killed before its script has attached."""
+    monkeypatch.setattr(service_module, "_IMPORT_S", 0.2)
+    with served(detach_s=0.1) as worker:
+        worker.service.idle_timeout_s = 0.3
         worker.wait(lambda service: service.end == "detached")
 
 
@@ -198,7 +206,7 @@ def test_what_changes_all_the_time_is_written_at_leisure(tmp_path, monkeypatch):
     session = Session("cpu", 16)
     session.operators = 1
     service = Service(session, token=TOKEN)
-    watching = watch.Watch(tmp_path, service, Door("127.0.0.1", service, context_make()))
+    watching = watch.Watch(tmp_path, service, Listener("127.0.0.1", service, context_make()))
     watching.look()
     status = tmp_path / "status.json"
     first = status.stat().st_ino

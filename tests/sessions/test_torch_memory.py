@@ -29,6 +29,7 @@ def test_the_quota_is_exact_to_a_mebibyte(attach):
     assert devices.get(device).stat()["used_bytes"] == 10 * MIB
 
 
+@pytest.mark.req("ELA-1313")
 def test_the_error_is_raised_where_memory_is_asked_for_and_nothing_is_lost(attach):
     device = attach(quota_mib=4)
     x = torch.ones(MIB // 2, device=device)
@@ -82,6 +83,7 @@ def test_views_take_nothing_and_keep_what_they_show(attach):
     assert devices.get(device).stat()["used_bytes"] == 0
 
 
+@pytest.mark.req("ELA-1312")
 def test_the_clients_count_is_the_workers_after_training(attach):
     from tests.sessions.models import GPT, train
 

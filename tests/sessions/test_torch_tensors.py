@@ -195,7 +195,7 @@ def test_the_default_type_is_this_processes(weir0):
 
 
 def test_templates_are_bounded(weir0, monkeypatch):
-    monkeypatch.setattr("weir.wire.MAX_TEMPLATES", 20)
+    monkeypatch.setattr("weir_wire.wire.MAX_TEMPLATES", 20)
     device = devices.get(weir0)
     for size in range(1, 60):
         assert torch.ones(size, device=weir0).sum().item() == size

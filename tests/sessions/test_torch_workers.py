@@ -40,6 +40,7 @@ def session_file(tmp_path, monkeypatch):
     torch.set_num_threads(threads)
 
 
+@pytest.mark.req("POOL-5-F3", "ELA-1202")
 def test_two_devices_on_two_servers(session_file):
     assert weir.torch.device_count() == 2
     wanted, _ = train(mlp, "flat", "cpu", steps=4)
@@ -111,7 +112,7 @@ def test_without_a_session_the_error_says_how_to_get_one(monkeypatch):
 
 
 def test_importing_weir_imports_no_torch():
-    code = "import sys, weir, weir.link, weir.wire; sys.exit('torch' in sys.modules)"
+    code = "import sys, weir, weir.link, weir_wire.wire; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=False).returncode == 0
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from weir.link_remote import RemoteLink
 
-from node_agent.runtime.files import write_json
+from node_agent.files import write_json
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-of-sixteen-characters-or-more"

@@ -50,7 +50,6 @@ class TaskView(CaseView):
 class TaskDecideView(CaseView):
     case_kind = "task"
     permission = "approvals.decide"
-    idempotent = True
 
     @extend_schema(request=s.DecideIn, responses=s.TaskOut)
     def post(self, request: Request, uid: UUID) -> Response:

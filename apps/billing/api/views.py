@@ -37,7 +37,6 @@ def read(serializer: type, data: Any) -> dict[str, Any]:
 class BillsView(ApiView):
     plane = "both"
     permission = P.VIEW
-    idempotent = True
 
     @extend_schema(parameters=[OpenApiParameter("state", str)], responses=s.BillOut(many=True))
     def get(self, request: Request) -> Response:
@@ -69,7 +68,6 @@ class BillView(ApiView):
 
 class BillConfirmView(ApiView):
     permission = P.PAY
-    idempotent = True
 
     @extend_schema(request=None, responses=s.BillWholeOut)
     def post(self, request: Request, uid: UUID) -> Response:
@@ -79,7 +77,6 @@ class BillConfirmView(ApiView):
 
 class BillPayView(ApiView):
     permission = P.PAY
-    idempotent = True
 
     @extend_schema(request=s.PayIn, responses=s.BillWholeOut)
     def post(self, request: Request, uid: UUID) -> Response:
@@ -155,7 +152,6 @@ class TenantAccountView(ApiView):
 class DepositView(ApiView):
     plane = "provider"
     permission = P.MANAGE
-    idempotent = True
 
     @extend_schema(request=s.DepositIn, responses={201: s.AccountOut})
     def post(self, request: Request, schema: str) -> Response:

@@ -61,6 +61,7 @@ APPEND_ONLY_TABLES = (
     "billing_billline",
     "billing_billpayment",
     "billing_usagerefusal",
+    "billing_chargeresize",
 )
 FACT_TABLES = {
     "billing_usagerecord": "'rated_at'",
@@ -97,7 +98,7 @@ def _trigger(table: str, function: str) -> migrations.RunSQL:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("billing", "0001_first")]
+    dependencies = [("billing", "0001_initial")]
 
     operations = [
         migrations.RunSQL(ZERO_SUM, "DROP FUNCTION billing_zero_sum CASCADE;"),

@@ -11,11 +11,11 @@ from apps.billing.models import Account, Charge
 from apps.billing.services.charges import labels_read, quote_read
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many
-from apps.kernel.queries import Given, Kept
+from apps.kernel.queries import Param, PreparedValues
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
-_ACCOUNT = Kept(lambda: Account.plain.filter(tenant_id=Given("tenant")).values_list("pk", flat=True))
+_ACCOUNT = PreparedValues(lambda: Account.plain.filter(tenant_id=Param("tenant")), "pk")
 
 
 @service(recorded=False, joins=True)

@@ -43,11 +43,15 @@ def ledger_post(
 
 
 @service(P.MANAGE)
-def account_open(*, actor: Actor, tenant: Tenant) -> Account:
-    """Open a tenant's account with its ledger accounts (PLAT-OPS-28); an open one stays as it is."""
+def account_open(*, actor: Actor, tenant: Tenant, has_own_books: bool = False) -> Account:
+    """Open a tenant's account with its ledger accounts (PLAT-OPS-28); an open one stays as it is.
+
+    With `has_own_books` nothing of it is the centre's money, as a test's is not: from now on cash, revenue and the
+    like are booked on accounts of the tenant's own, it gets no monthly bill and is in no sum over all tenants.
+    """
     for kind in PLATFORM_KINDS:
         LedgerAccount.objects.get_or_create(code=ledger_code(kind), defaults={"kind": kind})
-    for kind in TENANT_KINDS:
+    for kind in TENANT_KINDS + (PLATFORM_KINDS if has_own_books else ()):
         LedgerAccount.objects.get_or_create(
             code=ledger_code(kind, tenant), defaults={"kind": kind, "tenant": tenant}
         )

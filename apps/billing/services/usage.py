@@ -134,9 +134,11 @@ class _Book:
 
 
 def _figures_sound(report: Usage, length: timedelta) -> bool:
+    # Work on the host alone holds neither compute nor memory of a card; a share of a card has compute.
+    is_on_host = report.compute_percent == 0 and report.memory_mib == 0
     return (
         report.seq >= 1
-        and 1 <= report.compute_percent <= PERCENT_MAX
+        and (is_on_host or 1 <= report.compute_percent <= PERCENT_MAX)
         and 0 <= report.memory_mib <= MEMORY_MAX_MIB
         and 0 <= report.memory_peak_mib <= MEMORY_MAX_MIB
         and 0 <= report.cpu_seconds <= int(length.total_seconds()) * CPUS_MAX

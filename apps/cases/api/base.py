@@ -9,6 +9,7 @@ from rest_framework.request import Request
 
 from apps.cases.selectors import case_get
 from apps.identity.api.base import ApiView
+from apps.identity.requests import inside
 from apps.kernel.errors import InvalidInput
 
 
@@ -31,5 +32,6 @@ class CaseView(ApiView):
             )
         tenant = case_get(actor=self.actor, kind=self.case_kind, uid=uid).tenant
         connection.set_tenant(tenant)
-        request._request.entered_tenant = tenant
-        request._request.actor = replace(self.actor, tenant=tenant.schema_name)
+        here = inside(request._request)
+        here.entered_tenant = tenant
+        here.actor = replace(self.actor, tenant=tenant.schema_name)

@@ -30,7 +30,7 @@ class Money(serializers.ReadOnlyField):
 
 
 class CategoryOut(serializers.ModelSerializer):
-    parent = serializers.SlugRelatedField("code", read_only=True)
+    parent = serializers.SlugRelatedField("code", read_only=True, allow_null=True)
 
     class Meta:
         model = Category

@@ -158,7 +158,6 @@ class ActivitiesView(ApiView):
 
 class ActivityClaimView(ApiView):
     permission = CouponPermission.CLAIM
-    idempotent = True
 
     @extend_schema(request=None, responses={201: s.CouponOut})
     def post(self, request: Request, uid: UUID) -> Response:

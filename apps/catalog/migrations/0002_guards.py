@@ -20,7 +20,7 @@ def _trigger(table: str) -> str:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("catalog", "0001_first")]
+    dependencies = [("catalog", "0001_initial")]
 
     operations = [
         migrations.RunSQL(FUNCTION, "DROP FUNCTION catalog_append_only CASCADE;"),

@@ -224,8 +224,10 @@ def commodity_tenants_set(
 
 @service(P.MANAGE)
 def commodity_list_(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
-    """Put it in the square. It must have a price in force and a published process application."""
+    """Put it in the square. It must have a price in force and a published process application, and what it sells must
+    be what is delivered."""
     row = _locked(commodity_uid)
+    _delivery_check(row)
     if price_version_get(commodity=row, at=timezone.now()) is None:
         raise Conflict(_("It has no price in force."), cure=_("Publish a price first."))
     if row.process_app.state != ProcessAppState.PUBLISHED:
@@ -233,6 +235,34 @@ def commodity_list_(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
             _("Its process application is not published."), cure=_("Publish the process application first.")
         )
     return _flagged(row, is_listed=True)
+
+
+# What is delivered of a component, and the unit its amounts must have for that; "" where any name of it will do.
+_DELIVERED = {"compute_share": "", "gpu_memory": "MiB", "cpu": "", "memory": "MiB"}
+
+
+def _delivery_check(row: Commodity) -> None:
+    """Conflict for components that would be billed and never delivered."""
+    parts = {part.component.code: part.component for part in row.components.select_related("component")}
+    idle = sorted(set(parts) - set(_DELIVERED))
+    if idle:
+        raise Conflict(
+            _("Nothing delivers these components, and they would be billed: %(codes)s.")
+            % {"codes": ", ".join(idle)},
+            cure=_("Sell compute share, accelerator memory, CPU and memory."),
+        )
+    for code, unit in _DELIVERED.items():
+        if code in parts and unit and parts[code].amount_unit != unit:
+            raise Conflict(
+                _("Amounts of %(name)s are delivered in %(unit)s, its component counts them in %(other)s.")
+                % {"name": parts[code], "unit": unit, "other": parts[code].amount_unit},
+                cure=_("Make a component that counts in %(unit)s.") % {"unit": unit},
+            )
+    if ("compute_share" in parts) != ("gpu_memory" in parts) or not parts.keys() & {"compute_share", "cpu"}:
+        raise Conflict(
+            _("It sells neither a share of an accelerator, with its memory, nor CPU."),
+            cure=_("Sell compute share and accelerator memory together, or CPU."),
+        )
 
 
 @service(P.MANAGE)

@@ -64,11 +64,23 @@ class RunRowOut(serializers.ModelSerializer):
         ]  # fmt: skip
 
 
+class HardwareOut(serializers.Serializer[Any]):
+    """A kind of device that a test ran on."""
+
+    vendor = serializers.CharField()
+    model = serializers.CharField()
+    is_simulated = serializers.BooleanField()
+
+
 class ResultOut(serializers.ModelSerializer):
+    hardware = HardwareOut(many=True)
+    is_simulated = serializers.BooleanField(help_text="One of the devices that it ran on is simulated.")
+
     class Meta:
         model = ConformanceResult
         fields = [
-            "number", "outcome", "reason", "is_simulated", "steps", "expectations", "started_at", "ended_at",
+            "number", "outcome", "reason", "hardware", "is_simulated", "steps", "expectations", "started_at",
+            "ended_at",
         ]  # fmt: skip
 
 

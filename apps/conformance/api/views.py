@@ -21,6 +21,7 @@ from apps.kernel.errors import NotFound
 class TestsView(ApiView):
     plane = "provider"
     permission = P.VIEW
+    pagination_class = None
 
     @extend_schema(responses=s.TestOut(many=True))
     def get(self, request: Request) -> Response:
@@ -33,7 +34,6 @@ class RunsView(ApiView):
 
     plane = "provider"
     permission = P.VIEW
-    idempotent = True
 
     @extend_schema(responses=s.RunRowOut(many=True))
     def get(self, request: Request) -> Response:
@@ -97,6 +97,7 @@ class ReportView(ApiView):
 
 
 class VerifyView(ApiView):
+    no_key_because = "it changes nothing"
     plane = "provider"
     permission = P.VIEW
 

@@ -12,13 +12,15 @@ class Case:
 
     Attributes:
         number: of the test in the catalogue.
-        is_alone: it changes what every other test stands on, so nothing runs beside it.
+        is_alone: it changes what the work of every other test stands on, so no other with work runs beside it.
+        has_work: it submits work; one that does not runs beside every other.
         is_waiting: it mostly waits, so it runs beside the others.
         seconds: about how long it takes; the longest begin first.
     """
 
     number: ClassVar[str]
     is_alone: ClassVar[bool] = False
+    has_work: ClassVar[bool] = True
     is_waiting: ClassVar[bool] = False
     seconds: ClassVar[int] = 8
 

@@ -44,17 +44,24 @@ class Backup(Case):
         file = pool.folder / name / "pool.backup"
         pool.note("folder", str(file.parent))
         file.parent.mkdir(parents=True, exist_ok=True)
+        live = str(connection.settings_dict["NAME"])
+        before = _rows(live)
         told = _manage("pool_backup", str(file))
+        after = _rows(live)
         say.step("S1", "pool_backup", told, mib=round(file.stat().st_size / 2**20, 2))
         elsewhere = file.parent / "restored"
         told = _manage("pool_restore", str(file), WEIR_DATABASE_URL=_url(name), WEIR_VAR_DIR=str(elsewhere))
         say.step("S2", "pool_restore into an empty database and data folder", told)
-        before, after = _rows(connection.settings_dict["NAME"]), _rows(name)
+        found = _rows(name)
         for table in TABLES:
-            same = before[table] == after[table]
-            say.expect("E2", same, f"{table}: {len(before[table])} rows, {len(after[table])} restored")
-        kept, found = _files(Path(settings.MEDIA_ROOT)), _files(elsewhere / "media")
-        say.expect("E2", found.items() <= kept.items(), f"uploaded files: {len(kept)}, {len(found)} restored")
+            # The pool is in use: what was there before and after the backup must be in it, and nothing that never was.
+            lost = (before[table] & after[table]) - found[table]
+            invented = found[table] - before[table] - after[table]
+            counts = f"{len(after[table])} rows, {len(found[table])} restored"
+            told = f"{table}: {counts}, {len(lost)} lost, {len(invented)} that never were"
+            say.expect("E2", not lost and not invented, told)
+        kept, files = _files(Path(settings.MEDIA_ROOT)), _files(elsewhere / "media")
+        say.expect("E2", files.items() <= kept.items(), f"uploaded files: {len(kept)}, {len(files)} restored")
 
     @staticmethod
     def _database(pool: Ground, name: str) -> None:
@@ -94,10 +101,10 @@ def _url(name: str) -> str:
     return urlunsplit(given._replace(path=f"/{name}"))
 
 
-def _rows(name: str) -> dict[str, list[str]]:
+def _rows(name: str) -> dict[str, set[str]]:
     """What each table holds."""
     with closing(connect(name)) as database:
-        return {table: [str(row) for row in database.execute(_query(table)).fetchall()] for table in TABLES}
+        return {table: {str(row) for row in database.execute(_query(table)).fetchall()} for table in TABLES}
 
 
 def _query(table: str) -> sql.Composed:

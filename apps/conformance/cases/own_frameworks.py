@@ -1,7 +1,7 @@
 import importlib.util
 
 from apps.conformance.cases.base import Case
-from apps.conformance.cases.scripts import Script, session
+from apps.conformance.cases.scripts import BEGIN, Script, session
 from apps.conformance.cases.t12_03 import TRAIN
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
@@ -18,7 +18,7 @@ class Frameworks(Case):
     def run(self, pool: Ground, say: Record) -> None:
         (device,) = pool.take()
         _work, shares = session(pool, device=device["uid"], compute_percent=60, memory_mib=512)
-        found = Script(pool, TRAIN, shares).result()
+        found = Script(pool, BEGIN + TRAIN, shares).result()
         absent = [name for name in OTHERS if importlib.util.find_spec(name) is None]
         say.step(
             "S1", "PyTorch: 20 training steps", f"last loss {found['remote'][-1]!r}", not_installed=absent

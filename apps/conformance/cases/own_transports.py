@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from apps.conformance.cases.base import Case
-from apps.conformance.cases.scripts import BEGIN, Script, session
+from apps.conformance.cases.scripts import BEGIN, BEGIN_APART, Script, session, session_of, transports
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import NotRun, Record
 
@@ -26,18 +26,6 @@ float(a[0, 0])
 print('READY', flush=True)
 time.sleep(30)
 """
-TELL = BEGIN + USE
-# The same for a client that may not share memory with the worker, as one on another machine.
-APART = (
-    BEGIN
-    + """
-from weir.link_remote import RemoteLink
-share = json.load(open(os.environ['WEIR_SESSION_FILE']))['shares'][0]
-link = RemoteLink(share['host'], share['port'], share['fingerprint'], share['token'], is_local=False)
-weir.torch.attach(link, 0)
-"""
-    + USE
-)
 
 
 class DataNetwork(Case):
@@ -72,11 +60,11 @@ class Transport(Case):
     def run(self, pool: Ground, say: Record) -> None:
         (device,) = pool.take()
         found = {}
-        for name, code in (("free", TELL), ("apart", APART)):
+        for name, begin in (("free", BEGIN), ("apart", BEGIN_APART)):
             work, shares = session(pool, device=device["uid"], compute_percent=30, memory_mib=256)
-            script = Script(pool, code, shares)
+            script = Script(pool, begin + USE, shares)
             script.says("READY")
-            found[name] = pool.until("the session's transport", lambda work=work: _transport(pool, work))
+            (found[name],) = transports(pool, work)
             script.end()
             pool.halt(work)
         say.step("S1", "sessions on one machine", str(found))
@@ -97,17 +85,12 @@ class Networks(Case):
             raise NotRun("the control node has no RDMA adapter; TCP/IP is shown by 12.3 and 8.2b")
         (device,) = pool.take()
         work, shares = session(pool, device=device["uid"], compute_percent=30, memory_mib=256)
-        Script(pool, TELL, shares).says("READY")
-        name = pool.until("the session's transport", lambda: _transport(pool, work))
+        Script(pool, BEGIN + USE, shares).says("READY")
+        (name,) = transports(pool, work)
         say.step("S1", "a session where RDMA adapters are", name)
         say.expect("E2", name == "rdma", f"the transport chosen is {name}")
 
 
 def _shown(pool: Ground, work: dict) -> dict | None:
-    rows = (row for row in pool.operator.all("sessions") if str(row["workload"]) == work["uid"])
+    rows = session_of(pool, work)
     return next((row for row in rows if row["bandwidth_mib_s"] and row["latency_us"]), None)
-
-
-def _transport(pool: Ground, work: dict) -> str:
-    rows = (row for row in pool.operator.all("sessions") if str(row["workload"]) == work["uid"])
-    return next((row["transport"] for row in rows), "")

@@ -47,7 +47,7 @@ class Replica:
         return False
 
     def people(self) -> People:
-        """The same callers, at this replica."""
+        """The run's callers, speaking to this replica."""
         return self._pool.people.at(self.url)
 
     def kill(self) -> None:

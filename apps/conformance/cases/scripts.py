@@ -19,22 +19,39 @@ from apps.conformance.running.record import CaseFailed, NotRun
 Json = dict[str, Any]
 SESSION_S = 400
 BEGIN = "import json, os, sys, time\nimport torch\nimport weir.torch\n"
-# A running checksum in device memory: each line tells the step and the sum so far.
+# The same for a client that may not share memory with the worker, as one on another machine: it goes by the network.
+BEGIN_APART = (
+    BEGIN
+    + """
+from weir.link_remote import RemoteLink
+for index, share in enumerate(json.load(open(os.environ['WEIR_SESSION_FILE']))['shares']):
+    link = RemoteLink(share['host'], share['port'], share['fingerprint'], share['token'], is_local=False)
+    weir.torch.attach(link, index)
+"""
+)
+NETWORKS = ("tcp", "rdma")
+# A running checksum in device memory: each line tells the step and the sum so far. Then the same here, on the CPU; the
+# session stays open until it is told to stop.
 CHECKSUM = (
     BEGIN
     + """
 torch.set_num_threads(1)
-torch.manual_seed(7)
-here = 'cpu' if len(sys.argv) > 1 else 'weir:0'
-state = torch.randn(64, 64).to(here)
-weight = (torch.randn(64, 64) / 8).to(here)
-ballast = torch.ones(32 * 2**18).to(here)
-for step in range(int(os.environ.get('STEPS', '100000'))):
-    state = torch.tanh(state @ weight + 0.1 * ballast[:64])
-    if step % 5 == 4:
-        print('SUM', step + 1, repr(float(state.double().sum())), round(time.time(), 3), os.getpid(), flush=True)
-    time.sleep(float(os.environ.get('REST', '0.01')))
+def compute(word, there, rest_s):
+    torch.manual_seed(7)
+    state = torch.randn(64, 64).to(there)
+    weight = (torch.randn(64, 64) / 8).to(there)
+    ballast = torch.ones(32 * 2**18).to(there)
+    for step in range(int(os.environ['STEPS'])):
+        state = torch.tanh(state @ weight + 0.1 * ballast[:64])
+        if step % 5 == 4:
+            print(word, step + 1, repr(float(state.double().sum())), round(time.time(), 3), os.getpid(), flush=True)
+        time.sleep(rest_s)
+compute('SUM', 'weir:0', float(os.environ['REST']))
+print('MOVED', flush=True)
+compute('HERE', 'cpu', 0)
 print('DONE', flush=True)
+until = time.time() + 300
+while time.time() < until and not os.path.exists(os.environ['STOP']): time.sleep(0.1)
 """
 )
 
@@ -57,6 +74,21 @@ def session(pool: Ground, **body: Any) -> tuple[Json, list[Json]]:
     return work, pool.until("the session to be reachable", look, SESSION_S)
 
 
+def session_of(pool: Ground, work: Json) -> list[Json]:
+    """What the operators' list tells of the sessions of work, one for each share."""
+    return [row for row in pool.operator.all("sessions") if str(row["workload"]) == work["uid"]]
+
+
+def transports(pool: Ground, work: Json) -> list[str]:
+    """Wait until each session of work tells which transport it uses."""
+
+    def look() -> list[str] | None:
+        found = [str(row["transport"]) for row in session_of(pool, work)]
+        return found if found and all(found) else None
+
+    return pool.until(f"the transport of {work['name']}", look)
+
+
 class Script:
     """A Python process with the shares as its devices weir:0, weir:1, …"""
 
@@ -67,7 +99,7 @@ class Script:
         self.lines: list[tuple[float, str]] = []
         self._pool, self._stop = pool, pool.folder / f"{name}.stop"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", code, *(["cpu"] if not shares else [])],
+            [sys.executable, "-c", code],
             env={
                 **outside_environment(),
                 **_file(pool.folder / f"{name}.json", shares),
@@ -119,10 +151,10 @@ class Script:
         _at, line = self.says("RESULT", patience_s=patience_s)
         return json.loads(line.partition("RESULT ")[2])
 
-    def sums(self) -> list[list[str]]:
-        """The lines of `CHECKSUM`: step, sum, time, process."""
+    def sums(self, word: str = "SUM") -> list[list[str]]:
+        """The lines of `CHECKSUM`: step, sum, time, process; with `HERE` those of the run that never moved."""
         rows = [line.split() for _at, line in self.lines]
-        return [row[1:] for row in rows if len(row) == 5 and row[0] == "SUM"]
+        return [row[1:] for row in rows if len(row) == 5 and row[0] == word]
 
     @property
     def is_alive(self) -> bool:
@@ -147,8 +179,6 @@ class Script:
 
 def _file(path: Path, shares: list[Json]) -> dict[str, str]:
     """The session file of a script, readable by its user alone, as the client asks."""
-    if not shares:
-        return {}
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
         json.dump({"shares": shares}, file)

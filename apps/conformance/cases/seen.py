@@ -1,6 +1,7 @@
 """How tests look at work: what it was given, what it sees itself, how fast it runs."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from apps.conformance.running.ground import Ground
@@ -14,19 +15,40 @@ INSIDE = (
     " flush=True)\n"
     "time.sleep(600)",
 )
-# Computes a known sum and tells it, again and again; tells its process and when that began.
-PROGRESS = (
-    "python",
-    "-c",
+# Computes a known sum and tells it, again and again; tells its process, when that began, and the processor time that
+# it used. Between two lines it computes without pause, or rests.
+_ROUNDS = (
     "import os, time\n"
     "began, rounds = time.time(), 0\n"
     "while True:\n"
-    "    total, until = 0, time.time() + 0.2\n"
-    "    while time.time() < until:\n"
+    "    until = time.time() + {compute_s}\n"
+    "    while True:\n"
     "        total = sum(range(20000)); rounds += 1\n"
-    "    print('ROUND', os.getpid(), round(began, 3), rounds, total, round(time.time(), 3), flush=True)",
+    "        if time.time() >= until: break\n"
+    "    print('ROUND', os.getpid(), round(began, 3), rounds, total, round(time.time(), 3),"
+    " round(time.process_time(), 4), flush=True)\n"
+    "    time.sleep({rest_s})"
 )
+PROGRESS = ("python", "-c", _ROUNDS.format(compute_s=0, rest_s=0.2))
+THROUGHPUT = ("python", "-c", _ROUNDS.format(compute_s=0.1, rest_s=0))
 EXACT = sum(range(20000))
+
+
+@dataclass(frozen=True)
+class ProgressLine:
+    """A line of `PROGRESS` or `THROUGHPUT`: times in seconds, `total` as printed."""
+
+    pid: str
+    began: str
+    rounds: int
+    total: str
+    at_s: float
+    processor_s: float
+
+    @property
+    def process(self) -> tuple[str, str]:
+        """What tells the process from every other: its number and when it began."""
+        return self.pid, self.began
 
 
 def amounts_of(work: Json) -> tuple[int, int]:
@@ -45,35 +67,30 @@ def nodes_of(work: Json) -> list[str]:
 
 def inside(pool: Ground, work: Json) -> tuple[int, int]:
     """What a program that runs `INSIDE` sees of its own share."""
-    line = next(row for row in pool.says(work, "INSIDE").splitlines() if row.startswith("INSIDE"))
+    line = next(row for row in pool.says(work, '"]').splitlines() if row.startswith("INSIDE"))
     percent, mib = json.loads(line.removeprefix("INSIDE "))
     return int(percent), int(mib)
 
 
-def rounds_of(printed: str) -> list[list[str]]:
-    """The lines of `PROGRESS`: process, its begin, rounds so far, the sum, the time."""
+def rounds_of(printed: str) -> list[ProgressLine]:
+    """The whole lines of `PROGRESS` or `THROUGHPUT`, in order."""
+    rows = [line.split() for line in printed.splitlines(keepends=True) if line.endswith("\n")]
     return [
-        line.split()[1:]
-        for line in printed.splitlines()
-        if line.startswith("ROUND") and len(line.split()) == 6
+        ProgressLine(pid, began, int(rounds), total, float(at_s), float(processor_s))
+        for _word, pid, began, rounds, total, at_s, processor_s in (
+            row for row in rows if len(row) == 7 and row[0] == "ROUND"
+        )
     ]
 
 
-def rate_of(pool: Ground, work: Json, seconds: float) -> float:
-    """Rounds a second over some time from now on."""
-    before = _last(pool, work)
-    pool.sleep(seconds)
-    after = pool.until("more rounds", lambda: _later(pool, work, before))
-    return (int(after[2]) - int(before[2])) / (float(after[4]) - float(before[4]))
+def rounds(pool: Ground, work: Json, least: int = 1) -> list[ProgressLine]:
+    """Wait until the work has told so many rounds; all it told."""
 
+    def look() -> list[ProgressLine] | None:
+        found = rounds_of(whole_log(pool, work))
+        return found if len(found) >= least else None
 
-def _last(pool: Ground, work: Json) -> list[str]:
-    return pool.until("a round", lambda: (rounds_of(whole_log(pool, work)) or [None])[-1])
-
-
-def _later(pool: Ground, work: Json, before: list[str]) -> list[str] | None:
-    last = _last(pool, work)
-    return last if float(last[4]) > float(before[4]) else None
+    return pool.until(f"{least} rounds of {work['name']}", look)
 
 
 def whole_log(pool: Ground, work: Json) -> str:

@@ -1,13 +1,12 @@
 from apps.conformance.cases.base import Case
-from apps.conformance.cases.scripts import BEGIN, Script, session
+from apps.conformance.cases.scripts import BEGIN_APART, NETWORKS, Script, session, transports
+from apps.conformance.catalogue.tolerances import USE_RISES
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
 SHARE = {"compute_percent": 50, "memory_mib": 512}
 # Trains a small network on the remote card and on the local CPU: the same numbers must come out.
-TRAIN = (
-    BEGIN
-    + """
+TRAIN = """
 torch.set_num_threads(1)
 def train(device):
     torch.manual_seed(3)
@@ -31,7 +30,6 @@ while time.time() < until and not os.path.exists(os.environ['STOP']):
     float(b[0, 0])
 print('DONE', flush=True)
 """
-)
 
 
 class RemoteCall(Case):
@@ -44,14 +42,15 @@ class RemoteCall(Case):
         (device,) = pool.take()
         work, shares = session(pool, device=device["uid"], **SHARE)
         before = _use(pool, work)
-        script = Script(pool, TRAIN, shares)
+        script = Script(pool, BEGIN_APART + TRAIN, shares)
         at = f"{shares[0]['host']}:{shares[0]['port']}"
         say.step("S1", "a training script directed to a card of " + device["node"], f"it runs over {at}")
         found = script.result()
         same = found["remote"] == found["local"]
         peak = self._watch(pool, script, work, before)
+        (transport,) = transports(pool, work)
+        script.finish()
         script.says("DONE")
-        session_seen = _session(pool, work)
         script.wait()
         pool.until(
             "the use to fall", lambda: _use(pool, work)[0] < 5 or pool.work(work)["state"] != "running"
@@ -60,9 +59,12 @@ class RemoteCall(Case):
             "S2",
             "the card's use before, during and after",
             f"{before[0]} %, {peak[0]} % and {_use(pool, work)[0]} % of the card; {peak[1]} MiB at most",
-            transport=session_seen.get("transport", ""),
+            transport=transport,
             loss_first=found["remote"][0],
             loss_last=found["remote"][-1],
+        )
+        say.expect(
+            "E2", transport in NETWORKS, f"the script reaches the card by {transport}, over the network"
         )
         say.expect("E2", found["cards_here"] == 0, f"the client's node has {found['cards_here']} cards")
         say.expect("E2", same, f"20 training steps give the same losses as locally: {found['remote'][-1]!r}")
@@ -80,12 +82,11 @@ class RemoteCall(Case):
             percent, mib = _use(pool, work)
             peak = (max(peak[0], percent), max(peak[1], mib))
             pool.sleep(0.5)
-        script.finish()
         return peak
 
 
 def _is_used(before: tuple[float, int], peak: tuple[float, int]) -> bool:
-    return peak[0] > before[0] + 1 and peak[1] > 0
+    return peak[0] > before[0] + USE_RISES.value and peak[1] > 0
 
 
 def _use(pool: Ground, work: dict) -> tuple[float, int]:
@@ -95,7 +96,3 @@ def _use(pool: Ground, work: dict) -> tuple[float, int]:
         return 0.0, 0
     grant = grants[0]
     return float(grant["delivered_percent"] or 0), int(grant["memory_used_mib"] or 0)
-
-
-def _session(pool: Ground, work: dict) -> dict:
-    return next((row for row in pool.operator.all("sessions") if str(row["workload"]) == work["uid"]), {})

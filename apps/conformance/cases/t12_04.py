@@ -1,11 +1,11 @@
 from apps.conformance.cases.base import Case
-from apps.conformance.cases.scripts import BEGIN, Script, session
+from apps.conformance.cases.scripts import BEGIN_APART, NETWORKS, Script, session, transports
 from apps.conformance.cases.seen import devices_of, nodes_of
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
 ALL = (
-    BEGIN
+    BEGIN_APART
     + """
 torch.set_num_threads(1)
 count = int(os.environ['SHARES'])
@@ -41,14 +41,18 @@ class Aggregation(Case):
         say.step(
             "S1", "three cards of two nodes for one script", ", ".join(nodes_of(found)), shares=len(shares)
         )
+        spread = len(set(nodes_of(found))) >= 2 and len(set(devices_of(found))) == 3
+        say.expect("E2", spread, f"three cards of {' and '.join(sorted(set(nodes_of(found))))} are granted")
         script = Script(pool, ALL, shares, SHARES=str(len(shares)))
         seen = script.result()
         use = self._watch(pool, script, work)
+        ways = transports(pool, work)
+        script.finish()
         say.step("S2", "the use of each card", ", ".join(f"{node} {percent} %" for node, percent in use))
-        spread = len(set(nodes_of(found))) >= 2 and len(set(devices_of(found))) == 3
-        say.expect("E2", spread, f"three cards of {' and '.join(sorted(set(nodes_of(found))))} are granted")
         right = seen["count"] == 3 and seen["sums"] == seen["right"]
         say.expect("E2", right, f"the script has {', '.join(seen['devices'])}; each computed what it should")
+        over_network = len(ways) == 3 and set(ways) <= set(NETWORKS)
+        say.expect("E2", over_network, f"the script reaches them by {', '.join(ways)}, over the network")
         say.expect("E2", all(percent > 0 for _node, percent in use), f"work reached all of them: {use}")
         pool.halt(work)
         self._whole(pool, say, group)
@@ -62,7 +66,6 @@ class Aggregation(Case):
                 old = peaks.get(grant["device_uid"], ("", 0.0))[1]
                 peaks[grant["device_uid"]] = (grant["node"], max(old, float(grant["delivered_percent"] or 0)))
             pool.sleep(0.5)
-        script.finish()
         return list(peaks.values())
 
     @staticmethod
@@ -72,8 +75,7 @@ class Aggregation(Case):
         work = pool.submit(
             resource_group=group, shares=3, distinct_devices=True, compute_percent=20, memory_mib=256
         )
-        pool.sleep(2.5)
-        waiting = pool.work(work)
+        waiting = pool.considered(work)
         text = f"{waiting['state']} with {len(waiting['grants'])} grants: {waiting['reason']}"
         say.step("S1", "three cards where only two are free", text)
         say.expect(

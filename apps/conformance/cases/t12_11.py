@@ -1,11 +1,12 @@
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.scripts import BEGIN, Script, session
+from apps.conformance.catalogue import tolerances
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
 IDLE_S = 30
 # Early by what the clock of the last line says, late by what a busy machine takes to tell.
-EARLY_S, LATE_S = 2.0, 10.0
+EARLY_S, LATE_S = tolerances.IDLE_EARLY.value, tolerances.IDLE_LATE.value
 # Computes, rests 5 seconds, computes once more (which begins the time anew), and only waits from then on.
 TWICE = (
     BEGIN
@@ -32,6 +33,8 @@ class IdleTimeout(Case):
         body = {"device": device["uid"], "compute_percent": 20, "memory_mib": 256}
         work, shares = session(pool, idle_timeout_s=IDLE_S, **body)
         say.step("S1", f"a task with an idle timeout of {IDLE_S} s", work["state"], idle_timeout_s=IDLE_S)
+        set_s = work["idle_timeout_s"]
+        say.expect("E2", set_s == IDLE_S, f"its idle timeout is {set_s} s")
         script = Script(pool, TWICE, shares)
         script.says("FIRST")
         last_at, _line = script.says("LAST")
@@ -42,7 +45,7 @@ class IdleTimeout(Case):
         say.step("S3", "the terminal after the last use", told, seconds=round(waited_s, 2))
         text = f"{waited_s:.1f} s after the last use the terminal says: {told}"
         is_met = -EARLY_S <= waited_s - IDLE_S <= LATE_S
-        say.expect("E2", is_met, f"{text} (tolerance {LATE_S:.0f} s)")
+        say.expect("E2", is_met, f"{text} (tolerance {EARLY_S:.0f} s before, {LATE_S:.0f} s after)")
         say.expect(
             "E2", ended["reason_code"] == "idle_timeout", f"the task is {ended['state']}: {ended['reason']}"
         )

@@ -1,11 +1,12 @@
 from datetime import datetime
 
 from apps.conformance.cases.base import Case
+from apps.conformance.catalogue.tolerances import RUN_TIME
 from apps.conformance.running.ground import BUSY, Ground
 from apps.conformance.running.record import Record
 
 RUN_S = 30
-TOLERANCE_S = 5.0
+TOLERANCE_S = RUN_TIME.value
 
 
 class RunTimeout(Case):
@@ -17,9 +18,11 @@ class RunTimeout(Case):
 
     def run(self, pool: Ground, say: Record) -> None:
         (device,) = pool.take()
-        body = {"device": device["uid"], "compute_percent": 10, "memory_mib": 256, "argv": list(BUSY)}
+        body = {"device": device["uid"], "compute_percent": 2, "memory_mib": 256, "argv": list(BUSY)}
         work = pool.started(run_timeout_s=RUN_S, **body)
         say.step("S1", f"a busy task with a run timeout of {RUN_S} s", work["state"], run_timeout_s=RUN_S)
+        set_s = work["run_timeout_s"]
+        say.expect("E2", set_s == RUN_S, f"its run timeout is {set_s} s")
         ended = pool.ended(work, patience_s=RUN_S + 270)
         ran_s = (_at(ended["ended_at"]) - _at(ended["started_at"])).total_seconds()
         printed = pool.says(work, "[weir]")

@@ -3,7 +3,7 @@ from apps.conformance.cases.seen import INSIDE, amounts_of, inside
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
-SPEC = (25, 2048)
+SPEC = (25, 1280)
 ASKED = {"WEIR_COMPUTE_PERCENT": "90", "WEIR_MEMORY_MIB": "8192"}
 
 

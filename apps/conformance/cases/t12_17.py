@@ -10,11 +10,10 @@ class Nodes(Case):
     """A node is disabled and enabled while work runs on it, and its details are viewed (POOL-12.17)."""
 
     number = "12.17"
-    is_alone = True
     seconds = 10
 
     def run(self, pool: Ground, say: Record) -> None:
-        device, _other = pool.take(2, nodes=2)
+        device, *_others = pool.take_node(nodes=2)
         uid = device["node_uid"]
         nodes = [row["name"] for row in pool.operator.all("nodes")]
         say.step("S1", "the list of nodes", ", ".join(nodes))

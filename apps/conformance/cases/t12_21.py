@@ -1,7 +1,8 @@
 from datetime import UTC, datetime, timedelta
 
 from apps.conformance.cases.base import Case
-from apps.conformance.running.ground import BUSY, Ground
+from apps.conformance.cases.seen import PROGRESS, rounds
+from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 
 KINDS = ("resources", "tasks", "operations", "energy")
@@ -16,12 +17,12 @@ class Reports(Case):
     def run(self, pool: Ground, say: Record) -> None:
         (device,) = pool.take()
         since = datetime.now(UTC) - timedelta(minutes=1)
-        body = {"device": device["uid"], "compute_percent": 20, "memory_mib": 256, "argv": list(BUSY)}
+        body = {"device": device["uid"], "compute_percent": 20, "memory_mib": 256, "argv": list(PROGRESS)}
         work = pool.started(**body)
-        pool.sleep(4)
+        rounds(pool, work)
         work = pool.halt(work)
         window = {"from": since.isoformat(), "to": (datetime.now(UTC) + timedelta(seconds=5)).isoformat()}
-        say.step("S1", "a known task: 20 % and 256 MiB for some seconds", f"{work['state']}", uid=work["uid"])
+        say.step("S1", "a known task: 20 % and 256 MiB", f"{work['state']}", uid=work["uid"])
         reports = {kind: pool.operator.get(f"reports/{kind}", **window) for kind in KINDS}
         for kind, report in reports.items():
             say.step("S2", f"the report on {kind}", str(report)[:300])

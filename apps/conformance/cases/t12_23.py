@@ -1,9 +1,10 @@
+from collections.abc import Iterator
 from itertools import pairwise
 
 from weir import ApiError
 
 from apps.conformance.cases.base import Case
-from apps.conformance.cases.scripts import CHECKSUM, Script, session
+from apps.conformance.cases.scripts import CHECKSUM, Script, session, session_of
 from apps.conformance.cases.seen import devices_of, nodes_of
 from apps.conformance.cases.waiting import node_ready
 from apps.conformance.running.ground import Ground
@@ -32,11 +33,12 @@ class Migration(Case):
         say.step("S2", f"hot migration to {target['node']} at step {asked_step}", "accepted")
         moved = pool.until("the task to be moved", lambda: self._moved(pool, work, target))
         at_step = int(script.sums()[-1][0])
-        script.says("DONE", patience_s=600)
+        script.says("MOVED", patience_s=600)
         self._watched(pool, say, script, work, moved, (asked_step, at_step))
         self._equal(pool, say, script)
         self._freed(pool, say, source)
-        self._refusals(pool, say, source)
+        self._refusals(pool, say, work, source)
+        script.finish()
 
     @staticmethod
     def _pair(pool: Ground) -> tuple[dict, dict]:
@@ -71,9 +73,7 @@ class Migration(Case):
         gaps = [float(b[2]) - float(a[2]) for a, b in pairwise(rows)]
         usual = sorted(gaps)[len(gaps) // 2]
         processes = {row[3] for row in rows}
-        found = next(
-            (row for row in pool.operator.all("sessions") if str(row["workload"]) == work["uid"]), {}
-        )
+        found = next(iter(session_of(pool, work)), {})
         say.step(
             "S3",
             "the task during migration",
@@ -91,9 +91,8 @@ class Migration(Case):
 
     @staticmethod
     def _equal(pool: Ground, say: Record, script: Script) -> None:
-        local = Script(pool, CHECKSUM, [], STEPS=str(STEPS), REST="0")
-        local.says("DONE", patience_s=600)
-        mine, right = [row[:2] for row in script.sums()], [row[:2] for row in local.sums()]
+        script.says("DONE", patience_s=600)
+        mine, right = ([row[:2] for row in script.sums(word)] for word in ("SUM", "HERE"))
         same = mine == right
         say.expect(
             "E2", same, f"its {len(mine)} sums are those of a run that never moved, the last {right[-1][1]}"
@@ -105,9 +104,8 @@ class Migration(Case):
         say.expect("E3", True, f"the card of {source['node']} is free again")
 
     @staticmethod
-    def _refusals(pool: Ground, say: Record, source: dict) -> None:
+    def _refusals(pool: Ground, say: Record, work: dict, source: dict) -> None:
         """Targets that may not be are refused, each with its reason."""
-        work = pool.started(kind="session", device=source["uid"], compute_percent=10, memory_mib=128)
         for what, target in _bad_targets(pool, source):
             try:
                 pool.client.post(f"workloads/{work['uid']}/migrate", target)
@@ -118,22 +116,18 @@ class Migration(Case):
                 say.expect("E3", False, f"{what} was accepted as a target")
 
 
-def _bad_targets(pool: Ground, source: dict) -> list[tuple[str, dict]]:
-    """A card of another model, a disabled node and a disabled card, as far as there are such."""
-    found = []
-    agent = pool.agent(devices="1x1:512")
-    node = node_ready(pool, agent.name)
-    card = next(row for row in pool.operator.all("devices") if row["node_uid"] == node["uid"])
-    pool.operator.post(f"devices/{card['uid']}/disable")
-    found.append(("a disabled card", {"device": card["uid"]}))
+def _bad_targets(pool: Ground, source: dict) -> Iterator[tuple[str, dict]]:
+    """A card of another model, a disabled card and a disabled node, each as it is when its turn comes."""
     other = next((row for row in pool.operator.all("devices") if row["model"] != source["model"]), None)
     if other is not None:
-        found.append((f"another model, {other['model']}", {"device": other["uid"]}))
-    drained = pool.agent(devices="1x1:512")
-    node = node_ready(pool, drained.name)
+        yield f"another model, {other['model']}", {"device": other["uid"]}
+    node = node_ready(pool, pool.agent(devices="1x1:512").name)
+    card = next(row for row in pool.operator.all("devices", node=node["uid"]))
+    pool.operator.post(f"devices/{card['uid']}/disable")
+    yield "a disabled card", {"device": card["uid"]}
+    pool.operator.post(f"devices/{card['uid']}/enable")
     pool.operator.post(f"nodes/{node['uid']}/drain")
-    found.append(("a disabled node", {"node": node["uid"]}))
-    return found
+    yield "a disabled node", {"node": node["uid"]}
 
 
 def _place(work: dict) -> dict:

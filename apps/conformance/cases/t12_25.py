@@ -1,5 +1,5 @@
 from apps.conformance.cases.base import Case
-from apps.conformance.cases.seen import PROGRESS, rounds_of, whole_log
+from apps.conformance.cases.seen import PROGRESS, rounds
 from apps.conformance.cases.waiting import node_ready, why_not
 from apps.conformance.running.agents import Agent
 from apps.conformance.running.ground import Ground
@@ -88,9 +88,9 @@ class Expansion(Case):
 
     @staticmethod
     def _unharmed(pool: Ground, say: Record, name: str, work: dict) -> None:
-        rows = pool.until("its rounds", lambda: rounds_of(whole_log(pool, work)) or None)
+        rows = rounds(pool, work)
         state = pool.work(work)["state"]
-        one = len({(row[0], row[1]) for row in rows}) == 1
+        one = len({row.process for row in rows}) == 1
         text = f"the task on the other node is {state}, one process with {len(rows)} rounds"
         say.expect(name, one and state == "running", text)
 

@@ -1,21 +1,26 @@
 from apps.conformance.cases.base import Case
-from apps.conformance.cases.seen import EXACT, PROGRESS, rounds_of, whole_log
+from apps.conformance.cases.seen import EXACT, PROGRESS, rounds
+from apps.conformance.catalogue.hardware import is_card
 from apps.conformance.running.ground import OWN, Ground
 from apps.conformance.running.leases import is_usable
 from apps.conformance.running.record import NotRun, Record
 
 
 class Heterogeneous(Case):
-    """Cards of every vendor of the pool: the same steps, the same API, right results (POOL-12.26)."""
+    """Cards of every vendor of the pool: the same steps, the same API, right results (POOL-12.26).
+
+    A processor that is offered as an accelerator is no vendor's card: it does not count here.
+    """
 
     number = "12.26"
     seconds = 20
 
     def run(self, pool: Ground, say: Record) -> None:
-        rows = [row for row in pool.operator.all("devices") if not row["node"].startswith(OWN)]
+        listed = [row for row in pool.operator.all("devices") if not row["node"].startswith(OWN)]
+        rows = [row for row in listed if is_card(row)]
         vendors = sorted({row["vendor"] for row in rows if is_usable(row)})
         if len(vendors) < 2:
-            raise NotRun(f"the pool has cards of one vendor only: {', '.join(vendors) or 'none'}")
+            raise NotRun(too_few(vendors))
         named = sorted({f"{row['vendor']} {row['model']}{_simulated(row)}" for row in rows})
         say.step("S1", "the list of cards", "; ".join(named))
         say.expect("E2", len(vendors) >= 2, f"one list shows cards of {', '.join(vendors)}")
@@ -36,16 +41,18 @@ class Heterogeneous(Case):
         work = pool.started(
             device=uid, vendor=device["vendor"], compute_percent=30, memory_mib=256, argv=list(PROGRESS)
         )
-        rows = pool.until("five rounds", lambda: _rounds(pool, work))
+        rows = rounds(pool, work, 5)
         say.step("S3", f"a task on {name}", f"{pool.work(work)['state']}, {len(rows)} rounds")
-        right = {row[3] for row in rows} == {str(EXACT)}
+        right = {row.total for row in rows} == {str(EXACT)}
         say.expect("E4", right, f"a task on {name} runs and computes what is right")
         pool.halt(work)
 
 
-def _rounds(pool: Ground, work: dict) -> list | None:
-    rows = rounds_of(whole_log(pool, work))
-    return rows if len(rows) >= 5 else None
+def too_few(vendors: list[str]) -> str:
+    """Why a pool with cards of these vendors is not heterogeneous."""
+    if not vendors:
+        return "the pool has no cards of a vendor: processors offered as accelerators do not count"
+    return f"the pool has cards of one vendor only: {', '.join(vendors)}"
 
 
 def _simulated(device: dict) -> str:

@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 from apps.conformance.cases.base import Case
 from apps.conformance.cases.seen import devices_of, nodes_of
+from apps.conformance.cases.waiting import node_ready
 from apps.conformance.running.ground import FINAL, Ground
 from apps.conformance.running.record import Record
 
@@ -15,11 +16,10 @@ class Policies(Case):
     """Six policies on a fixed cluster of two nodes with two cards each, global and of a task's own (POOL-12.27)."""
 
     number = "12.27"
-    is_alone = True
     seconds = 80
 
     def run(self, pool: Ground, say: Record) -> None:
-        devices = pool.take(4, nodes=2)
+        devices = self._cluster(pool)
         group = pool.group(devices)
         local = devices[-1]
         policy = pool.operator.get("scheduling-policy")
@@ -37,6 +37,13 @@ class Policies(Case):
             kept = pool.operator.get("scheduling-policy")["placing"]
             say.expect("E4", kept == other, f"the global policy stays {kept}")
         self._local(pool, say, group, local)
+
+    @staticmethod
+    def _cluster(pool: Ground) -> list[dict]:
+        """Two nodes of the test's own: on those of the pool what others run would decide too."""
+        agents = [pool.agent(devices="2x1:1024") for _node in range(2)]
+        nodes = [node_ready(pool, agent.name) for agent in agents]
+        return [device for node in nodes for device in pool.operator.all("devices", node=node["uid"])]
 
     @staticmethod
     def _round(

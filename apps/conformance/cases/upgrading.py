@@ -46,7 +46,6 @@ def _broken(pool: Ground) -> Path:
     root = pool.folder / pool.name("broken")
     pool.note("folder", str(root))
     (root / "node_agent").mkdir(parents=True)
-    (root / "client" / "weir").mkdir(parents=True)
     (root / "node_agent" / "__init__.py").write_text("")
     (root / "node_agent" / "__main__.py").write_text("raise SystemExit('this release cannot start')\n")
     return root

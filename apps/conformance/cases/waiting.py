@@ -6,13 +6,12 @@ from weir import ApiError, Client
 
 from apps.conformance.running.ground import Ground, Json
 
-# Longer than the scheduler takes to look again.
-_CYCLE_S = 3.0
-
 
 def node_ready(pool: Ground, name: str) -> Json:
-    """Wait until a node has joined and is ready."""
-    return pool.until(f"node {name} to be ready", lambda: _ready(pool, name))
+    """Wait until a node of the test's own has joined and is ready."""
+    found = pool.until(f"node {name} to be ready", lambda: _ready(pool, name))
+    pool.record.uses(pool.operator.all("devices", node=found["uid"]))
+    return found
 
 
 def _ready(pool: Ground, name: str) -> Json | None:
@@ -32,8 +31,7 @@ def why_not(pool: Ground, *, by: Client | None = None, **body: Any) -> str:
         work = pool.submit(by=by, **body)
     except ApiError as refusal:
         return f"refused: {refusal.message}"
-    pool.sleep(_CYCLE_S)
-    found = pool.work(work, by=by)
+    found = pool.considered(work, by=by)
     pool.halt(work, by=by)
     has_place = found["state"] != "pending" or found["grants"]
     return "" if has_place else f"it waits: {found['reason']}"

@@ -8,6 +8,7 @@ from typing import Any
 from weir import __version__
 
 from apps.conformance.catalogue.entries import LEVELS, Text, entry, level_reached, required, standard
+from apps.conformance.catalogue.hardware import counted, sentence
 from apps.conformance.models import ConformanceResult, ConformanceRun
 from apps.conformance.states import Outcome
 
@@ -35,6 +36,7 @@ def report_of(
         "note": note,
         "level_reached": level_reached(passed),
         "levels": [_level(level, passed) for level in LEVELS],
+        "hardware": _hardware(tests),
         "counts": {name: Counter(test["outcome"] for test in tests)[name] for name in Outcome.values[2:]},
         "inventory": run.inventory,
         "tests": tests,
@@ -53,6 +55,13 @@ def _level(level: int, passed: list[str]) -> dict[str, Any]:
     }
 
 
+def _hardware(tests: list[dict[str, Any]]) -> dict[str, Any]:
+    """On what those of the standard that passed ran: how many on which hardware, and in words."""
+    passed = [test for test in tests if test["is_of_the_standard"] and test["outcome"] == Outcome.PASSED]
+    counts = counted(test["hardware"] for test in passed)
+    return {"counts": counts, "text": _both(sentence(counts))}
+
+
 def _test(row: ConformanceResult) -> dict[str, Any]:
     test = entry(row.number)
     return {
@@ -64,6 +73,7 @@ def _test(row: ConformanceResult) -> dict[str, Any]:
         "preconditions": [_both(text) for text in test.preconditions],
         "outcome": row.outcome,
         "reason": row.reason,
+        "hardware": row.hardware,
         "is_simulated": row.is_simulated,
         "started_at": _at(row.started_at),
         "ended_at": _at(row.ended_at),

@@ -105,6 +105,7 @@ def _summary(document: dict[str, Any]) -> list[Flowable]:
         ("Time 时间", f"{report['started_at']} – {report['ended_at']}"),
         ("Tests 测试项", ", ".join(f"{count} {WORDS[name].lower()}" for name, count in counts.items())),
         ("Level 能力等级", f"{reached}: {title['en']}　{title['zh']}" if title else "none 未达到"),
+        ("Hardware 硬件", f"{report['hardware']['text']['en']}　{report['hardware']['text']['zh']}"),
         ("Signed 签名", f"Ed25519, key {document['signature']['public_key']}"),
     ]
     story: list[Flowable] = [
@@ -215,7 +216,7 @@ def _test(test: dict[str, Any]) -> list[Flowable]:
         f"Clauses 条款: {', '.join(test['clauses'])}",
         f"Preconditions 预置条件: {'; '.join(text['en'] for text in test['preconditions'])}",
         f"{test['started_at'] or '–'}, {seconds:.0f} s",
-        *(["On simulated devices 在模拟设备上执行"] if test["is_simulated"] else []),
+        f"Hardware 硬件: {_devices(test['hardware'])}",
     ]
     head = [
         _line(f"{test['number']}　{test['title']['en']}　{test['title']['zh']}", HEAD),
@@ -229,6 +230,14 @@ def _test(test: dict[str, Any]) -> list[Flowable]:
     if any(part["notes"] for part in test["expectations"]):
         story.append(_rows([_expectation(part) for part in test["expectations"]]))
     return [*story, Spacer(1, 4 * mm)]
+
+
+def _devices(kinds: list[dict[str, Any]]) -> str:
+    names = [
+        f"{kind['vendor']} {kind['model']}{' (simulated 模拟)' if kind['is_simulated'] else ''}"
+        for kind in kinds
+    ]
+    return ", ".join(names) or "–"
 
 
 def _rows(rows: list[list[Any]]) -> Table:

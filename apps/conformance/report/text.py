@@ -28,9 +28,8 @@ def _pool(inventory: dict[str, Any]) -> list[str]:
 
 
 def _test(test: dict[str, Any]) -> list[str]:
-    simulated = " [on simulated devices]" if test["is_simulated"] else ""
     mark, title = _MARKS.get(test["outcome"], "?"), f"{test['title']['en']} {test['title']['zh']}"
-    head = f"{mark} {test['number']:6} {title}{simulated}"
+    head = f"{mark} {test['number']:6} {title}{_hardware(test['hardware'])}"
     return [head, *([f"         {test['outcome']}: {test['reason']}"] if test["reason"] else [])]
 
 
@@ -40,7 +39,14 @@ def _levels(report: dict[str, Any]) -> list[str]:
         for row in report["levels"]
     ]
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in report["counts"].items())
-    return [*rows, "", f"Level reached: {report['level_reached']}   ({counts})"]
+    hardware = report["hardware"]["text"]["en"] or "no test of the standard passed"
+    return [*rows, "", f"Level reached: {report['level_reached']}   ({counts}; {hardware})"]
+
+
+def _hardware(kinds: list[dict[str, Any]]) -> str:
+    """What a test ran on, in brackets; nothing where it used no device."""
+    names = [f"{'simulated ' * kind['is_simulated']}{kind['vendor']} {kind['model']}" for kind in kinds]
+    return f" [{', '.join(names)}]" if names else ""
 
 
 def _end(document: dict[str, Any]) -> list[str]:

@@ -14,7 +14,7 @@ from weir import ApiError, Client
 from apps.conformance.running.agents import Agent
 from apps.conformance.running.journal import Journal, take_back
 from apps.conformance.running.leases import Leases
-from apps.conformance.running.people import OPERATOR, OPERATOR_ROLE, SCHEMA, People
+from apps.conformance.running.people import OPERATOR, OPERATOR_ROLE, SCHEMA, People, caller_name
 from apps.conformance.running.record import CaseFailed, NotRun, Record
 
 Json = dict[str, Any]
@@ -24,7 +24,9 @@ OWN = "cf-"
 FINAL = ("finished", "failed", "lost")
 # For a slow and busy portal: one on which all goes well waits for nothing.
 PATIENCE_S = 300.0
-_POLL_S = 0.25
+# What comes soon is seen soon; what takes long is asked for less often.
+_POLL_S, _POLL_MOST_S, _POLL_GROWS = 0.15, 1.0, 1.4
+_FREE_POLL_S = 0.3
 _FILE_S = 60
 IDLE = ("python", "-c", "import time; time.sleep(600)")
 BUSY = ("python", "-c", "import time\nend = time.time() + 600\nwhile time.time() < end: sum(range(20000))")
@@ -95,6 +97,7 @@ class Ground:
             "Authorization": f"Bearer {self.people.tokens[OPERATOR]}",
             "Weir-Role": OPERATOR_ROLE,
             "Accept-Language": "en",
+            "User-Agent": caller_name(self.record.entry.number),
         }
 
     # --- devices and nodes --------------------------------------------------------------------------------
@@ -102,7 +105,13 @@ class Ground:
     def take(self, count: int = 1, *, nodes: int = 1, **more: Any) -> list[Json]:
         """Devices that no other test uses meanwhile."""
         found = self.leases.take(self.label, count=count, nodes=nodes, **more)
-        self.record.is_simulated |= any(row["is_simulated"] for row in found)
+        self.record.uses(found)
+        return found
+
+    def take_node(self, *, nodes: int) -> list[Json]:
+        """All devices of one node, of a pool of at least so many nodes: no other test uses the node meanwhile."""
+        found = self.leases.take_node(self.label, nodes=nodes)
+        self.record.uses(found)
         return found
 
     def device(self, uid: str) -> Json:
@@ -166,6 +175,15 @@ class Ground:
     def work(self, work: Json, *, by: Client | None = None) -> Json:
         return (by or self.client).get(f"workloads/{work['uid']}")
 
+    def considered(self, work: Json, *, by: Client | None = None) -> Json:
+        """Wait until the scheduler has looked at work: it has a place, or a reason why it waits."""
+
+        def look() -> Json | None:
+            found = self.work(work, by=by)
+            return found if found["state"] != "pending" or found["grants"] or found["reason"] else None
+
+        return self.until(f"the scheduler to look at {work['name']}", look)
+
     def in_state(
         self, work: Json, *states: str, by: Client | None = None, patience_s: float = PATIENCE_S
     ) -> Json:
@@ -205,14 +223,15 @@ class Ground:
 
     def until(self, what: str, look: Callable[[], T | None], patience_s: float = PATIENCE_S) -> T:
         """Look again and again until there is something to see. Raises CaseFailed when it does not come."""
-        until_s = time.monotonic() + patience_s
+        until_s, pause_s = time.monotonic() + patience_s, _POLL_S
         while True:
             found = look()
             if found:
                 return found
             if time.monotonic() > until_s:
                 raise CaseFailed(f"waited {patience_s:.0f} s in vain for {what}")
-            self.sleep(_POLL_S)
+            self.sleep(pause_s)
+            pause_s = min(pause_s * _POLL_GROWS, _POLL_MOST_S)
 
     def sleep(self, seconds: float) -> None:
         """Wait. Raises Stopped when the run is interrupted meanwhile."""
@@ -221,22 +240,22 @@ class Ground:
 
     # --- the end ------------------------------------------------------------------------------------------
 
-    def clean(self) -> list[str]:
-        """Take back all that the test made; what could not be."""
-        left = take_back(list(reversed(self._traces)), self.people)
-        self._wait_free()
+    def clean(self, people: People) -> list[str]:
+        """Take back all that the test made, as the run's own callers and not the test's; what could not be."""
+        left = take_back(list(reversed(self._traces)), people)
+        self._wait_free(people)
         self.leases.give_back(self.label)
         return left
 
-    def _wait_free(self) -> None:
+    def _wait_free(self, people: People) -> None:
         """Its devices go on to the next test when nothing holds them any more."""
         mine = set(self.leases.held_by(self.label))
         until_s = time.monotonic() + PATIENCE_S
         while mine and time.monotonic() < until_s:
-            rows = [row for row in self.operator.all("devices") if row["uid"] in mine]
+            rows = [row for row in people.operator.all("devices") if row["uid"] in mine]
             if not any(row["held_percent"] or row["held_mib"] for row in rows):
                 return
-            time.sleep(_POLL_S)
+            time.sleep(_FREE_POLL_S)
 
 
 @contextmanager

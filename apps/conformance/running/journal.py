@@ -18,11 +18,12 @@ from apps.conformance.running.processes import processes_end
 from apps.conformance.selectors import trace_list
 from apps.conformance.services import trace_forget, trace_note
 from apps.kernel.acts import SYSTEM
+from apps.scheduling.states import FINAL_STATES, WorkloadState
 
 log = logging.getLogger("weir.conformance")
 _GONE = 404
 _WORK_ENDS_S = 240
-_FINAL = ("finished", "failed", "lost")
+_OPEN = [state for state in WorkloadState if state not in FINAL_STATES]
 
 
 class Journal:
@@ -77,9 +78,9 @@ def _work(people: People, key: str, detail: dict[str, Any]) -> None:
 
 
 def _open_work(people: People, key: str) -> list[dict[str, Any]]:
-    """What has not ended of the test's work. The newest page is enough: the test is over in minutes."""
-    rows = people.first.get("workloads", page_size=200)["results"]
-    return [row for row in rows if row["name"].startswith(key) and row["state"] not in _FINAL]
+    """What has not ended of the test's work, state by state: what has ended is much more."""
+    rows = (row for state in _OPEN for row in people.first.all("workloads", state=state, page_size=200))
+    return [row for row in rows if row["name"].startswith(key)]
 
 
 def _environment(people: People, key: str, detail: dict[str, Any]) -> None:

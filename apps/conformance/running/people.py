@@ -4,26 +4,19 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 
 from weir import Client
 
-from apps.billing.selectors import account_get
-from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.services.ledger import account_open
 from apps.identity.models import User
-from apps.identity.services import (
-    api_token_make,
-    membership_add,
-    operator_role_bind,
-    user_create,
-    user_disable,
-    user_enable,
-)
+from apps.identity.operators import operator_role_bind
+from apps.identity.services import membership_add, user_create, user_disable, user_enable
+from apps.identity.tokens import api_token_make
 from apps.kernel.acts import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole
-from apps.orgs.services import role_bind
-from apps.scheduling.services.quota import quota_set
+from apps.orgs.services.roles import role_bind
+from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_list
 from apps.tenancy.services import tenant_provision
@@ -34,7 +27,6 @@ CLIENTS = ("conformance-client-1", "conformance-client-2")
 OPERATOR_ROLE = "system_administrator"
 CLIENT_ROLE = "tenant_front_line"
 QUOTA = {"instances": 64, "compute_percent": 6400, "gpu_memory_mib": 2**30}
-_DEPOSIT = Decimal("100000.00")
 
 
 @dataclass(frozen=True)
@@ -45,10 +37,18 @@ class People:
     first: Client
     second: Client
     tokens: dict[str, str]
+    agent: str = ""
 
     def at(self, url: str) -> "People":
-        """The same people at another address of the same centre."""
-        return _signed_in(url, self.tokens)
+        """These people, with the tokens they have, at another address of this centre."""
+        return _signed_in(url, self.tokens, self.agent)
+
+    @contextmanager
+    def for_test(self, number: str) -> Iterator["People"]:
+        """These people as one test's callers: the portal's access log tells which test asked."""
+        found = _signed_in(self.operator.url, self.tokens, caller_name(number))
+        with found.operator, found.first, found.second:
+            yield found
 
 
 @contextmanager
@@ -70,15 +70,21 @@ def people(url: str) -> Iterator[People]:
         people_leave()
 
 
+def caller_name(number: str) -> str:
+    """What a test's callers call themselves to the portal: the header User-Agent."""
+    return f"weir-conformance/{number}"
+
+
 def people_leave() -> None:
     """Nobody acts as them any more: their tokens end at once."""
     for user in User.objects.filter(username__in=[OPERATOR, *CLIENTS], is_active=True):
         user_disable(actor=SYSTEM, user=user)
 
 
-def _signed_in(url: str, tokens: dict[str, str]) -> People:
-    first, second = (Client(url, tokens[name], tenant=SCHEMA) for name in CLIENTS)
-    return People(Client(url, tokens[OPERATOR], role=OPERATOR_ROLE), first, second, tokens)
+def _signed_in(url: str, tokens: dict[str, str], agent: str = "") -> People:
+    first, second = (Client(url, tokens[name], tenant=SCHEMA, agent=agent) for name in CLIENTS)
+    operator = Client(url, tokens[OPERATOR], role=OPERATOR_ROLE, agent=agent)
+    return People(operator, first, second, tokens, agent)
 
 
 def _tenant() -> Tenant:
@@ -86,9 +92,7 @@ def _tenant() -> Tenant:
     tenant = found or tenant_provision(actor=SYSTEM, schema=SCHEMA, name="Conformance test")
     for item, total in QUOTA.items():
         quota_set(actor=SYSTEM, tenant=tenant, item=item, total=total)
-    if account_get(tenant) is None:
-        account_open(actor=SYSTEM, tenant=tenant)
-        account_deposit(actor=SYSTEM, tenant=tenant, amount=_DEPOSIT, reference="conformance")
+    account_open(actor=SYSTEM, tenant=tenant, has_own_books=True)
     return tenant
 
 

@@ -1,11 +1,12 @@
 """What one test did, saw and concluded, step by step; and the verdict that follows from it."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from apps.conformance.catalogue.entries import Entry
+from apps.conformance.catalogue.hardware import kinds_of
 from apps.conformance.states import Outcome
 
 _EVIDENCE_MOST = 600
@@ -19,18 +20,25 @@ class CaseFailed(Exception):
     """The test cannot go on: what it asked for did not come."""
 
 
+class Unmet(CaseFailed):
+    """An expectation is not met, and the test was to end with the first."""
+
+
 class Record:
     """The notes of one test.
 
     Args:
         entry: what the standard asks for.
         told: called after each note, so that a page can show it.
+        is_fail_fast: the first expectation that is not met ends the test.
     """
 
-    def __init__(self, entry: Entry, told: Callable[[], None] = lambda: None) -> None:
-        self.entry = entry
+    def __init__(
+        self, entry: Entry, told: Callable[[], None] = lambda: None, *, is_fail_fast: bool = False
+    ) -> None:
+        self.entry, self._is_fail_fast = entry, is_fail_fast
         self.steps: list[dict[str, Any]] = []
-        self.is_simulated = False
+        self._devices: list[dict[str, Any]] = []
         self._seen: dict[str, list[dict[str, Any]]] = {}
         self._told = told
         self._lock = threading.Lock()
@@ -50,7 +58,20 @@ class Record:
         with self._lock:
             self._seen.setdefault(name, []).append(note)
         self._told()
+        if not is_met and self._is_fail_fast:
+            raise Unmet(f"{name}: {note['evidence']}")
         return is_met
+
+    def uses(self, devices: Iterable[dict[str, Any]]) -> None:
+        """Note the devices that the test runs on."""
+        with self._lock:
+            self._devices += devices
+
+    @property
+    def hardware(self) -> list[dict[str, Any]]:
+        """The kinds of device that the test ran on."""
+        with self._lock:
+            return kinds_of(self._devices)
 
     def expectations(self) -> list[dict[str, Any]]:
         """Each expectation of the standard with what was seen of it. One nobody looked at is not met."""

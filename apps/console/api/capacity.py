@@ -76,6 +76,7 @@ class OutlookDaysOut(OutlookOut):
 class CapacityView(ApiView):
     plane = "provider"
     permission = P.VIEW
+    pagination_class = None
 
     @extend_schema(responses=OutlookOut(many=True))
     def get(self, request: Request) -> Response:

@@ -14,8 +14,8 @@ from apps.console.api import serializers as s
 from apps.console.services import quotas_set
 from apps.identity.api.base import ApiView
 from apps.kernel.acts import Actor
-from apps.scheduling.api.serializers import QuotaOut
-from apps.scheduling.selectors import quota_get
+from apps.scheduling.api.serializers.workloads import QuotaOut
+from apps.scheduling.selectors.workloads import quota_get
 from apps.tenancy.selectors import tenant_get, tenant_list
 from apps.tenancy.services import tenant_provision, tenant_resume, tenant_suspend
 
@@ -25,7 +25,6 @@ COUNTED = (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET)
 class TenantsView(ApiView):
     plane = "provider"
     permission = "tenancy.view"
-    idempotent = True
 
     @extend_schema(responses=s.TenantRowOut(many=True))
     def get(self, request: Request) -> Response:
@@ -67,6 +66,7 @@ class TenantResumeView(ApiView):
 class TenantQuotaView(ApiView):
     plane = "provider"
     permission = "scheduling.view"
+    pagination_class = None
 
     @extend_schema(responses=QuotaOut(many=True))
     def get(self, request: Request, schema: str) -> Response:

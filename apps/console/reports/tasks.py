@@ -9,16 +9,17 @@ from django.db.models.functions import Coalesce, TruncDate
 
 from apps.console.reports.form import Percentile, Period, Row, report_form, rounded, seconds, within
 from apps.scheduling.models import Workload
+from apps.scheduling.selectors.waiting import first_runnable_at
 from apps.scheduling.states import WorkloadState
 
 
 def tasks(over: Period) -> Row:
     """What was submitted, started and ended in the period: how long it waited and ran, and how it ended.
 
-    A wait counts in the period of the start, a run in the period of the end.
+    A wait counts in the period of the start, a run in the period of the end. It is waited from when work could run.
     """
     inside = {"gte": over.from_at, "lt": over.to_at}
-    every = Workload.objects.across().order_by()
+    every = Workload.objects.across().order_by().annotate(runnable_at=first_runnable_at())
     totals = _task_figures(every, inside)
     sections = {
         "ends": _ends(every.filter(within("ended_at", inside))),
@@ -31,7 +32,7 @@ def tasks(over: Period) -> Row:
 
 def _measures(inside: Mapping[str, datetime]) -> dict[str, Any]:
     started, ended = within("started_at", inside), within("ended_at", inside)
-    waited, ran = seconds("created_at", "started_at"), seconds("started_at", "ended_at")
+    waited, ran = seconds("runnable_at", "started_at"), seconds("started_at", "ended_at")
     return {
         "submitted": Count("pk", filter=within("created_at", inside)),
         "started": Count("pk", filter=started),

@@ -15,13 +15,13 @@ from django.utils.timezone import localtime
 from django.utils.translation import get_language, ngettext
 
 from apps.billing.models import RatedItem
-from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, SOURCE_LABELS, STATE_COLOURS
+from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, ISOLATION_LABELS, SOURCE_LABELS, STATE_COLOURS
 from apps.console.navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
 from apps.kernel.amounts import mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
-from apps.scheduling.endings import end_sentence
+from apps.scheduling.text.end_reasons import end_sentence
 
 register = template.Library()
 _GIB = 1024
@@ -100,6 +100,24 @@ def mib(amount: Any) -> str:
 
 
 @register.filter
+def cores(cpu_milli: Any) -> str:
+    """Processor in cores, from thousandths of one."""
+    figure = int(cpu_milli or 0) / 1000
+    text = number_format(figure, 0 if figure.is_integer() else 1)
+    return ngettext("%(cores)s core", "%(cores)s cores", int(figure) if figure.is_integer() else 2) % {
+        "cores": text
+    }
+
+
+@register.filter
+def cores_used(piece: Any) -> str:
+    """How many cores a slice on the host alone really has, of what it was given; a dash where nothing is measured."""
+    if piece.delivered_percent is None:
+        return "–"
+    return number_format(piece.delivered_percent * -(-piece.host_cpu_milli // 1000) / 100, 2)
+
+
+@register.filter
 def mib_round(amount: Any) -> str:
     """Memory to a tenth of a GiB: for sums, where no MiB is asked for."""
     figure = int(amount or 0)
@@ -139,6 +157,12 @@ def amount_label(code: str) -> str:
 def held_by(code: str) -> str:
     """How a slice's limit is held, from its agent's code; a code of a newer agent as it came."""
     return str(HELD_BY_LABELS.get(code, code or "–"))
+
+
+@register.filter
+def isolation_label(code: str) -> str:
+    """How a node keeps work apart, from its agent's code; a code of a newer agent as it came."""
+    return str(ISOLATION_LABELS.get(code, code or "–"))
 
 
 @register.filter

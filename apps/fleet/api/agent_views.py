@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
+from uuid import UUID
 
 from django.core.exceptions import RequestDataTooBig
 from django.db import OperationalError
@@ -12,39 +13,42 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 from pydantic import BaseModel, ValidationError
 
 from apps.fleet.errors import IdentityTaken, UnknownProtocol
-from apps.fleet.services.nodes import node_join
+from apps.fleet.services.folder_transfers import folder_piece_give, folder_piece_take, folder_sent_take
+from apps.fleet.services.nodes.nodes import node_join
 from apps.fleet.services.sync import node_doubled, node_sync
-from apps.identity.services import agent_authenticate
+from apps.identity.tokens import agent_authenticate
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.kernel.planes import in_public
 from node_agent.protocol.errors import ErrorDetail, ErrorReply
-from node_agent.protocol.fields import SUPPORTED
+from node_agent.protocol.fields import PROTOCOL_VERSION, SUPPORTED
+from node_agent.protocol.folders import FolderSent, FolderTaken
 from node_agent.protocol.join import JoinRequest
 from node_agent.protocol.sync import SyncRequest
 
 log = logging.getLogger(__name__)
-M = TypeVar("M", JoinRequest, SyncRequest)
-View = Callable[[HttpRequest], BaseModel]
+M = TypeVar("M", JoinRequest, SyncRequest, FolderSent)
+View = Callable[..., BaseModel | HttpResponse]
 
 # A deadlock's victim may simply try again: the sync is idempotent.
 _ATTEMPTS = 3
 
 
-def _answering(view: View) -> Callable[[HttpRequest], HttpResponse]:
+def _answering(view: View, *methods: str) -> Callable[..., HttpResponse]:
     """The reply or the refusal as JSON. Agents' logs are in English, so are the words to them."""
 
     @csrf_exempt
-    @require_POST
+    @require_http_methods(methods or ("POST",))
     @wraps(view)
-    def answer(request: HttpRequest) -> HttpResponse:
+    def answer(request: HttpRequest, **place: Any) -> HttpResponse:
         with override("en"), in_public():
             try:
-                return _json(200, _patiently(view, request))
+                reply = _patiently(view, request, place)
+                return reply if isinstance(reply, HttpResponse) else _json(200, reply)
             except WeirError as error:
                 return _refusal(error.status, error.code, str(error.message), str(error.cure))
             except RequestDataTooBig:
@@ -56,13 +60,13 @@ def _answering(view: View) -> Callable[[HttpRequest], HttpResponse]:
     return answer
 
 
-def _patiently(view: View, request: HttpRequest) -> BaseModel:
+def _patiently(view: View, request: HttpRequest, place: dict[str, Any]) -> BaseModel | HttpResponse:
     for _attempt in range(_ATTEMPTS - 1):
         try:
-            return view(request)
+            return view(request, **place)
         except OperationalError:
             log.warning("an agent's message is tried again", exc_info=True)
-    return view(request)
+    return view(request, **place)
 
 
 def _json(status: int, body: BaseModel) -> HttpResponse:
@@ -114,17 +118,43 @@ def join(request: HttpRequest) -> BaseModel:
 
 @_answering
 def sync(request: HttpRequest) -> BaseModel:
-    secret = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
-    token = agent_authenticate(secret)
+    node_uid = _authenticated(request)
     message = _read(request, SyncRequest)
-    actor = Actor(
-        kind="agent",
-        name=message.node.name,
-        node_uid=token.node_uid,
-        request_id=getattr(request, "request_id", ""),
-    )
+    actor = _agent(request, node_uid, message.node.name)
     try:
         return node_sync(actor=actor, request=message)
     except IdentityTaken:
         node_doubled(actor=actor)
         raise
+
+
+def _authenticated(request: HttpRequest) -> str:
+    """The node that calls. Raises Unauthenticated."""
+    secret = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
+    return str(agent_authenticate(secret).node_uid)
+
+
+def _agent(request: HttpRequest, node_uid: str, name: str) -> Actor:
+    return Actor(kind="agent", name=name, node_uid=node_uid, request_id=getattr(request, "request_id", ""))
+
+
+def _folder_piece(request: HttpRequest, key: str, transfer: UUID, number: int) -> BaseModel | HttpResponse:
+    """One piece of a work folder's archive: put by the node where the folder lies, fetched by the next."""
+    node_uid = _authenticated(request)
+    if request.method == "GET":
+        piece = folder_piece_give(node_uid=node_uid, key=key, transfer=transfer, number=number)
+        return HttpResponse(piece, content_type="application/octet-stream")
+    actor = _agent(request, node_uid, node_uid)
+    folder_piece_take(actor=actor, key=key, transfer=transfer, number=number, piece=request.body)
+    return FolderTaken(protocol=PROTOCOL_VERSION)
+
+
+folder_piece = _answering(_folder_piece, "GET", "PUT")
+
+
+@_answering
+def folder_sent(request: HttpRequest, key: str) -> BaseModel:
+    node_uid = _authenticated(request)
+    message = _read(request, FolderSent)
+    folder_sent_take(actor=_agent(request, node_uid, node_uid), key=key, message=message)
+    return FolderTaken(protocol=PROTOCOL_VERSION)

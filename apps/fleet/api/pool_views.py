@@ -11,7 +11,7 @@ from apps.fleet.api import serializers as s
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.selectors import group_get, group_list, session_list, slice_get, slice_open_list, spec_list
 from apps.fleet.services.groups import group_devices_set, group_grant, group_make, group_remove, group_revoke
-from apps.fleet.services.moves import slice_move_begin, slice_move_cancel
+from apps.fleet.services.slices.moves import slice_move_begin, slice_move_cancel
 from apps.fleet.services.specs import spec_disable, spec_enable, spec_make
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
@@ -75,6 +75,8 @@ class GroupDevicesView(PoolView):
 
 
 class GroupGrantsView(PoolView):
+    pagination_class = None
+
     @extend_schema(responses=s.GrantOut(many=True))
     def get(self, request: Request, code: str) -> Response:
         """Whom the group is granted to."""
@@ -160,7 +162,6 @@ class SessionsView(PoolView):
 
 class SessionMoveView(PoolView):
     permission = P.MANAGE
-    idempotent = True
 
     @extend_schema(request=s.MoveIn, responses={202: s.SessionOut})
     def post(self, request: Request, uid: str) -> Response:

@@ -34,6 +34,7 @@ class DeviceOut(serializers.ModelSerializer):
             "apis",
             "numa_node",
             "slice_drivers",
+            "slice_sizes",
             "health",
             "health_reason",
             "oversubscribe_permille",

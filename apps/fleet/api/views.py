@@ -8,7 +8,7 @@ from apps.fleet.api.serializers import DeviceOut, NodeDetailOut, NodeOut, Oversu
 from apps.fleet.models import Device
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.selectors import device_list, node_get, node_list
-from apps.fleet.services.devices import (
+from apps.fleet.services.nodes.devices import (
     device_disable,
     device_enable,
     device_memory_accept,
@@ -16,7 +16,7 @@ from apps.fleet.services.devices import (
     device_remove,
     device_slicing_set,
 )
-from apps.fleet.services.nodes import node_drain, node_remove, node_undrain
+from apps.fleet.services.nodes.nodes import node_drain, node_remove, node_undrain
 from apps.identity.api.acting import ActView
 from apps.identity.api.base import ApiView
 from apps.kernel.acts import Actor

@@ -27,15 +27,21 @@ from apps.fleet.events import (
 )
 from apps.fleet.locks import slices_lock
 from apps.fleet.models import LogChunk, Node, Slice
-from apps.fleet.services.clocks import clock_follow
-from apps.fleet.services.discovery import MEASURE_EVERY, devices_observe
-from apps.fleet.services.ending import ended_tell, shrunk_told, slice_close
-from apps.fleet.services.holds import Freed, hold_shrink, holds_release
-from apps.fleet.services.logs import events_take, logs_take
-from apps.fleet.services.moves import move_follow
-from apps.fleet.services.observing import MEASURE_FIELDS, STATE_FIELDS, slice_has_shrunk, slice_observe
-from apps.fleet.services.usage import usage_take
-from apps.fleet.services.wishes import reply_make
+from apps.fleet.services.clock_skew import clock_follow
+from apps.fleet.services.device_capacity import Freed, hold_shrink, holds_release
+from apps.fleet.services.nodes.discovery import MEASURE_EVERY, devices_observe
+from apps.fleet.services.nodes.logs import events_take, logs_take
+from apps.fleet.services.slices.desired_state import reply_make
+from apps.fleet.services.slices.moves import move_follow
+from apps.fleet.services.slices.observed_state import (
+    MEASURE_FIELDS,
+    STATE_FIELDS,
+    slice_has_shrunk,
+    slice_observe,
+)
+from apps.fleet.services.slices.slice_termination import ended_tell, shrunk_told, slice_close
+from apps.fleet.services.slices.usage import usage_take
+from apps.fleet.services.work_folders import folders_follow
 from apps.fleet.states import MOVING, NODE, NodeState
 from apps.kernel.acts import Actor
 from apps.kernel.errors import Forbidden, Unauthenticated
@@ -61,6 +67,7 @@ class _Turn:
     partners: list[Slice] = field(default_factory=list)
     changed: list[Slice] = field(default_factory=list)
     ended: list[Slice] = field(default_factory=list)
+    begun: list[Slice] = field(default_factory=list)
     freed: list[Freed] = field(default_factory=list)
     closed: list[Slice] = field(default_factory=list)
     chunks: list[LogChunk] = field(default_factory=list)
@@ -88,6 +95,7 @@ def node_sync(*, actor: Actor, request: SyncRequest) -> SyncReply:
         turn.events += events_take(turn.node, request.events, turn.rows, now=turn.now)
     _save(turn)
     _moves(turn, actor)
+    folders_follow(turn.begun, actor)
     for event in turn.events:
         emit(event, actor=actor)
     ended_tell(turn.closed, actor=actor)
@@ -244,6 +252,7 @@ def _take_reports(turn: _Turn, request: SyncRequest) -> None:
             turn.changed.append(row)
         if not had_started and row.started_at is not None and row.moves_from is None:
             turn.events.append(_started(row))
+            turn.begun.append(row)
         if row.checkpoint_at is not None and row.checkpoint_at != saved_at:
             turn.events.append(SliceSaved(str(row.uid), str(row.workload_uid), row.checkpoint_at))
         if row.size_step != size_step:

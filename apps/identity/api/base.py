@@ -20,8 +20,10 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from apps.identity.models import IdempotentCall
+from apps.identity.requests import inside
 from apps.kernel.acts import Actor
 from apps.kernel.errors import (
+    Busy,
     Conflict,
     Forbidden,
     InvalidInput,
@@ -30,6 +32,7 @@ from apps.kernel.errors import (
     WeirError,
     busy_of,
 )
+from apps.kernel.service import refusal_record
 from apps.tenancy.models import Tenant
 
 Plane = Literal["tenant", "provider", "both"]
@@ -86,24 +89,33 @@ class Cursor(CursorPagination):
 
 
 class ApiView(APIView):
-    """A view that says which plane it is on, what it demands, and whether its POST spends or allocates."""
+    """A view that says which plane it is on and what it demands.
+
+    Every POST takes an `Idempotency-Key`: a repeat by the same caller in the same tenant gets the first answer, also
+    while the first still runs (it waits); another body under the key is refused. An answer that holds a secret is
+    not kept (`shows_secret`): its repeat is refused. A POST that takes no key says why in `no_key_because`.
+    """
 
     authentication_classes: ClassVar[list[type[BaseAuthentication]]] = [ActorAuthentication]
     permission_classes: ClassVar[list[type[BasePermission]]] = [SignedIn]
     plane: ClassVar[Plane] = "tenant"
     permission: ClassVar[str] = ""
-    idempotent: ClassVar[bool] = False
+    shows_secret: ClassVar[bool] = False
+    no_key_because: ClassVar[str] = ""
     open_because: ClassVar[str] = ""
+    counts_attempts: ClassVar[bool] = False
+    # None where GET answers with the whole list.
+    pagination_class: ClassVar[type[Cursor] | None] = Cursor
     ordering: ClassVar[tuple[str, ...]] = ("-created_at", "-pk")
 
     @property
     def actor(self) -> Actor:
-        return self.request._request.actor
+        return inside(self.request._request).actor
 
     @property
     def tenant(self) -> Tenant | None:
         """The tenant entered, None on the provider plane."""
-        return self.request._request.entered_tenant
+        return inside(self.request._request).entered_tenant
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
@@ -119,7 +131,7 @@ class ApiView(APIView):
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         key = request.headers.get("Idempotency-Key", "")
-        if not (self.idempotent and key and request.method == "POST"):
+        if not key or request.method != "POST" or self.no_key_because:
             return super().dispatch(request, *args, **kwargs)
         try:
             return self._once(key, request, *args, **kwargs)
@@ -140,6 +152,7 @@ class ApiView(APIView):
             call, is_new = self._claim(caller, key, where, digest)
             if not is_new:
                 self._repeat_check(call, where, digest)
+                self._secret_check()
                 self.headers = self.default_response_headers
                 self.request = self.initialize_request(request, *args, **kwargs)
                 return self.finalize_response(self.request, Response(call.answer, status=call.status))
@@ -148,7 +161,8 @@ class ApiView(APIView):
                 # Refusals are not kept: a corrected world may let the same key through.
                 call.delete()
             else:
-                call.status, call.answer = response.status_code, json.loads(_rendered(response))
+                body = b"" if self.shows_secret else _rendered(response)
+                call.status, call.answer = response.status_code, json.loads(body) if body else None
                 call.save(update_fields=["status", "answer"])
         return response
 
@@ -169,12 +183,20 @@ class ApiView(APIView):
                 _("This idempotency key was used for another call."), cure=_("Use a new key for a new call.")
             )
 
+    def _secret_check(self) -> None:
+        if self.shows_secret:
+            raise Conflict(
+                _("This was done already. Its answer held a secret, which is kept nowhere."),
+                cure=_("If the answer was lost, undo it and do it anew under a new key."),
+            )
+
     def get_exception_handler(self) -> Any:
         return on_error
 
     def page(self, rows: QuerySet[Any], serializer: type[BaseSerializer]) -> Response:
         """One page of `rows`: {"next", "previous", "results"}."""
-        pager = Cursor()
+        assert self.pagination_class is not None, "the description says that this list is whole"
+        pager = self.pagination_class()
         pager.ordering = self.ordering
         try:
             found = pager.paginate_queryset(rows, self.request, view=self)
@@ -191,9 +213,6 @@ def _rendered(response: Any) -> bytes:
     if hasattr(response, "render") and not response.is_rendered:
         response.render()
     return response.content
-
-
-_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
 
 def on_error(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -220,8 +239,16 @@ def on_error(error: Exception, context: dict[str, Any]) -> Response | None:
         known = busy_of(error)
         if known is None:
             return None
-    headers = _HEADERS.get(known.status)
-    return Response(known.as_json(), status=known.status, headers=headers)
+    if isinstance(known, Forbidden):
+        plain = inside(context["request"]._request)
+        refusal_record(plain.actor, plain.method or "", plain.path, known)
+    return Response(known.as_json(), status=known.status, headers=_headers_of(known))
+
+
+def _headers_of(error: WeirError) -> dict[str, str]:
+    if isinstance(error, Busy):
+        return {"Retry-After": str(error.retry_after_s)}
+    return {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
 
 
 def _flat(detail: Any, prefix: str = "") -> dict[str, str]:

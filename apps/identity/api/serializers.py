@@ -1,6 +1,6 @@
 from rest_framework import serializers
 
-from apps.identity.models import AgentToken, ApiToken
+from apps.identity.models import AgentToken, ApiToken, OperatorRole, User
 
 
 class SignInIn(serializers.Serializer):
@@ -8,6 +8,11 @@ class SignInIn(serializers.Serializer):
     password = serializers.CharField(max_length=256)
     tenant = serializers.CharField(max_length=63, required=False, allow_blank=True, default="")
     days = serializers.IntegerField(min_value=1, max_value=366, default=1)
+
+
+class PasswordIn(serializers.Serializer):
+    old_password = serializers.CharField(max_length=256, trim_whitespace=False)
+    new_password = serializers.CharField(max_length=256, trim_whitespace=False)
 
 
 class TenantOut(serializers.Serializer):
@@ -27,6 +32,9 @@ class UserOut(serializers.Serializer):
     display_name = serializers.CharField()
     email = serializers.CharField()
     is_operator = serializers.BooleanField()
+    must_change_password = serializers.BooleanField(
+        help_text="The password was set by somebody else: the portal opens when it is changed there."
+    )
 
 
 class SignInOut(serializers.Serializer):
@@ -80,3 +88,48 @@ class AgentTokenMadeOut(AgentTokenOut):
 
     class Meta(AgentTokenOut.Meta):
         fields = [*AgentTokenOut.Meta.fields, "secret"]
+
+
+class OperatorRoleOut(serializers.ModelSerializer):
+    class Meta:
+        model = OperatorRole
+        fields = ["code", "name_en", "name_zh", "permissions", "is_builtin"]
+
+
+class OperatorIn(serializers.Serializer):
+    username = serializers.CharField(max_length=64)
+    display_name = serializers.CharField(max_length=120)
+    email = serializers.EmailField(required=False, allow_blank=True, default="")
+    roles = serializers.ListField(child=serializers.CharField(max_length=48), required=False, default=list)
+
+
+class OperatorRolesIn(serializers.Serializer):
+    roles = serializers.ListField(child=serializers.CharField(max_length=48), allow_empty=True)
+
+
+class OperatorOut(serializers.ModelSerializer):
+    roles = serializers.SerializerMethodField()
+
+    class Meta:
+        model = User
+        fields = [
+            "uid",
+            "username",
+            "display_name",
+            "email",
+            "is_active",
+            "must_change_password",
+            "roles",
+            "created_at",
+        ]
+
+    def get_roles(self, user: User) -> list[str]:
+        return [binding.role.code for binding in user.operator_bindings.all()]
+
+
+class FirstPasswordOut(serializers.Serializer):
+    password = serializers.CharField(help_text="Shown once; it must be changed at the first sign-in.")
+
+
+class OperatorMadeOut(FirstPasswordOut):
+    operator = OperatorOut()

@@ -1,13 +1,26 @@
 from django.urls import path
 
+from apps.identity.api import operator_views as operators
 from apps.identity.api import views
 
 urlpatterns = [
     path("auth/login", views.SignInView.as_view(), name="sign_in"),
     path("auth/logout", views.SignOutView.as_view(), name="sign_out"),
+    path("auth/password", views.PasswordView.as_view(), name="password_change"),
     path("auth/me", views.MeView.as_view(), name="me"),
     path("tokens", views.TokensView.as_view(), name="tokens"),
     path("tokens/<uuid:uid>", views.TokenView.as_view(), name="token"),
+    path("operators", operators.OperatorsView.as_view(), name="operators"),
+    path("operator-roles", operators.OperatorRolesListView.as_view(), name="operator_roles"),
+    path("operators/<uuid:uid>", operators.OperatorView.as_view(), name="operator"),
+    path("operators/<uuid:uid>/roles", operators.OperatorRolesView.as_view(), name="operator_held_roles"),
+    path("operators/<uuid:uid>/disable", operators.OperatorDisableView.as_view(), name="operator_disable"),
+    path("operators/<uuid:uid>/enable", operators.OperatorEnableView.as_view(), name="operator_enable"),
+    path(
+        "operators/<uuid:uid>/reset-password",
+        operators.OperatorPasswordView.as_view(),
+        name="operator_password",
+    ),
     path("agent-tokens", views.AgentTokensView.as_view(), name="agent_tokens"),
     path("agent-tokens/<uuid:uid>/revoke", views.AgentTokenRevokeView.as_view(), name="agent_token_revoke"),
 ]

@@ -7,23 +7,28 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.identity.addresses import address_of
 from apps.identity.api import serializers as s
 from apps.identity.api.base import ApiView
+from apps.identity.entering import sign_in_check
+from apps.identity.errors import FirstPassword
+from apps.identity.requests import inside
 from apps.identity.selectors import agent_token_get, agent_token_list, api_token_get, api_token_list
-from apps.identity.services import (
+from apps.identity.services import password_change, present_password_check, tenants_of
+from apps.identity.tokens import (
     agent_token_revoke,
     api_token_make,
     api_token_revoke,
-    credentials_check,
     digest_of,
     join_token_make,
-    tenants_of,
 )
 from apps.kernel.acts import SYSTEM
 from apps.tenancy.selectors import tenant_get
 
 
 class SignInView(ApiView):
+    no_key_because = "the caller is not known yet: a repeat is another sign-in"
+    counts_attempts = True
     plane = "both"
     permission_classes = [AllowAny]
     authentication_classes = []
@@ -35,10 +40,14 @@ class SignInView(ApiView):
         given.is_valid(raise_exception=True)
         data = given.validated_data
         schema = data["tenant"] or (self.tenant.schema_name if self.tenant else "")
-        address = request.META.get("REMOTE_ADDR") or None
-        user = credentials_check(
-            username=data["username"], password=data["password"], schema=schema, address=address
+        user = sign_in_check(
+            username=data["username"],
+            password=data["password"],
+            schema=schema,
+            address=address_of(request._request),
         )
+        if user.must_change_password:
+            raise FirstPassword()
         tenant = tenant_get(schema) if schema else None
         token, secret = api_token_make(
             actor=SYSTEM, user=user, name="sign-in", days=data["days"], tenant=tenant
@@ -60,6 +69,23 @@ class SignOutView(ApiView):
         return Response(status=204)
 
 
+class PasswordView(ApiView):
+    plane = "both"
+    counts_attempts = True
+
+    @extend_schema(request=s.PasswordIn, responses={204: None})
+    def post(self, request: Request) -> Response:
+        """Change one's own password; every token of the caller ends, this one too."""
+        given = s.PasswordIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data, address = given.validated_data, address_of(request._request)
+        present_password_check(
+            user=request.user, password=data["old_password"], address=address, schema=self.actor.tenant
+        )
+        password_change(actor=self.actor, user=request.user, **data)
+        return Response(status=204)
+
+
 class MeView(ApiView):
     plane = "both"
 
@@ -72,7 +98,7 @@ class MeView(ApiView):
             "side": actor.kind,
             "tenant": actor.tenant,
             "role": actor.role,
-            "roles": request._request.held_roles,
+            "roles": inside(request._request).held_roles,
             "permissions": sorted(actor.permissions),
             "tenants": tenants_of(request.user),
         }
@@ -80,6 +106,7 @@ class MeView(ApiView):
 
 
 class TokensView(ApiView):
+    shows_secret = True
     plane = "both"
 
     @extend_schema(responses=s.TokenOut(many=True))
@@ -88,11 +115,16 @@ class TokensView(ApiView):
 
     @extend_schema(request=s.TokenIn, responses={201: s.TokenMadeOut})
     def post(self, request: Request) -> Response:
+        """A new key of one's own. One that is made with another key expires with it at the latest."""
         given = s.TokenIn(data=request.data)
         given.is_valid(raise_exception=True)
         tenant = self.tenant if self.actor.kind == "user" else None
         token, secret = api_token_make(
-            actor=self.actor, user=request.user, tenant=tenant, **given.validated_data
+            actor=self.actor,
+            user=request.user,
+            tenant=tenant,
+            until=inside(request._request).token_expires_at,
+            **given.validated_data,
         )
         token.secret = secret
         return Response(s.TokenMadeOut(token).data, status=201)
@@ -108,6 +140,7 @@ class TokenView(ApiView):
 
 
 class AgentTokensView(ApiView):
+    shows_secret = True
     plane = "provider"
     permission = "fleet.manage"
 

@@ -166,5 +166,9 @@ class TerminateIn(serializers.Serializer):
     reason = serializers.CharField(max_length=1000)
 
 
+class TicketExecuteIn(serializers.Serializer):
+    text = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
 class AttachmentIn(serializers.Serializer):
     file = serializers.FileField(allow_empty_file=True, max_length=255)

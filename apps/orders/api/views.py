@@ -30,16 +30,17 @@ from apps.orders.selectors import (
 )
 from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.carts import cart_add, cart_remove
-from apps.orders.services.deliveries import order_deliver
+from apps.orders.services.deliveries import ticket_execute
 from apps.orders.services.drafts import form_delete, form_draft, form_update
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
-from apps.orders.types import LineInput
-from apps.scheduling.selectors import expected_start_get
-from apps.tickets.selectors import ticket_get, tickets_of
+from apps.orders.types import LineInput, amounts_delivered
+from apps.scheduling.selectors.workloads import expected_start_get
+from apps.tickets.selectors import tickets_of
 
 
 class QuotesView(ApiView):
+    no_key_because = "it changes nothing"
     permission = "catalog.view"
 
     @extend_schema(request=s.QuoteIn, responses=OpenApiTypes.OBJECT)
@@ -60,16 +61,13 @@ class QuotesView(ApiView):
         )
         start = expected_start_get(
             tenant=self.tenant,
-            shares=data["count"],
-            compute_percent=data["amounts"].get("compute_share", 0),
-            memory_mib=data["amounts"].get("gpu_memory", 0),
+            amounts=amounts_delivered(data["amounts"], data["count"]),
             duration_s=data["duration_s"],
         )
         return Response({**quote.as_json(), "expected_start": start.as_json()})
 
 
 class CartView(ApiView):
-    idempotent = True
     permission = "orders.apply"
 
     @extend_schema(responses=s.CartOut(many=True))
@@ -125,7 +123,6 @@ _FORM_FILTERS = ("search", "state", "business_system")
 
 class FormsView(ApiView):
     permission = "orders.view"
-    idempotent = True
 
     @extend_schema(
         parameters=[
@@ -173,7 +170,6 @@ class FormView(CaseView):
 
 class FormSubmitView(ApiView):
     permission = "orders.view"
-    idempotent = True
 
     @extend_schema(request=None, responses=s.FormOut)
     def post(self, request: Request, uid: UUID) -> Response:
@@ -257,7 +253,6 @@ class OrderView(CaseView):
 
 class OrderTerminateView(ApiView):
     permission = "orders.terminate"
-    idempotent = True
 
     @extend_schema(request=s.TerminateIn, responses={201: s.FormOut})
     def post(self, request: Request, uid: UUID) -> Response:
@@ -271,10 +266,11 @@ class OrderTerminateView(ApiView):
 class TicketExecuteView(CaseView):
     case_kind = "ticket"
     permission = "tickets.work"
-    idempotent = True
 
-    @extend_schema(request=None, responses=s.OrderRowOut)
+    @extend_schema(request=s.TicketExecuteIn, responses=s.OrderRowOut)
     def post(self, request: Request, uid: UUID) -> Response:
         """Carry out a claimed delivery ticket: its order is delivered now (PLAT-TODO-12)."""
-        ticket = ticket_get(actor=self.actor, uid=uid)
-        return Response(s.OrderRowOut(order_deliver(actor=self.actor, order_uid=ticket.subject_uid)).data)
+        given = s.TicketExecuteIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        order = ticket_execute(actor=self.actor, ticket_uid=uid, note=given.validated_data["text"])
+        return Response(s.OrderRowOut(order).data)

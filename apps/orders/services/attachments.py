@@ -12,11 +12,13 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.files.base import File
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from apps.kernel.acts import Actor, act_subject
-from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.errors import Conflict, NotFound, QuotaExceeded
+from apps.kernel.planes import current_schema
 from apps.kernel.service import service
 from apps.orders.errors import AttachmentRefused
 from apps.orders.models import ApplicationForm, Attachment
@@ -27,6 +29,8 @@ from apps.orders.states import FINISHED
 FILES_MAX = 20
 NAME_MAX = 120
 _BLOCK = 64 * 1024
+# With the tenant: of several files at once each sees those before it.
+_ROOM_LOCK = 0x57656979
 
 
 def _begins(*marks: bytes) -> Callable[[BinaryIO], bool]:
@@ -115,7 +119,12 @@ def _digest(file: File) -> str:
 
 @service(P.APPLY)
 def attachment_add(*, actor: Actor, form_uid: UUID, file: File, name: str) -> Attachment:
-    """Add a file to the actor's own form, at any stage before it is finished. Raises AttachmentRefused."""
+    """Add a file to the actor's own form, at any stage before it is finished.
+
+    Raises:
+        AttachmentRefused: it is too large, of a kind that is not taken, or one too many.
+        QuotaExceeded: the tenant's attachments would hold more than `WEIR_ATTACHMENTS_TOTAL_MIB`.
+    """
     form = form_lock(actor, form_uid)
     _unfinished_check(form)
     if form.attachments.count() >= FILES_MAX:
@@ -126,6 +135,7 @@ def attachment_add(*, actor: Actor, form_uid: UUID, file: File, name: str) -> At
         form=form, name=name, size=file.size, content_type=_checked(file, name), sha256=_digest(file)
     )
     row.uploader_id = actor.user_id
+    _room_check(file.size)
     row.file.save(name, file, save=False)
     try:
         row.save()
@@ -134,6 +144,26 @@ def attachment_add(*, actor: Actor, form_uid: UUID, file: File, name: str) -> At
         raise
     act_subject("form", form.uid, no=form.no, file=name, sha256=row.sha256)
     return row
+
+
+def _room_check(more_bytes: int) -> None:
+    limit = settings.WEIR_ATTACHMENTS_TOTAL_BYTES
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_ROOM_LOCK, current_schema()])
+    held = Attachment.objects.aggregate(sum=Sum("size"))["sum"] or 0
+    if held + more_bytes > limit:
+        raise QuotaExceeded(
+            _(
+                "Your tenant's attachments hold %(held)s of %(limit)s MiB: this file of %(more)s MiB has no room."
+            )
+            % {
+                name: f"{size / 2**20:.1f}"
+                for name, size in (("held", held), ("limit", limit), ("more", more_bytes))
+            },
+            cure=_(
+                "Take files off drafts that you no longer need, or ask your computing centre for more room."
+            ),
+        )
 
 
 def _unfinished_check(form: ApplicationForm) -> None:

@@ -12,25 +12,43 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orders.models import CartLine
 from apps.orders.permissions import OrdersPermission as P
+from apps.orders.types import amounts_delivered
+from apps.scheduling.services.workloads.order_work import order_lines_check
 
 CART_MAX = 50
 
 
 @service(P.APPLY)
 def cart_add(
-    *, actor: Actor, commodity_uid: UUID, amounts: dict[str, int] | None = None, count: int = 1
+    *,
+    actor: Actor,
+    commodity_uid: UUID,
+    amounts: dict[str, int] | None = None,
+    count: int = 1,
+    duration_s: int | None = None,
 ) -> CartLine:
-    """Put one line into the actor's cart (PLAT-APPLY-1); without amounts, the commodity's usual ones."""
+    """Put one line into the actor's cart (PLAT-APPLY-1); without amounts, the commodity's usual ones.
+
+    `duration_s`: for how long it is meant to be applied for; None: nobody has said yet. Raises InvalidInput for amounts
+    and times that the commodity does not offer, and what `order_lines_check` raises for what could never run.
+    """
     tenant = current_tenant()
     commodity = commodity_get(tenant=tenant, uid=commodity_uid)
     chosen = amounts or {row.component.code: row.default for row in commodity.components.all()}
+    wanted_s = commodity.min_duration_s if duration_s is None else duration_s
     quote_get(
         tenant=tenant,
         commodity=commodity,
         amounts=chosen,
         count=count,
-        duration_s=commodity.min_duration_s,
+        duration_s=wanted_s,
         at=timezone.now(),
+    )
+    order_lines_check(
+        tenant=tenant,
+        user_id=actor.user_id,
+        lines=[(amounts_delivered(chosen, count), commodity.work)],
+        run_timeout_s=wanted_s,
     )
     if CartLine.objects.filter(user_id=actor.user_id).count() >= CART_MAX:
         raise InvalidInput(

@@ -15,7 +15,7 @@ from apps.orders.services.notes import form_shown, form_told, order_shown
 from apps.orders.services.submissions import holds_release
 from apps.orders.services.terminations import termination_granted, termination_refused
 from apps.orders.states import FORM, FormKind, FormState
-from apps.orgs.services import number_next
+from apps.orgs.services.numbers import number_next
 from apps.tickets.services import ticket_open
 
 APPROVED = gettext_noop("Your application %(no)s is approved.")

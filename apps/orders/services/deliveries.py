@@ -21,12 +21,14 @@ from apps.orders.services.notes import order_shown, order_told
 from apps.orders.services.settling import form_delivering, form_settle
 from apps.orders.services.terminations import order_ended_write, order_lock, order_terminated
 from apps.orders.states import ORDER, FormState, OrderState
+from apps.orders.types import amounts_delivered
 from apps.scheduling.models import Workload
-from apps.scheduling.services.quota import quota_release, quota_use
-from apps.scheduling.services.workloads import workload_submit
+from apps.scheduling.services.quota.quotas import quota_release, quota_use
+from apps.scheduling.services.workloads.workloads import workload_submit
 from apps.scheduling.states import WorkloadState
 from apps.tickets.models import Ticket
-from apps.tickets.services import ticket_claim, ticket_done, ticket_fail
+from apps.tickets.selectors import ticket_get
+from apps.tickets.services import ticket_claim, ticket_done, ticket_executed, ticket_fail
 from apps.tickets.states import OPEN, TicketState
 
 DELIVERED = gettext_noop("Order %(no)s is delivered: its resource is running.")
@@ -62,6 +64,19 @@ def order_deliver(*, actor: Actor, order_uid: UUID) -> Order:
     return order
 
 
+@service()
+def ticket_execute(*, actor: Actor, ticket_uid: UUID, note: str = "") -> Order:
+    """Carry out a delivery ticket that the actor has claimed: its order is delivered now (PLAT-TODO-12).
+
+    Page and API both come here. `note`: what the actor says of it, kept with the ticket.
+    """
+    ticket = ticket_get(actor=actor, uid=ticket_uid)
+    order = order_deliver(actor=actor, order_uid=ticket.subject_uid)
+    if ticket_get(actor=actor, uid=ticket_uid).state == TicketState.DELIVERING:
+        ticket_executed(actor=actor, ticket_uid=ticket_uid, note=note)
+    return order
+
+
 def _repeated(actor: Actor, order: Order) -> None:
     """A message that comes twice is no mistake; a person who asks twice is told."""
     if actor.is_user:
@@ -69,12 +84,13 @@ def _repeated(actor: Actor, order: Order) -> None:
 
 
 def _ticket_taken(actor: Actor, ticket: Ticket) -> bool:
-    """Whether this actor delivers: the system takes what waits and leaves what a person has claimed."""
+    """Whether this actor delivers: the system takes what waits, leaves what a person has claimed, and delivers what
+    was closed with nothing delivered."""
     if actor.kind == "system":
         if ticket.state == TicketState.WAITING:
             ticket_claim(actor=actor, ticket_uid=ticket.uid)
             return True
-        return ticket.state == TicketState.DELIVERING and ticket.assignee_id is None
+        return ticket.state != TicketState.DELIVERING or ticket.assignee_id is None
     if ticket.state != TicketState.DELIVERING or ticket.assignee_id != actor.user_id:
         raise Forbidden(_("The ticket %(no)s is not yours.") % {"no": ticket.no}, cure=_("Claim it first."))
     return True
@@ -91,13 +107,12 @@ def _resource_ask(order: Order) -> None:
     workload = workload_submit(
         actor=SYSTEM,
         tenant=tenant,
+        user_id=order.applicant_id,
         order_uid=order.uid,
         order_no=order.no,
         name_en=order.commodity_name_en,
         name_zh=order.commodity_name_zh,
-        shares=line.count,
-        compute_percent=line.amounts.get("compute_share", 0),
-        memory_mib=line.amounts.get("gpu_memory", 0),
+        amounts=amounts_delivered(line.amounts, line.count),
         work=line.commodity_snapshot["work"],
         run_timeout_s=order.duration_s,
         labels=labels,

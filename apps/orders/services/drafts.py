@@ -24,7 +24,7 @@ from apps.orders.states import FormKind
 from apps.orders.types import LineInput
 from apps.orgs.models import BusinessSystem
 from apps.orgs.selectors import business_system_get, organization_of
-from apps.orgs.services import number_next
+from apps.orgs.services.numbers import number_next
 
 LINES_MAX = 20
 REMARK_MAX = 1000

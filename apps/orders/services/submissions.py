@@ -25,8 +25,9 @@ from apps.orders.services.drafts import fields_check, form_lock, one_process_che
 from apps.orders.services.notes import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
-from apps.orders.types import LineInput
-from apps.scheduling.services.quota import quota_hold, quota_release
+from apps.orders.types import LineInput, amounts_delivered
+from apps.scheduling.services.quota.quotas import quota_hold, quota_release
+from apps.scheduling.services.workloads.order_work import order_lines_check
 
 
 @service()
@@ -86,11 +87,25 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     fields_check(commodities[0].process_app.form_template, form.data, is_final=True)
     inputs = [LineInput(line.commodity.uid, line.amounts, line.count) for line in lines]
     quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
+    _runnable_check(form, lines, commodities)
     for line, commodity, quote in zip(lines, commodities, quotes, strict=True):
         _line_freeze(line, commodity, quote)
         quota_hold(actor=actor, tenant=tenant, holder_uid=line.hold_uid, amounts=quota_amounts(line))
     form.total = sum(quote.total for quote in quotes)
     return commodities
+
+
+def _runnable_check(form: ApplicationForm, lines: list[FormLine], commodities: list[Commodity]) -> None:
+    """Nobody is asked to approve what no node could ever run, or the applicant may not hold."""
+    order_lines_check(
+        tenant=current_tenant(),
+        user_id=form.applicant_id,
+        lines=[
+            (amounts_delivered(line.amounts, line.count), commodity.work)
+            for line, commodity in zip(lines, commodities, strict=True)
+        ],
+        run_timeout_s=form.duration_s,
+    )
 
 
 def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote) -> None:
@@ -109,11 +124,7 @@ def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote) -> None:
 
 def quota_amounts(line: FormLine) -> dict[str, int]:
     """What a line takes of the tenant's quota (PLAT-TEN-10): shares, percent of devices, accelerator memory."""
-    return {
-        "instances": line.count,
-        "compute_percent": line.amounts.get("compute_share", 0) * line.count,
-        "gpu_memory_mib": line.amounts.get("gpu_memory", 0) * line.count,
-    }
+    return amounts_delivered(line.amounts, line.count).quota()
 
 
 def _process_data(form: ApplicationForm) -> dict[str, object]:

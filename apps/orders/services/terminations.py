@@ -25,9 +25,9 @@ from apps.orders.services.notes import form_shown, form_told, order_shown, order
 from apps.orders.services.settling import form_settle
 from apps.orders.states import FORM, ORDER, FormKind, FormState, OrderState
 from apps.orgs.selectors import organization_of
-from apps.orgs.services import number_next
-from apps.scheduling.services.quota import quota_release
-from apps.scheduling.services.workloads import workload_stop
+from apps.orgs.services.numbers import number_next
+from apps.scheduling.services.quota.quotas import quota_release
+from apps.scheduling.services.workloads.workloads import workload_stop
 from apps.tickets.services import ticket_fail
 
 TERMINATED = gettext_noop("Order %(no)s is terminated and its resource released.")

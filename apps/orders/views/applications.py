@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST
 from apps.approvals.selectors import has_decisions, process_list
 from apps.catalog.selectors import commodity_get, coupon_usable_list
 from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.requests import TenantRequest
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.orders.forms import ApplicationFormForm, FormsForm, QuoteForm, further_of, lines_of
@@ -30,7 +31,7 @@ VIEWABLE = ("application/pdf", "image/png", "image/jpeg", "text/plain", "text/cs
 
 
 @page("orders.view")
-def forms(request: HttpRequest) -> HttpResponse:
+def forms(request: TenantRequest) -> HttpResponse:
     """My applications (PLAT-APPLY-8, -9, -10, -13)."""
     chosen = cleaned(FormsForm(request.GET))
     wanted = chosen | {"business_system": str(chosen["business_system"] or "")}
@@ -58,7 +59,7 @@ def _parts(actor: Actor, form: ApplicationForm) -> dict[str, object]:
 
 
 @page("orders.view")
-def form(request: HttpRequest, uid: UUID) -> HttpResponse:
+def form(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One form, with what its applicant may do now."""
     actor = request.actor
     row = form_get(actor=actor, uid=uid)
@@ -74,7 +75,7 @@ def form(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 
 @page()
-def parts(request: HttpRequest, uid: UUID) -> HttpResponse:
+def parts(request: TenantRequest, uid: UUID) -> HttpResponse:
     """The six parts alone: what an approver's page shows beside the decision (PLAT-TODO-4)."""
     return render(
         request, "orders/_parts.html", _parts(request.actor, form_get(actor=request.actor, uid=uid))
@@ -85,7 +86,7 @@ def parts(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 
 @page("orders.apply")
-def edit(request: HttpRequest, uid: UUID) -> HttpResponse:
+def edit(request: TenantRequest, uid: UUID) -> HttpResponse:
     """The draft of an application form: services, duration, business system, further fields, files."""
     row = form_get(actor=request.actor, uid=uid)
     if not row.is_draft or row.applicant_id != request.actor.user_id or row.kind != FormKind.NEW:
@@ -134,7 +135,7 @@ def _further(tenant: Tenant, form: ApplicationForm) -> list[tuple[dict, object]]
 
 @require_POST
 @page("orders.apply")
-def form_quote(request: HttpRequest) -> HttpResponse:
+def form_quote(request: TenantRequest) -> HttpResponse:
     """What the form on the page costs as it stands, saved or not."""
     try:
         given = cleaned(QuoteForm(request.POST))
@@ -146,7 +147,7 @@ def form_quote(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @page("orders.apply")
-def save(request: HttpRequest, uid: UUID) -> HttpResponse:
+def save(request: TenantRequest, uid: UUID) -> HttpResponseBase:
     """Keep the draft, and submit it when that was the button."""
     row = form_get(actor=request.actor, uid=uid)
     given = cleaned(ApplicationFormForm(request.POST))
@@ -168,7 +169,7 @@ def save(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("orders.view")
-def submit(request: HttpRequest, uid: UUID) -> HttpResponse:
+def submit(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = form_submit(actor=request.actor, form_uid=uid)
     messages.success(request, _("%(no)s is submitted.") % {"no": row.no})
     return go(request, "orders:form", uid)
@@ -176,7 +177,7 @@ def submit(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("orders.view")
-def withdraw(request: HttpRequest, uid: UUID) -> HttpResponse:
+def withdraw(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = form_withdraw(actor=request.actor, form_uid=uid)
     messages.success(request, _("%(no)s is a draft again.") % {"no": row.no})
     return go(request, "orders:form", uid)
@@ -184,7 +185,7 @@ def withdraw(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("orders.apply")
-def delete(request: HttpRequest) -> HttpResponse:
+def delete(request: TenantRequest) -> HttpResponse:
     """Delete one or several drafts together, all or none (PLAT-APPLY-7)."""
     chosen = request.POST.getlist("uid")
     if not chosen:
@@ -208,7 +209,7 @@ def _uid(text: str) -> UUID:
 
 @require_POST
 @page("orders.apply")
-def attach(request: HttpRequest, uid: UUID) -> HttpResponse:
+def attach(request: TenantRequest, uid: UUID) -> HttpResponse:
     file = request.FILES.get("file")
     if file is None:
         raise InvalidInput(_("No file was sent."), cure=_("Choose a file first."))
@@ -218,13 +219,13 @@ def attach(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("orders.apply")
-def detach(request: HttpRequest, uid: UUID) -> HttpResponse:
+def detach(request: TenantRequest, uid: UUID) -> HttpResponse:
     form_uid = attachment_get(actor=request.actor, uid=uid).form.uid
     attachment_remove(actor=request.actor, attachment_uid=uid)
     return _attachments(request, form_uid)
 
 
-def _attachments(request: HttpRequest, form_uid: UUID) -> HttpResponse:
+def _attachments(request: TenantRequest, form_uid: UUID) -> HttpResponse:
     row = form_get(actor=request.actor, uid=form_uid)
     if not request.htmx:
         return go(request, "orders:form", form_uid)
@@ -233,7 +234,7 @@ def _attachments(request: HttpRequest, form_uid: UUID) -> HttpResponse:
 
 
 @page()
-def attachment(request: HttpRequest, uid: UUID) -> HttpResponse:
+def attachment(request: TenantRequest, uid: UUID) -> HttpResponse:
     """Download a file, or view it online with `?view=1` where a browser can without running anything."""
     row = attachment_get(actor=request.actor, uid=uid)
     plain = row.content_type.partition(";")[0]

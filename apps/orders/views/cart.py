@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
@@ -11,13 +11,14 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.catalog.selectors import commodity_get, commodity_list
 from apps.catalog.types import Quote
 from apps.identity.pages import cleaned, go, page, show
+from apps.identity.requests import TenantRequest
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.orders.forms import DURATION_UNITS, ChosenLinesForm, DurationForm, QuoteForm, line_of
 from apps.orders.selectors import cart_list
 from apps.orders.services.carts import cart_add, cart_remove
 from apps.orders.services.drafts import form_draft, quotes_make
-from apps.orders.types import LineInput
-from apps.scheduling.selectors import expected_start_get
+from apps.orders.types import LineInput, amounts_delivered
+from apps.scheduling.selectors.workloads import expected_start_get
 from apps.tenancy.models import Tenant
 
 WISHED = "weir_duration"
@@ -35,20 +36,13 @@ def quote_context(tenant: Tenant, lines: list[LineInput], given: dict) -> dict[s
 
 
 def _expected_start(tenant: Tenant, quote: Quote) -> object:
-    if not quote.amounts.get("compute_share"):
-        return None
-    return expected_start_get(
-        tenant=tenant,
-        shares=quote.count,
-        compute_percent=quote.amounts["compute_share"],
-        memory_mib=quote.amounts.get("gpu_memory", 1),
-        duration_s=quote.duration_s,
-    )
+    amounts = amounts_delivered(quote.amounts, quote.count)
+    return expected_start_get(tenant=tenant, amounts=amounts, duration_s=quote.duration_s)
 
 
 @require_GET
 @page("catalog.view")
-def quote(request: HttpRequest, uid: UUID) -> HttpResponse:
+def quote(request: TenantRequest, uid: UUID) -> HttpResponse:
     """What the configuration on the page costs now; a wrong figure is named in its place."""
     commodity_get(tenant=request.entered_tenant, uid=uid)
     try:
@@ -61,19 +55,25 @@ def quote(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("orders.apply")
-def add(request: HttpRequest, uid: UUID) -> HttpResponse:
+def add(request: TenantRequest, uid: UUID) -> HttpResponse:
     line = line_of(request.POST, uid)
-    wished = DurationForm(request.POST)
-    if wished.is_valid():
+    wished_s = cleaned(DurationForm(request.POST))["seconds"] if "duration" in request.POST else None
+    cart_add(
+        actor=request.actor,
+        commodity_uid=uid,
+        amounts=dict(line.amounts),
+        count=line.count,
+        duration_s=wished_s,
+    )
+    if wished_s is not None:
         # How long was asked for beside the quote; the cart does not ask for it a second time.
         request.session[WISHED] = [request.POST["duration"], request.POST["duration_unit"]]
-    cart_add(actor=request.actor, commodity_uid=uid, amounts=dict(line.amounts), count=line.count)
     messages.success(request, _("It is in your cart."))
     return go(request, "orders:cart")
 
 
 @page("orders.apply")
-def cart(request: HttpRequest) -> HttpResponse:
+def cart(request: TenantRequest) -> HttpResponse:
     """Services put together before applying (PLAT-APPLY-1)."""
     rows = list(cart_list(actor=request.actor))
     open_ids = (
@@ -90,14 +90,14 @@ def cart(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @page("orders.apply")
-def remove(request: HttpRequest, uid: UUID) -> HttpResponse:
+def remove(request: TenantRequest, uid: UUID) -> HttpResponse:
     cart_remove(actor=request.actor, line_uid=uid)
     return go(request, "orders:cart")
 
 
 @require_POST
 @page("orders.apply")
-def make_form(request: HttpRequest) -> HttpResponse:
+def make_form(request: TenantRequest) -> HttpResponse:
     """An application form of the chosen lines, as a draft to be completed (PLAT-APPLY-3)."""
     if not request.POST.getlist("lines"):
         raise InvalidInput(_("No service is chosen."), cure=_("Tick at least one line of the cart."))

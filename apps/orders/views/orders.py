@@ -3,12 +3,13 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.approvals.selectors import process_list
 from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.requests import TenantRequest
 from apps.orders.forms import OrdersForm, TerminationForm
 from apps.orders.selectors import order_end_reason, order_get, order_is_terminable, order_list
 from apps.orders.services.terminations import order_terminate
@@ -18,7 +19,7 @@ from apps.tickets.selectors import tickets_of
 
 
 @page("orders.view")
-def orders(request: HttpRequest) -> HttpResponse:
+def orders(request: TenantRequest) -> HttpResponse:
     """The orders made of approved forms (PLAT-APPLY-18, PLAT-APPLY-21)."""
     chosen = cleaned(OrdersForm(request.GET))
     wanted = chosen | {"business_system": str(chosen["business_system"] or "")}
@@ -32,7 +33,7 @@ def orders(request: HttpRequest) -> HttpResponse:
 
 
 @page("orders.view")
-def order(request: HttpRequest, uid: UUID) -> HttpResponse:
+def order(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One order: what was asked, its time line, its tickets and its resource (PLAT-APPLY-16, -19)."""
     row = order_get(actor=request.actor, uid=uid)
     terminations = list(row.terminations.all())
@@ -52,7 +53,7 @@ def order(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_POST
 @page("orders.terminate")
-def terminate(request: HttpRequest, uid: UUID) -> HttpResponse:
+def terminate(request: TenantRequest, uid: UUID) -> HttpResponse:
     """Ask for the end of an order: a form of its own, approved like any other (PLAT-APPLY-20)."""
     given = cleaned(TerminationForm(request.POST))
     form = order_terminate(actor=request.actor, order_uid=uid, reason=given["reason"])

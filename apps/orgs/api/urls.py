@@ -1,5 +1,6 @@
 from django.urls import path
 
+from apps.orgs.api import people_views as people
 from apps.orgs.api import views
 
 urlpatterns = [
@@ -8,6 +9,21 @@ urlpatterns = [
     path("organizations/<uuid:uid>", views.OrganizationView.as_view(), name="organization"),
     path("members", views.MembersView.as_view(), name="members"),
     path("members/<uuid:uid>", views.MemberView.as_view(), name="member"),
+    path("people", people.PeopleView.as_view(), name="people"),
+    path("people/add", people.PeopleAddView.as_view(), name="people_add"),
+    path("people/<uuid:uid>", people.PersonView.as_view(), name="person"),
+    path("people/<uuid:uid>/roles", people.PersonRolesView.as_view(), name="person_roles"),
+    path(
+        "people/<uuid:uid>/organization", people.PersonOrganizationView.as_view(), name="person_organization"
+    ),
+    path("people/<uuid:uid>/disable", people.PersonDisableView.as_view(), name="person_disable"),
+    path("people/<uuid:uid>/enable", people.PersonEnableView.as_view(), name="person_enable"),
+    path("people/<uuid:uid>/reset-password", people.PersonPasswordView.as_view(), name="person_password"),
+    path("invitations", people.InvitationsView.as_view(), name="invitations"),
+    path("invitations/accept", people.InvitationAcceptView.as_view(), name="invitation_accept"),
+    path(
+        "invitations/<uuid:uid>/withdraw", people.InvitationWithdrawView.as_view(), name="invitation_withdraw"
+    ),
     path("roles", views.RolesView.as_view(), name="roles"),
     path("business-systems", views.BusinessSystemsView.as_view(), name="business_systems"),
     path("business-systems/<uuid:uid>", views.BusinessSystemView.as_view(), name="business_system"),

@@ -20,10 +20,12 @@ from apps.orgs.selectors import (
     role_list,
     tenant_user_get,
 )
-from apps.orgs.services import (
+from apps.orgs.services.business_systems import (
     business_system_create,
     business_system_member_add,
     business_system_member_remove,
+)
+from apps.orgs.services.organizations import (
     member_add,
     member_remove,
     organization_create,
@@ -77,6 +79,7 @@ class OrganizationView(ApiView):
 
 class OrganizationTreeView(ApiView):
     permission = "orgs.view"
+    pagination_class = None
 
     @extend_schema(responses=s.OrganizationRowOut(many=True))
     def get(self, request: Request) -> Response:

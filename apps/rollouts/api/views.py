@@ -42,6 +42,7 @@ from apps.rollouts.services.rollouts import (
 class ComponentsView(ApiView):
     plane = "provider"
     permission = P.VIEW
+    pagination_class = None
 
     @extend_schema(responses=ComponentOut(many=True))
     def get(self, request: Request) -> Response:
@@ -59,7 +60,7 @@ class ReleasesView(ApiView):
         """The releases, newest first."""
         return self.page(release_list(), ReleaseOut)
 
-    @extend_schema(request=ReleaseIn, responses={201: ReleaseOut})
+    @extend_schema(request={"multipart/form-data": ReleaseIn}, responses={201: ReleaseOut})
     def post(self, request: Request) -> Response:
         """Add a signed release of the node agent."""
         given = ReleaseIn(data=request.data)
@@ -115,7 +116,6 @@ class ReleaseKeyRevokeView(ApiView):
 class RolloutsView(ApiView):
     plane = "provider"
     permission = P.VIEW
-    idempotent = True
 
     @extend_schema(responses=RolloutOut(many=True))
     def get(self, request: Request) -> Response:

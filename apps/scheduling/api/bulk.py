@@ -11,20 +11,20 @@ from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
-from apps.scheduling.api import serializers as s
-from apps.scheduling.api.work import asked_of
+from apps.scheduling.api.serializers import workloads as s
+from apps.scheduling.api.workloads import asked_of
 from apps.scheduling.permissions import ResourcePermission
-from apps.scheduling.services.admission import MOST
-from apps.scheduling.services.bulk import workload_submit_many
-from apps.scheduling.types import Asked
+from apps.scheduling.services.workloads.admission import MOST
+from apps.scheduling.services.workloads.bulk import workload_submit_many
+from apps.scheduling.types import WorkloadRequest
+from weir_wire.workload_request import asks
 
-_TEXT = 32_768
-_NAMES = {"name": 120, "client_key": 64}
+_OWN = {name: asks()[name] for name in ("name", "client_key", "argv", "env")}
+"""What differs from job to job, and is read without a serializer."""
 
 
 class WorkloadsBulkView(ApiView):
     permission = ResourcePermission.OPERATE
-    idempotent = True
 
     @extend_schema(request=s.BulkIn, responses={201: s.BulkOut})
     def post(self, request: Request) -> Response:
@@ -37,7 +37,7 @@ class WorkloadsBulkView(ApiView):
         return Response({"count": len(told), "workloads": told}, status=201)
 
 
-def jobs_read(jobs: list[Any]) -> list[Asked]:
+def jobs_read(jobs: list[Any]) -> list[WorkloadRequest]:
     """What each job asks for; InvalidInput names the job by its place, from 0, and the field."""
     known: dict[str, dict[str, Any]] = {}
     return [asked_of(_job_read(job, index, known)) for index, job in enumerate(jobs)]
@@ -46,7 +46,7 @@ def jobs_read(jobs: list[Any]) -> list[Asked]:
 def _job_read(job: Any, index: int, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
     if not isinstance(job, dict):
         raise InvalidInput(fields={f"jobs[{index}]": _("an object")})
-    own = {name: job[name] for name in ("name", "client_key", "argv", "env") if name in job}
+    own = {name: job[name] for name in _OWN if name in job}
     shared = json.dumps({name: value for name, value in job.items() if name not in own}, sort_keys=True)
     if shared not in known:
         known[shared] = _shared_read(json.loads(shared), index)
@@ -68,11 +68,18 @@ def _shared_read(body: dict[str, Any], index: int) -> dict[str, Any]:
 
 
 def _is_own(name: str, value: Any) -> bool:
-    if name in _NAMES:
-        return _is_text(value, _NAMES[name]) and (bool(value) or name != "name")
-    if name == "argv":
-        return isinstance(value, list) and len(value) <= 256 and all(_is_text(part, _TEXT) for part in value)
-    return isinstance(value, dict) and all(_is_text(part, _TEXT) for pair in value.items() for part in pair)
+    ask = _OWN[name]
+    if ask.kind == "text":
+        return _is_text(value, ask.most) and (bool(value) or name != "name")
+    if ask.kind == "words":
+        return (
+            isinstance(value, list)
+            and len(value) <= ask.parts
+            and all(_is_text(part, ask.most) for part in value)
+        )
+    return isinstance(value, dict) and all(
+        _is_text(part, ask.most) for pair in value.items() for part in pair
+    )
 
 
 def _is_text(value: Any, most: int) -> bool:

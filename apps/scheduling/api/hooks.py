@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from apps.identity.api.base import ApiView
 from apps.scheduling.models import HookCall
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.selectors import hook_call_list
+from apps.scheduling.selectors.workloads import hook_call_list
 from apps.scheduling.services.hooks import hook_call_retry
 
 

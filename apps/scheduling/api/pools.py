@@ -7,8 +7,8 @@ from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.pool_figures import pool_figures
-from apps.scheduling.services.quota_ending import quota_remove
+from apps.scheduling.selectors.pool_usage import pool_figures
+from apps.scheduling.services.quota.ending import quota_remove
 from apps.tenancy.selectors import tenant_get
 
 

@@ -7,15 +7,15 @@ from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
-from apps.scheduling.api import desk_serializers as d
-from apps.scheduling.api.work import read
+from apps.scheduling.api.serializers import queues as d
+from apps.scheduling.api.workloads import read
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.queue_state import queue_state, volcano_text
-from apps.scheduling.selectors import queue_get
-from apps.scheduling.services.queue_files import Outcome, queue_file_apply, queue_file_plan
-from apps.scheduling.services.queues import queue_close, queue_open
-from apps.scheduling.volcano import CARDS, NVIDIA
-from apps.scheduling.yaml_lines import MOST_BYTES
+from apps.scheduling.queue_config.volcano import CARDS, NVIDIA
+from apps.scheduling.queue_config.yaml_lines import MOST_BYTES
+from apps.scheduling.selectors.queue_state import queue_state, volcano_text
+from apps.scheduling.selectors.workloads import queue_get
+from apps.scheduling.services.queues.files import Outcome, queue_file_apply, queue_file_plan
+from apps.scheduling.services.queues.queues import queue_close, queue_open
 
 FORMS = ("queues", "volcano")
 
@@ -102,6 +102,7 @@ class QueueFileView(ApiView):
 
 
 class QueueFilePlanView(ApiView):
+    no_key_because = "it changes nothing"
     plane = "provider"
     permission = SchedulingPermission.MANAGE
 

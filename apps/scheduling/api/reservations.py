@@ -8,11 +8,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
-from apps.scheduling.api.work import read
+from apps.scheduling.api.workloads import read
 from apps.scheduling.models import Reservation
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.selectors import queue_get, reservation_list
-from apps.scheduling.services.reservations import reservation_cancel, reservation_make
+from apps.scheduling.selectors.workloads import queue_get, reservation_list
+from apps.scheduling.services.queues.reservations import reservation_cancel, reservation_make
 from apps.tenancy.selectors import tenant_get
 
 
@@ -48,7 +48,6 @@ class ReservationOut(serializers.ModelSerializer):
 class ReservationsView(ApiView):
     plane = "provider"
     permission = SchedulingPermission.VIEW
-    idempotent = True
 
     @extend_schema(responses=ReservationOut(many=True))
     def get(self, request: Request) -> Response:

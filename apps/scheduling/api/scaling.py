@@ -8,13 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
-from apps.scheduling.api.desk_serializers import WindowSerializer
-from apps.scheduling.api.work import WorkView, read
+from apps.scheduling.api.serializers.queues import WindowSerializer
+from apps.scheduling.api.workloads import WorkView, read
 from apps.scheduling.models import ScalingRule
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.scaling import rules_of_queue, rules_of_work
-from apps.scheduling.scaling_words import rule_sentence
-from apps.scheduling.selectors import queue_get
+from apps.scheduling.selectors.scaling import rules_of_queue, rules_of_work
+from apps.scheduling.selectors.workloads import queue_get
 from apps.scheduling.services.scaling import (
     queue_rule_make,
     queue_rule_remove,
@@ -22,6 +21,7 @@ from apps.scheduling.services.scaling import (
     work_rule_remove,
 )
 from apps.scheduling.states import ScalingBy
+from apps.scheduling.text.scaling import rule_sentence
 
 _MOST = 10**6
 
@@ -73,7 +73,7 @@ def _given(request: Request) -> dict[str, object]:
 class QueueRulesView(ApiView):
     plane = "provider"
     permission = SchedulingPermission.VIEW
-    idempotent = True
+    pagination_class = None
 
     @extend_schema(responses=ScalingRuleOut(many=True))
     def get(self, request: Request, code: str) -> Response:
@@ -99,7 +99,7 @@ class QueueRuleView(ApiView):
 
 
 class WorkloadRulesView(WorkView):
-    idempotent = True
+    pagination_class = None
 
     @extend_schema(responses=ScalingRuleOut(many=True))
     def get(self, request: Request, uid: UUID) -> Response:

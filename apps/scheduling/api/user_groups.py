@@ -8,11 +8,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
-from apps.scheduling.api.work import read
+from apps.scheduling.api.workloads import read
 from apps.scheduling.models import UserGroup
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.rights_list import user_group_get, user_group_list, users_find
-from apps.scheduling.services.user_groups import user_group_change, user_group_make, user_group_remove
+from apps.scheduling.selectors.entitlements import user_group_get, user_group_list, users_find
+from apps.scheduling.services.entitlements.user_groups import (
+    user_group_change,
+    user_group_make,
+    user_group_remove,
+)
 
 
 class UserGroupOut(serializers.ModelSerializer):
@@ -41,7 +45,6 @@ class UserGroupIn(UserGroupChangeIn):
 class UserGroupsView(ApiView):
     plane = "provider"
     permission = SchedulingPermission.VIEW
-    idempotent = True
 
     @extend_schema(responses=UserGroupOut(many=True))
     def get(self, request: Request) -> Response:

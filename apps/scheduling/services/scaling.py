@@ -13,15 +13,15 @@ from django.utils.translation import gettext as _
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.service import service
-from apps.scheduling import scaling
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Queue, ScalingRule, Workload, WorkloadSize
 from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
-from apps.scheduling.selectors import workload_get
-from apps.scheduling.services.changing import shares_drop
-from apps.scheduling.services.replicas import whole_check
+from apps.scheduling.queue_config.time_windows import weekly_check
+from apps.scheduling.selectors import scaling
+from apps.scheduling.selectors.workloads import workload_get
+from apps.scheduling.services.cycle.apply_changes import shares_drop
+from apps.scheduling.services.workloads.replicas import whole_check
 from apps.scheduling.states import AllocationState, ScalingBy, WorkloadState
-from apps.scheduling.weekly import weekly_check
 from apps.tenancy.models import Tenant
 
 MOST_RULES = 8

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.scheduling.models import Workload
-from apps.scheduling.rights import Weekly
-from apps.scheduling.selectors import workload_reason
-from apps.scheduling.weekly import weekly_text
+from apps.scheduling.models.entitlements import Weekly
+from apps.scheduling.queue_config.time_windows import weekly_text
+from apps.scheduling.selectors.workloads import workload_reason
 
 register = template.Library()
 _FIGURES = {

@@ -20,7 +20,7 @@ from apps.kernel.acts import Actor
 from apps.kernel.events import emit
 from apps.kernel.sentences import part
 from apps.kernel.service import service
-from apps.telemetry.events import AlarmTold
+from apps.telemetry.events import AlarmNotified
 from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute
 from apps.telemetry.states import DeliveryState
 
@@ -46,8 +46,8 @@ def deliveries_make(alarm: Alarm) -> None:
 
 
 def deliveries_make_over(alarm: Alarm) -> None:
-    """One more for each route that has told of the alarm, or is about to, and still tells. A first message that
-    nobody has begun to send says itself that it is over. Internal to the app's services."""
+    """Make the message that the alarm is over, for each enabled route that has told of it or is about to. A first
+    message that nobody has begun to send says itself that it is over. Internal to the app's services."""
     now = timezone.now()
     told = AlarmDelivery.objects.filter(alarm=alarm, is_over=False, route__is_enabled=True)
     told = told.filter(Q(state=DeliveryState.SENT) | Q(state=DeliveryState.PENDING, tries__gt=0))
@@ -92,7 +92,9 @@ def delivery_message(*, actor: Actor, delivery_uid: UUID) -> None:
     if row.is_over:
         msgid, params = OVER, {"alarm": part(msgid, params)}
     emit(
-        AlarmTold(user_ids=tuple(sorted(users)), msgid=msgid, params=params, link=f"/alarms/{alarm.uid}/"),
+        AlarmNotified(
+            user_ids=tuple(sorted(users)), msgid=msgid, params=params, link=f"/alarms/{alarm.uid}/"
+        ),
         actor=actor,
     )
     _settle(row, "")

@@ -35,9 +35,12 @@ class _AfterTorch:
 
 
 def _register() -> None:
-    if importlib.util.find_spec("weir") is None:
-        # At the end: what the script's own environment has goes first.
-        sys.path.append(str(_HERE.parent.parent))
+    home = _HERE.parent.parent
+    # The wire lies beside the package weir where that is installed, and beside its folder in a checkout.
+    for name, folders in (("weir", [home]), ("weir_wire", [home, home.parent])):
+        if importlib.util.find_spec(name) is None:
+            # At the end: what the script's own environment has goes first.
+            sys.path += [str(folder) for folder in folders if (folder / name).is_dir()]
     try:
         import weir.torch  # noqa: F401
     except Exception as error:

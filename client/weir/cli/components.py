@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from weir.cli.calling import caller
+from weir.cli.context import caller
 from weir.cli.show import one, rows, said
 from weir.errors import WeirClientError
 

@@ -8,8 +8,9 @@ from typing import Any
 import typer
 
 from weir.api import Client
-from weir.cli.calling import caller
-from weir.cli.show import as_json, err, one, out, rows, said
+from weir.cli.context import caller
+from weir.cli.group import App
+from weir.cli.show import as_json, one, rows, said, say, say_json, tell
 from weir.errors import WeirClientError
 
 Json = dict[str, Any]
@@ -27,9 +28,7 @@ _RUN = [
 _RESULT = [("test", "number"), ("outcome", "outcome"), ("reason", "reason"), ("simulated", "is_simulated")]
 _SETTLED = frozenset({"passed", "failed", "not_run"})
 
-conformance = typer.Typer(
-    help="Examine the running pool by the functional tests of the pooling standard.", no_args_is_help=True
-)
+conformance = App(help="Examine the running pool by the functional tests of the pooling standard.")
 
 
 @conformance.command()
@@ -75,11 +74,11 @@ def _follow(ctx: typer.Context, client: Client, uid: str) -> None:
         for result in found["results"]:
             if result["outcome"] in _SETTLED and result["number"] not in told:
                 told.add(result["number"])
-                err.print(f"{result['number']:>6}  {result['outcome']}  {result['reason']}".rstrip())
+                tell(f"{result['number']:>6}  {result['outcome']}  {result['reason']}".rstrip())
     if as_json(ctx):
-        out.print_json(json.dumps(found))
+        say_json(found)
     else:
-        out.print(_summary(found))
+        say(_summary(found))
     if found["state"] != "finished" or any(row["outcome"] != "passed" for row in found["results"]):
         sys.exit(1)
 
@@ -141,7 +140,7 @@ def report(
         typer.echo(body.decode(), nl=False)
     else:
         output.write_bytes(body)
-        err.print(f"The report is in {output}.")
+        tell(f"The report is in {output}.")
 
 
 @conformance.command()

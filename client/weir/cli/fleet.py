@@ -2,7 +2,7 @@
 
 import typer
 
-from weir.cli.calling import caller
+from weir.cli.context import caller
 from weir.cli.show import one, rows, said
 
 

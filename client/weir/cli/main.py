@@ -1,69 +1,57 @@
 """`weir`: the whole journey from a terminal. Every command prints a table, or JSON with `--json`."""
 
-import sys
-from typing import Any
-
 import typer
 
 from weir import __version__
 from weir.api import Client
 from weir.cli import (
+    billing,
     components,
     conformance,
     fleet,
-    keeping,
-    money,
     ordering,
-    pooling,
     queues,
+    reservations,
+    resources,
     running,
     scaling,
     watching,
-    working,
+    workloads,
 )
-from weir.cli.show import err, one, said
+from weir.cli.group import App
+from weir.cli.show import one, said
 from weir.config import Config
-from weir.errors import WeirClientError
 
-
-class Commands(typer.core.TyperGroup):
-    """A refusal is one line on stderr and exit status 1, never a traceback."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except WeirClientError as error:
-            err.print(str(error))
-            sys.exit(1)
-
-
-app = typer.Typer(
-    cls=Commands,
-    help="Weir: order, run, watch and pay for shares of accelerators.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-for module in (ordering, working, pooling, money, fleet, watching, components):
+app = App(help="Weir: order, run, watch and pay for shares of accelerators.")
+for module in (ordering, resources, workloads, billing, fleet, watching, components):
     for command in module.COMMANDS:
-        app.command(name=command.__name__.rstrip("_").replace("_", "-"))(command)
+        app.command()(command)
 
 # What follows the script's name is the script's own.
-for command in (running.run, pooling.submit):
+for command in (running.run, workloads.submit):
     app.command(context_settings=running.CONTEXT)(command)
-app.add_typer(pooling.environments, name="environments")
-app.add_typer(pooling.sessions, name="sessions")
+app.add_typer(workloads.environments, name="environments")
+app.add_typer(workloads.sessions, name="sessions")
 app.add_typer(conformance.conformance, name="conformance")
 app.add_typer(queues.queues, name="queues")
 app.add_typer(scaling.scaling, name="scaling")
-app.add_typer(keeping.reservations, name="reservations")
-app.add_typer(keeping.hooks, name="hooks")
+app.add_typer(reservations.reservations, name="reservations")
+app.add_typer(reservations.hooks, name="hooks")
+
+
+def _version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(__version__)
+        raise typer.Exit
 
 
 @app.callback()
 def root(
     json_: bool = typer.Option(False, "--json", help="Print JSON."),
     tenant: str = typer.Option("", envvar="WEIR_TENANT", help="The tenant to act in."),
+    version_: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="The client's version."
+    ),
 ) -> None:
     """Order, run, watch and pay for shares of accelerators."""
 
@@ -80,6 +68,10 @@ def login(
     """Sign in; the token is kept in a file only you can read."""
     tenant = ctx.find_root().params["tenant"]
     client, answer = Client.sign_in(url, user, password, tenant=tenant, days=days)
+    if role:
+        # A role that is not held is said now, and not at every command that follows.
+        with Client(client.url, answer["token"], tenant=tenant, role=role) as acting:
+            acting.me()
     with client:
         Config(url=client.url, token=answer["token"], tenant=tenant, role=role).save()
     names = ", ".join(found["schema"] for found in answer["tenants"]) or "the operators' side"

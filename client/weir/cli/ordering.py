@@ -4,9 +4,9 @@ from pathlib import Path
 
 import typer
 
-from weir.cli.calling import caller, uid_of
+from weir.cli.context import caller, uid_of
 from weir.cli.show import as_json, one, rows, said
-from weir.cli.words import amounts, duration_s
+from weir.cli.units import amounts, duration_s
 
 FORM = [
     ("number", "no"),

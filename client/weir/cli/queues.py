@@ -4,8 +4,9 @@ from typing import Any
 
 import typer
 
-from weir.cli.calling import caller
-from weir.cli.show import as_json, err, out, rows, said
+from weir.cli.context import caller
+from weir.cli.group import App
+from weir.cli.show import as_json, rows, said, say, tell
 from weir.cluster import Cluster, manifests_of, text_of
 
 Json = dict[str, Any]
@@ -17,7 +18,7 @@ _CHANGE = [
     ("after", "after"),
 ]
 
-queues = typer.Typer(help="The queues as a file, and their states.", no_args_is_help=True)
+queues = App(help="The queues as a file, and their states.")
 File = typer.Argument(
     ...,
     encoding="utf-8",
@@ -99,7 +100,7 @@ def push(
     told += [("opened" if action == "OpenQueue" else "closed", name) for name, action in done.commanded]
     rows(ctx, [{"act": act, "name": name} for act, name in told], [("what", "act"), ("queue", "name")])
     if dry_run:
-        out.print("Nothing was kept: it was a trial.")
+        say("Nothing was kept: it was a trial.")
 
 
 @queues.command()
@@ -120,12 +121,12 @@ def _tell(ctx: typer.Context, found: Json) -> None:
     if found["changes"]:
         rows(ctx, [row for change in found["changes"] for row in _lines(change)], _CHANGE)
     else:
-        out.print("Nothing changes.")
+        say("Nothing changes.")
     for note in found["notes"]:
-        err.print(f"Note: {note}")
+        tell(f"Note: {note}")
     if found["kept"]:
-        err.print(f"Not in the file: {', '.join(found['kept'])}")
-    out.print(f"State: {found['state']}")
+        tell(f"Not in the file: {', '.join(found['kept'])}")
+    say(f"State: {found['state']}")
 
 
 def _lines(change: Json) -> list[Json]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,41 +18,29 @@ import typer
 
 import weir
 from weir.api import Client
-from weir.cli import asking
-from weir.cli.calling import caller
-from weir.cli.show import err
+from weir.cli import work_options
+from weir.cli.context import caller
+from weir.cli.show import tell
 from weir.errors import WeirClientError
 from weir.session import Lease
 
 Json = dict[str, Any]
 _LOOK_S = 2.0
+_UNUSED_S = 60.0
 _NOT_FOUND = 127
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
 _FINAL = frozenset({"finished", "failed", "lost"})
 
 
+@work_options.asking(
+    "share", "memory", "spec", "environment", "queue", "priority", "urgent", "oversubscribe", "model", "vendor", "node",
+    "device", "group", "placing", "affinity", "whole", "idle_timeout", "run_timeout",
+)  # fmt: skip
 def run(
     ctx: typer.Context,
     command: list[str] = typer.Argument(..., help="The script and its arguments.", metavar="COMMAND..."),
-    share: asking.Share = None,
-    memory: asking.Memory = None,
     gpus: int = typer.Option(1, help="How many such shares, each on a device of its own."),
-    spec: asking.Spec = "",
-    environment: asking.Environment = "",
-    queue: asking.Queue = "",
-    priority: asking.Priority = None,
-    urgent: asking.Urgent = False,
-    oversubscribe: asking.Oversubscribe = False,
-    model: asking.Model = "",
-    vendor: asking.Vendor = "",
-    node: asking.Node = "",
-    device: asking.Device = "",
-    group: asking.Group = "",
-    placing: asking.Placing = "",
-    affinity: asking.Affinity = "",
-    whole: asking.Whole = False,
-    idle_timeout: asking.IdleTimeout = "",
-    run_timeout: asking.RunTimeout = "",
+    **_asked: Any,
 ) -> None:
     """Run a script with device "weir" on a share of a remote accelerator: ask, wait, run, release.
 
@@ -59,7 +48,7 @@ def run(
     """
     name = Path(_script(command)).name[:120] or "run"
     several = {"shares": gpus, "distinct_devices": True} if gpus != 1 else {}
-    wish = asking.wish_of(ctx, name=name, **several)
+    wish = work_options.wish_of(ctx, name=name, **several)
     with caller(ctx) as client:
         sys.exit(_run(client, wish, command))
 
@@ -70,7 +59,7 @@ def _script(command: list[str]) -> str:
 
 
 def _tell(line: str) -> None:
-    err.print(f"weir: {line}", soft_wrap=True)
+    tell(f"weir: {line}")
 
 
 def _run(client: Client, wish: Json, command: list[str]) -> int:
@@ -199,10 +188,14 @@ def _forwarding() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 def _watch(lease: Lease, path: Path, ended: threading.Event) -> None:
     """Say when the session ends while its script runs, and keep its address true when it moves."""
+    warn_at: float | None = time.monotonic() + _UNUSED_S
     while not ended.wait(_LOOK_S):
         known = lease.shares
         try:
             found = lease.look()
+            if warn_at is not None and time.monotonic() >= warn_at:
+                _tell_unused(lease)
+                warn_at = None
         except WeirClientError:
             continue
         if found["state"] in _FINAL:
@@ -211,6 +204,15 @@ def _watch(lease: Lease, path: Path, ended: threading.Event) -> None:
             return
         if lease.shares and lease.shares != known:
             _session_write(path, lease.shares)
+
+
+def _tell_unused(lease: Lease) -> None:
+    """Say when a script has not touched its device for a minute: the share is metered all the same."""
+    if not lease.is_used():
+        _tell(
+            f"{lease.no} is held and metered, and after {_UNUSED_S:.0f} s nothing has used its device. "
+            'What the script computes, it computes here: name the device, device="weir:0".'
+        )
 
 
 CONTEXT = {"allow_interspersed_args": False}

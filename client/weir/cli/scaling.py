@@ -5,7 +5,8 @@ from typing import Any
 
 import typer
 
-from weir.cli.calling import caller, uid_of
+from weir.cli.context import caller, uid_of
+from weir.cli.group import App
 from weir.cli.show import rows, said
 from weir.errors import WeirClientError
 
@@ -13,7 +14,7 @@ _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SPAN = re.compile(r"([a-z]{3})(?:-([a-z]{3}))?\s+(\d\d?):(\d\d)-(\d\d?):(\d\d)")
 _COLUMNS = [("uid", "uid"), ("by", "by"), ("rule", "sentence"), ("rests (s)", "cooldown_s")]
 
-scaling = typer.Typer(help="Rules by which elastic work is scaled.", no_args_is_help=True)
+scaling = App(help="Rules by which elastic work is scaled.")
 Work = typer.Argument(..., help="The work, by number or uid; with --queue a queue.")
 OfQueue = typer.Option(False, "--queue", help="The rules of a queue, for operators.")
 

@@ -4,18 +4,51 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 # In a pipe nobody wraps lines: columns keep their width.
 _PIPE_WIDTH = 240
-out = Console(highlight=False, soft_wrap=True)
-if not out.is_terminal:
-    out.width = _PIPE_WIDTH
-err = Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    """A line of the answer, on the standard output."""
+    typer.echo(text)
+
+
+def tell(text: str) -> None:
+    """A line beside the answer, on the standard error."""
+    typer.echo(text, err=True)
+
+
+def heading(text: str) -> None:
+    """The title of the table that follows."""
+    typer.secho(f"\n{text}", bold=True)
+
+
+def say_json(found: Any) -> None:
+    """An answer for programs."""
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+def _print(table: "Table") -> None:
+    from rich.console import Console
+
+    out = Console(highlight=False, soft_wrap=True)
+    if not out.is_terminal:
+        out.width = _PIPE_WIDTH
+    out.print(table)
+
+
+def _table(**options: Any) -> "Table":
+    # Tables alone need this library: a command that prints none starts without it.
+    from rich.table import Table
+
+    return Table(box=None, pad_edge=False, **options)
 
 
 def as_json(ctx: typer.Context) -> bool:
@@ -50,37 +83,37 @@ def rows(ctx: typer.Context, found: Iterable[Mapping[str, Any]], columns: Sequen
     """Print a list: `columns` are (heading, dotted key)."""
     listed = list(found)
     if as_json(ctx):
-        out.print_json(json.dumps(listed))
+        say_json(listed)
         return
     if not listed:
-        err.print("Nothing here yet.")
+        tell("Nothing here yet.")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = _table(header_style="bold")
     for heading, _key in columns:
         # Numbers and identifiers are copied: they stay in one piece.
         table.add_column(heading, overflow="fold", no_wrap=heading in ("number", "uid"))
     for row in listed:
         table.add_row(*(cell(row, key) for _heading, key in columns))
-    out.print(table)
+    _print(table)
 
 
 def one(ctx: typer.Context, found: Mapping[str, Any], columns: Sequence[tuple[str, str]]) -> None:
     """Print one thing, a line each."""
     if as_json(ctx):
-        out.print_json(json.dumps(found))
+        say_json(found)
         return
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = _table(show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for heading, key in columns:
         if text := cell(found, key):
             table.add_row(heading, text)
-    out.print(table)
+    _print(table)
 
 
 def said(ctx: typer.Context, found: Any, text: str) -> None:
     """Print what was done: a sentence, or the API's answer."""
     if as_json(ctx):
-        out.print_json(json.dumps(found))
+        say_json(found)
     else:
-        out.print(text)
+        say(text)

@@ -6,9 +6,9 @@ from typing import Any
 
 import typer
 
-from weir.cli.calling import caller
-from weir.cli.show import as_json, one, out, rows, said
-from weir.cli.words import duration_s
+from weir.cli.context import caller
+from weir.cli.show import as_json, heading, one, rows, said
+from weir.cli.units import duration_s
 
 _SINCE = typer.Option(
     "", "--since", help="How far back: 30m, 2h, 7d; or an instant like 2026-03-01T00:00:00Z."
@@ -138,7 +138,7 @@ def report(
         return
     for section, listed in found["sections"].items():
         if listed:
-            out.print(f"\n[bold]{section}[/bold]")
+            heading(section)
             rows(ctx, listed, [(figure.replace("_", " "), figure) for figure in listed[0]])
 
 

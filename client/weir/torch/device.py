@@ -13,11 +13,12 @@ from typing import Any
 
 import torch
 
-from weir import wire
 from weir.link import Link
+from weir.torch import interrupts
 from weir.torch.errors import out_of_memory, torch_error
 from weir.torch.metas import Meta
-from weir.wire import Kind
+from weir_wire import wire
+from weir_wire.wire import Kind
 
 FLUSH_INTS = 2048
 FLUSH_S = 0.001
@@ -159,6 +160,7 @@ class Device:
 
     def flush(self) -> None:
         """Send what waits. Returns before it has run."""
+        interrupts.defer()
         with self.lock:
             if self.freed:
                 self._note_freed()
@@ -187,6 +189,7 @@ class Device:
         finally:
             self.lock.release()
 
+    @interrupts.whole
     def upload(self, data: memoryview, meta: Meta, dtype: str) -> Handle:
         """A new contiguous tensor at the worker from these bytes. Raises torch.OutOfMemoryError."""
         with self.lock:
@@ -238,6 +241,7 @@ class Device:
         except wire.SessionFault as failure:
             raise torch_error(self.index, failure) from None
 
+    @interrupts.whole
     def call(
         self, description: dict[str, Any], inputs: Sequence[Handle], ints: list, floats: list, room: int
     ) -> Any:

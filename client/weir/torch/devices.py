@@ -81,6 +81,11 @@ def attached() -> list[Device]:
     return [_devices[index] for index in sorted(_devices)]
 
 
+def operators() -> int:
+    """Operators that all devices have recorded."""
+    return sum(device.operators for device in list(_devices.values()))
+
+
 def index_of(place: Place) -> int:
     """The index a place means; without one, the current device. Raises ValueError for other devices."""
     if place is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from weir.wire import Fault, SessionFault
+from weir_wire.wire import Fault, SessionFault
 
 
 class NotAttached(RuntimeError):
@@ -36,7 +36,7 @@ def out_of_memory(index: int, asked: int, used: int, quota: int) -> torch.OutOfM
 
 
 def mixed_devices(one: object, other: object) -> RuntimeError:
-    """The same words as PyTorch's own."""
+    """The error for tensors on two devices, in the words of PyTorch's own."""
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"
     )

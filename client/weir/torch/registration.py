@@ -11,9 +11,12 @@ from weir.torch import (
     attention,
     autocast,
     autograd,
+    devices,
     dispatch,
     factories,
+    interrupts,
     recurrent,
+    rng,
     serialization,
     sparse,
     special,
@@ -46,7 +49,8 @@ def check_version() -> None:
     minor = ".".join(torch.__version__.split(".")[:2])
     if minor != TORCH_MINOR:
         raise ImportError(
-            f"the device weir needs torch {TORCH_MINOR}, found {torch.__version__}: pip install weir[torch]"
+            f"the device weir needs torch {TORCH_MINOR}, found {torch.__version__}:"
+            f" pip install 'torch=={TORCH_MINOR}.*'"
         )
 
 
@@ -61,9 +65,11 @@ def register() -> None:
     backend_registration._setup_privateuseone_for_python_backend(
         NAME, backend_module(), _Hook(), autograd.Guard()
     )
+    interrupts.begin(devices.operators)
     tensor.run_with(dispatch.run)
     special.register_in_place_views()
     recurrent.register()
+    rng.register()
     autograd.register()
     serialization.register()
     _register_kernels()
@@ -93,9 +99,7 @@ def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = 
 
 
 def _pin_memory(source: torch.Tensor, device: Any = None) -> torch.Tensor:
-    from weir.torch.devices import pinning_refused
-
-    raise pinning_refused()
+    raise devices.pinning_refused()
 
 
 def _register_types() -> None:

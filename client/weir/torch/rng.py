@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import torch
+from typing import Any
 
-from weir import wire
+import torch
+from torch.utils import checkpoint
+
 from weir.torch import devices, transfer
 from weir.torch.device import handle_of
 from weir.torch.metas import contiguous_meta
 from weir.torch.tensor import RemoteTensor, wrap
-from weir.wire import Kind
+from weir_wire import wire
+from weir_wire.wire import Kind
 
 GET, KEEP, RESTORE = b"\1", b"\3", b"\4"
 manual_seed_all = devices.seed_all
+_states_of_arguments = checkpoint.get_device_states
 
 
 def manual_seed(seed: int) -> None:
@@ -48,3 +52,21 @@ def set_rng_state_all(states: list[torch.Tensor]) -> None:
     """Put the state of each device back."""
     for index, state in enumerate(states):
         set_rng_state(state, index)
+
+
+def _states_of_all(*args: Any) -> tuple[list[int], list[torch.Tensor]]:
+    """What a checkpointed function may draw from: every device of ours, whatever its arguments are.
+
+    PyTorch looks at positional arguments only; a function that has its tensors from keywords or from around it would
+    draw another dropout when it is run again, and give wrong gradients without an error.
+    """
+    if checkpoint._infer_device_type(*args) != "weir":
+        return _states_of_arguments(*args)  # type: ignore[no-any-return]
+    found = [device.index for device in devices.attached()]
+    return found, [get_rng_state(index) for index in found]
+
+
+def register() -> None:
+    """Let checkpointed functions draw alike when they are run again."""
+    checkpoint.DefaultDeviceType.set_device_type("weir")
+    checkpoint.get_device_states = _states_of_all

@@ -1,4 +1,4 @@
-"""torch.save and torch.load: a tensor of the device is saved as its CPU copy and the device's name."""
+"""torch.load: storages of a file become tensors of the device that map_location names."""
 
 from __future__ import annotations
 
@@ -10,19 +10,6 @@ from weir.torch import devices, transfer
 
 # Before PyTorch's own restorers, whose lowest number is 10.
 PRIORITY = 5
-
-
-def reduced(tensor: Any) -> tuple:
-    """What pickle, torch.save and copy.copy write: loads without this package where map_location says "cpu"."""
-    with torch.no_grad():
-        copied = tensor.detach().cpu()
-    place = str(tensor.device)
-    if not getattr(tensor, "_is_param", False):
-        return (
-            torch._utils._rebuild_device_tensor_from_cpu_tensor,
-            (copied, tensor.dtype, place, tensor.requires_grad),
-        )
-    return torch._utils._rebuild_parameter, (tensor.detach(), tensor.requires_grad, {})
 
 
 class StorageFor(torch.UntypedStorage):

@@ -11,7 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from weir.link import Link, connect
+from weir.link import Link
+from weir.link_remote import connect
 from weir.torch.errors import NotAttached
 
 VARIABLE = "WEIR_SESSION_FILE"

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from weir import wire
 from weir.torch.device import Device, handle_of
 from weir.torch.metas import Meta, meta_like
 from weir.torch.operators import Operator
+from weir_wire import wire
 
 DTYPES = {name: getattr(torch, name) for name in wire.DTYPE_BYTES}
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}

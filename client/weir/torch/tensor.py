@@ -40,10 +40,14 @@ class RemoteTensor(torch.Tensor):
         suffix = ", requires_grad=True" if self.requires_grad else ""
         return f"{text[:-1]}, device='{self.device}'{suffix})"
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        from weir.torch import serialization
-
-        return serialization.reduced(self)
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        """What pickle, torch.save and copy.copy write: loads without this package where map_location says "cpu"."""
+        if getattr(self, "_is_param", False):
+            return torch._utils._rebuild_parameter, (self.detach(), self.requires_grad, {})
+        with torch.no_grad():
+            copied = self.detach().cpu()
+        saved = (copied, self.dtype, str(self.device), self.requires_grad)
+        return torch._utils._rebuild_device_tensor_from_cpu_tensor, saved
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
         return autograd.deep_copy(self, memo)

@@ -18,11 +18,14 @@ REFERENCES_OF_ONE_TENSOR = 3
 
 
 def bytes_of(tensor: torch.Tensor) -> memoryview:
-    """The memory of a contiguous CPU tensor, writable; valid while the tensor lives."""
+    """The memory of a contiguous CPU tensor, writable; it keeps the tensor alive."""
     nbytes = tensor.numel() * tensor.itemsize
     if not nbytes:
         return memoryview(b"")
-    return memoryview((ctypes.c_char * nbytes).from_address(tensor.data_ptr())).cast("B")
+    memory = (ctypes.c_char * nbytes).from_address(tensor.data_ptr())
+    # Whoever still reads or fills the memory, as a thread does whose waiter was interrupted, keeps the tensor alive.
+    memory.tensor = tensor  # type: ignore[attr-defined]
+    return memoryview(memory).cast("B")
 
 
 def upload(tensor: torch.Tensor, device: Device) -> RemoteTensor:

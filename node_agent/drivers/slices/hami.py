@@ -38,6 +38,7 @@ class HamiSlices:
             is_throttled=False,
             memory_enforced_by="hami-core",
             compute_enforced_by="hami-core",
+            paths=(str(self._library),),
         )
 
     def resize(self, wanted_uid: str, compute_percent: int, memory_mib: int) -> None:

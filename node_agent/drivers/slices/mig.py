@@ -6,6 +6,7 @@ What is to be made is written down before it is made, so that an agent killed in
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from typing import Any
 import pynvml
 
 from node_agent.config import AgentSettings
-from node_agent.drivers.base import Device, DriverError, Setting
+from node_agent.drivers.base import Device, DriverError, Setting, SliceSize
 from node_agent.drivers.slices.mig_card import Instance, MigCard, Profile
 from node_agent.protocol.slices import DesiredSlice
+
+log = logging.getLogger("weir.agent")
 
 
 def profile_choose(profiles: Sequence[Profile], compute_percent: int, memory_mib: int) -> Profile | None:
@@ -38,6 +41,18 @@ def start_choose(places: Iterable[tuple[int, int]], taken: Iterable[Instance]) -
     return None
 
 
+def sizes_choose(profiles: Iterable[tuple[Profile, int]]) -> tuple[SliceSize, ...]:
+    """What the profiles give, each with its places on an empty card; the smallest first. Whole percent, rounded
+    down, so that as many as fit add up to no more than a card. Pure."""
+    known = list(profiles)
+    whole = max((profile.slices for profile, _ in known), default=1)
+    found: dict[tuple[int, int], int] = {}
+    for profile, places in known:
+        size = (100 * profile.slices // whole, profile.memory_mib)
+        found[size] = max(min(places, whole // profile.slices), found.get(size, 0))
+    return tuple(SliceSize(*size, count) for size, count in sorted(found.items()) if count)
+
+
 class MigSlices:
     """Needs a card in MIG mode (`nvidia-smi -mig 1`); compute comes in the card's own slices, never less."""
 
@@ -55,6 +70,15 @@ class MigSlices:
         except DriverError as error:
             return str(error)
         return "" if is_enabled else "the card is not in MIG mode: nvidia-smi -mig 1"
+
+    def sizes(self, device: Device) -> tuple[SliceSize, ...]:
+        """What the card offers; nothing where it does not say."""
+        try:
+            card = MigCard(self._nvml, device.uid)
+            return sizes_choose((profile, len(card.starts(profile))) for profile in card.profiles())
+        except DriverError as error:
+            log.error("the sizes of %s are not known: %s", device.uid, error)
+            return ()
 
     def make(self, wanted: DesiredSlice, device: Device) -> Setting:
         card = MigCard(self._nvml, device.uid)

@@ -9,6 +9,8 @@ import os
 import tempfile
 from pathlib import Path
 
+import psutil
+
 from node_agent.config import AgentSettings
 from node_agent.drivers.base import Device, DriverError, Setting
 from node_agent.protocol.slices import DesiredSlice
@@ -22,11 +24,10 @@ class MpsSlices:
     kinds = frozenset({"program", "session"})
     is_verified = False
 
-    def __init__(self, settings: AgentSettings, proc: Path = Path("/proc")) -> None:
+    def __init__(self, settings: AgentSettings) -> None:
         default = Path(tempfile.gettempdir()) / "nvidia-mps"
         self._pipes = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY") or default)
         self._has_users = os.geteuid() == 0 and settings.work_uid_base > 0
-        self._proc = proc
 
     def refusal(self, device: Device) -> str:
         if device.vendor != "nvidia" or device.simulated:
@@ -41,11 +42,10 @@ class MpsSlices:
     def _daemon(self) -> list[str] | None:
         """The command line of the living control daemon."""
         try:
-            pid = int((self._pipes / _PID_FILE).read_text())
-            command = (self._proc / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
-        except (OSError, ValueError):
+            command = psutil.Process(int((self._pipes / _PID_FILE).read_text())).cmdline()
+        except (OSError, ValueError, psutil.Error):
             return None
-        return command if "nvidia-cuda-mps-control" in command[0] else None
+        return command if command and "nvidia-cuda-mps-control" in command[0] else None
 
     def make(self, wanted: DesiredSlice, device: Device) -> Setting:
         limits = {
@@ -58,6 +58,7 @@ class MpsSlices:
             is_throttled=False,
             memory_enforced_by="mps",
             compute_enforced_by="mps",
+            paths=(str(self._pipes),),
         )
 
     def resize(self, wanted_uid: str, compute_percent: int, memory_mib: int) -> None:

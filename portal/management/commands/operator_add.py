@@ -11,10 +11,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from apps.identity.services import operator_role_bind, operator_roles_sync, user_create
+from apps.identity.operators import operator_role_bind, operator_roles_sync
+from apps.identity.services import user_create
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import WeirError
-from apps.scheduling.services.queues import queue_ensure
+from apps.scheduling.services.queues.queues import queue_ensure
 from portal.roles import OPERATOR_ROLES
 
 

@@ -1,6 +1,6 @@
 // One socket for the page. The server names a topic that changed; whatever shows it fetches its part again:
 //   <div hx-get="…" hx-trigger="weir:<topic> from:body, weir:connected from:body">
-// weir:connected comes each time the socket opens: what was said between the page's making and then is lost.
+// weir:connected comes each time the server begins to tell: what was said since the page was made is lost.
 // A part in which somebody has begun to fill in a field, or of which a question is open, is left as it is.
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15000;
@@ -23,21 +23,22 @@ function heard(text) {
   if (typeof message?.topic === "string") announce(message.topic, message);
 }
 
-function connect(url, attempt) {
+function connect(url, topics, attempt) {
   const socket = new WebSocket(url);
   let isOpen = false;
-  socket.addEventListener("open", () => {
+  // The tickets are no part of the address: servers and proxies write addresses to their logs.
+  socket.addEventListener("open", () => socket.send(JSON.stringify({ topics })));
+  socket.addEventListener("message", (event) => {
+    if (!isOpen) showState("on");
     isOpen = true;
-    showState("on");
-    announce("connected", {});
+    heard(event.data);
   });
-  socket.addEventListener("message", (event) => heard(event.data));
   socket.addEventListener("close", () => {
     showState("off");
     const next = isOpen ? 1 : attempt + 1;
     const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (next - 1));
     // Spread over a half, so that a restarted server is not met by all pages at once.
-    setTimeout(() => connect(url, next), wait * (0.75 + Math.random() / 2));
+    setTimeout(() => connect(url, topics, next), wait * (0.75 + Math.random() / 2));
   });
 }
 
@@ -71,13 +72,19 @@ function keepBeside(event) {
   if (isOfSocket && (isAsked || isBeingFilled(event.detail.target))) event.detail.shouldSwap = false;
 }
 
+// What nobody's hand began is no use of the session: one that is left open ends as others do.
+function sayWhoAsks(event) {
+  if (!event.detail.triggeringEvent?.isTrusted) event.detail.headers["Weir-Refresh"] = "true";
+}
+
 export function followTopics() {
+  document.addEventListener("htmx:configRequest", sayWhoAsks);
   document.addEventListener("htmx:beforeSwap", keepWhatIsTyped);
   document.addEventListener("htmx:oobBeforeSwap", keepBeside);
   const topics = document.body.dataset.liveTopics?.trim();
   if (!topics) return;
   const scheme = location.protocol === "https:" ? "wss" : "ws";
-  const url = `${scheme}://${location.host}/ws/live?topics=${encodeURIComponent(topics)}`;
+  const url = `${scheme}://${location.host}/ws/live`;
   // The parts listen once the page is whole: a socket that opened before would tell nobody.
-  document.addEventListener("DOMContentLoaded", () => connect(url, 0));
+  document.addEventListener("DOMContentLoaded", () => connect(url, topics, 0));
 }

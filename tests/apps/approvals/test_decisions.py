@@ -15,7 +15,8 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
 from apps.notices.models import Message
 from apps.orgs.selectors import role_get
-from apps.orgs.services import member_add, organization_create, post_create, role_bind
+from apps.orgs.services.organizations import member_add, organization_create, post_create
+from apps.orgs.services.roles import role_bind
 from tests.apps.approvals.desk import TENANT, candidate, drawn, start
 
 pytestmark = pytest.mark.django_db
@@ -69,9 +70,19 @@ def test_both_sides_approve_in_turn(inside, applicant, boss, manager):
 @pytest.mark.parametrize(("decision", "state"), [("refuse", "rejected"), ("send_back", "sent_back")])
 def test_refusing_and_sending_back_end_the_process(inside, applicant, boss, decision, state):
     desk = start(applicant.user.pk)
-    decide(desk, boss, decision)
+    decide(desk, boss, decision, "Not now")
     assert desk.state == state
     assert not Case.objects.across().filter(kind="task", is_open=True).exists()
+
+
+@pytest.mark.req("PLAT-TODO-5")
+@pytest.mark.parametrize("comment", ["", "  \n"])
+def test_a_refusal_says_why(inside, applicant, boss, comment):
+    desk = start(applicant.user.pk)
+    with pytest.raises(InvalidInput) as refused:
+        decide(desk, boss, "refuse", comment)
+    assert "comment" in refused.value.fields
+    nothing_decided(desk)
 
 
 @pytest.mark.req("PLAT-TODO-2")
@@ -149,7 +160,7 @@ def test_a_decision_twice_is_a_conflict(inside, applicant, boss, member):
     decide(desk, boss)
     for person in (boss, member("acme", "tenant_decision_maker")):
         with pytest.raises(Conflict):
-            task_decide(actor=person.actor, task_uid=task.uid, decision="refuse")
+            task_decide(actor=person.actor, task_uid=task.uid, decision="refuse", comment="Not now")
     assert desk.state == "approved"
     assert Decision.objects.count() == 1
 
@@ -220,7 +231,7 @@ def test_one_refusal_ends_a_countersigning(inside, applicant, member):
     signers = [member("acme", "tenant_decision_maker") for _ in range(3)]
     desk = start(applicant.user.pk, drawn(TENANT, settings='rule="all_of" allowRefuse="true"'))
     decide(desk, signers[0])
-    decide(desk, signers[1], "refuse")
+    decide(desk, signers[1], "refuse", "Not now")
     assert desk.state == "rejected"
 
 

@@ -32,7 +32,9 @@ def test_of_parallel_decisions_one_counts(member):
     results = race(
         *(
             inside(
-                lambda boss=boss, choice=choice: task_decide(actor=boss.actor, task_uid=uid, decision=choice)
+                lambda boss=boss, choice=choice: task_decide(
+                    actor=boss.actor, task_uid=uid, decision=choice, comment="Said"
+                )
             )
             for boss, choice in zip(bosses, choices, strict=True)
         )

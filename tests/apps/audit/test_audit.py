@@ -1,15 +1,18 @@
 """What was done is kept with the doing, cannot be changed unseen, and is shown to those who may look."""
 
 import time
+from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
+from apps.audit.heads import head_keep, heads_verify
 from apps.audit.models import Record, Seal
 from apps.audit.selectors import chain_verify, record_list
 from apps.audit.services import audit_seal
-from apps.identity.services import user_disable
+from apps.identity.models import SignIn
+from apps.identity.services import LOCK_AFTER, user_disable
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden
 from apps.kernel.service import service
@@ -85,13 +88,13 @@ def sealed(committed, member):
     return first, second
 
 
-def test_a_sound_chain_is_found_sound(sealed, capsys):
+def test_a_sound_chain_is_found_sound(sealed, capsys, tmp_path):
     report = chain_verify()
     assert (report.seals, report.broken_seal) == (Seal.objects.count(), None)
     assert report.records == Record.objects.count() > 0
     digests = list(Seal.objects.order_by("until_txid").values_list("previous", "digest"))
     assert [previous for previous, _digest in digests[1:]] == [digest for _previous, digest in digests[:-1]]
-    call_command("audit_verify")
+    call_command("audit_verify", heads=tmp_path / "none.jsonl")
     assert "nothing was changed" in capsys.readouterr().out
 
 
@@ -140,3 +143,78 @@ def test_the_api_shows_acts_to_those_who_may_look(operator, person):
     assert {row["name"] for row in found} == {"membership_add"}
     assert operator("front_line").api().get("/api/v1/audit/acts").status_code == 403
     assert person.api().get("/api/v1/audit/acts").status_code == 403
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("table", ["audit_record", "billing_ledgerleg", "catalog_priceline", "billing_bill"])
+def test_the_database_refuses_to_empty_what_is_kept(person, table):
+    # What the fixtures wrote is checked first: rows with checks still to come would refuse before the guard does.
+    connection.cursor().execute("SET CONSTRAINTS ALL IMMEDIATE")
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+        connection.cursor().execute(f"TRUNCATE {table} CASCADE")
+    assert Record.objects.exists()
+
+
+def cut_off(seal: Seal) -> None:
+    """The end of the log with its seals: what is left is a chain that holds."""
+    unguarded("DELETE FROM audit_record WHERE txid >= %s", seal.until_txid)
+    unguarded("DELETE FROM audit_seal WHERE until_txid > %s", seal.until_txid)
+
+
+def test_a_tail_cut_off_with_its_seals_is_found_by_the_heads_kept_elsewhere(sealed, tmp_path, capsys):
+    path = tmp_path / "audit" / "heads.jsonl"
+    head = head_keep(path)
+    assert head.digest == Seal.objects.order_by("-until_txid").first().digest
+    assert head_keep(path) is None, "it is there already"
+    call_command("audit_verify", heads=path)
+    assert "1 heads kept" in capsys.readouterr().out
+    cut_off(sealed[0])
+    assert chain_verify().broken_seal is None, "inside the database nothing shows"
+    with pytest.raises(CommandError, match="cut off"):
+        call_command("audit_verify", heads=path)
+
+
+def test_heads_are_chained_signed_and_survive_a_torn_line(sealed, member, tmp_path):
+    path = tmp_path / "heads.jsonl"
+    head_keep(path)
+    path.write_bytes(path.read_bytes() + b'{"torn')
+    member("acme", "tenant_decision_maker")
+    seal_soon()
+    assert head_keep(path) is None, "the last one is young"
+    head_keep(path, timedelta(0))
+    assert heads_verify(path) == (2, "")
+    first, second = path.read_text().splitlines()
+    for broken in (second + "\n", first.replace('"seals":', '"seals":1') + "\n" + second + "\n"):
+        path.write_text(broken)
+        assert heads_verify(path)[1]
+
+
+@pytest.mark.django_db
+def test_what_a_role_does_not_allow_leaves_a_record_by_page_and_by_api(person):
+    assert person.api().post("/api/v1/organizations", {"name": "X"}).status_code == 403
+    assert person.page().post("/organizations/add/", {"name": "X"}).status_code == 403
+    assert person.page().get("/billing/account/").status_code == 403
+    rows = Record.objects.filter(name="act_refused", user=person.user).order_by("pk")
+    assert [(row.detail["method"], row.subject_id, row.detail["permission"]) for row in rows] == [
+        ("POST", "/api/v1/organizations", "orgs.manage"),
+        ("POST", "/organizations/add/", "orgs.manage"),
+        ("GET", "/billing/account/", "billing.view"),
+    ]
+    assert {row.schema for row in rows} == {"acme"}
+
+
+@pytest.mark.django_db
+@pytest.mark.req("PLAT-CFG-40")
+def test_tries_on_a_locked_account_leave_a_record_and_lock_it_for_no_longer(client, member):
+    member("acme", "tenant_front_line", "alice")
+    given = {"username": "alice", "password": "wrong-word"}
+    answers = [
+        client.post("/login/", given, headers={"host": "acme.localhost"}) for _try in range(LOCK_AFTER)
+    ]
+    assert {answer.status_code for answer in answers} == {401}
+    assert client.post("/login/", given, headers={"host": "acme.localhost"}).status_code == 429
+    api = client.post("/api/v1/auth/login", given, "application/json", headers={"host": "localhost"})
+    assert api.status_code == 429
+    rows = Record.objects.filter(name="sign_in_locked")
+    assert [(row.subject_id, row.actor_kind) for row in rows] == [("alice", "anonymous")] * 2
+    assert SignIn.objects.filter(username="alice").count() == LOCK_AFTER

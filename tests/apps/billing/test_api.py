@@ -15,7 +15,7 @@ from tests.apps.catalog.test_coupons import activity_make
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.req("PLAT-OPS-32", "PLAT-OPS-55", "ELA-2004")
+@pytest.mark.req("PLAT-OPS-32", "PLAT-OPS-55", "ELA-2004", "PLAT-CMP-18")
 def test_from_use_to_the_paid_bill_and_down_to_its_records(acme: object, member) -> None:
     manager = member("acme", "tenant_operations_manager")
     client = manager.api()
@@ -51,7 +51,7 @@ def test_from_use_to_the_paid_bill_and_down_to_its_records(acme: object, member)
     assert [row["seconds"] for row in client.get(records["next"]).json()["records"]["results"]] == [45]
 
 
-@pytest.mark.req("PLAT-OPS-8", "PLAT-OPS-7")
+@pytest.mark.req("PLAT-OPS-8", "PLAT-OPS-7", "PLAT-OPS-25")
 def test_account_and_transactions(acme: object, member) -> None:
     client = member("acme", "tenant_operations_manager").api()
     assert client.get("/api/v1/account").json()["is_open"] is False

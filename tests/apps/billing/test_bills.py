@@ -73,6 +73,16 @@ class TestMake:
         assert all(item.usage.node_uid and item.usage.report_id for item in items)
         assert memory.price_line.price_version.number == 1
 
+    @pytest.mark.req("PLAT-OPS-8")
+    @pytest.mark.parametrize("seconds", [225, 224])
+    def test_the_account_shows_a_bill_as_it_was_made_whichever_way_it_was_rounded(
+        self, acme: object, seconds: int
+    ) -> None:
+        bill = bill_made(acme, (seconds,))
+        accrued = sum(line.accrued for line in bill_lines(bill))
+        assert (accrued < bill.total) == (seconds == 225), "one is rounded up, the other down"
+        assert transaction_list(tenant=acme).get().total == bill.total
+
     @pytest.mark.req("ELA-2006")
     def test_rounding_is_on_the_ledger(self, acme: object) -> None:
         bill = bill_made(acme, (100, 80, 45))
@@ -264,6 +274,16 @@ def test_of_parallel_payments_of_one_bill_one_wins(committed: None, acme: object
     assert sum(isinstance(result, Conflict) for result in results) == 3
     assert balance_get(acme) == Decimal("9.28")
     assert books_balance()
+
+
+def test_who_acts_on_a_bill_second_hears_one_thing_at_once_or_later(committed: None, acme: object) -> None:
+    """S26: "move_refused" or "conflict", by how close behind the second one came."""
+    bill = bill_made(acme)
+    deposit(acme, "10")
+    for act in (lambda: bill_confirm(actor=SYSTEM, bill_uid=bill.uid), lambda: pay(bill)):
+        results = [*race(*[act] * 4), *race(act)]
+        refused = [result for result in results if isinstance(result, Exception)]
+        assert [getattr(error, "code", error) for error in refused] == ["move_refused"] * 4
 
 
 @pytest.mark.req("PLAT-OPS-32")

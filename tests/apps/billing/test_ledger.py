@@ -4,15 +4,18 @@ from decimal import Decimal
 
 import pytest
 from django.db import IntegrityError, InternalError, connection, transaction
+from django.db.models import Sum
+from django.utils import timezone
 
 from apps.billing.errors import AccountNotOpened
 from apps.billing.locks import ledger_accounts
-from apps.billing.models import LedgerLeg, LedgerTransaction
-from apps.billing.selectors import account_overview, balance_get, transaction_list
+from apps.billing.models import LedgerAccount, LedgerLeg, LedgerTransaction
+from apps.billing.selectors import account_overview, balance_get, bill_due_list, cost_total, transaction_list
 from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.services.rating import usage_rate
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
-from tests.apps.billing.scene import books_balance, deposit
+from tests.apps.billing.scene import books_balance, charge_make, deposit, record
 from tests.apps.catalog.racing import race
 
 
@@ -37,6 +40,7 @@ def committed_legs(tenant: object, *amounts: str) -> None:
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
 
 
+@pytest.mark.req("ELA-1906")
 def test_legs_that_do_not_sum_to_zero_are_refused_at_commit(opened: object) -> None:
     with pytest.raises(IntegrityError, match="sum to zero"), transaction.atomic():
         committed_legs(opened, "10", "-9.9999999999")
@@ -74,6 +78,24 @@ def test_an_account_is_opened_once(db: None, acme: object) -> None:
     first = account_open(actor=SYSTEM, tenant=acme)
     assert account_open(actor=SYSTEM, tenant=acme) == first
     assert account_overview(tenant=acme).is_open
+
+
+@pytest.mark.django_db
+def test_a_tenant_with_books_of_its_own_moves_nothing_of_the_centres(acme: object, globex: object) -> None:
+    account_open(actor=SYSTEM, tenant=acme)
+    charge = charge_make(acme)
+    account_open(actor=SYSTEM, tenant=acme, has_own_books=True)
+    record(charge, [100])
+    record(charge_make(globex), [50])
+    usage_rate(actor=SYSTEM, limit=500)
+    deposit(acme, "10.00")
+    assert books_balance()
+    moved = {row.code: row.sum for row in LedgerAccount.objects.annotate(sum=Sum("legs__amount"))}
+    assert moved["revenue:acme"] < moved["revenue"] < 0
+    assert (moved["cash:acme"], moved["cash"]) == (10, None)
+    assert cost_total(tenant=None) == cost_total(tenant=globex) == -moved["revenue"]
+    assert cost_total(tenant=acme) == -moved["revenue:acme"]
+    assert list(bill_due_list(until=timezone.now())) == [globex]
 
 
 @pytest.mark.req("ELA-1909")

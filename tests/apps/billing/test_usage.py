@@ -146,6 +146,7 @@ def test_records_keep_their_facts(charge: Charge) -> None:
 
 
 class TestCharge:
+    @pytest.mark.req("ELA-1803")
     def test_it_is_opened_and_closed_once(self, charge: Charge) -> None:
         again = charge_open(
             actor=SYSTEM,

@@ -85,7 +85,9 @@ def commodity_make(number: str = "GPU-1", *, is_listed: bool = True, **changes: 
         new, end = process_app_make("new", category), process_app_make("end", category, "termination")
     else:
         category, new, end = existing.category, existing.process_app, existing.termination_app
+    prices = changes.pop("prices", PRICES)
     arguments = {
+        "components": RANGES,
         "name_zh": "GPU开发环境",
         "name_en": "GPU development environment",
         "supplier": "Weir",
@@ -98,8 +100,7 @@ def commodity_make(number: str = "GPU-1", *, is_listed: bool = True, **changes: 
         category=category,
         process_app=new,
         termination_app=end,
-        components=RANGES,
         **arguments,
     )
-    price_publish(actor=SYSTEM, commodity_uid=commodity.uid, lines=PRICES)
+    price_publish(actor=SYSTEM, commodity_uid=commodity.uid, lines=prices)
     return commodity_list_(actor=SYSTEM, commodity_uid=commodity.uid) if is_listed else commodity

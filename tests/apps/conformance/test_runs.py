@@ -7,17 +7,21 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from apps.billing.locks import ledger_accounts
+from apps.billing.models import LedgerTransaction
 from apps.conformance import services
 from apps.conformance.catalogue.entries import own, standard
 from apps.conformance.errors import AlreadyRunning
 from apps.conformance.models import ConformanceRun, Trace
 from apps.conformance.report.document import report_of
 from apps.conformance.report.signing import is_sound, signed
-from apps.conformance.running.alive import mark
+from apps.conformance.runner_process import mark
+from apps.conformance.running.people import SCHEMA, people
 from apps.conformance.selectors import result_list, run_get, run_queued
 from apps.conformance.states import Outcome, RunState
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
+from apps.tenancy.selectors import tenant_get
 
 pytestmark = pytest.mark.django_db
 RUNS = "/api/v1/conformance/runs"
@@ -73,7 +77,7 @@ def test_one_run_at_a_time_and_a_silent_one_makes_room():
 def test_a_runner_of_this_machine_that_died_makes_room_at_once():
     first = asked()
     services.run_begin(actor=SYSTEM, run=first, url="http://x")
-    ConformanceRun.objects.filter(pk=first.pk).update(runner={**mark(), "since": 1.0})
+    ConformanceRun.objects.filter(pk=first.pk).update(runner={**mark(), "start_tick": 1})
     asked()
     assert run_get(first.uid).state == RunState.INTERRUPTED
 
@@ -176,3 +180,10 @@ def test_a_report_is_verified_as_this_portals_own(settings, tmp_path, capsys):
     file.write_text(json.dumps(run.report))
     with pytest.raises(CommandError, match="not as it was signed"):
         call_command("conformance", "verify", str(file))
+
+
+def test_what_a_run_costs_is_booked_on_accounts_of_its_own():
+    with people("http://x"):
+        tenant = tenant_get(SCHEMA)
+    assert {row.tenant for row in ledger_accounts(tenant).values()} == {tenant}
+    assert not LedgerTransaction.objects.exists(), "nothing is paid in"

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.services.quota import DEFAULTS, quota_set
+from apps.scheduling.services.quota.quotas import DEFAULTS, quota_set
 from apps.telemetry.services.alarms import alarm_raise
 from apps.tenancy.models import Tenant
 from tests.apps.fleet.agent import Agent

@@ -9,7 +9,7 @@ import pytest
 from apps.billing.services.rating import usage_rate
 from apps.identity.services import membership_add
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.services.queues import queue_ensure
+from apps.scheduling.services.queues.queues import queue_ensure
 from apps.telemetry.models import Alarm
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
 from tests.apps.billing.scene import charge_make, record
@@ -35,7 +35,7 @@ ROLES = (
 
 def text_of(response):
     assert response.status_code == 200, response.content.decode()[:2000]
-    return response.content.decode()
+    return " ".join(response.content.decode().split())
 
 
 @pytest.mark.req("PLAT-GEN-11", "PLAT-TEN-32")
@@ -125,7 +125,7 @@ def two_forms():
     )  # fmt: skip
 
 
-@pytest.mark.req("PLAT-OPS-17", "PLAT-OPS-18")
+@pytest.mark.req("PLAT-OPS-17", "PLAT-OPS-18", "PLAT-OPS-23")
 @pytest.mark.parametrize("names", [(name,) for name in FILTERS] + [tuple(FILTERS)])
 def test_each_filter_alone_and_all_together_narrow_the_list(operator, names):
     two_forms()
@@ -193,6 +193,22 @@ def test_alarms_narrow_by_keyword_level_and_state(operator):
     assert keys(search="n1") == {"a"}
     assert keys(state="resolved") == {"c"}
     assert keys(state="all", level="minor", search="n3", days="1") == {"c"}
+
+
+@pytest.mark.req("PLAT-OBS-12")
+def test_a_keyword_is_looked_for_in_the_text_that_the_reader_sees(operator):
+    alarm_raise(
+        actor=SYSTEM, key="a", level="minor", msgid="Node %(node)s does not answer.", params={"node": "n1"}
+    )
+    alarm_raise(
+        actor=SYSTEM, key="b", level="minor", msgid="Node %(node)s is disabled.", params={"node": "n1"}
+    )
+    client = operator("executive").page()
+    for language, hits, misses in (("zh-hans", "无响应 n1", "answer"), ("en", "ANSWER n1", "无响应")):
+        client.cookies["django_language"] = language
+        found = text_of(client.get("/alarms/", {"search": hits}))
+        assert ('data-key="a"' in found, 'data-key="b"' in found) == (True, False), language
+        assert 'data-key="a"' not in text_of(client.get("/alarms/", {"search": misses})), language
 
 
 @pytest.mark.req("PLAT-OBS-11")

@@ -7,7 +7,7 @@ from apps.console.navigation import navigation_for
 from apps.kernel.acts import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole
-from apps.orgs.services import role_bind
+from apps.orgs.services.roles import role_bind
 from portal.roles import TENANT_ROLES
 
 pytestmark = pytest.mark.django_db

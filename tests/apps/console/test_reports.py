@@ -14,7 +14,8 @@ from apps.fleet.models import Device
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.services.queues import queue_ensure
+from apps.scheduling.selectors.statistics import figures_get
+from apps.scheduling.services.queues.queues import queue_ensure
 from apps.telemetry.models import Alarm, Rollup
 from apps.telemetry.services.alarms import alarm_raise
 from apps.telemetry.services.logs import log_add
@@ -121,6 +122,7 @@ def test_a_resized_share_counts_what_it_held_when(node, work):
     assert report("resources", 6000)["totals"]["held_percent_hours"] == pytest.approx(80 / 3)
 
 
+@pytest.mark.req("PLAT-CMP-13")
 def test_waits_runs_and_ends_are_those_of_the_workloads(node, work):
     waits, runs = (10, 20, 30, 1000), (100, 300, 500, 700)
     for wait, run in zip(waits, runs, strict=True):
@@ -139,6 +141,22 @@ def test_waits_runs_and_ends_are_those_of_the_workloads(node, work):
     assert ends == {("completed", "finished"): 4, ("crashed", "failed"): 1}
     assert sum(row["submitted"] for row in found["sections"]["queues"]) == 6
     assert sum(row["ended"] for row in found["sections"]["days"]) == 5
+
+
+@pytest.mark.req("ELA-1101")
+def test_a_wait_counts_from_when_work_could_run(node, work):
+    later, resumed = work("acme", 0, 600, 700), work("globex", 0, 600, 700)
+    Workload.plain.filter(pk=later.pk).update(earliest_start_at=at(540))
+    Workload.plain.filter(pk=resumed.pk).update(not_before_at=at(590))
+    tenants = by_name(report("tasks")["sections"]["tenants"])
+    assert (tenants["acme"]["wait_s_max"], tenants["globex"]["wait_s_max"]) == (60.0, 10.0)
+    Workload.plain.filter(pk=resumed.pk).update(not_before_at=at(800))
+    assert by_name(report("tasks")["sections"]["tenants"])["globex"]["wait_s_max"] == 600.0, "tried again"
+    waiting = work("acme", 0)
+    ahead = timezone.now() + timedelta(hours=1)
+    for earliest, longest in ((ahead, 0.0), (timezone.now() - timedelta(seconds=30), 60.0)):
+        Workload.plain.filter(pk=waiting.pk).update(earliest_start_at=earliest)
+        assert figures_get().queues[0].oldest_wait_s <= longest
 
 
 def test_alarms_availability_and_the_log_are_those_recorded(node):

@@ -10,7 +10,7 @@ from apps.console.readings import meters, pool_now, readings
 from apps.console.tasks import watch
 from apps.fleet.models import Device, Node
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.services.quota import quota_hold, quota_set
+from apps.scheduling.services.quota.quotas import quota_hold, quota_set
 from apps.telemetry.models import Alarm, LogEntry, Rollup, Sample
 from apps.telemetry.services.rules import rule_edit
 from apps.telemetry.services.samples import GAP_MAX_S, meters_take
@@ -40,6 +40,7 @@ def node(db):
     return SpokenNode("n1", devices=2)
 
 
+@pytest.mark.req("ELA-2101")
 def test_what_a_node_reports_is_what_the_rules_read(node):
     told(node, utilisation_percent=40.0, memory_used_mib=2048, temperature_c=70.0, power_w=90.0)
     told(node, 1, power_w=10.0, power_source="measured")
@@ -193,6 +194,7 @@ def test_time_that_nobody_looked_is_not_made_up(node):
     assert sums("up", "node")[node.uid] == (GAP_MAX_S, GAP_MAX_S + 5, "")
 
 
+@pytest.mark.req("ELA-2103", "ELA-2104")
 def test_the_charts_get_a_point_every_half_minute_however_often_it_is_looked(node):
     told(node, power_w=100.0, utilisation_percent=10.0)
     for _look in range(3):

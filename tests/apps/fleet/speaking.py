@@ -6,10 +6,10 @@ from uuid import uuid4
 from django.test import Client
 
 from apps.fleet.models import Device
-from apps.fleet.services.nodes import node_join
-from apps.fleet.services.slices import slice_desire
+from apps.fleet.services.nodes.nodes import node_join
+from apps.fleet.services.slices.slices import slice_desire
 from apps.fleet.services.sync import node_sync
-from apps.identity.services import join_token_make
+from apps.identity.tokens import join_token_make
 from apps.kernel.acts import ANONYMOUS, SYSTEM, Actor
 from node_agent.protocol.join import DeviceReport, JoinRequest, NodeInfo
 from node_agent.protocol.slices import LogChunk, SliceReport, UsageReport

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from apps.fleet.models import Device, Node
-from apps.fleet.services.nodes import node_remove
+from apps.fleet.services.nodes.nodes import node_remove
 from apps.identity.models import AgentToken
-from apps.identity.services import agent_token_revoke, join_token_make
+from apps.identity.tokens import agent_token_revoke, join_token_make
 from apps.kernel.acts import SYSTEM
 from node_agent.protocol.errors import ErrorReply
 from tests.apps.fleet.agent import Agent, desire, device_report, held, report
@@ -21,7 +21,7 @@ def refused(response, status, code):
     return body.error
 
 
-@pytest.mark.req("ELA-102")
+@pytest.mark.req("ELA-102", "POOL-3.2")
 def test_joining_makes_the_node_and_its_devices(node):
     row = Node.objects.get()
     assert (row.uid, row.name, row.state, row.info["labels"]) == (node.uid, "n1", "ready", {"zone": "a"})

@@ -11,6 +11,7 @@ def admin(operator):
     return operator("cluster_administrator").api()
 
 
+@pytest.mark.req("ELA-207")
 def test_nodes_are_listed_and_shown_with_their_devices(node, acme, admin):
     desire(acme)
     (row,) = admin.get("/api/v1/nodes").json()["results"]

@@ -5,13 +5,14 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from apps.fleet.models import Device, Slice
-from apps.fleet.services.devices import device_oversubscribe, device_remove
+from apps.fleet.services.nodes.devices import device_oversubscribe, device_remove
 from apps.kernel.acts import SYSTEM
 from tests.apps.fleet.agent import Agent, report, session_desire
+from tests.plugin import METRICS
 
 
 def figures():
-    text = Client(headers={"host": "localhost"}).get("/metrics").content.decode()
+    text = Client(headers={"host": "localhost", **METRICS}).get("/metrics").content.decode()
     return {
         (sample.name, sample.labels.get("slice") or sample.labels.get("device")): sample.value
         for family in text_string_to_metric_families(text)

@@ -7,15 +7,15 @@ from django.db import IntegrityError, connection, transaction
 
 from apps.fleet.errors import DeviceBusy, DeviceUnavailable
 from apps.fleet.models import Device, Slice
-from apps.fleet.services.devices import (
+from apps.fleet.services.device_capacity import device_hold, device_release
+from apps.fleet.services.nodes.devices import (
     device_disable,
     device_enable,
     device_oversubscribe,
     device_slicing_set,
 )
-from apps.fleet.services.holds import device_hold, device_release
-from apps.fleet.services.nodes import node_drain, node_undrain
-from apps.fleet.services.slices import slice_stop
+from apps.fleet.services.nodes.nodes import node_drain, node_undrain
+from apps.fleet.services.slices.slices import slice_stop
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from tests.apps.fleet.agent import Agent, desire, fresh, held
@@ -33,7 +33,7 @@ def release(percent=10, mib=100, exclusive=False):
     )
 
 
-@pytest.mark.req("ELA-109")
+@pytest.mark.req("ELA-109", "ELA-205", "ELA-206")
 def test_shares_are_held_to_the_percent_and_the_mebibyte(node):
     hold(60, 8000)
     hold(40, 192)
@@ -130,7 +130,7 @@ def test_the_database_itself_refuses_too_much(node, change):
         Device.objects.update(**change)
 
 
-@pytest.mark.req("ELA-109")
+@pytest.mark.req("ELA-109", "ELA-203")
 def test_of_many_who_want_the_last_share_exactly_one_gets_it(committed, acme, globex):
     Agent()
     desire(acme, percent=75, mib=8000)

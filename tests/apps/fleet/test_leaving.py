@@ -10,11 +10,11 @@ from apps.fleet import events
 from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import Device, Node
 from apps.fleet.selectors import device_list, node_get, node_list
-from apps.fleet.services.devices import device_enable, device_remove
-from apps.fleet.services.discovery import MISSING_MAX
-from apps.fleet.services.nodes import node_remove, node_undrain
-from apps.fleet.services.slices import slice_stop
-from apps.fleet.services.watch import leaving_check, nodes_check
+from apps.fleet.services.nodes.devices import device_enable, device_remove
+from apps.fleet.services.nodes.discovery import MISSING_MAX
+from apps.fleet.services.nodes.node_liveness import leaving_check, nodes_check
+from apps.fleet.services.nodes.nodes import node_remove, node_undrain
+from apps.fleet.services.slices.slices import slice_stop
 from apps.kernel.acts import SYSTEM
 from tests.apps.fleet.agent import Agent, desire, device_report, fresh, held, report
 
@@ -26,7 +26,7 @@ def ended(node, row):
     node.sync(slices=[report(fresh(row), "exited", generation=fresh(row).generation)])
 
 
-@pytest.mark.req("ELA-102")
+@pytest.mark.req("ELA-102", "POOL-6a")
 def test_a_new_card_appears_by_itself_and_takes_work(node, acme, heard):
     running = desire(acme)
     node.sync(slices=[report(running)])
@@ -57,6 +57,7 @@ def test_a_card_leaves_when_its_last_slice_has_ended(node, acme, heard):
         desire(acme)
 
 
+@pytest.mark.req("POOL-7.6a")
 def test_an_idle_card_leaves_at_once_and_is_taken_back_by_hand(node, acme):
     assert device_remove(actor=SYSTEM, device_uid="n1-d0").left_at is not None
     device_remove(actor=SYSTEM, device_uid="n1-d0")

@@ -6,18 +6,19 @@ from dataclasses import replace
 import pytest
 
 from apps.fleet.models import Slice
-from apps.fleet.services.slices import slice_stop
+from apps.fleet.services.slices.slices import slice_stop
 from apps.kernel.acts import SYSTEM
-from node_agent.held import Held
-from node_agent.machine import DevicesFound, Forget, Machine, Observed, Replied, Start, Stop
+from node_agent.instructions import Forget, Start, Stop
+from node_agent.machine import DevicesFound, Machine, Observed, Replied
 from node_agent.protocol.fields import TERMINAL_STATES
 from node_agent.protocol.sync import SyncReply
+from node_agent.slice_state import LocalSlice
 from tests.apps.fleet.agent import desire, held, report
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")
 
 
-class Running:
+class AgentAtOnce:
     """A runtime that does at once what the machine says, and counts how often each slice was started."""
 
     def __init__(self, node):
@@ -45,7 +46,7 @@ class Running:
                     self.starts[wanted.slice_uid] = self.starts.get(wanted.slice_uid, 0) + 1
                     row = Slice.plain.get(uid=wanted.slice_uid)
                     told = report(row, generation=wanted.generation)
-                    self.held[wanted.slice_uid] = Held(
+                    self.held[wanted.slice_uid] = LocalSlice(
                         wanted.device_uid, wanted.compute_percent, wanted.memory_mib, told
                     )
                 case Stop(uid, generation):
@@ -62,7 +63,7 @@ class Running:
 @pytest.mark.parametrize("seed", range(3))
 def test_server_and_agent_converge_over_a_bad_line(node, acme, seed):
     chance = random.Random(seed)
-    running = Running(node)
+    running = AgentAtOnce(node)
     rows = []
     for _ in range(30):
         if len(rows) < 8 and chance.random() < 0.5:

@@ -9,12 +9,12 @@ from apps.fleet import events
 from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import Node, Slice, Watch
 from apps.fleet.selectors import device_list, node_get, node_list, slice_open_list
-from apps.fleet.services.devices import device_memory_accept, device_remove
-from apps.fleet.services.nodes import node_drain, node_remove, node_undrain, node_want
-from apps.fleet.services.slices import slice_stop
-from apps.fleet.services.watch import nodes_check
+from apps.fleet.services.nodes.devices import device_memory_accept, device_remove
+from apps.fleet.services.nodes.node_liveness import nodes_check
+from apps.fleet.services.nodes.nodes import node_drain, node_remove, node_undrain, node_want
+from apps.fleet.services.slices.slices import slice_stop
 from apps.fleet.tasks import nodes_check as nodes_check_task
-from apps.identity.services import join_token_make
+from apps.identity.tokens import join_token_make
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Forbidden, NotFound
 from apps.telemetry.models import Alarm
@@ -107,6 +107,7 @@ def test_a_lost_node_that_joins_again_is_missed_no_more(node, settings):
     assert not alarms.all().exists()
 
 
+@pytest.mark.req("PLAT-CMP-17")
 def test_a_silent_node_is_lost_once_and_its_slices_are_unvouched(node, acme, heard, settings):
     row = desire(acme)
     node.sync()
@@ -216,7 +217,7 @@ def test_a_drained_node_that_was_lost_comes_back_drained(node):
     assert Node.objects.get().state == "ready"
 
 
-@pytest.mark.req("POOL-12.25")
+@pytest.mark.req("POOL-12.25", "POOL-6a", "POOL-7.6a")
 def test_a_busy_node_leaves_when_its_last_slice_has_ended(node, acme, heard):
     row = desire(acme)
     assert list(slice_open_list(node_uid=node.uid)) == list(slice_open_list(device_uid="n1-d0")) == [row]

@@ -61,6 +61,26 @@ def test_a_node_s_page_shows_address_components_cards_and_tasks(pool, node, admi
         assert part in text
 
 
+@pytest.mark.parametrize(
+    ("isolation", "english", "chinese"),
+    [
+        ("namespaces", "Walled off: own user, own files, own processes", "隔离运行"),
+        ("user", "Users of their own, without walls", "the kernel said no"),
+        ("refused", "Programs are refused on this node", "此节点拒绝运行程序"),
+        ("unsafe", "WEIR_AGENT_ALLOW_ROOT_WORK=1", "只运行可信的程序"),
+    ],
+)
+def test_a_node_s_page_says_how_programs_are_kept_apart(pool, node, admin, isolation, english, chinese):
+    problem = "" if isolation == "namespaces" else "the kernel said no"
+    node.info = node.info.model_copy(update={"isolation": isolation, "isolation_problem": problem})
+    node.sync(slices=[report(Slice.plain.get(uid=pool["program"]))])
+    for language, sentence in (("en", english), ("zh-hans", chinese)):
+        admin.cookies["django_language"] = language
+        text = admin.get(f"/pool/nodes/{pool['node']}/").content.decode()
+        assert sentence in text
+        assert problem in text
+
+
 @pytest.mark.req("POOL-12.16", "POOL-12.17")
 def test_nodes_and_cards_are_switched_by_their_buttons(pool, admin):
     def press(path):

@@ -10,12 +10,13 @@ from django.db import IntegrityError, connections
 from django.db.models import Sum
 
 from apps.fleet.models import Device, LogChunk, Slice
-from apps.fleet.services.slices import slice_stop
+from apps.fleet.services.slices.slices import slice_stop
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.queues import queue_ensure
-from apps.scheduling.services.workloads import workload_submit
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.workloads.workloads import workload_submit
+from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.racing import race
 from tests.apps.fleet.speaking import WORK, Speaker, desire, device, printed, report
@@ -169,8 +170,6 @@ def workload(tenant):
         order_no=f"O-{order_uid.hex[:8]}",
         name_en="Environment",
         name_zh="环境",
-        shares=2,
-        compute_percent=100,
-        memory_mib=100,
+        amounts=Amounts(2, 100, 100),
         work=WORK,
     )

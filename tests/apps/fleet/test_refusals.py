@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import LogChunk, Node, Slice, Watch
-from apps.fleet.services.watch import nodes_check
+from apps.fleet.services.nodes.node_liveness import nodes_check
 from apps.identity.models import AgentToken
-from apps.identity.services import agent_token_revoke
+from apps.identity.tokens import agent_token_revoke
 from apps.kernel.acts import SYSTEM
 from apps.telemetry.models import Alarm
 from tests.apps.fleet.speaking import Speaker, desire, device, interval, printed, report

@@ -9,9 +9,9 @@ from django.utils import timezone
 from apps.fleet import events
 from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import Slice
-from apps.fleet.services.devices import device_disable, device_oversubscribe, device_slicing_set
-from apps.fleet.services.ending import slices_end_now
-from apps.fleet.services.slices import slice_resize, slice_stop
+from apps.fleet.services.nodes.devices import device_disable, device_oversubscribe, device_slicing_set
+from apps.fleet.services.slices.slice_termination import slices_end_now
+from apps.fleet.services.slices.slices import slice_resize, slice_stop
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from tests.apps.fleet.agent import Agent, desire, fresh, held, report, usage

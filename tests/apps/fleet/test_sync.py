@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from apps.fleet import events
 from apps.fleet.models import LOG_MAX_BYTES, Device, LogChunk, Node, Slice
 from apps.fleet.selectors import log_read
-from apps.fleet.services.nodes import node_drain, node_remove
-from apps.fleet.services.slices import slice_stop
+from apps.fleet.services.nodes.nodes import node_drain, node_remove
+from apps.fleet.services.slices.slices import slice_stop
 from apps.kernel.acts import SYSTEM
 from tests.apps.fleet.agent import Agent, desire, device_report, fresh, held, log, report, usage
 
@@ -21,6 +21,7 @@ def stop(row, reason="the order was terminated"):
     return slice_stop(actor=SYSTEM, slice_uid=row.uid, reason=reason)
 
 
+@pytest.mark.req("POOL-5-4", "POOL-8.1-2")
 def test_a_wish_goes_to_the_node_and_its_life_comes_back(node, acme, heard, settings):
     row = desire(acme, run_timeout_s=60)
     reply = node.sync()
@@ -71,6 +72,7 @@ def test_the_same_message_twice_changes_nothing_twice(node, acme, heard):
     assert held() == (0, 0, False)
 
 
+@pytest.mark.req("POOL-8.1-2")
 def test_an_overtaken_message_does_not_turn_life_back(node, acme, heard):
     row = desire(acme)
     node.sync()

@@ -6,19 +6,21 @@ from django.utils import timezone
 from apps.identity.models import AgentToken, ApiToken, SignIn
 from apps.identity.services import (
     LOCK_AFTER,
-    agent_authenticate,
-    agent_token_revoke,
-    api_token_make,
-    api_token_revoke,
-    api_token_user,
     credentials_check,
-    join_token_make,
-    join_token_use,
     membership_add,
     membership_remove,
     password_change,
     user_create,
     user_disable,
+)
+from apps.identity.tokens import (
+    agent_authenticate,
+    agent_token_revoke,
+    api_token_make,
+    api_token_revoke,
+    api_token_user,
+    join_token_make,
+    join_token_use,
 )
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, Throttled, Unauthenticated

@@ -1,4 +1,4 @@
-"""Kept querysets answer as the querysets they are made of; many rows are inserted as they would be one by one."""
+"""Prepared queries answer as the querysets they are made of; many rows are inserted as they would be one by one."""
 
 import time
 from uuid import uuid4
@@ -10,9 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.audit.models import Record
+from apps.fleet.models import Device, Node, ResourceGroup
 from apps.kernel.bulk import insert_many
 from apps.kernel.planes import in_tenant
-from apps.kernel.queries import Given, GivenAny, Kept, piped
+from apps.kernel.queries import ArrayParam, Param, PreparedQuery, PreparedValues, pipeline
 from apps.orgs.models import TenantRole
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.states import HoldState
@@ -22,8 +23,13 @@ from apps.tenancy.models import Domain, Tenant
 pytestmark = pytest.mark.django_db
 
 
+def statements(asked: CaptureQueriesContext) -> list[str]:
+    """What was asked, without the tenant's schema being entered, which any first statement does."""
+    return [each["sql"] for each in asked if not each["sql"].startswith("SET search_path")]
+
+
 def test_rows_are_those_of_the_queryset(acme, globex):
-    named = Kept(lambda: Tenant.objects.filter(schema_name=Given("schema")))
+    named = PreparedQuery(lambda: Tenant.objects.filter(schema_name=Param("schema")))
     assert named.all(schema="acme") == [acme]
     assert named.first(schema="globex") == globex
     assert named.first(schema="nobody") is None
@@ -31,49 +37,52 @@ def test_rows_are_those_of_the_queryset(acme, globex):
 
 
 def test_related_rows_and_annotations_come_along(acme):
-    domains = Kept(
+    domains = PreparedQuery(
         lambda: (
-            Domain.objects.select_related("tenant")
-            .filter(tenant=Given("tenant"))
-            .annotate(twice=Exists(Domain.objects.filter(domain=OuterRef("domain"), tenant=Given("other"))))
+            Domain.objects.filter(tenant=Param("tenant"))
+            .annotate(twice=Exists(Domain.objects.filter(domain=OuterRef("domain"), tenant=Param("other"))))
             .order_by("pk")
-        )
+        ),
+        fields=("domain", "tenant", "is_primary", "tenant__schema_name"),
+        annotations=("twice",),
     )
     with CaptureQueriesContext(connection) as asked:
         found = domains.all(tenant=acme.pk, other=-1)
         assert {each.tenant.schema_name for each in found} == {"acme"}
-    assert len(asked) == 1
+    assert len(statements(asked)) == 1
     assert [each.twice for each in found] == [False] * Domain.objects.filter(tenant=acme).count()
     assert all(each.twice for each in domains.all(tenant=acme.pk, other=acme.pk))
 
 
 def test_any_of_a_list(acme, globex):
-    names = Kept(
-        lambda: Tenant.objects.filter(pk=GivenAny("pks")).order_by("pk").values_list("schema_name", flat=True)
+    names = PreparedValues(
+        lambda: Tenant.objects.filter(pk=ArrayParam("pks")).order_by("pk"), "schema_name", "pk"
     )
-    assert names.all(pks=[acme.pk, globex.pk]) == ["acme", "globex"]
+    assert names.all(pks=[acme.pk, globex.pk]) == [("acme", acme.pk), ("globex", globex.pk)]
     assert names.all(pks=[]) == []
 
 
 def test_what_is_always_the_same_stands_in_the_sql(acme):
-    odd = Kept(
+    odd = PreparedQuery(
         lambda: Tenant.objects.exclude(name__contains="100 % '").filter(
-            schema_name__in=["acme", "x"], pk=Given("pk")
+            schema_name__in=["acme", "x"], pk=Param("pk")
         )
     )
     with CaptureQueriesContext(connection) as asked:
         assert odd.all(pk=acme.pk) == [acme]
-    assert "'acme', 'x'" in asked[0]["sql"]
+    assert "'acme', 'x'" in statements(asked)[0]
 
 
 def test_tuples_and_sums(acme):
-    items = Kept(
+    items = PreparedValues(
         lambda: (
-            TenantQuota.plain.filter(tenant_id=Given("tenant"))
-            .values_list("item")
+            TenantQuota.plain.filter(tenant_id=Param("tenant"))
+            .values("item")
             .annotate(count=Count("pk"))
             .order_by("item")
-        )
+        ),
+        "item",
+        "count",
     )
     rows = (
         TenantQuota.plain.filter(tenant=acme).values_list("item").annotate(count=Count("pk")).order_by("item")
@@ -82,20 +91,52 @@ def test_tuples_and_sums(acme):
 
 
 def test_a_deferred_column_is_read_when_asked_for(acme):
-    short = Kept(lambda: Tenant.objects.filter(pk=Given("pk")).only("pk", "schema_name"))
+    short = PreparedQuery(lambda: Tenant.objects.filter(pk=Param("pk")), fields=("schema_name",))
     found = short.first(pk=acme.pk)
-    assert found.get_deferred_fields()
+    assert found.get_deferred_fields() == {
+        each.attname for each in Tenant._meta.concrete_fields if each.name not in ("id", "schema_name")
+    }
     assert found.name == acme.name
+
+
+def test_values_are_as_the_fields_have_them():
+    """Of a row and of a related one's columns: JSON is no text."""
+    Record.objects.create(name="x", actor_kind="system", detail={"a": [1, None]}, at=timezone.now())
+    last = PreparedQuery(lambda: Record.objects.order_by("-pk")[:1])
+    assert last.first().detail == {"a": [1, None]}
+    assert vars(last.first()).keys() == vars(Record.objects.order_by("-pk")[0]).keys()
+    detail = PreparedValues(lambda: Record.objects.order_by("-pk")[:1], "detail", "uid")
+    assert detail.first() == Record.objects.order_by("-pk").values_list("detail", "uid")[0]
+
+
+def test_related_rows_are_shared_and_may_be_missing(acme):
+    uids = [uuid4() for _each in range(3)]
+    node = Node.objects.create(uid="n1", name="n1", last_seen_at=timezone.now())
+    for index, group in enumerate([ResourceGroup.objects.create(code="g"), None, None]):
+        Device.objects.create(
+            uid=str(uids[index]), index=index, node=node, group=group, memory_mib=1, reported_mib=1
+        )
+    devices = PreparedQuery(
+        lambda: Device.objects.select_for_update(of=("self",)).filter(uid=ArrayParam("uids")).order_by("pk"),
+        fields=("uid", "node", "group", "node__name", "group__code"),
+    )
+    with CaptureQueriesContext(connection) as asked:
+        found = devices.all(uids=[str(uid) for uid in uids])
+        assert [each.group and each.group.code for each in found] == ["g", None, None]
+        assert found[0].node is found[2].node
+        assert found[0].node.name == "n1"
+    (statement,) = statements(asked)
+    assert 'FOR UPDATE OF "fleet_device"' in statement
 
 
 def test_a_value_that_is_missing_is_named():
     with pytest.raises(KeyError, match="schema"):
-        Kept(lambda: Tenant.objects.filter(schema_name=Given("schema"))).all(code="acme")
+        PreparedQuery(lambda: Tenant.objects.filter(schema_name=Param("schema"))).all(code="acme")
 
 
 def test_the_tenants_own_schema_is_asked(acme, globex):
     """A plan that was kept in one tenant's schema reads the other's tables in the other's."""
-    roles = Kept(lambda: TenantRole.objects.order_by("pk"))
+    roles = PreparedQuery(lambda: TenantRole.objects.order_by("pk"))
     for tenant in (acme, globex, acme, globex):
         with in_tenant(tenant.schema_name):
             TenantRole.objects.filter(pk=roles.all()[0].pk).update(name_en=tenant.schema_name)
@@ -113,14 +154,14 @@ def test_a_database_error_is_djangos(acme):
 def test_piped_statements_are_in_order_and_others_wait(acme):
     """What the database answers to a statement that is not `prepared` is known at once, and rows that are read too."""
     uid = uuid4()
-    held = Kept(lambda: QuotaHold.plain.filter(holder_uid=Given("holder")).values_list("state", flat=True))
-    with piped():
+    held = PreparedValues(lambda: QuotaHold.plain.filter(holder_uid=Param("holder")), "state")
+    with pipeline():
         insert_many([QuotaHold(tenant=acme, holder_uid=uid, item="instances", amount=1)], keyed=False)
-        assert held.all(holder=uid) == ["in_process"]
+        assert held.all(holder=uid) == [("in_process",)]
         assert QuotaHold.plain.filter(holder_uid=uid, state="used").update(amount=2) == 0
         assert QuotaHold.plain.filter(holder_uid=uid).update(state="used") == 1
         insert_many([QuotaHold(tenant=acme, holder_uid=uid, item="gpu_memory_mib", amount=1)], keyed=False)
-    assert sorted(held.all(holder=uid)) == ["in_process", "used"]
+    assert sorted(held.all(holder=uid)) == [("in_process",), ("used",)]
 
 
 def test_what_is_refused_in_a_pipe_is_told_at_its_end_and_undoes_all(acme):
@@ -129,7 +170,7 @@ def test_what_is_refused_in_a_pipe_is_told_at_its_end_and_undoes_all(acme):
 
     @transaction.atomic
     def twice() -> None:
-        with piped():
+        with pipeline():
             insert_many([QuotaHold(**hold)], keyed=False)
             insert_many([QuotaHold(**hold)], keyed=False)
             insert_many([QuotaHold(**hold | {"item": "gpu_memory_mib"})], keyed=False)
@@ -142,7 +183,7 @@ def test_what_is_refused_in_a_pipe_is_told_at_its_end_and_undoes_all(acme):
 def test_what_a_nested_transaction_in_a_pipe_does_wrong_is_djangos_and_undone_alone(acme):
     """Of a statement that waits it is told at once, of one that does not at the latest where the nested one ends."""
     hold = {"tenant": acme, "holder_uid": uuid4(), "item": "instances", "amount": 1}
-    with transaction.atomic(), piped():
+    with transaction.atomic(), pipeline():
         insert_many([QuotaHold(**hold)], keyed=False)
         with pytest.raises(IntegrityError), transaction.atomic():
             QuotaHold.plain.create(**hold)
@@ -164,7 +205,7 @@ def test_whenever_the_error_of_a_nested_transaction_in_a_pipe_comes_it_undoes_th
         if before == "the next is sent":
             insert_many([QuotaHold(**hold), QuotaHold(**hold)], keyed=False)
 
-    with transaction.atomic(), piped():
+    with transaction.atomic(), pipeline():
         insert_many([QuotaHold(**hold)], keyed=False)
         with pytest.raises(IntegrityError):
             fail()
@@ -180,7 +221,7 @@ def test_an_error_of_ours_undoes_a_nested_transaction_that_the_database_has_refu
         insert_many([QuotaHold(**hold)], keyed=False)
         raise ValueError("ours")
 
-    with transaction.atomic(), piped():
+    with transaction.atomic(), pipeline():
         insert_many([QuotaHold(**hold)], keyed=False)
         with pytest.raises(ValueError, match="ours"):
             fail()
@@ -193,7 +234,7 @@ def test_an_error_of_ours_in_a_pipe_stays_what_it_is(acme):
 
     @transaction.atomic
     def fail() -> None:
-        with piped():
+        with pipeline():
             insert_many([QuotaHold(tenant=acme, holder_uid=uid, item="instances", amount=1)], keyed=False)
             raise ValueError("ours")
 
@@ -228,13 +269,13 @@ def test_states_are_written_as_their_values(acme):
 
 
 def test_the_server_keeps_a_plan_of_what_is_asked_again_and_psycopg_no_text_of_anything_else(acme):
-    named = Kept(lambda: Tenant.objects.filter(schema_name=Given("schema")).values_list("name", flat=True))
-    with piped():
-        assert [named.first(schema="acme") for _again in range(3)] == [acme.name] * 3
+    named = PreparedValues(lambda: Tenant.objects.filter(schema_name=Param("schema")), "name")
+    with pipeline():
+        assert [named.first(schema="acme") for _again in range(3)] == [(acme.name,)] * 3
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_prepared_statements WHERE statement = %s",
-            [named._built.sql.replace("%s", "$1")],
+            [named._select.sql.replace("%s", "$1")],
         )
         assert cursor.fetchone() == (1,)
     known = connection.connection._prepared

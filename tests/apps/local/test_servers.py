@@ -10,15 +10,16 @@ import psycopg
 import pytest
 import redis
 
-from portal.local import servers
-from portal.local.bootstrap import ROOT
-from portal.local.errors import LocalError
-from portal.local.processes import ProcessIdentity, identity_read, wait_until
+from apps.kernel.process_identity import ProcessIdentity
+from portal.devstack import servers
+from portal.devstack.bootstrap import ROOT
+from portal.devstack.errors import LocalError
+from portal.devstack.processes import identity_read, wait_until
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from portal.local import servers
+from portal.devstack import servers
 with servers.running(Path(sys.argv[1]), durable=False):
     print("up", flush=True)
     time.sleep(1200)

@@ -6,10 +6,10 @@ import signal
 import psutil
 import pytest
 
-from portal.local.errors import LocalError
-from portal.local.options import Options
-from portal.local.processes import identity_read, wait_until
-from portal.local.stack import Stack
+from portal.devstack.errors import LocalError
+from portal.devstack.options import Options
+from portal.devstack.processes import identity_read, wait_until
+from portal.devstack.stack import Stack
 from tests.harness.portal import own_environment, portal_folder
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("stack")]

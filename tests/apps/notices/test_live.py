@@ -1,17 +1,29 @@
-"""The socket: what a ticket lets through, and that a push comes after the commit or not at all."""
+"""The socket: who may open it, what a ticket lets through, and that a push comes after the commit or not at all."""
 
 import json
 
 import pytest
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from channels.layers import get_channel_layer
 from channels.routing import URLRouter
 from django.core import signing
 from django.db import transaction
+from django.test import Client
 
+from apps.identity.services import membership_remove
+from apps.identity.sessions import _USED
+from apps.kernel.planes import in_public, in_tenant
+from apps.notices import consumers
 from apps.notices.consumers import socket_urls
-from apps.notices.push import group_of, push, topics_read, topics_sign
+from apps.notices.push import group_of, push, ticket_read, topics_sign
+from apps.tenancy.models import Tenant
+from tests.conftest import PASSWORD
+
+UNSOUND = [
+    "", "no json", "[]", "{}", '{"topics": 1}', '{"topics": ""}', '{"topics": "forged"}', '{"topics": "a:b:c"}',
+    json.dumps({"topics": "x" * 20_000}),
+]  # fmt: skip
 
 
 def talk(scenario):
@@ -19,40 +31,83 @@ def talk(scenario):
 
 
 class Socket(ApplicationCommunicator):
-    """A page's end of the socket."""
+    """A page's end of the socket, of the browser with these cookies."""
 
-    def __init__(self, tickets: str) -> None:
-        query = f"topics={tickets}".encode()
-        scope = {"type": "websocket", "path": "/ws/live", "query_string": query, "headers": []}
+    def __init__(self, cookies: str = "") -> None:
+        headers = [(b"cookie", cookies.encode())] if cookies else []
+        scope = {"type": "websocket", "path": "/ws/live", "query_string": b"", "headers": headers}
         super().__init__(URLRouter(socket_urls), scope)
 
     async def is_accepted(self) -> bool:
         await self.send_input({"type": "websocket.connect"})
-        return (await self.receive_output())["type"] == "websocket.accept"
+        return (await self.receive_output(timeout=60))["type"] == "websocket.accept"
+
+    async def watches(self, *tickets: str) -> bool:
+        """Open, and hand the tickets over: whether they were taken."""
+        return await self.is_accepted() and await self.says(json.dumps({"topics": " ".join(tickets)}))
+
+    async def says(self, text: str) -> bool:
+        await self.send_input({"type": "websocket.receive", "text": text})
+        answer = await self.receive_output(timeout=60)
+        return answer["type"] == "websocket.send" and json.loads(answer["text"]) == {"topic": "connected"}
 
     async def heard(self) -> object:
-        return json.loads((await self.receive_output())["text"])
+        return json.loads((await self.receive_output(timeout=60))["text"])
+
+    async def is_closed(self) -> bool:
+        return (await self.receive_output(timeout=60))["type"] == "websocket.close"
 
     async def close(self) -> None:
         await self.send_input({"type": "websocket.disconnect", "code": 1001})
         await self.wait()
 
 
-def test_a_ticket_names_its_topics_and_nothing_else_does():
-    ticket = topics_sign(["form.2", "form.1", "form.1"], 7)
-    assert topics_read(ticket) == ["form.1", "form.2"]
+@pytest.fixture(autouse=True)
+def kept_connection(monkeypatch):
+    """Between messages a server drops old connections; the test's transaction is on this one."""
+    monkeypatch.setattr("channels.db.close_old_connections", lambda: None)
+
+
+@pytest.fixture
+def alice(member):
+    return member("acme", "tenant_front_line")
+
+
+@pytest.fixture
+def browser(alice):
+    """Alice's browser, signed in."""
+    client = Client(headers={"host": alice.host})
+    given = {"username": alice.user.username, "password": PASSWORD}
+    assert client.post("/login/", given).status_code == 302
+    return client
+
+
+def cookies_of(client: Client) -> str:
+    return f"other=1; sessionid={client.session.session_key}"
+
+
+def test_a_ticket_names_its_topics_and_whose_they_are():
+    with in_public():
+        ticket = topics_sign(["form.2", "form.1", "form.1"], 7)
+    assert ticket_read(ticket) == (["form.1", "form.2"], 7, "")
     assert " " not in ticket
+    with in_tenant("acme"):
+        assert ticket_read(topics_sign(["form.1"], 7)).schema == "acme"
     with pytest.raises(signing.BadSignature):
-        topics_read(ticket[:-1] + ("A" if ticket[-1] != "A" else "B"))
+        ticket_read(ticket[:-1] + ("A" if ticket[-1] != "A" else "B"))
     with pytest.raises(signing.BadSignature):
-        topics_read(signing.dumps({"topics": ["form.1"]}, salt="something.else"))
+        ticket_read(signing.dumps({"topics": ["form.1"]}, salt="something.else"))
 
 
-def test_a_socket_hears_its_topics_and_no_others():
+@pytest.mark.django_db
+def test_a_socket_hears_its_topics_and_no_others(alice, browser):
+    cookies = cookies_of(browser)
+
     async def scenario():
-        mine, other = topics_sign(["form.1"], 7), topics_sign(["user.7"], 7)
-        socket = Socket(f"{mine}%20{other}")
-        assert await socket.is_accepted()
+        socket = Socket(cookies)
+        assert await socket.watches(
+            topics_sign(["form.1"], alice.user.pk), topics_sign(["user.7"], alice.user.pk)
+        )
         layer = get_channel_layer()
         for topic in ("form.2", "form.1", "user.7"):
             body = {"type": "live.event", "topic": topic, "event": "changed", "data": {"n": 1}}
@@ -68,20 +123,91 @@ def test_a_socket_hears_its_topics_and_no_others():
     ]
 
 
+@pytest.mark.django_db
 @pytest.mark.req("PLAT-TEN-2")
-@pytest.mark.parametrize("tickets", ["", "forged", "a:b:c", "x" * 20_000])
-def test_a_socket_without_a_sound_ticket_is_refused(tickets):
+@pytest.mark.parametrize(
+    "cookies", ["", "sessionid=", "sessionid=" + "x" * 32, "sessionid=a; =;;b[", "csrftoken=x"]
+)
+def test_nobody_who_is_not_signed_in_opens_a_socket(cookies):
+    """S12: a ticket was good without a cookie, from anywhere."""
+
     async def scenario():
-        return await Socket(tickets).is_accepted()
+        return await Socket(cookies).is_accepted()
 
     assert talk(scenario) is False
 
 
-def test_one_forged_ticket_among_good_ones_refuses_all():
+@pytest.mark.django_db
+@pytest.mark.req("PLAT-TEN-2")
+@pytest.mark.parametrize("said", UNSOUND)
+def test_a_socket_without_a_sound_ticket_is_closed(browser, said):
+    cookies = cookies_of(browser)
+
     async def scenario():
-        return await Socket(topics_sign(["form.1"], 7) + "%20forged").is_accepted()
+        socket = Socket(cookies)
+        assert await socket.is_accepted()
+        return await socket.says(said)
 
     assert talk(scenario) is False
+
+
+@pytest.mark.django_db
+def test_one_bad_ticket_among_good_ones_refuses_all(alice, browser):
+    """Forged, another person's, or of a tenant that this one may not enter (S12)."""
+    cookies, good = cookies_of(browser), topics_sign(["form.1"], alice.user.pk)
+    with in_tenant("globex"):
+        elsewhere = topics_sign(["form.1"], alice.user.pk)
+    for bad in ("forged", topics_sign(["user.1"], alice.user.pk + 1), elsewhere):
+
+        async def scenario(bad=bad):
+            return await Socket(cookies).watches(good, bad)
+
+        assert talk(scenario) is False
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("end", ["sign out", "membership", "idle"])
+def test_a_socket_ends_with_the_session_and_none_opens_after_it(alice, browser, monkeypatch, operator, end):
+    """S12: tickets were good for twelve hours after signing out or losing the membership."""
+    monkeypatch.setattr(consumers, "TICKETS_WITHIN_S", 0.5)
+    monkeypatch.setattr(consumers, "CHECK_EVERY_S", 0.1)
+    cookies = cookies_of(browser)
+    with in_tenant("acme"):
+        ticket = topics_sign(["form.1"], alice.user.pk)
+
+    def end_it():
+        if end == "sign out":
+            browser.post("/logout/")
+        elif end == "membership":
+            acme = Tenant.objects.get(schema_name="acme")
+            membership_remove(actor=operator("system_administrator").actor, user=alice.user, tenant=acme)
+        else:
+            session = browser.session
+            session[_USED] -= 9 * 3600
+            session.save()
+
+    async def scenario():
+        socket = Socket(cookies)
+        assert await socket.watches(ticket)
+        await sync_to_async(end_it)()
+        assert await socket.is_closed()
+        await socket.close()
+        return await Socket(cookies).is_accepted()
+
+    assert talk(scenario) is False
+
+
+@pytest.mark.django_db
+def test_a_socket_that_says_nothing_is_closed(browser, monkeypatch):
+    monkeypatch.setattr(consumers, "TICKETS_WITHIN_S", 0.1)
+    cookies = cookies_of(browser)
+
+    async def scenario():
+        socket = Socket(cookies)
+        assert await socket.is_accepted()
+        return await socket.is_closed()
+
+    assert talk(scenario) is True
 
 
 @pytest.fixture

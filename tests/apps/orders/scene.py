@@ -20,10 +20,10 @@ from apps.orders.services.drafts import form_draft
 from apps.orders.services.submissions import form_submit
 from apps.orders.types import LineInput
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors import quota_get
-from apps.scheduling.services.queues import queue_ensure
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.workloads import slice_ended
+from apps.scheduling.selectors.workloads import quota_get
+from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.workloads import slice_ended
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import AMOUNTS, DEFINITIONS, commodity_make
 from tests.conftest import Person
@@ -59,7 +59,8 @@ class Scene:
         for decision in decisions:
             task = self.task(form)
             person = self.manager if task.operator_roles else self.boss
-            task_decide(actor=person.actor, task_uid=task.uid, decision=decision)
+            comment = "Not now" if decision == "refuse" else ""
+            task_decide(actor=person.actor, task_uid=task.uid, decision=decision, comment=comment)
         form.refresh_from_db()
         return form
 

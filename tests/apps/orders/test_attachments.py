@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.errors import Conflict, NotFound, QuotaExceeded
 from apps.orders.errors import AttachmentRefused
 from apps.orders.models import Attachment
 from apps.orders.selectors import attachment_get
@@ -158,3 +158,16 @@ def test_files_go_with_their_draft(scene: Scene, media, django_capture_on_commit
     with django_capture_on_commit_callbacks(execute=True):
         form_delete(actor=scene.ann.actor, form_uid=form.uid)
     assert not [one for one in media.rglob("*") if one.is_file()]
+
+
+def test_a_tenants_files_have_a_bound_together(scene, settings, media):
+    """S23: twenty files of 10 MiB a form, and forms without number."""
+    settings.WEIR_ATTACHMENTS_TOTAL_BYTES = 3 * 2**20
+    first, second = scene.draft(), scene.draft()
+    kept = add(scene, first, "a.txt", b"x" * 2**20)
+    add(scene, second, "b.txt", b"x" * 2**20)
+    with pytest.raises(QuotaExceeded, match=r"2\.0 of 3\.0 MiB: this file of 1\.5 MiB"):
+        add(scene, second, "c.txt", b"x" * (3 * 2**19))
+    assert len(list(media.rglob("*.txt"))) == 2
+    attachment_remove(actor=scene.ann.actor, attachment_uid=kept.uid)
+    add(scene, second, "c.txt", b"x" * (3 * 2**19))

@@ -15,12 +15,8 @@ from apps.orders.services.carts import cart_add, cart_remove
 from apps.orders.services.drafts import form_delete, form_draft, form_update
 from apps.orders.services.submissions import form_submit
 from apps.orders.types import LineInput
-from apps.orgs.services import (
-    business_system_create,
-    business_system_member_add,
-    member_add,
-    organization_create,
-)
+from apps.orgs.services.business_systems import business_system_create, business_system_member_add
+from apps.orgs.services.organizations import member_add, organization_create
 from tests.apps.orders.scene import AMOUNTS, Scene
 
 pytestmark = pytest.mark.django_db

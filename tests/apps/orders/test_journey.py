@@ -4,28 +4,49 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from rest_framework.test import APIClient
 
 from apps.billing.models import Account, Charge
 from apps.cases.models import Case
+from apps.catalog.types import ComponentRange
+from apps.fleet.models import Device, Node, Slice
+from apps.identity.tokens import api_token_make
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from apps.kernel.planes import in_tenant
 from apps.notices.models import Message
 from apps.orders.models import ApplicationForm, Order
 from apps.orders.selectors import case_of_form, case_of_order, order_get, orders_undelivered
+from apps.orders.services.carts import cart_add
 from apps.orders.services.deliveries import order_deliver, order_ended, order_started
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
 from apps.orders.tasks import orders_sweep_tenant
 from apps.orders.types import LineInput
-from apps.scheduling.models import Queue, Workload
+from apps.scheduling.errors import HostTooSmall, ShareTooLarge
+from apps.scheduling.models import DefaultSpec, Queue, Workload
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.telemetry.models import Alarm
 from apps.tickets.models import Ticket
-from apps.tickets.services import ticket_claim, ticket_return
-from portal.edges import orders as edges
+from apps.tickets.services import ticket_claim, ticket_done, ticket_return
+from portal.subscribers import orders as edges
+from tests.apps.catalog.market import PRICES, commodity_make
 from tests.apps.orders.scene import AMOUNTS, HOUR_TOTAL, Scene, ends_now, runs_now, workload_of
+from tests.apps.scheduling.pool import node_make
 
 pytestmark = pytest.mark.django_db
+
+
+def node_ready(name: str = "n1", *, device_mib: int = 81920, **facts: object) -> Node:
+    """A node whose host and one device have so much."""
+    device = {key: facts.pop(key) for key in ("is_sliced",) if key in facts}
+    node = node_make(name, memory_mib=device_mib, **device)
+    Node.objects.filter(pk=node.pk).update(info=facts)
+    return node
+
+
+def charges_of(order: Order) -> dict[str, int]:
+    return dict(Charge.plain.get(order_uid=order.uid).amounts)
 
 
 def mirrored() -> None:
@@ -223,6 +244,129 @@ def test_who_claims_the_ticket_delivers(scene: Scene, operator):
     order_started(actor=SYSTEM, order_uid=order.uid, at=timezone.now())
     ticket = Ticket.objects.get()
     assert (ticket.state, ticket.assignee) == ("done", scene.worker.user)
+
+
+# --- what is billed is delivered -------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-OPS-22")
+def test_cpu_and_main_memory_that_are_billed_are_reserved_on_the_node(scene: Scene):
+    node_ready(cpu_count=8, memory_mib=16384)
+    order, other = scene.delivered(), scene.delivered()
+    assert (workload_of(order).host_cpu_milli, workload_of(order).host_memory_mib) == (4000, 8192)
+    third = scene.delivered()
+    cycle_run(actor=SYSTEM)
+    assert [workload_of(each).state for each in (order, other, third)] == ["placed", "placed", "pending"]
+    assert workload_of(third).reason_code == "host_cpu"
+    held = Slice.plain.filter(workload_uid=order.workload_uid).values_list(
+        "host_cpu_milli", "host_memory_mib"
+    )
+    assert list(held) == [(4000, 8192)]
+    resource = f"/resources/{order.workload_uid}/"
+    shown = " ".join(scene.ann.page().get(resource).content.decode().split())
+    assert "4 cores · 8 GiB" in shown
+
+
+@pytest.mark.req("PLAT-OPS-22")
+def test_a_commodity_without_an_accelerator_is_delivered_on_a_host_alone(scene: Scene):
+    node = node_ready(cpu_count=8, memory_mib=16384, is_sliced=False)
+    parts = [ComponentRange("cpu", 1, 32, 4), ComponentRange("memory", 1024, 262144, 8192, 1024)]
+    commodity = commodity_make("CPU-1", components=parts, prices=PRICES[2:])
+    amounts = {"cpu": 2, "memory": 4096}
+    order = scene.ordered(lines=[LineInput(commodity.uid, amounts, 2)])
+    order = order_deliver(actor=SYSTEM, order_uid=order.uid)
+    assert (order.state, order.note) == ("processing", "")
+    cycle_run(actor=SYSTEM)
+    work = workload_of(order)
+    assert (work.state, work.compute_percent, work.memory_mib, work.host_cpu_milli) == ("placed", 0, 0, 2000)
+    slices = Slice.plain.filter(workload_uid=order.workload_uid)
+    assert {(each.compute_percent, each.memory_mib, each.host_cpu_milli, each.driver) for each in slices} == {
+        (0, 0, 2000, "host")
+    }
+    device = node.devices.get()
+    assert (device.held_percent, device.held_mib, slices.count()) == (0, 0, 2)
+    assert charges_of(order) == {"cpu": 2, "memory": 4096}
+
+
+@pytest.mark.req("ELA-507")
+def test_an_application_for_what_no_node_has_is_refused_when_it_is_submitted(scene: Scene):
+    node_ready(cpu_count=2, memory_mib=16384)
+    form = scene.draft()
+    with pytest.raises(HostTooSmall):
+        form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    form.refresh_from_db()
+    assert (form.state, scene.held()) == ("draft", (0, 0))
+    with pytest.raises(HostTooSmall):
+        cart_add(actor=scene.ann.actor, commodity_uid=scene.commodity.uid, amounts=dict(AMOUNTS))
+    Node.objects.update(info={"cpu_count": 64, "memory_mib": 65536})
+    Device.objects.update(memory_mib=4096, reported_mib=4096)
+    with pytest.raises(ShareTooLarge):
+        form_submit(actor=scene.ann.actor, form_uid=form.uid)
+
+
+@pytest.mark.req("PLAT-CLU-31")
+def test_an_application_beyond_the_applicants_limit_is_refused_and_so_is_its_delivery(scene: Scene):
+    node_ready(cpu_count=64, memory_mib=65536)
+    order = scene.ordered()
+    DefaultSpec.objects.create(instances=1)
+    order = order_deliver(actor=SYSTEM, order_uid=order.uid)
+    assert order.state == "processing"
+    with pytest.raises(QuotaExceeded, match="You may hold 1"):
+        scene.submitted()
+    DefaultSpec.objects.update(instances=2)
+    late = scene.ordered()
+    DefaultSpec.objects.update(instances=1)
+    late = order_deliver(actor=SYSTEM, order_uid=late.uid)
+    assert (late.state, scene.held()) == ("failed", (0, 1))
+    assert "You may hold 1" in late.note
+
+
+def test_the_cart_refuses_a_duration_that_is_not_offered(scene: Scene):
+    with pytest.raises(InvalidInput, match=r"."):
+        cart_add(
+            actor=scene.ann.actor, commodity_uid=scene.commodity.uid, amounts=dict(AMOUNTS), duration_s=10**9
+        )
+
+
+@pytest.mark.req("PLAT-TODO-12")
+@pytest.mark.parametrize("way", ["page", "api"])
+def test_carrying_out_a_ticket_delivers_its_order(scene: Scene, way: str):
+    order = scene.ordered()
+    ticket_claim(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    if way == "page":
+        answer = scene.worker.page().post(
+            f"/t/acme/tickets/{order.ticket_uid}/execute/", {"text": "by hand"}, follow=True
+        )
+        shown = answer.content.decode()
+        assert 'data-test="executed"' in shown
+        assert 'data-test="execute"' not in shown
+    else:
+        address = f"/api/v1/tickets/{order.ticket_uid}/execute"
+        _token, secret = api_token_make(actor=SYSTEM, user=scene.worker.user, name="test")
+        client = APIClient(headers={"host": "localhost", "Weir-Tenant": "acme"})
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+        answer = client.post(address, {"text": "by hand"})
+    assert answer.status_code == 200, answer.content
+    with in_tenant("acme"):
+        order.refresh_from_db()
+        assert (order.state, scene.held(), workload_of(order).state) == ("processing", (0, 1), "pending")
+        ticket = Ticket.objects.get()
+        assert (ticket.state, ticket.result) == ("delivering", {"text": "by hand"})
+        order_started(actor=SYSTEM, order_uid=order.uid, at=timezone.now())
+        ticket.refresh_from_db()
+        assert ticket.state == "done"
+        assert ticket.result == {"text": "by hand", "workload": str(order.workload_uid)}
+        mirrored()
+
+
+def test_the_sweep_delivers_what_was_closed_with_nothing_delivered(scene: Scene):
+    order = scene.ordered()
+    ticket_claim(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    ticket_done(actor=scene.worker.actor, ticket_uid=order.ticket_uid)
+    assert orders_undelivered() == [order.uid]
+    orders_sweep_tenant("acme")
+    order.refresh_from_db()
+    assert (order.state, workload_of(order).state, scene.held()) == ("processing", "pending", (0, 1))
 
 
 def test_a_returned_ticket_is_delivered_automatically(scene: Scene):

@@ -1,13 +1,15 @@
 """Real threads with real transactions: submitting, delivering and ending at one moment."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from apps.billing.models import Charge
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, QuotaExceeded
 from apps.kernel.planes import in_tenant
-from apps.orders.models import ApplicationForm, Order
+from apps.orders.models import ApplicationForm, Attachment, Order
+from apps.orders.services.attachments import attachment_add
 from apps.orders.services.deliveries import order_deliver, order_started
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
@@ -121,3 +123,17 @@ def test_withdrawing_against_the_first_decision(scene):
         assert form.state == ("draft" if withdrawn else "rejected")
         assert isinstance(results[1 if withdrawn else 0], Exception), results
         assert scene.held() == (0, 0)
+
+
+def test_two_files_for_the_last_room_of_a_tenant(scene, settings, tmp_path):
+    """S23: of files that come at once each sees what those before it hold."""
+    settings.MEDIA_ROOT, settings.WEIR_ATTACHMENTS_TOTAL_BYTES = tmp_path, 3 * 2**20
+    forms = [scene.draft() for _ in range(4)]
+
+    def add(form):
+        sent = SimpleUploadedFile("sent", b"x" * 2**20)
+        return attachment_add(actor=scene.ann.actor, form_uid=form.uid, file=sent, name="a.txt")
+
+    results = race(*(inside(lambda form=form: add(form)) for form in forms))
+    assert sum(isinstance(one, QuotaExceeded) for one in results) == 1, results
+    assert Attachment.objects.count() == 3

@@ -22,21 +22,19 @@ from apps.orgs.selectors import (
     tenant_user_get,
     users_with_role,
 )
-from apps.orgs.services import (
+from apps.orgs.services.numbers import number_next
+from apps.orgs.services.organizations import (
     member_add,
     member_move,
     member_remove,
-    number_next,
     organization_create,
     organization_delete,
     organization_disable,
     organization_enable,
     organization_update,
     post_create,
-    role_bind,
-    role_unbind,
-    roles_sync,
 )
+from apps.orgs.services.roles import role_bind, role_unbind, roles_sync
 from portal.roles import TENANT_ROLES
 
 pytestmark = pytest.mark.django_db
@@ -225,3 +223,14 @@ def test_numbers_rise_by_day_and_kind(inside):
     assert other.endswith("-0001")
     with in_tenant("globex"):
         assert number_next(actor=SYSTEM, letter="F").endswith("-0001")
+
+
+@pytest.mark.req("PLAT-TEN-14")
+def test_a_name_that_is_taken_is_said_with_its_place(inside, admin):
+    top = make(admin, "Institute")
+    make(admin, "Physics", top)
+    with pytest.raises(InvalidInput, match="at the top"):
+        make(admin, "institute")
+    with pytest.raises(InvalidInput, match=r"Physics.*in.*Institute"):
+        make(admin, "Physics", top)
+    make(admin, "Physics")

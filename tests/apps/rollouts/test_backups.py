@@ -14,7 +14,7 @@ from django.utils import timezone
 from psycopg import sql
 
 from apps.fleet.models import Device, Slice
-from apps.fleet.vault import unseal
+from apps.fleet.session_keys import unseal
 from apps.identity.models import User
 from apps.kernel.acts import SYSTEM
 from apps.rollouts.models import Backup

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from unittest.mock import patch
 
 import pytest
 from django.utils import timezone
@@ -41,6 +42,13 @@ def parts():
 
 
 @pytest.fixture
+def still_clock():
+    """No time passes, however busy the machine is: what is silent is so because the test says so."""
+    with patch("django.utils.timezone.now", return_value=timezone.now()):
+        yield
+
+
+@pytest.fixture
 def crew(db):
     found = {
         name: a(name.partition("-")[0], name) for name in ("web", "web-2", "worker", "beat", "scheduler")
@@ -50,7 +58,7 @@ def crew(db):
     return found
 
 
-def test_what_beats_is_shown_and_what_is_silent_is_lost(crew):
+def test_what_beats_is_shown_and_what_is_silent_is_lost(still_clock, crew):
     silent("web-2")
     process_leave(actor=SYSTEM, process=crew["beat"])
     shown = parts()

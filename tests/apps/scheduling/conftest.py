@@ -4,7 +4,7 @@ import pytest
 
 from apps.billing.services.ledger import account_open
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.services.quota import quota_defaults
+from apps.scheduling.services.quota.quotas import quota_defaults
 from tests.apps.scheduling.pool import node_make
 
 

@@ -7,10 +7,11 @@ from django.utils import timezone
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Node
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.services.queues import queue_ensure
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.workloads import workload_submit
+from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.workloads import workload_submit
 from apps.scheduling.states import QuotaItem
+from apps.scheduling.types import Amounts
 
 WORK = {"argv": ["python", "-m", "node_agent.work.train"], "env": {}}
 
@@ -43,9 +44,7 @@ def submit(tenant, *, percent=50, mib=1024, shares=1, **more):
         order_no=f"O-{order_uid.hex[:6]}",
         name_en="Environment",
         name_zh="环境",
-        shares=shares,
-        compute_percent=percent,
-        memory_mib=mib,
+        amounts=Amounts(shares, percent, mib),
         work=more.pop("work", WORK),
         **more,
     )

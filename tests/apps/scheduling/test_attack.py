@@ -13,9 +13,9 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.urls import urlpatterns
 from apps.scheduling.models import WhatIf
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import policy_set, queue_change, queue_ensure, queue_make
-from apps.scheduling.types import Asked
+from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_ensure, queue_make
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, tenant_ready
 
 ASKED = {"name": "job", "argv": ("true",), "compute_percent": 30, "memory_mib": 100}
@@ -31,7 +31,7 @@ def pool(db, acme, globex):
 
 
 def ask(tenant, **more):
-    return workload_request(actor=SYSTEM, tenant=tenant, asked=Asked(**{**ASKED, **more}))
+    return workload_request(actor=SYSTEM, tenant=tenant, asked=WorkloadRequest(**{**ASKED, **more}))
 
 
 def fingerprint():

@@ -9,24 +9,24 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from apps.scheduling.errors import TooMuchOpen
 from apps.scheduling.models import Allocation, QuotaHold, Workload
-from apps.scheduling.selectors import quota_get
-from apps.scheduling.services.admission import MOST
-from apps.scheduling.services.bulk import workload_submit_many
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import policy_set
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.steering import (
+from apps.scheduling.selectors.workloads import quota_get
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.lifecycle import (
     workload_requeue,
     workload_resume,
     workload_scale,
     workload_suspend,
 )
-from apps.scheduling.types import Asked
+from apps.scheduling.services.queues.queues import policy_set
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.admission import MOST
+from apps.scheduling.services.workloads.bulk import workload_submit_many
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_shell import ends, parts, runs
 
-ASKED = Asked(name="job", argv=("true",), compute_percent=1, memory_mib=1)
+ASKED = WorkloadRequest(name="job", argv=("true",), compute_percent=1, memory_mib=1)
 
 
 @pytest.fixture

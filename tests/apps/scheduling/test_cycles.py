@@ -10,11 +10,12 @@ from apps.fleet.models import Device, Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.selectors import expected_start_get, policy_get, workload_get, workload_reason
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.queues import policy_set, queue_change, queue_ensure
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.workloads import slice_ended, slice_started, workload_stop
+from apps.scheduling.selectors.workloads import expected_start_get, policy_get, workload_get, workload_reason
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_ensure
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.workloads import slice_ended, slice_started, workload_stop
+from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 from tests.apps.scheduling.pool import node_make, submit
 
@@ -176,7 +177,10 @@ def test_what_no_node_was_told_of_is_released_at_once(db, acme):
 
 def test_work_that_no_node_could_run_fails_and_holds_nothing_up(db, acme):
     node_make()
-    bad, good = submit(acme, work={"argv": []}), submit(acme)
+    with pytest.raises(InvalidInput):
+        submit(acme, work={"argv": []})
+    bad, good = submit(acme), submit(acme)
+    Workload.plain.filter(pk=bad.pk).update(work={"argv": []})
     cycle_run(actor=SYSTEM)
     assert (state(bad), state(good)) == ("failed", "placed")
     assert Device.objects.get().held_percent == 50
@@ -192,16 +196,22 @@ def test_by_priority_the_higher_goes_first(db, acme):
     assert (state(low), state(high)) == ("pending", "placed")
 
 
-def test_a_queue_that_drains_takes_no_work_and_one_that_is_down_starts_none(db, acme):
+@pytest.mark.req("PLAT-CLU-63", "PLAT-CLU-64", "PLAT-CLU-65", "PLAT-CLU-66")
+def test_a_queue_that_drains_starts_what_waits_one_that_is_down_takes_more_and_an_inactive_one_does_neither(
+    db, acme
+):
     node_make()
     queue = queue_ensure(actor=SYSTEM, code="night", name_en="Night", name_zh="夜间")
     queue_change(actor=SYSTEM, queue=queue, changes={"state": "down"})
     row = submit(acme, queue="night")
     cycle_run(actor=SYSTEM)
     assert state(row) == "pending"
-    queue_change(actor=SYSTEM, queue=queue, changes={"state": "drain"})
-    with pytest.raises(Conflict):
-        submit(acme, queue="night")
+    for closed, then in (("inactive", "pending"), ("drain", "placed")):
+        queue_change(actor=SYSTEM, queue=queue, changes={"state": closed})
+        with pytest.raises(Conflict):
+            submit(acme, queue="night")
+        cycle_run(actor=SYSTEM)
+        assert state(row) == then
     with pytest.raises(InvalidInput):
         queue_change(actor=SYSTEM, queue=queue, changes={"state": "sideways"})
 
@@ -218,7 +228,7 @@ def test_the_tenants_quota_holds_in_the_cycle_too(db, acme, globex):
 
 def test_the_expected_start_is_now_later_or_unknown(db, acme):
     node_make()
-    ask = {"tenant": acme, "shares": 1, "compute_percent": 80, "memory_mib": 512}
+    ask = {"tenant": acme, "amounts": Amounts(1, 80, 512)}
     assert expected_start_get(**ask).basis == "free_now"
     row = submit(acme, percent=50, run_timeout_s=600)
     cycle_run(actor=SYSTEM)
@@ -226,7 +236,7 @@ def test_the_expected_start_is_now_later_or_unknown(db, acme):
     later = expected_start_get(**ask)
     assert later.basis == "known_ends"
     assert 500 < (later.start_at - timezone.now()).total_seconds() < 700
-    assert expected_start_get(**{**ask, "memory_mib": 10**6}).basis == "never_fits"
+    assert expected_start_get(**{**ask, "amounts": Amounts(1, 80, 10**6)}).basis == "never_fits"
 
 
 @pytest.mark.req("ELA-109")

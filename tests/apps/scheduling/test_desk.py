@@ -10,20 +10,20 @@ from apps.fleet.services import groups
 from apps.identity.models import Membership
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import QuotaExceeded
-from apps.scheduling import forecast
 from apps.scheduling.errors import DeadlineImpossible, OutsideValidity, PriorityNotAllowed, TooMuchOpen
 from apps.scheduling.models import Promise, Queue, SchedulingPolicy, TenantQuota, WhatIf, Workload
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.promises import promise_score, promises_make, workload_dry_run
-from apps.scheduling.services.queues import policy_set, queue_ensure
-from apps.scheduling.services.quota import quota_defaults
-from apps.scheduling.services.rights import priority_set, special_make, validity_make
-from apps.scheduling.services.what_ifs import what_if_ask
+from apps.scheduling.selectors import forecast
+from apps.scheduling.selectors.timeline import calibration
+from apps.scheduling.selectors.what_if import what_if_get
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.cycle.start_estimates import promise_score, promises_make, workload_dry_run
+from apps.scheduling.services.cycle.what_ifs import what_if_ask
+from apps.scheduling.services.entitlements.entitlements import priority_set, special_make, validity_make
+from apps.scheduling.services.queues.queues import policy_set, queue_ensure
+from apps.scheduling.services.quota.quotas import quota_defaults
+from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.tasks import what_if_run, what_ifs_sweep
-from apps.scheduling.timeline import calibration
-from apps.scheduling.types import Asked
-from apps.scheduling.what_if import what_if_get
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, submit
 from tests.apps.scheduling.test_pages import text
 
@@ -46,7 +46,7 @@ def desk(operator):
 
 
 def ask(person, acme, **more):
-    return workload_request(actor=person.actor, tenant=acme, asked=Asked(**{**JOB, **more}))
+    return workload_request(actor=person.actor, tenant=acme, asked=WorkloadRequest(**{**JOB, **more}))
 
 
 # --- pages -----------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def test_the_pages_open_for_operators_only(alice, desk, path, language):
     assert alice.page().get(f"/scheduling/{path}").status_code == 404
 
 
-@pytest.mark.req("PLAT-AICFG-23", "ELA-601")
+@pytest.mark.req("PLAT-AICFG-23", "ELA-601", "PLAT-CLU-46")
 def test_a_queue_is_made_changed_and_removed_on_its_pages(alice, desk):
     page = desk.page()
     given = {
@@ -112,7 +112,8 @@ def test_a_change_of_the_policy_is_kept_and_logged(alice, desk):
     page = desk.page()
     given = {
         "ordering": "fair_share", "placing": "best_fit", "has_backfill": "on", "grace_s": 60, "min_run_s": 0,
-        "max_preemptions": 3, "hysteresis_s": 300, "max_open_per_user": 9, "max_open_per_tenant": 99,
+        "max_preemptions": 3, "hysteresis_s": 300, "reserved_starts": 1, "ahead_s": 600, "max_moves": 4,
+        "max_open_per_user": 9, "max_open_per_tenant": 99,
     }  # fmt: skip
     assert page.post("/scheduling/policy/", given).status_code == 302
     assert page.post("/scheduling/policy/", {**given, "grace_s": 90}).status_code == 302
@@ -331,7 +332,7 @@ def test_a_dry_run_is_refused_as_the_submission_would_be(alice, acme):
         workload_dry_run(
             actor=alice.actor,
             tenant=acme,
-            asked=Asked(**JOB, deadline_at=timezone.now() - timedelta(hours=1)),
+            asked=WorkloadRequest(**JOB, deadline_at=timezone.now() - timedelta(hours=1)),
         )
 
 

@@ -14,13 +14,13 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.notices.models import Message
 from apps.scheduling.models import QuotaHold, Workload
-from apps.scheduling.selectors import quota_get, workload_get
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import direct_commodity_set, queue_change, queue_ensure
-from apps.scheduling.services.quota import quota_defaults, quota_set
-from apps.scheduling.services.workloads import slice_ended
-from apps.scheduling.types import Asked
+from apps.scheduling.selectors.workloads import quota_get, workload_get
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.queues.queues import direct_commodity_set, queue_change, queue_ensure
+from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.workloads import slice_ended
+from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.pool import node_make
@@ -60,6 +60,23 @@ def row_of(found):
     return Workload.objects.across().get(uid=found["uid"])
 
 
+def test_a_field_nobody_knows_is_refused_by_its_name(api):
+    error = submit(api, expect=400, typo_field=3, command=["x"])
+    assert error["fields"] == {"command": "There is no such field.", "typo_field": "There is no such field."}
+    answer = api.post(f"{API}/bulk", {"jobs": [PROGRAM, {**PROGRAM, "shard": 2}]}, format="json")
+    assert answer.json()["error"]["fields"] == {"jobs[1].shard": "There is no such field."}
+    assert not Workload.objects.across().exists()
+
+
+def test_when_it_would_start_is_answered_without_a_program(api):
+    """`weir eta --share 30 --memory 4096`."""
+    asked = {"name": "dry run", "compute_percent": 30, "memory_mib": 1024}
+    answer = api.post(f"{API}/dry-run", asked, format="json")
+    assert answer.status_code == 200, answer.content
+    assert answer.json()["compute_percent"] == 30
+
+
+@pytest.mark.req("POOL-5-1", "POOL-7.1a", "ELA-210")
 def test_a_program_is_taken_in_placed_and_shown_with_what_it_holds(api, acme):
     found = submit(api)
     assert (found["state"], found["kind"], found["order_uid"], found["grants"]) == (
@@ -72,7 +89,7 @@ def test_a_program_is_taken_in_placed_and_shown_with_what_it_holds(api, acme):
     (grant,) = api.get(f"{API}/{found['uid']}").json()["grants"]
     assert (grant["compute_percent"], grant["memory_mib"], grant["mounted"]) == (30, 1024, False)
     assert grant["node"] in ("n1", "n2")
-    assert api.get(f"/api/v1/resources/{found['uid']}").json()["grants"] == [grant]
+    assert api.get(f"/api/v1/workloads/{found['uid']}").json()["grants"] == [grant]
     assert [row["uid"] for row in api.get(f"{API}?state=placed").json()["results"]] == [found["uid"]]
     assert api.get(f"{API}?queue=nobody").json()["results"] == []
 
@@ -118,7 +135,7 @@ def test_only_who_operates_resources_submits(pool, member):
     assert submit(member("acme", "tenant_decision_maker").api(), expect=403)["code"] == "forbidden"
 
 
-@pytest.mark.req("POOL-12.7", "POOL-12.8")
+@pytest.mark.req("POOL-12.7", "POOL-12.8", "POOL-7.2c", "POOL-7.2d")
 def test_a_named_model_node_and_device_are_the_ones_it_gets(api, pool):
     Device.objects.filter(uid="n2-d1").update(model="Other")
     for wish, device in (
@@ -201,6 +218,14 @@ def test_beyond_the_quota_is_refused_with_quota_limit_used_and_asked(api, acme, 
     assert "50" in shown["reason"]
 
 
+@pytest.mark.req("ELA-507")
+def test_work_beyond_the_quota_as_a_whole_is_refused_though_it_would_wait_for_quota(api):
+    quota_set(actor=SYSTEM, tenant=Tenant.objects.get(schema_name="acme"), item="compute_percent", total=50)
+    error = submit(api, expect=409, compute_percent=60, wait_for_quota=True)
+    assert error["code"] == "quota_exceeded"
+    assert not Workload.objects.across().exists()
+
+
 @pytest.mark.req("POOL-12.6", "ELA-310")
 def test_of_parallel_submissions_for_the_last_quota_exactly_one_wins(committed, alice_committed):
     tenant = Tenant.objects.get(schema_name="acme")
@@ -208,7 +233,7 @@ def test_of_parallel_submissions_for_the_last_quota_exactly_one_wins(committed, 
 
     def ask(_number):
         try:
-            asked = Asked(name="x", argv=("a",), compute_percent=10, memory_mib=10)
+            asked = WorkloadRequest(name="x", argv=("a",), compute_percent=10, memory_mib=10)
             return workload_request(actor=alice_committed.actor, tenant=tenant, asked=asked)
         except QuotaExceeded:
             return None
@@ -368,7 +393,7 @@ def test_waiting_work_is_served_by_priority_and_shows_place_and_reason(api, oper
     assert states == ["finished", "placed", "pending"]
 
 
-@pytest.mark.req("POOL-12.27")
+@pytest.mark.req("POOL-12.27", "POOL-7.2b")
 def test_the_global_policy_is_set_and_a_task_may_have_its_own(api, operator):
     desk = operator("cluster_administrator").api()
     path = "/api/v1/scheduling-policy"

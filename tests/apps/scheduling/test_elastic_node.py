@@ -10,17 +10,17 @@ from apps.billing.selectors import workload_cost
 from apps.billing.services.ledger import account_open
 from apps.billing.services.rating import usage_rate
 from apps.fleet.models import Node, Slice, Watch
-from apps.fleet.services.watch import nodes_check
+from apps.fleet.services.nodes.node_liveness import nodes_check
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import WorkloadSize
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import direct_commodity_set, policy_set, queue_ensure
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.steering import workload_scale
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.lifecycle import workload_scale
+from apps.scheduling.services.queues.queues import direct_commodity_set, policy_set, queue_ensure
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.states import QuotaItem
 from apps.scheduling.tasks import sizes_sweep
-from apps.scheduling.types import Asked
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.fleet.speaking import interval
 from tests.apps.scheduling.working_node import WorkingNode
@@ -70,7 +70,7 @@ def submit(acme, member):
 
     def make(**asked):
         given = {"name": "job", "argv": ("true",), "compute_percent": 20, "memory_mib": 512}
-        return workload_request(actor=owner, tenant=acme, asked=Asked(**(given | asked)))
+        return workload_request(actor=owner, tenant=acme, asked=WorkloadRequest(**(given | asked)))
 
     return make
 

@@ -1,6 +1,7 @@
 """Hooks on start, end and preemption of a job: at least once, after commit, outside locks, failures harmless."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
@@ -8,13 +9,13 @@ from django.utils import timezone
 
 from apps.kernel.acts import SYSTEM
 from apps.scheduling import hooks
-from apps.scheduling.engine.types import Preemption
+from apps.scheduling.engine.model.types import Preemption
 from apps.scheduling.hooks import TRIES_MAX, hook
 from apps.scheduling.models import HookCall, Workload
-from apps.scheduling.services.changing import workload_preempt
-from apps.scheduling.services.cycles import cycle_run
+from apps.scheduling.services.cycle.apply_changes import workload_preempt
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.hooks import hook_call_claim
-from apps.scheduling.services.workloads import workload_stop
+from apps.scheduling.services.workloads.workloads import workload_stop
 from apps.scheduling.states import HookKind
 from apps.scheduling.tasks import hooks_call, past_sizes_and_calls_forget
 from tests.apps.scheduling.pool import node_make, submit
@@ -52,7 +53,7 @@ def test_a_hook_is_told_of_start_preemption_and_end(db, acme, registered):
     node_make()
     row = running(acme)
     Workload.plain.filter(pk=row.pk).update(preemptible=True)
-    workload_preempt(actor=SYSTEM, preemption=Preemption(str(row.uid), "r", "priority", 10, 0))
+    workload_preempt(actor=SYSTEM, preemption=Preemption(str(row.uid), str(uuid4()), "priority", 10, 0))
     ends(parts(row)[0], code="preempted")
     cycle_run(actor=SYSTEM)
     runs(row)

@@ -11,19 +11,19 @@ from django.utils import timezone
 from apps.kernel.acts import SYSTEM
 from apps.kernel.bulk import insert_many
 from apps.scheduling.models import Allocation, Decision, PastUse, QuotaHold, Tally, Workload
-from apps.scheduling.selectors import quota_get, workload_list_across
-from apps.scheduling.services.accounting import past_use_account
+from apps.scheduling.selectors.statistics import decision_counts, workload_counts
+from apps.scheduling.selectors.workloads import quota_get, workload_list_across
+from apps.scheduling.services.cycle.accounting import past_use_account
+from apps.scheduling.services.cycle.housekeeping import DECISIONS_KEPT, decisions_prune, tallies_fold
+from apps.scheduling.services.cycle.start_estimates import promises_make, promises_untold
 from apps.scheduling.services.decisions import decisions_put
-from apps.scheduling.services.housekeeping import DECISIONS_KEPT, decisions_prune, tallies_fold
-from apps.scheduling.services.promises import promises_make, promises_untold
-from apps.scheduling.statistics import decision_counts, workload_counts
 from apps.scheduling.tasks import decisions_forget, tallies_tidy
 from portal.metrics import PortalCollector
 from tests.apps.scheduling.pool import node_make, submit
 
 
 def counted():
-    """The same as the tallies, by counting."""
+    """The figures that the tallies keep, counted anew from the rows."""
     kinds, states = {}, {}
     for kind in Decision.objects.values_list("kind", flat=True):
         kinds[kind] = kinds.get(kind, 0) + 1

@@ -10,8 +10,8 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling import hooks
 from apps.scheduling.hooks import TRIES_MAX, hook
 from apps.scheduling.models import HookCall, Reservation
-from apps.scheduling.services.queues import queue_ensure
-from apps.scheduling.services.reservations import reservation_make
+from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.reservations import reservation_make
 from apps.scheduling.states import HookCallState, HookKind
 from apps.scheduling.tasks import hooks_call
 from tests.apps.scheduling.pool import node_make

@@ -11,7 +11,7 @@ from django.db.models import Sum
 from apps.fleet.models import Device, Slice
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.services.quota import quota_set
+from apps.scheduling.services.quota.quotas import quota_set
 from portal.scheduler import Scheduler
 from tests.apps.scheduling.pool import node_make, submit
 from tests.harness.schedulers import leader_pid, leads_wait, stand_by_wait, start

@@ -11,15 +11,15 @@ from apps.fleet.services.groups import group_grant
 from apps.kernel.acts import SYSTEM
 from apps.kernel.flow import MoveRefused
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.queue_tree import queue_tree
-from apps.scheduling.services import applying
-from apps.scheduling.services.cycles import Passes, cycle_run
-from apps.scheduling.services.queues import queue_make
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.warm import Picture
-from apps.scheduling.services.workloads import workload_stop
+from apps.scheduling.selectors.queue_tree import queue_tree
+from apps.scheduling.selectors.statistics import figures_get
+from apps.scheduling.services.cycle import apply_plan
+from apps.scheduling.services.cycle.cluster_cache import ClusterCache
+from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
+from apps.scheduling.services.queues.queues import queue_make
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.workloads import workload_stop
 from apps.scheduling.states import FLOW, WorkloadState
-from apps.scheduling.statistics import figures_get
 from tests.apps.scheduling.pool import node_make, submit
 from tests.apps.scheduling.test_shell import ends, parts, runs
 
@@ -37,16 +37,20 @@ MOVES = {
 }
 
 
+def after(state):
+    return "stop" if state == "stopping" else ""
+
+
 @pytest.mark.req("ELA-502")
 @pytest.mark.parametrize("source", WorkloadState.values)
 def test_each_state_is_left_for_those_that_follow_it_and_for_no_other(acme, source):
     node_make()
     row = submit(acme)
     for to in WorkloadState.values:
-        Workload.plain.filter(pk=row.pk).update(state=source)
+        Workload.plain.filter(pk=row.pk).update(state=source, after_stop=after(source))
         row.refresh_from_db()
         if to in MOVES[source].split():
-            FLOW.move(row, to, actor=SYSTEM)
+            FLOW.move(row, to, actor=SYSTEM, after_stop=after(to))
         else:
             with pytest.raises(MoveRefused):
                 FLOW.move(row, to, actor=SYSTEM)
@@ -128,16 +132,16 @@ def test_a_leader_forgets_what_has_ended(acme):
     """It leads for months: what it knows does not grow with the work there ever was."""
     node_make("n1")
     placed, waits = (submit(acme, percent=60, mib=100) for _each in range(2))
-    picture = Picture()
-    picture.begin()
-    assert Passes(picture, actor=SYSTEM).run().placed == 1
-    picture.follow()
-    assert picture.keys == {str(placed.uid): placed.pk, str(waits.uid): waits.pk}
+    cache = ClusterCache()
+    cache.begin()
+    assert CycleRunner(cache, actor=SYSTEM).run().placed == 1
+    cache.follow()
+    assert cache.keys == {str(placed.uid): placed.pk, str(waits.uid): waits.pk}
     for row in (placed, waits):
         workload_stop(actor=SYSTEM, tenant=acme, workload_uid=row.uid, reason="")
-        assert picture.follow()
-        assert str(row.uid) not in picture.keys
-    assert not picture.keys
+        assert cache.follow()
+        assert str(row.uid) not in cache.keys
+    assert not cache.keys
 
 
 # --- a pass that fails ------------------------------------------------------------------------------------------
@@ -149,22 +153,22 @@ def test_a_pass_that_fails_midway_is_undone_whole_and_the_next_one_goes_on(acme,
     """Slices are made, rows moved and devices charged in one transaction: none of it is kept without the others."""
     node_make("n1", devices=2)
     rows = [submit(acme, percent=60, mib=100) for _ in range(2)]
-    picture = Picture()
-    picture.begin()
-    passes = Passes(picture, actor=SYSTEM)
+    cache = ClusterCache()
+    cache.begin()
+    runner = CycleRunner(cache, actor=SYSTEM)
 
     def fails(*_args, **_more):
         raise RuntimeError("in the midst of it")
 
     with monkeypatch.context() as patched:
-        patched.setattr(applying, broken, fails)
+        patched.setattr(apply_plan, broken, fails)
         with pytest.raises(RuntimeError):
-            passes.run()
+            runner.run()
     assert held() == [("n1-d0", 0, 0), ("n1-d1", 0, 0)]
     assert not Slice.plain.exists()
     assert not Allocation.objects.exists()
     assert set(Workload.plain.values_list("state", flat=True)) == {"pending"}
-    assert passes.run().placed == len(rows)
+    assert runner.run().placed == len(rows)
     assert [percent for _uid, percent, _mib in held()] == [60, 60]
 
 

@@ -10,9 +10,13 @@ from apps.fleet.services import groups
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.errors import OutsideValidity
 from apps.scheduling.models import Queue, ResourceTicket, SpecialSpec
-from apps.scheduling.services.queues import queue_change
-from apps.scheduling.services.rights import default_spec_set, validity_make, validity_remove
-from apps.scheduling.services.warm import feed_take
+from apps.scheduling.services.cycle.cluster_cache import feed_take
+from apps.scheduling.services.entitlements.entitlements import (
+    default_spec_set,
+    validity_make,
+    validity_remove,
+)
+from apps.scheduling.services.queues.queues import queue_change
 from tests.apps.scheduling.test_limits import HOUR, ask, most
 from tests.apps.scheduling.test_pages import text
 

@@ -10,11 +10,11 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling.errors import TooMuchOpen
 from apps.scheduling.models import Workload
-from apps.scheduling.services.bulk import workload_submit_many
-from apps.scheduling.services.queues import policy_set
-from apps.scheduling.services.quota import quota_defaults
-from apps.scheduling.services.rights import default_spec_set
-from apps.scheduling.types import Asked
+from apps.scheduling.services.entitlements.entitlements import default_spec_set
+from apps.scheduling.services.queues.queues import policy_set
+from apps.scheduling.services.quota.quotas import quota_defaults
+from apps.scheduling.services.workloads.bulk import workload_submit_many
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_limits import ask
 
@@ -48,7 +48,9 @@ def test_of_submissions_at_once_no_more_get_in_than_may_be_open(crowd, acme):
 def test_of_many_submitted_at_once_no_more_get_in_than_may_be_open(crowd, acme):
     policy_set(actor=SYSTEM, changes={"max_open_per_tenant": 2_500})
     many = [
-        Asked(name="one of many", argv=("true",), compute_percent=1, memory_mib=64, wait_for_quota=True)
+        WorkloadRequest(
+            name="one of many", argv=("true",), compute_percent=1, memory_mib=64, wait_for_quota=True
+        )
     ] * 1_000
     made = at_once(lambda: workload_submit_many(actor=crowd.actor, tenant=acme, asked=many), TooMuchOpen)
     assert len(made) == Workload.plain.count() == 2_000
@@ -57,7 +59,11 @@ def test_of_many_submitted_at_once_no_more_get_in_than_may_be_open(crowd, acme):
 @pytest.mark.req("ELA-507")
 def test_one_does_not_get_in_beside_many_that_fill_all_there_is(crowd, acme):
     policy_set(actor=SYSTEM, changes={"max_open_per_tenant": 1_001})
-    many = [Asked(name="one of many", argv=("true",), compute_percent=1, memory_mib=64, wait_for_quota=True)]
+    many = [
+        WorkloadRequest(
+            name="one of many", argv=("true",), compute_percent=1, memory_mib=64, wait_for_quota=True
+        )
+    ]
 
     def one():
         try:

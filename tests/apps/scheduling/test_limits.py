@@ -15,26 +15,26 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, Quot
 from apps.kernel.planes import in_tenant
 from apps.notices.models import Message
 from apps.scheduling.errors import QueueInUse
-from apps.scheduling.limits import limits_get
 from apps.scheduling.models import Allocation, Queue, ResourceTicket, SpecialSpec, Workload
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import queue_change, queue_make, queue_remove
-from apps.scheduling.services.resizing import workload_resize
-from apps.scheduling.services.resource_tickets import (
-    resource_ticket_act,
-    resource_ticket_ask,
-    resource_ticket_withdraw,
-)
-from apps.scheduling.services.rights import (
+from apps.scheduling.selectors.limits import limits_get
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.entitlements.entitlements import (
     default_spec_set,
     special_act,
     special_change,
     special_make,
     specials_make,
 )
-from apps.scheduling.services.steering import workload_resume, workload_scale, workload_suspend
-from apps.scheduling.types import Asked
+from apps.scheduling.services.entitlements.resource_tickets import (
+    resource_ticket_act,
+    resource_ticket_ask,
+    resource_ticket_withdraw,
+)
+from apps.scheduling.services.lifecycle import workload_resume, workload_scale, workload_suspend
+from apps.scheduling.services.queues.queues import queue_change, queue_make, queue_remove
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.resizing import workload_resize
+from apps.scheduling.types import WorkloadRequest
 
 pytestmark = pytest.mark.django_db
 JOB = {"name": "job", "argv": ("true",), "compute_percent": 30, "memory_mib": 512}
@@ -48,7 +48,7 @@ def admin(operator):
 
 
 def ask(person, tenant, **more):
-    return workload_request(actor=person.actor, tenant=tenant, asked=Asked(**{**JOB, **more}))
+    return workload_request(actor=person.actor, tenant=tenant, asked=WorkloadRequest(**{**JOB, **more}))
 
 
 def apply(person, tenant, *, begin=-HOUR, end=HOUR, **more):

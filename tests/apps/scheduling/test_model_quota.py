@@ -11,27 +11,27 @@ from django.urls import reverse
 from apps.fleet.models import Device
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound, QuotaExceeded
-from apps.scheduling.engine.types import Grant, Placement, Placing
-from apps.scheduling.model_use import quota_list
+from apps.scheduling.engine.model.types import Grant, Placement, Placing
 from apps.scheduling.models import Allocation, TenantQuota, Workload
-from apps.scheduling.services.applying import placements_apply
-from apps.scheduling.services.bulk import workload_submit_many
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.moving import workload_migrate
-from apps.scheduling.services.queues import policy_set
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.quota_ending import quota_remove
-from apps.scheduling.services.resizing import workload_resize
-from apps.scheduling.services.steering import workload_resume, workload_scale, workload_suspend
-from apps.scheduling.types import Asked
+from apps.scheduling.selectors.model_usage import quota_list
+from apps.scheduling.services.cycle.apply_plan import placements_apply
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.lifecycle import workload_resume, workload_scale, workload_suspend
+from apps.scheduling.services.queues.queues import policy_set
+from apps.scheduling.services.quota.ending import quota_remove
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.bulk import workload_submit_many
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.resizing import workload_resize
+from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from tests.apps.scheduling.pool import node_make, submit, tenant_ready
 from tests.apps.scheduling.test_bulk import steer
 from tests.apps.scheduling.test_shell import ends, parts, runs
 
 pytestmark = pytest.mark.req("ELA-308")
-ASKED = Asked(name="job", argv=("true",), compute_percent=50, memory_mib=100)
+ASKED = WorkloadRequest(name="job", argv=("true",), compute_percent=50, memory_mib=100)
 A100, T4 = "A100", "T4"
 
 

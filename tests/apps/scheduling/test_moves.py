@@ -9,12 +9,12 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import WeirError
 from apps.scheduling.errors import NotMovable
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.moving import move_done, move_failed, workload_migrate
-from apps.scheduling.services.quota import quota_defaults
-from apps.scheduling.services.workloads import slice_ended
-from apps.scheduling.types import Asked
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.quota.quotas import quota_defaults
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.session_moves import move_done, move_failed, workload_migrate
+from apps.scheduling.services.workloads.workloads import slice_ended
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import ended, started
 
@@ -33,7 +33,7 @@ def pool(db, acme, globex):
 def session(pool, acme, member):
     """A running session on n1."""
     actor = member("acme", "tenant_front_line").actor
-    row = workload_request(actor=actor, tenant=acme, asked=Asked(**ASKED, device="n1-d0"))
+    row = workload_request(actor=actor, tenant=acme, asked=WorkloadRequest(**ASKED, device="n1-d0"))
     cycle_run(actor=SYSTEM)
     started(row)
     Slice.plain.update(session={"host": "n1", "port": 4000, "fingerprint": "0" * 64})

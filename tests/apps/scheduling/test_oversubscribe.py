@@ -6,19 +6,20 @@ from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput
+from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.errors import GangTooLarge, NotMovable
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.selectors import queue_get, workload_reason
-from apps.scheduling.services.applying import placements_apply
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.moving import workload_migrate
-from apps.scheduling.services.queues import policy_set, queue_change, queue_make
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.what_ifs import what_if_ask
-from apps.scheduling.services.workloads import workload_stop
+from apps.scheduling.selectors.workloads import queue_get, workload_reason
+from apps.scheduling.services.cycle.apply_plan import placements_apply
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.cycle.what_ifs import what_if_ask
+from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_make
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.services.workloads.workloads import workload_stop
 from apps.scheduling.states import QuotaItem
-from apps.scheduling.types import Asked
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_preempting import leading
 from tests.apps.scheduling.test_shell import read_anew, rows_of, runs
@@ -38,7 +39,7 @@ def alice(db, acme, globex, member):
 @pytest.fixture
 def ask(alice, acme):
     def ask(queue="q", **more):
-        asked = Asked(**{**JOB, "queue": queue, **more})
+        asked = WorkloadRequest(**{**JOB, "queue": queue, **more})
         return workload_request(actor=alice.actor, tenant=acme, asked=asked)
 
     return ask
@@ -122,24 +123,24 @@ def test_exclusive_has_its_node_alone_and_its_memory_as_asked(alice, ask):
 def test_another_mode_holds_at_once_for_what_runs_and_what_waits(alice, ask):
     node_make("n1")
     row = queue()
-    picture = leading()
+    cache = leading()
     _first, second = ask(), ask(compute_percent=95)
-    picture.follow()
-    assert placements_apply(actor=SYSTEM, placements=picture.warm.plan(1, 1).placements)
-    picture.follow()
+    cache.follow()
+    assert placements_apply(actor=SYSTEM, placements=plan_kept(cache.state, 1, 1).placements)
+    cache.follow()
     queue_change(actor=SYSTEM, queue=row, changes={"oversubscribe": "no"})
-    picture.follow()
-    assert rows_of(picture) == read_anew()
-    (work,) = picture.running.values()
+    cache.follow()
+    assert rows_of(cache) == read_anew()
+    (work,) = cache.running.values()
     assert {grant.alone for grant in work.grants} == {"device"}
     late = ask("default")
-    picture.follow()
-    refused = {each.request_id: each.reason.code for each in picture.warm.plan(2, 2).refusals}
+    cache.follow()
+    refused = {each.request_id: each.reason.code for each in plan_kept(cache.state, 2, 2).refusals}
     assert refused == {str(second.uid): "alone_device", str(late.uid): "shared_out"}
     queue_change(actor=SYSTEM, queue=queue_get("q"), changes={"oversubscribe": "force"})
-    picture.follow()
-    assert rows_of(picture) == read_anew()
-    assert [each.request_id for each in picture.warm.plan(3, 3).placements] == [str(late.uid)]
+    cache.follow()
+    assert rows_of(cache) == read_anew()
+    assert [each.request_id for each in plan_kept(cache.state, 3, 3).placements] == [str(late.uid)]
 
 
 @pytest.mark.req("PLAT-CLU-54", "POOL-12.23")
@@ -161,8 +162,8 @@ def test_a_placement_beside_what_came_meanwhile_is_stale(alice, ask):
     node_make("n1")
     queue(oversubscribe="no")
     row = ask()
-    picture = leading()
-    made = picture.warm.plan(1, 1)
+    cache = leading()
+    made = plan_kept(cache.state, 1, 1)
     Device.objects.update(held_percent=5)
     assert placements_apply(actor=SYSTEM, placements=made.placements) == []
     row.refresh_from_db()

@@ -7,15 +7,15 @@ from apps.fleet.models import Slice
 from apps.fleet.services.specs import spec_make
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Environment, Queue, SchedulingPolicy, Workload
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import queue_ensure
-from apps.scheduling.services.quota import quota_defaults
-from apps.scheduling.types import Asked
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.quota.quotas import quota_defaults
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import started
 
-SESSION = Asked(name="lab", kind="session", compute_percent=40, memory_mib=1000, idle_timeout_s=90)
+SESSION = WorkloadRequest(name="lab", kind="session", compute_percent=40, memory_mib=1000, idle_timeout_s=90)
 
 
 @pytest.fixture
@@ -35,8 +35,9 @@ def session(alice, acme):
 
 
 def text(response):
+    """The page as a reader sees it: a line break is a space like any other."""
     assert response.status_code == 200, response.content
-    return response.content.decode()
+    return " ".join(response.content.decode().split())
 
 
 def test_a_resource_shows_what_it_holds_and_what_may_be_done(alice, session, member):

@@ -10,16 +10,16 @@ from django.utils import timezone
 from apps.billing.models import UsageRecord
 from apps.billing.services.ledger import account_open
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.charts import use_option
 from apps.scheduling.models import Promise, WhatIf, Workload
-from apps.scheduling.queue_tree import queue_tree
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
+from apps.scheduling.selectors.queue_tree import queue_tree
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.environments import environment_make
-from apps.scheduling.services.queues import policy_set, queue_make
-from apps.scheduling.services.quota import quota_defaults
-from apps.scheduling.types import Asked
-from apps.scheduling.wording import changes_said, policy_history
+from apps.scheduling.services.queues.queues import policy_set, queue_make
+from apps.scheduling.services.quota.quotas import quota_defaults
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.types import WorkloadRequest
+from apps.scheduling.views.charts import use_option
+from apps.scheduling.views.policy_changes import changes_said, policy_history
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import started
 from tests.apps.scheduling.test_pages import text
@@ -47,7 +47,7 @@ def make(code, parent=None, **changes):
 
 
 def ask(person, acme, **more):
-    return workload_request(actor=person.actor, tenant=acme, asked=Asked(**{**JOB, **more}))
+    return workload_request(actor=person.actor, tenant=acme, asked=WorkloadRequest(**{**JOB, **more}))
 
 
 @pytest.fixture

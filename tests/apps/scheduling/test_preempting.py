@@ -18,18 +18,19 @@ from apps.catalog.models import Coupon
 from apps.fleet.models import Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput
+from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.models import FreedHold, Workload
-from apps.scheduling.services.changing import workload_preempt
-from apps.scheduling.services.checkpoints import workload_saved
-from apps.scheduling.services.cycles import Passes, cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.keeping import holds_keep
-from apps.scheduling.services.queues import direct_commodity_set, policy_set, queue_ensure, queue_make
-from apps.scheduling.services.quota import quota_defaults, quota_set
-from apps.scheduling.services.steering import workload_suspend
-from apps.scheduling.services.warm import Picture
-from apps.scheduling.services.workloads import slice_ended, workload_halt
-from apps.scheduling.types import Asked
+from apps.scheduling.services.cycle.apply_changes import workload_preempt
+from apps.scheduling.services.cycle.cluster_cache import ClusterCache
+from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
+from apps.scheduling.services.cycle.nominated_room import holds_keep
+from apps.scheduling.services.lifecycle import workload_suspend
+from apps.scheduling.services.queues.queues import direct_commodity_set, policy_set, queue_ensure, queue_make
+from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
+from apps.scheduling.services.workloads.checkpoints import workload_saved
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.workloads import slice_ended, workload_halt
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.test_shell import read_anew, rows_of
 from tests.apps.scheduling.working_node import WorkingNode
@@ -60,7 +61,7 @@ def submit(alice, acme):
         return workload_request(
             actor=alice,
             tenant=acme,
-            asked=Asked(
+            asked=WorkloadRequest(
                 name=name, argv=ARGV, compute_percent=percent, memory_mib=mib, preemptible=preemptible, **more
             ),
         )
@@ -69,10 +70,10 @@ def submit(alice, acme):
 
 
 def leading():
-    """The picture of a scheduler that leads from now on."""
-    picture = Picture()
-    picture.begin()
-    return picture
+    """The cluster cache of a scheduler that leads from now on."""
+    cache = ClusterCache()
+    cache.begin()
+    return cache
 
 
 def running(node, *rows, seconds=600):
@@ -228,7 +229,9 @@ def test_a_session_has_no_hook(pool, alice, acme):
         workload_request(
             actor=alice,
             tenant=acme,
-            asked=Asked("lab", "session", compute_percent=1, memory_mib=1, checkpoint_signal="USR1"),
+            asked=WorkloadRequest(
+                "lab", "session", compute_percent=1, memory_mib=1, checkpoint_signal="USR1"
+            ),
         )
 
 
@@ -245,8 +248,8 @@ def test_the_engine_knows_what_running_work_costs_and_stops_the_cheaper(pool, su
     running(node, dear, free)
     same = dear.started_at
     Workload.plain.filter(pk=free.pk).update(started_at=same, placed_at=same)
-    picture = leading()
-    costs = {row.name_en: picture.running[row.pk].cost_per_hour_micros for row in (dear, free)}
+    cache = leading()
+    costs = {row.name_en: cache.running[row.pk].cost_per_hour_micros for row in (dear, free)}
     # 100 × 0.05, and 8000 MiB are 7.8125 GiB at 0.50.
     assert costs == {"dear": 8_906_250, "free": 0}
     submit("high", priority=9, preemptible=False)
@@ -258,18 +261,18 @@ def test_the_engine_knows_what_running_work_costs_and_stops_the_cheaper(pool, su
 def test_a_picture_that_follows_knows_the_same_costs_and_checkpoints(pool, submit, acme):
     node = WorkingNode(devices=2)
     direct_commodity_set(actor=SYSTEM, commodity=commodity_make())
-    picture = leading()
+    cache = leading()
     low = submit()
-    picture.follow()
-    Passes(picture, actor=SYSTEM).run()
-    assert rows_of(picture) == read_anew(), "as it was placed"
+    cache.follow()
+    CycleRunner(cache, actor=SYSTEM).run()
+    assert rows_of(cache) == read_anew(), "as it was placed"
     node.turn()
     node.ran(low, 60)
     node.saves(low)
-    picture.follow()
-    assert rows_of(picture) == read_anew()
-    assert picture.running[low.pk].checkpoint_at_s
-    assert picture.running[low.pk].cost_per_hour_micros == 5_500_000
+    cache.follow()
+    assert rows_of(cache) == read_anew()
+    assert cache.running[low.pk].checkpoint_at_s
+    assert cache.running[low.pk].cost_per_hour_micros == 5_500_000
     assert charge_prices([low.uid]) == {low.uid: 5_500_000}
     charge_resize(actor=SYSTEM, workload_uid=low.uid, compute_percent=50, memory_mib=1024)
     assert charge_prices([low.uid]) == {low.uid: 3_000_000}
@@ -347,17 +350,17 @@ def test_room_made_for_one_is_kept_for_it_whoever_leads(pool, submit):
     assert hold.workload_id == high.pk
     one = next(row for row in lows if state(row) == "stopping")
     # Somebody leads after it who knows nothing but the database; and more important work comes meanwhile.
-    second = Passes(leading(), actor=SYSTEM)
-    assert second.picture.warm.holds.keys() == {str(high.uid)}
+    second = CycleRunner(leading(), actor=SYSTEM)
+    assert second.cache.state.holds.keys() == {str(high.uid)}
     rival = submit("rival", priority=5, preemptible=False, percent=60)
-    second.picture.follow()
+    second.cache.follow()
     second.run()
     assert Workload.plain.filter(state="stopping").count() == 2, (
         "the rival takes nothing of what is being freed"
     )
     node.says_stop = True
     node.turn()
-    third = Passes(leading(), actor=SYSTEM)
+    third = CycleRunner(leading(), actor=SYSTEM)
     third.run()
     assert state(high) == "placed"
     assert list(Slice.plain.filter(workload_uid=high.uid).values_list("device__uid", flat=True)) == [
@@ -365,7 +368,7 @@ def test_room_made_for_one_is_kept_for_it_whoever_leads(pool, submit):
     ]
     assert state(one) == "pending"
     assert state(rival) == "placed"
-    assert rows_of(third.picture) == read_anew()
+    assert rows_of(third.cache) == read_anew()
     third.run()
     assert not FreedHold.objects.filter(workload=high).exists()
 
@@ -391,11 +394,11 @@ def test_a_leader_that_dies_between_two_victims_is_followed_by_one_that_finishes
     lows = [submit("low"), submit("low")]
     running(node, *lows)
     gang = submit("gang", priority=9, preemptible=False, shares=2, distinct_devices=True)
-    picture = leading()
-    plan = picture.warm.plan(int(timezone.now().timestamp()), 1)
+    cache = leading()
+    plan = plan_kept(cache.state, int(timezone.now().timestamp()), 1)
     assert len(plan.preemptions) == 2
     holds = {hold.request_id: hold for hold in plan.freed_holds}
-    holds_keep(actor=SYSTEM, before={}, after=holds, keys=picture.keys)
+    holds_keep(actor=SYSTEM, before={}, after=holds, keys=cache.keys)
     workload_preempt(actor=SYSTEM, preemption=plan.preemptions[0])
     cycle_run(actor=SYSTEM)
     assert [state(row) for row in lows] == ["stopping", "stopping"]

@@ -10,18 +10,18 @@ from apps.audit.models import Record
 from apps.fleet.models import ResourceGroup
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict
-from apps.scheduling.engine.types import Ordering
-from apps.scheduling.errors import QueueFileWrong, QueueInUse
+from apps.scheduling.engine.model.types import Ordering
+from apps.scheduling.errors import InvalidQueueFile, QueueInUse
 from apps.scheduling.models import Allocation, Queue, Workload
-from apps.scheduling.queue_state import queue_state, volcano_text
-from apps.scheduling.selectors import policy_get, queue_get
-from apps.scheduling.services.cycles import Passes, cycle_run
-from apps.scheduling.services.queue_files import queue_file_apply, queue_file_plan
-from apps.scheduling.services.queues import policy_set, queue_change, queue_make
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.warm import Picture
-from apps.scheduling.services.workloads import workload_stop
-from apps.scheduling.snapshots import snapshot_get
+from apps.scheduling.selectors.queue_state import queue_state, volcano_text
+from apps.scheduling.selectors.workloads import policy_get, queue_get
+from apps.scheduling.services.cycle.cluster_cache import ClusterCache
+from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
+from apps.scheduling.services.queues.files import queue_file_apply, queue_file_plan
+from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_make
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.workloads import workload_stop
+from apps.scheduling.snapshot.workloads import snapshot_get
 from tests.apps.scheduling.pool import node_make, submit
 
 pytestmark = pytest.mark.django_db
@@ -72,15 +72,15 @@ def test_the_sample_is_taken_as_it_is_written(acme):
 @pytest.mark.req("ELA-1701")
 def test_a_changed_file_steers_the_scheduler_that_runs(db, acme):
     node_make("n1", devices=2)
-    picture = Picture()
-    picture.begin()
-    passes = Passes(picture, actor=SYSTEM)
+    cache = ClusterCache()
+    cache.begin()
+    runner = CycleRunner(cache, actor=SYSTEM)
     apply("queues: [{name: night, maxCapacity: 1}]")
     rows = [submit(acme, percent=100, queue="night") for _ in range(2)]
 
     def placed():
-        picture.follow()
-        passes.run()
+        cache.follow()
+        runner.run()
         return Allocation.objects.filter(workload__in=rows, state="active").count()
 
     assert placed() == 1
@@ -118,7 +118,7 @@ def test_an_invalid_file_leaves_all_as_it_was_and_names_the_line(acme, lines, li
     node_make("n1", devices=2)
     make("standing", weight=7)
     before = queue_state()
-    with pytest.raises(QueueFileWrong, match=cause) as refused:
+    with pytest.raises(InvalidQueueFile, match=cause) as refused:
         apply(f"queues:\n- {{name: standing, weight: 9}}\n{lines}\n")
     assert str(refused.value.message).startswith(f"Line {line}: ")
     assert cure in str(refused.value.cure)
@@ -221,9 +221,9 @@ def test_fair_share_is_switched_with_a_preemption_policy_of_its_own(acme):
 def test_each_tenant_has_the_share_that_the_file_says(db, acme, globex):
     """12 cards at 3 to 1 are 9 and 3; a share of 0 gets what nobody else uses, and who is not named has 1."""
     node_make("n1", devices=12)
-    picture = Picture()
-    picture.begin()
-    passes = Passes(picture, actor=SYSTEM)
+    cache = ClusterCache()
+    cache.begin()
+    runner = CycleRunner(cache, actor=SYSTEM)
     for tenant in (globex, acme):
         for item, total in (("instances", 99), ("compute_percent", 9900)):
             quota_set(actor=SYSTEM, tenant=tenant, item=item, total=total)
@@ -231,8 +231,8 @@ def test_each_tenant_has_the_share_that_the_file_says(db, acme, globex):
     def split(shares):
         apply(f"queues: [{{name: default}}]\nfairShare: {{enabled: true, shares: {shares}}}")
         rows = [submit(tenant, percent=100, mib=100) for tenant in (globex, acme) for _ in range(12)]
-        picture.follow()
-        passes.run()
+        cache.follow()
+        runner.run()
         held = Counter(
             Allocation.objects.filter(state="active").values_list("workload__tenant__schema_name", flat=True)
         )
@@ -244,9 +244,9 @@ def test_each_tenant_has_the_share_that_the_file_says(db, acme, globex):
     assert queue_state().fair_share["shares"] == {"acme": 3, "globex": 1}
     assert split("{acme: 0}") == (0, 12)
     assert split("{}") == (6, 6)
-    with pytest.raises(QueueFileWrong, match="no tenant nobody"):
+    with pytest.raises(InvalidQueueFile, match="no tenant nobody"):
         apply("queues: [{name: default}]\nfairShare: {enabled: true, shares: {nobody: 1}}")
-    with pytest.raises(QueueFileWrong, match="Line 2: acme cannot be 1001"):
+    with pytest.raises(InvalidQueueFile, match="Line 2: acme cannot be 1001"):
         apply("queues: [{name: default}]\nfairShare: {enabled: true, shares: {acme: 1001}}")
     assert queue_state().fair_share["shares"] == {}
 

@@ -13,20 +13,30 @@ from apps.kernel.errors import Conflict, InvalidInput
 from apps.scheduling.errors import (
     DeadlineImpossible,
     DefaultQueueStays,
+    InvalidQueueFile,
     NoSuchQueue,
-    QueueFileWrong,
     QueueNotAdmitting,
     RunTooLong,
 )
 from apps.scheduling.models import Queue, UserGroup, Workload
-from apps.scheduling.queue_state import queue_state
-from apps.scheduling.selectors import queue_get
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queue_files import queue_file_apply
-from apps.scheduling.services.queues import queue_change, queue_close, queue_ensure, queue_make, queue_remove
-from apps.scheduling.services.user_groups import user_group_change, user_group_make, user_group_remove
-from apps.scheduling.types import Asked
+from apps.scheduling.selectors.queue_state import queue_state
+from apps.scheduling.selectors.workloads import queue_get
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.entitlements.user_groups import (
+    user_group_change,
+    user_group_make,
+    user_group_remove,
+)
+from apps.scheduling.services.queues.files import queue_file_apply
+from apps.scheduling.services.queues.queues import (
+    queue_change,
+    queue_close,
+    queue_ensure,
+    queue_make,
+    queue_remove,
+)
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import submit
 from tests.apps.scheduling.test_pages import text
 
@@ -39,7 +49,7 @@ def desk(operator):
 
 
 def ask(person, acme, **more):
-    return workload_request(actor=person.actor, tenant=acme, asked=Asked(**{**JOB, **more}))
+    return workload_request(actor=person.actor, tenant=acme, asked=WorkloadRequest(**{**JOB, **more}))
 
 
 def make(code, **changes):
@@ -315,7 +325,7 @@ def test_the_rules_stand_in_the_file_and_come_back_the_same(alice):
     ],
 )
 def test_a_file_with_rules_that_are_none_changes_nothing(alice, file, why):
-    with pytest.raises(QueueFileWrong, match=why):
+    with pytest.raises(InvalidQueueFile, match=why):
         queue_file_apply(actor=SYSTEM, text=file)
     assert (defaults(), Queue.objects.count()) == (["default"], 1)
 
@@ -337,7 +347,9 @@ def test_a_queues_priority_goes_to_65533_and_before_that_of_jobs(alice, desk, ac
     assert api.patch("/api/v1/queues/high", {"priority": 65_534}, format="json").status_code == 400
     job = {**JOB, "compute_percent": 100, "shares": 3}
     lower, higher = (
-        workload_request(actor=SYSTEM, tenant=acme, asked=Asked(**job, queue=code, priority=priority))
+        workload_request(
+            actor=SYSTEM, tenant=acme, asked=WorkloadRequest(**job, queue=code, priority=priority)
+        )
         for code, priority in (("low", 1000), ("high", -5))
     )
     cycle_run(actor=SYSTEM)

@@ -7,12 +7,12 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.scheduling.errors import GuaranteeTooLarge, QueueCycle, QueueInUse
 from apps.scheduling.models import Queue
-from apps.scheduling.queue_tree import queue_tree
-from apps.scheduling.selectors import queue_get
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.queues import queue_change, queue_ensure, queue_make, queue_remove
-from apps.scheduling.services.workloads import workload_stop
-from apps.scheduling.weekly import weekly_read, weekly_text
+from apps.scheduling.queue_config.time_windows import weekly_read, weekly_text
+from apps.scheduling.selectors.queue_tree import queue_tree
+from apps.scheduling.selectors.workloads import queue_get
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.queues.queues import queue_change, queue_ensure, queue_make, queue_remove
+from apps.scheduling.services.workloads.workloads import workload_stop
 from tests.apps.scheduling.pool import node_make, submit
 
 pytestmark = pytest.mark.django_db
@@ -155,7 +155,7 @@ def test_windows_are_read_as_people_write_them():
             weekly_read(wrong)
 
 
-@pytest.mark.req("PLAT-AICFG-23")
+@pytest.mark.req("PLAT-AICFG-23", "PLAT-CLU-48", "PLAT-CLU-62")
 def test_operators_steer_queues_over_the_api(acme, operator, member):
     api = operator("cluster_administrator").api()
     body = {"code": "gpu", "name_en": "GPU", "name_zh": "GPU", "weight": 3, "windows": [

@@ -7,8 +7,8 @@ from django.db import connection
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, QuotaExceeded
 from apps.scheduling.models import QuotaHold
-from apps.scheduling.selectors import quota_get
-from apps.scheduling.services.quota import quota_hold, quota_release, quota_set, quota_use
+from apps.scheduling.selectors.workloads import quota_get
+from apps.scheduling.services.quota.quotas import quota_hold, quota_release, quota_set, quota_use
 from apps.tenancy.models import Tenant
 
 

@@ -13,19 +13,19 @@ from django.utils import timezone
 from apps.fleet.models import Device, Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, WeirError
-from apps.scheduling.engine.types import ElasticChange, Preemption
+from apps.scheduling.engine.model.types import ElasticChange, Preemption
 from apps.scheduling.errors import QueueCycle
 from apps.scheduling.models import Allocation, PastUse, Queue, QuotaHold, SchedulingPolicy, Workload
-from apps.scheduling.services import cycles
-from apps.scheduling.services.accounting import past_use_account
-from apps.scheduling.services.changing import workload_elastic, workload_preempt
-from apps.scheduling.services.cycles import Passes, cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import policy_set, queue_change, queue_make, queue_remove
-from apps.scheduling.services.steering import workload_scale, workload_suspend
-from apps.scheduling.services.warm import Picture
-from apps.scheduling.services.workloads import workload_halt
-from apps.scheduling.types import Asked
+from apps.scheduling.services.cycle import cycle_runner
+from apps.scheduling.services.cycle.accounting import past_use_account
+from apps.scheduling.services.cycle.apply_changes import workload_elastic, workload_preempt
+from apps.scheduling.services.cycle.cluster_cache import ClusterCache
+from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
+from apps.scheduling.services.lifecycle import workload_scale, workload_suspend
+from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_make, queue_remove
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.workloads import workload_halt
+from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from tests.apps.scheduling.pool import node_make, submit, tenant_ready
 from tests.apps.scheduling.test_shell import ends, parts, runs
@@ -48,7 +48,7 @@ def busy(committed):
 
 
 def ask(tenant, **more):
-    return workload_request(actor=SYSTEM, tenant=tenant, asked=Asked(**{**ASKED, **more}))
+    return workload_request(actor=SYSTEM, tenant=tenant, asked=WorkloadRequest(**{**ASKED, **more}))
 
 
 # --- at once -----------------------------------------------------------------------------------------------------
@@ -226,16 +226,16 @@ class Death(BaseException):
 @pytest.mark.parametrize("place", ["placements_apply", "changes_apply", "refusals_tell", "decisions_put"])
 def test_a_leader_that_dies_in_a_pass_leaves_nothing_half_done(busy, monkeypatch, place):
     rows = [ask(busy, compute_percent=40, shares=2) for _each in range(4)]
-    picture = Picture()
-    picture.read()
+    cache = ClusterCache()
+    cache.read()
 
     def die(**_given):
         raise Death
 
     with monkeypatch.context() as patched:
-        patched.setattr(cycles, place, die)
+        patched.setattr(cycle_runner, place, die)
         with suppress(Death):
-            Passes(picture, actor=SYSTEM).run()
+            CycleRunner(cache, actor=SYSTEM).run()
     whole(busy)
     cycle_run(actor=SYSTEM)
     whole(busy)
@@ -247,13 +247,13 @@ def test_a_leader_that_dies_in_a_pass_leaves_nothing_half_done(busy, monkeypatch
 @pytest.mark.req("ELA-708")
 def test_a_leader_that_dies_while_it_places_has_placed_all_of_a_gang_or_nothing(busy, monkeypatch):
     ask(busy, shares=4, compute_percent=40)
-    picture = Picture()
-    picture.read()
+    cache = ClusterCache()
+    cache.read()
     monkeypatch.setattr(
-        "apps.scheduling.services.applying._rows_move", lambda chosen: (_ for _ in ()).throw(Death)
+        "apps.scheduling.services.cycle.apply_plan._rows_move", lambda chosen: (_ for _ in ()).throw(Death)
     )
     with pytest.raises(Death):
-        Passes(picture, actor=SYSTEM).run()
+        CycleRunner(cache, actor=SYSTEM).run()
     assert not Allocation.objects.exists()
     assert not Slice.plain.exists()
     whole(busy)
@@ -262,7 +262,7 @@ def test_a_leader_that_dies_while_it_places_has_placed_all_of_a_gang_or_nothing(
     assert Allocation.objects.count() == 4
 
 
-@pytest.mark.req("ELA-1008")
+@pytest.mark.req("ELA-1008", "ELA-211")
 @pytest.mark.parametrize("jump_s", [-86_400 * 400, -3600, 0, 3600, 86_400 * 400])
 def test_a_clock_that_jumps_loses_no_use_and_starts_no_work_twice(pool, monkeypatch, jump_s):
     acme, _globex = pool

@@ -10,22 +10,22 @@ from apps.billing.models import Charge
 from apps.fleet.models import Device, GangSize
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput, QuotaExceeded
-from apps.scheduling.arrivals import mix_read
-from apps.scheduling.engine.types import ElasticChange, Grant
+from apps.scheduling.engine.model.types import ElasticChange, Grant
 from apps.scheduling.errors import GangTooLarge, NotMovable
 from apps.scheduling.models import Allocation, ScalingRule, Workload, WorkloadSize
-from apps.scheduling.selectors import quota_get
-from apps.scheduling.services.bulk import workload_submit_many
-from apps.scheduling.services.changing import workload_elastic
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.moving import workload_migrate
-from apps.scheduling.services.queues import direct_commodity_set
-from apps.scheduling.services.quota import quota_set
+from apps.scheduling.selectors.arrivals import mix_read
+from apps.scheduling.selectors.workloads import quota_get
+from apps.scheduling.services.cycle.apply_changes import workload_elastic
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.lifecycle import workload_scale
+from apps.scheduling.services.queues.queues import direct_commodity_set
+from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.scaling import scaling_rules_apply, work_rule_make
-from apps.scheduling.services.sizes import size_settle, sizes_prune
-from apps.scheduling.services.steering import workload_scale
-from apps.scheduling.types import Asked
+from apps.scheduling.services.workloads.bulk import workload_submit_many
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.services.workloads.sizes import size_settle, sizes_prune
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_bulk import steer
@@ -34,7 +34,7 @@ from tests.apps.scheduling.test_sizes import confirm, last_code, leaves
 
 pytestmark = pytest.mark.req("ELA-505")
 CARDS = 4
-ASKED = Asked(
+ASKED = WorkloadRequest(
     name="train", argv=("true",), compute_percent=100, memory_mib=1000, replicas=2, shares_per_replica=CARDS
 )
 ELASTIC = replace(ASKED, replicas=3, min_replicas=1, preemptible=True)
@@ -97,7 +97,9 @@ def test_shares_and_replicas_are_two_ways_to_say_one_thing(acme_ready):
     assert ask(acme_ready, shares=8).shares == 8
     elastic = ask(acme_ready, ELASTIC)
     assert (elastic.shares, elastic.min_shares, elastic.min_replicas) == (12, 4, 1)
-    alone = ask(acme_ready, Asked(name="one", argv=("true",), compute_percent=10, memory_mib=1, replicas=3))
+    alone = ask(
+        acme_ready, WorkloadRequest(name="one", argv=("true",), compute_percent=10, memory_mib=1, replicas=3)
+    )
     assert (alone.shares, alone.shares_per_replica) == (3, 1)
 
 
@@ -266,7 +268,9 @@ def test_what_is_preempted_or_lost_gives_up_all_of_every_replica(acme_ready):
 def test_a_share_of_a_replica_is_moved_only_within_its_node(acme_ready):
     row = started(
         acme_ready,
-        Asked(name="s", kind="session", compute_percent=10, memory_mib=10, replicas=1, shares_per_replica=2),
+        WorkloadRequest(
+            name="s", kind="session", compute_percent=10, memory_mib=10, replicas=1, shares_per_replica=2
+        ),
         distinct_devices=True,
     )
     elsewhere = Device.objects.exclude(node=row.allocations.first().device.node).first()
@@ -330,9 +334,9 @@ def test_the_form_takes_and_the_page_shows_replicas(alice, acme_ready):
     browser.post("/resources/submit/", form)
     row = Workload.plain.get()
     assert (row.replicas, row.shares_per_replica) == (2, 4)
-    page = browser.get(f"/resources/{row.uid}/").content.decode()
+    page = " ".join(browser.get(f"/resources/{row.uid}/").content.decode().split())
     assert "2 replicas of 4 shares, each on one node" in page
     assert 'step="4"' in page
-    assert "2 × 4" in browser.get("/resources/").content.decode()
+    assert "2 × 4" in " ".join(browser.get("/resources/").content.decode().split())
     browser.post("/resources/submit/", {**form, "shares_per_replica": ""})
     assert Workload.plain.latest("pk").shares_per_replica == 1

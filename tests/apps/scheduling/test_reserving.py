@@ -8,14 +8,15 @@ from django.utils import timezone
 from apps.fleet.models import Device, Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput
+from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.models import Allocation, FreedHold, Reservation, Workload
-from apps.scheduling.selectors import workload_reason
-from apps.scheduling.services.applying import placements_apply
-from apps.scheduling.services.cycles import Passes, cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import policy_set
-from apps.scheduling.services.reservations import reservation_cancel, reservation_make
-from apps.scheduling.types import Asked
+from apps.scheduling.selectors.workloads import workload_reason
+from apps.scheduling.services.cycle.apply_plan import placements_apply
+from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
+from apps.scheduling.services.queues.queues import policy_set
+from apps.scheduling.services.queues.reservations import reservation_cancel, reservation_make
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.test_preempting import alice, leading, pool, state, submit
 from tests.apps.scheduling.test_shell import read_anew, rows_of
 from tests.apps.scheduling.working_node import WorkingNode
@@ -38,7 +39,7 @@ def session(pool, alice, acme):
     """A session that lies on the first of eight cards, and a node beside to go to."""
     policy_set(actor=SYSTEM, changes={"consolidates": True, "placing": "device_compact"})
     big = WorkingNode("n1", devices=8)
-    asked = Asked("lab", "session", compute_percent=10, memory_mib=512)
+    asked = WorkloadRequest("lab", "session", compute_percent=10, memory_mib=512)
     row = workload_request(actor=alice, tenant=acme, asked=asked)
     cycle_run(actor=SYSTEM)
     big.turn()
@@ -55,20 +56,20 @@ def gang(session, submit):
 @pytest.mark.req("POOL-12.23", "ELA-803")
 def test_a_session_is_moved_so_that_a_gang_of_eight_cards_starts(session, gang, submit):
     row, big, small = session
-    picture = leading()
-    lead = Passes(picture, actor=SYSTEM)
+    cache = leading()
+    lead = CycleRunner(cache, actor=SYSTEM)
     lead.run()
     gang.refresh_from_db()
     assert (gang.state, gang.reason_code) == ("pending", "moving")
     assert FreedHold.objects.get().workload_id == gang.pk
     assert row.decisions.get(kind="moved").params["target"] == "n2-d0"
-    picture.follow()
-    assert rows_of(picture) == read_anew()
-    assert picture.running[row.pk].moving == {0}
+    cache.follow()
+    assert rows_of(cache) == read_anew()
+    assert cache.running[row.pk].moving == {0}
     # What is being freed is nobody else's, and nobody is moved twice for it; whoever leads.
     other = submit("other", preemptible=False)
     for _time in range(2):
-        picture.follow()
+        cache.follow()
         lead.run()
         cycle_run(actor=SYSTEM)
     assert state(other) == "pending"
@@ -76,13 +77,13 @@ def test_a_session_is_moved_so_that_a_gang_of_eight_cards_starts(session, gang, 
     for _time in range(3):
         small.turn()
         big.turn()
-    picture.follow()
-    assert rows_of(picture) == read_anew()
+    cache.follow()
+    assert rows_of(cache) == read_anew()
     assert (on(row), state(row)) == (["n2-d0"], "running")
     lead.run()
     assert state(gang) == "placed"
     assert sorted(on(gang)) == [f"n1-d{number}" for number in range(8)]
-    picture.follow()
+    cache.follow()
     lead.run()
     assert not FreedHold.objects.exists()
 
@@ -133,7 +134,7 @@ def gina(pool, member, globex):
     actor = member("globex", "tenant_front_line").actor
 
     def make(**more):
-        asked = Asked("theirs", argv=("a",), compute_percent=100, memory_mib=64, **more)
+        asked = WorkloadRequest("theirs", argv=("a",), compute_percent=100, memory_mib=64, **more)
         return workload_request(actor=actor, tenant=globex, asked=asked)
 
     return make
@@ -146,20 +147,20 @@ def test_what_is_reserved_serves_its_holder_and_nobody_else_until_it_ends(cards,
     cycle_run(actor=SYSTEM)
     assert (on(mine), state(more)) == (["n1-d1"], "pending")
     theirs = gina(run_timeout_s=600)
-    picture = leading()
-    Passes(picture, actor=SYSTEM).run()
+    cache = leading()
+    CycleRunner(cache, actor=SYSTEM).run()
     assert on(theirs) == ["n1-d0"]
     # The next of others starts there once it is given back, and not before.
     Allocation.objects.filter(workload=theirs).update(state="released")
     Device.objects.filter(uid="n1-d0").update(held_percent=0, held_mib=0)
     Workload.plain.filter(pk=theirs.pk).update(state="finished", ended_at=timezone.now())
-    picture.follow()
-    Passes(picture, actor=SYSTEM).run()
+    cache.follow()
+    CycleRunner(cache, actor=SYSTEM).run()
     assert state(more) == "pending"
     reservation_cancel(actor=SYSTEM, uid=kept.uid)
-    assert picture.follow(), "a reservation that is called off wakes the leader"
-    assert rows_of(picture) == read_anew()
-    Passes(picture, actor=SYSTEM).run()
+    assert cache.follow(), "a reservation that is called off wakes the leader"
+    assert rows_of(cache) == read_anew()
+    CycleRunner(cache, actor=SYSTEM).run()
     assert on(more) == ["n1-d0"]
 
 
@@ -247,18 +248,18 @@ def test_operators_reserve_over_the_api_and_members_do_not(cards, operator, memb
 @pytest.mark.req("ELA-109")
 def test_a_card_that_vanishes_between_plan_and_apply_takes_nothing(cards, submit):
     rows = [submit(), submit()]
-    picture = leading()
-    plan = picture.warm.plan(int(timezone.now().timestamp()), 1)
+    cache = leading()
+    plan = plan_kept(cache.state, int(timezone.now().timestamp()), 1)
     assert len(plan.placements) == 2
     cards.say(devices=cards.devices[1:])
     chosen = placements_apply(actor=SYSTEM, placements=plan.placements)
-    assert [each.wants[0].device_uid for each in chosen] == ["n1-d1"]
-    picture.placed(chosen)
-    picture.follow()
-    assert rows_of(picture) == read_anew()
-    Passes(picture, actor=SYSTEM).run()
+    assert [each.share_requests[0].device_uid for each in chosen] == ["n1-d1"]
+    cache.placed(chosen)
+    cache.follow()
+    assert rows_of(cache) == read_anew()
+    CycleRunner(cache, actor=SYSTEM).run()
     assert sorted(map(state, rows)) == ["pending", "placed"]
     cards.say()
-    assert picture.follow()
-    Passes(picture, actor=SYSTEM).run()
+    assert cache.follow()
+    CycleRunner(cache, actor=SYSTEM).run()
     assert list(map(state, rows)) == ["placed", "placed"]

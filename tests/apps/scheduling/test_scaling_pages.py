@@ -5,10 +5,10 @@ import pytest
 from apps.billing.services.ledger import account_open
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import ScalingRule
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.quota import quota_defaults
-from apps.scheduling.types import Asked
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.quota.quotas import quota_defaults
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_pages import text
 
@@ -32,7 +32,9 @@ def desk(operator):
 
 @pytest.fixture
 def row(alice, acme):
-    asked = Asked(name="job", argv=("true",), compute_percent=20, memory_mib=512, shares=4, min_shares=1)
+    asked = WorkloadRequest(
+        name="job", argv=("true",), compute_percent=20, memory_mib=512, shares=4, min_shares=1
+    )
     made = workload_request(actor=alice.actor, tenant=acme, asked=asked)
     cycle_run(actor=SYSTEM)
     return made
@@ -75,7 +77,7 @@ def test_an_owner_sets_rules_of_their_own_work_alone(alice, row, member):
 
 
 def test_rigid_work_offers_no_rules(alice, acme):
-    asked = Asked(name="rigid", argv=("true",), compute_percent=20, memory_mib=512)
+    asked = WorkloadRequest(name="rigid", argv=("true",), compute_percent=20, memory_mib=512)
     rigid = workload_request(actor=alice.actor, tenant=acme, asked=asked)
     assert "/scaling/" not in text(alice.page().get(f"/resources/{rigid.uid}/"))
 

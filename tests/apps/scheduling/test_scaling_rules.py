@@ -13,10 +13,9 @@ from apps.fleet.models import Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.scheduling.models import Queue, ScalingRule, Workload, WorkloadSize
-from apps.scheduling.scaling import Seen, Standing, wish
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.queues import policy_set
+from apps.scheduling.selectors.scaling import Seen, Standing, wish
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.queues.queues import policy_set
 from apps.scheduling.services.scaling import (
     MOST_RULES,
     queue_rule_make,
@@ -25,12 +24,13 @@ from apps.scheduling.services.scaling import (
     work_rule_make,
     work_rule_remove,
 )
+from apps.scheduling.services.workloads.direct import workload_request
 from tests.apps.scheduling.test_bulk import ASKED, one
 from tests.apps.scheduling.test_shell import parts, runs
 from tests.apps.scheduling.test_sizes import acme_ready, confirm, leaves
 
 __all__ = ["acme_ready"]
-pytestmark = pytest.mark.req("ELA-907")
+pytestmark = pytest.mark.req("ELA-907", "ELA-2208")
 NOON = datetime(2126, 11, 20, 12, tzinfo=ZoneInfo(settings.TIME_ZONE))
 """A Wednesday, long after anything else in these tests."""
 WORKDAYS = [(day, 8 * 60, 18 * 60) for day in range(5)]

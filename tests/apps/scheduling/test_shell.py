@@ -1,4 +1,4 @@
-"""The durable shell around the engine: the picture that is kept warm, plans applied in bulk, running work changed."""
+"""The durable shell around the engine: the cluster cache, plans applied in bulk, running work changed."""
 
 from datetime import timedelta
 from random import Random
@@ -9,22 +9,25 @@ from django.utils import timezone
 
 from apps.fleet.models import Device, Node, Slice
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.engine.types import ElasticChange, Grant, Plan, Preemption
+from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import ElasticChange, Grant, Preemption
 from apps.scheduling.models import Allocation, Decision, PastUse, Workload
-from apps.scheduling.services.accounting import past_use_account
-from apps.scheduling.services.applying import placements_apply
-from apps.scheduling.services.changing import changes_apply, workload_elastic, workload_preempt
-from apps.scheduling.services.cycles import LEADER_LOCK, Passes, cycle_run
-from apps.scheduling.services.queues import policy_set, queue_change, queue_ensure
-from apps.scheduling.services.quota import quota_set
-from apps.scheduling.services.warm import Picture
-from apps.scheduling.services.workloads import slice_ended, slice_started, workload_stop
+from apps.scheduling.services.cycle.accounting import past_use_account
+from apps.scheduling.services.cycle.apply_changes import changes_apply, workload_elastic, workload_preempt
+from apps.scheduling.services.cycle.apply_plan import placements_apply
+from apps.scheduling.services.cycle.cluster_cache import ClusterCache
+from apps.scheduling.services.cycle.cycle_runner import LEADER_LOCK, CycleRunner, cycle_run
+from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_ensure
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.workloads import slice_ended, slice_started, workload_stop
+from apps.scheduling.snapshot import workloads
 from tests.apps.scheduling.pool import node_make, submit
 
 
-def rows_of(picture):
+def rows_of(cache):
     """All that the engine knows, in an order of its own."""
-    found = picture.warm.snapshot()
+    found = cache.state.snapshot()
     return {
         name: sorted(map(repr, getattr(found, name)))
         for name in (
@@ -41,9 +44,9 @@ def rows_of(picture):
 
 
 def read_anew():
-    picture = Picture()
-    picture.read()
-    return rows_of(picture)
+    cache = ClusterCache()
+    cache.read()
+    return rows_of(cache)
 
 
 def runs(row):
@@ -75,16 +78,16 @@ def parts(row):
     )
 
 
-# --- the picture -------------------------------------------------------------------------------------------------
+# --- the cluster cache -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("ELA-108")
 def test_a_picture_that_follows_the_feed_equals_one_that_is_read_anew(db, acme, globex):
     node_make("n1", devices=2)
     node_make("n2", devices=2)
-    picture = Picture()
-    picture.begin()
-    passes = Passes(picture, actor=SYSTEM)
+    cache = ClusterCache()
+    cache.begin()
+    runner = CycleRunner(cache, actor=SYSTEM)
     random = Random(42)
     rows = []
     queue = queue_ensure(actor=SYSTEM)
@@ -115,22 +118,22 @@ def test_a_picture_that_follows_the_feed_equals_one_that_is_read_anew(db, acme, 
     for _step in range(60):
         random.choice([drain, ill, another, another, another, stop, start, rules])()
         if random.random() < 0.5:
-            assert picture.follow() or True
-            passes.run()
-            picture.follow()
-            assert rows_of(picture) == read_anew()
+            assert cache.follow() or True
+            runner.run()
+            cache.follow()
+            assert rows_of(cache) == read_anew()
     assert Workload.plain.exclude(placed_at=None).exists()
 
 
 def test_what_changes_before_a_leader_begins_is_read_and_not_followed(db, acme):
     node_make()
     submit(acme)
-    picture = Picture()
-    picture.begin()
-    assert not picture.follow()
+    cache = ClusterCache()
+    cache.begin()
+    assert not cache.follow()
     submit(acme)
-    assert picture.follow()
-    assert len(picture.waiting) == 2
+    assert cache.follow()
+    assert len(cache.waiting) == 2
 
 
 @pytest.mark.req("ELA-708", "ELA-109")
@@ -148,9 +151,9 @@ def test_while_another_leads_a_pass_does_nothing(committed, acme):
 
 
 def planned(*, now=0):
-    picture = Picture()
-    picture.read()
-    return picture, picture.warm.plan(now or int(timezone.now().timestamp()), 1)
+    cache = ClusterCache()
+    cache.read()
+    return cache, plan_kept(cache.state, now or int(timezone.now().timestamp()), 1)
 
 
 @pytest.mark.req("ELA-109")
@@ -193,8 +196,11 @@ def test_every_decision_is_in_the_time_line(db, acme):
 # --- preemption --------------------------------------------------------------------------------------------------
 
 
+BENEFICIARY = "6f0f5f6c-53a4-4f2e-9b0f-3f2f5d9d1c11"
+
+
 def preemption(row, seconds=120):
-    return Preemption(str(row.uid), "someone", "priority", seconds, 0)
+    return Preemption(str(row.uid), BENEFICIARY, "priority", seconds, 0)
 
 
 @pytest.mark.req("ELA-810", "ELA-811", "ELA-815")
@@ -211,6 +217,9 @@ def test_preempted_work_gets_notice_ends_and_waits_in_its_old_place(db, acme):
     workload_preempt(actor=SYSTEM, preemption=preemption(row))
     row.refresh_from_db()
     assert (row.state, row.reason_code) == ("stopping", "preempted")
+    assert (row.after_stop, str(row.preempted_by), row.preemption_cause) == (
+        "preempt", BENEFICIARY, "priority",
+    )  # fmt: skip
     assert Slice.plain.get(uid=part.slice_uid).desired == "stopped"
     workload_preempt(actor=SYSTEM, preemption=preemption(row))
     ends(part, code="preempted")
@@ -221,6 +230,8 @@ def test_preempted_work_gets_notice_ends_and_waits_in_its_old_place(db, acme):
         first_start,
         None,
     )
+    assert (row.after_stop, row.preempted_by, row.preemption_cause) == ("", None, "")
+    assert row.decisions.get(kind="preempted").params["beneficiary"] == BENEFICIARY
     kinds = list(row.decisions.values_list("kind", flat=True))
     assert kinds[-3:] == ["preempting", "preempted", "requeued"]
     cycle_run(actor=SYSTEM)
@@ -256,19 +267,19 @@ def test_more_important_work_preempts_where_the_policy_says_so_and_starts_in_its
     policy_set(actor=SYSTEM, changes={"ordering": "priority", "has_preemption": True})
     low = submit(acme, percent=100)
     Workload.plain.filter(pk=low.pk).update(preemptible=True)
-    picture = Picture()
-    picture.begin()
-    passes = Passes(picture, actor=SYSTEM)
-    passes.run()
+    cache = ClusterCache()
+    cache.begin()
+    runner = CycleRunner(cache, actor=SYSTEM)
+    runner.run()
     runs(low)
     high = submit(acme, percent=100, priority=10)
-    picture.follow()
-    passes.run()
+    cache.follow()
+    runner.run()
     low.refresh_from_db()
     assert (low.state, low.reason_code) == ("stopping", "preempted")
     ends(parts(low)[0], code="preempted")
-    picture.follow()
-    passes.run()
+    cache.follow()
+    runner.run()
     low.refresh_from_db(), high.refresh_from_db()
     assert (low.state, high.state) == ("pending", "placed")
 
@@ -297,18 +308,20 @@ def test_elastic_work_shrinks_and_goes_on_and_grows_again(db, acme):
     assert (row.state, row.active_shares, len(parts(row))) == ("running", 2, 2)
     grant = Grant(last.device.uid, last.device.node.uid, 50, 1024)
     change = ElasticChange(str(row.uid), 3, (grant,))
-    picture = Picture()
-    picture.begin()
-    changes_apply(actor=SYSTEM, picture=picture, plan=Plan(resizes=(change,)))
+    cache = ClusterCache()
+    cache.begin()
+    changes_apply(actor=SYSTEM, cache=cache, plan=Plan(resizes=(change,)))
     row.refresh_from_db()
     assert (row.state, row.active_shares, len(parts(row))) == ("running", 3, 3)
-    picture.follow()
-    assert rows_of(picture) == read_anew()
+    cache.follow()
+    assert rows_of(cache) == read_anew()
     assert list(row.decisions.filter(kind="scaled").values_list("params__shares", flat=True)) == [2, 3]
 
 
 def test_elastic_work_starts_with_what_there_is(db, acme):
-    node_make()
+    node_make(devices=2)
+    submit(acme, percent=100)
+    cycle_run(actor=SYSTEM)
     row = elastic(acme, shares=4, least=1)
     cycle_run(actor=SYSTEM)
     row.refresh_from_db()
@@ -345,3 +358,17 @@ def test_decisions_name_who_made_them(db, acme):
     submit(acme)
     cycle_run(actor=SYSTEM)
     assert set(Decision.objects.values_list("actor", flat=True)) == {"system"}
+
+
+@pytest.mark.req("ELA-701")
+def test_of_more_work_than_is_read_at_once_the_most_urgent_is_seen_and_the_rest_later(db, acme, monkeypatch):
+    monkeypatch.setattr(workloads, "MAX_WAITING", 2)
+    node_make()
+    old, older, urgent = submit(acme), submit(acme), submit(acme, priority=7)
+    cache = ClusterCache()
+    cache.begin()
+    assert cache.waiting == {urgent.pk: str(urgent.uid), old.pk: str(old.uid)}
+    assert not cache.follow()
+    workload_stop(actor=SYSTEM, tenant=acme, workload_uid=urgent.uid, reason="enough")
+    assert cache.follow()
+    assert cache.waiting == {old.pk: str(old.uid), older.pk: str(older.uid)}

@@ -5,11 +5,11 @@ import pytest
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Slice
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.selectors import quota_get
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.queues import queue_ensure
-from apps.scheduling.services.quota import quota_defaults, quota_set
-from apps.scheduling.services.warm import Picture
+from apps.scheduling.selectors.workloads import quota_get
+from apps.scheduling.services.cycle.cluster_cache import ClusterCache
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
 from tests.apps.fleet.agent import Agent, report
 
 API = "/api/v1/workloads"
@@ -71,12 +71,12 @@ def test_a_work_stopped_while_it_shrinks_leaves_nothing_held(alice, acme):
 def test_the_scheduler_sees_what_is_still_held_and_hears_when_it_is_not(alice):
     node = Agent()
     path, row = running(alice, node)
-    picture = Picture()
-    picture.begin()
+    cache = ClusterCache()
+    cache.begin()
 
     def free_percent():
-        picture.follow()
-        (work,) = picture.running.values()
+        cache.follow()
+        (work,) = cache.running.values()
         return 100 - sum(grant.compute_percent for grant in work.grants)
 
     alice.post(f"{path}/resize", {"compute_percent": 10, "memory_mib": 64}, format="json")

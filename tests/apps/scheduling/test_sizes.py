@@ -8,18 +8,18 @@ from django.utils import timezone
 
 from apps.fleet.models import GangSize, Slice
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.engine.roles import staying_grants
-from apps.scheduling.engine.types import ElasticChange, Grant
+from apps.scheduling.engine.model.types import ElasticChange, Grant
+from apps.scheduling.engine.resources.running_index import staying_grants
 from apps.scheduling.models import Allocation, Workload, WorkloadSize
-from apps.scheduling.selectors import quota_get
-from apps.scheduling.services.changing import workload_elastic
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.direct import workload_request
-from apps.scheduling.services.resizing import workload_resize
-from apps.scheduling.services.sizes import size_settle
-from apps.scheduling.services.steering import workload_scale
-from apps.scheduling.services.workloads import slice_ended, slice_started
-from apps.scheduling.snapshots import work_read
+from apps.scheduling.selectors.workloads import quota_get
+from apps.scheduling.services.cycle.apply_changes import workload_elastic
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.lifecycle import workload_scale
+from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.resizing import workload_resize
+from apps.scheduling.services.workloads.sizes import size_settle
+from apps.scheduling.services.workloads.workloads import slice_ended, slice_started
+from apps.scheduling.snapshot.workloads import work_read
 from apps.scheduling.tasks import past_sizes_and_calls_forget, sizes_sweep
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_bulk import ASKED, one, steer

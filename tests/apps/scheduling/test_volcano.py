@@ -9,12 +9,12 @@ from jsonschema import Draft202012Validator
 from apps.fleet.models import ResourceGroup
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import WeirError
-from apps.scheduling.errors import QueueFileWrong
+from apps.scheduling.errors import InvalidQueueFile
 from apps.scheduling.models import Queue, Workload
-from apps.scheduling.queue_state import volcano_text
-from apps.scheduling.selectors import queue_get
-from apps.scheduling.services.cycles import cycle_run
-from apps.scheduling.services.queues import queue_change, queue_close, queue_open
+from apps.scheduling.selectors.queue_state import volcano_text
+from apps.scheduling.selectors.workloads import queue_get
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.queues.queues import queue_change, queue_close, queue_open
 from tests.apps.scheduling.pool import node_make, submit
 from tests.apps.scheduling.test_queue_files import apply, make
 
@@ -118,7 +118,7 @@ def test_a_manifest_that_cannot_be_kept_as_it_is_meant_is_refused(acme, old, new
     node_make("n1", devices=8)
     ResourceGroup.objects.create(code="gpu-training", name_en="Training", name_zh="训练")
     assert old in VOLCANO
-    with pytest.raises(QueueFileWrong, match=cause) as refused:
+    with pytest.raises(InvalidQueueFile, match=cause) as refused:
         apply(VOLCANO.replace(old, new, 1))
     assert str(refused.value.message).startswith(f"Line {line}: ")
     assert not Queue.objects.filter(code="training-queue").exists()
@@ -140,7 +140,7 @@ def test_queues_are_opened_and_closed_by_command_and_their_state_is_observed(acm
         submit(acme, queue="q")
     cycle_run(actor=SYSTEM)
     row.refresh_from_db()
-    assert row.state == "pending"
+    assert row.state == "placed", "a queue that closes starts what waits"
     Workload.plain.filter(pk=row.pk).update(state="finished")
     assert observed() == "Closed"
     queue_change(actor=SYSTEM, queue=queue, changes={"state": "down"})

@@ -8,14 +8,14 @@ import pytest
 
 from apps.fleet import events as fleet
 from apps.fleet.models import Device
-from apps.fleet.services.devices import device_disable
+from apps.fleet.services.nodes.devices import device_disable
 from apps.kernel.acts import SYSTEM
 from apps.kernel.events import emit
 from apps.scheduling.models import Workload
-from apps.scheduling.services.queues import queue_ensure
+from apps.scheduling.services.queues.queues import queue_ensure
 from apps.telemetry.models import LogEntry
 from apps.telemetry.services.alarms import alarm_raise
-from portal import journal
+from portal import activity_log
 from tests.factories.node import SpokenNode
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("POOL-12.18")]
@@ -46,11 +46,11 @@ def made(kind, task):
     return kind(**fields)
 
 
-@pytest.mark.parametrize("kind", journal.LINES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", activity_log.LINES, ids=lambda kind: kind.__name__)
 def test_every_kind_of_event_is_one_line(task, kind):
     event = made(kind, task)
     LogEntry.objects.all().delete()
-    journal.keep(event, SYSTEM)
+    activity_log.keep(event, SYSTEM)
     row = LogEntry.objects.get()
     assert row.text
     assert row.component
@@ -76,7 +76,7 @@ def test_what_an_agent_says_of_its_task_keeps_level_time_and_node(task):
 
 
 def test_a_task_of_which_nothing_is_known_is_still_told():
-    journal.keep(
+    activity_log.keep(
         fleet.SliceLost(slice_uid="s", workload_uid=str(uuid4()), node_uid="n", requeue=False), SYSTEM
     )
     assert LogEntry.objects.get().priority is None

@@ -43,6 +43,7 @@ def titles(state="open"):
     return [str(row) for row in alarm_list(state=state)]
 
 
+@pytest.mark.req("ELA-2302")
 def test_an_alarm_begins_once_its_figure_has_lasted_and_ends_when_it_is_clear(hot):
     assert look(0, d1=90.0, d2=20.0) == Checked()
     assert look(29, d1=90.0, d2=20.0) == Checked()

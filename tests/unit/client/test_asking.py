@@ -4,11 +4,12 @@ import json
 from datetime import datetime, timedelta, timezone
 
 import pytest
+import weir as package
 from typer.testing import CliRunner
-from weir.cli import pooling, running
+from weir.cli import main, running, workloads
 from weir.cli.main import app
-from weir.cli.words import cores_milli, instant
-from weir.errors import WeirClientError
+from weir.cli.units import cores_milli, instant, memory_mib
+from weir.errors import ApiError, WeirClientError
 
 from tests.unit.client.centre import Centre
 
@@ -42,7 +43,7 @@ class Submitted(Centre):
 @pytest.fixture
 def centre(monkeypatch):
     found = Submitted()
-    for module in (pooling, running):
+    for module in (workloads, running):
         monkeypatch.setattr(module, "caller", lambda _ctx: found)
     return found
 
@@ -149,6 +150,89 @@ def test_a_bad_line_submits_nothing_and_is_named(centre, tmp_path, line):
     assert done.exit_code == 1
     assert "Line 2" in done.output
     assert centre.asked == []
+
+
+def test_jobs_come_from_the_input_too_and_a_file_that_is_none_is_named(centre, tmp_path):
+    done = weir("submit", "--from", "-", "--share", "5", input='{"argv": ["true"]}\n')
+    assert done.exit_code == 0, done.output
+    assert centre.asked[0][0]["argv"] == ["true"]
+    for bad in (tmp_path, tmp_path / "none.jsonl"):
+        done = weir("submit", "--from", str(bad))
+        assert done.exit_code == 1
+        assert "cannot be read" in " ".join(done.output.split())
+    assert len(centre.asked) == 1
+
+
+@pytest.mark.parametrize(("text", "mib"), [("4Gi", 4096), ("512Mi", 512), ("1TiB", 1024**2), ("64", 64)])
+def test_memory_is_said_in_the_units_people_use(centre, text, mib):
+    assert weir("submit", "--share", "5", "--memory", text, "--host-memory", text, "true").exit_code == 0
+    assert (centre.asked[0]["memory_mib"], centre.asked[0]["host_memory_mib"]) == (mib, mib)
+    assert memory_mib(text) == mib
+
+
+@pytest.mark.parametrize("text", ["4G i", "lots", "-1", "1.5Gi", "4Ki"])
+def test_what_is_no_memory_is_refused_in_one_line(centre, text):
+    done = weir("submit", "--share", "5", f"--memory={text}", "true")
+    assert done.exit_code == 1
+    assert "is no amount of memory. Write for example 4Gi" in done.output
+    assert centre.asked == []
+
+
+def test_a_variable_without_a_value_is_the_callers_own(centre, monkeypatch):
+    monkeypatch.setenv("MINE", "x")
+    assert weir("submit", "-e", "MINE", "-e", "B=1", "true").exit_code == 0
+    assert centre.asked[0]["env"] == {"MINE": "x", "B": "1"}
+    done = weir("submit", "-e", "NOWHERE_SET", "true")
+    assert "NOWHERE_SET" in done.output
+    assert done.exit_code == 1
+
+
+def test_which_share_of_a_job_this_is_is_no_amount(centre):
+    assert weir("submit", "true", env={"WEIR_SHARE": "1", "WEIR_COMPUTE_PERCENT": "20"}).exit_code == 0
+    assert centre.asked[0]["compute_percent"] == 20
+
+
+def test_the_version_is_an_option(centre):
+    done = weir("--version")
+    assert (done.exit_code, done.stdout.strip()) == (0, package.__version__)
+
+
+def test_what_the_device_raises_is_named_by_the_package():
+    assert issubclass(package.SessionLost, ConnectionError)
+    assert "SessionLost" in package.__all__
+    with pytest.raises(AttributeError):
+        package.nothing_of_the_kind  # noqa: B018
+
+
+class SignInCentre(Centre):
+    """Signs everybody in, and knows one role."""
+
+    url = "http://centre"
+
+    def __init__(self, *_where, role="", **_more):
+        super().__init__()
+        self.role = role
+
+    @classmethod
+    def sign_in(cls, *_who, **_more):
+        answer = {"token": "t", "tenants": [], "user": {"username": "al"}, "expires_at": "2030"}
+        return cls(), answer
+
+    def me(self):
+        if self.role != "approver":
+            raise ApiError(403, "forbidden", f"You do not hold the role {self.role} here.", "", {})
+
+
+def test_a_role_that_is_not_held_is_refused_at_the_door(monkeypatch, tmp_path):
+    monkeypatch.setenv("WEIR_CONFIG", str(tmp_path / "config.json"))
+    monkeypatch.setattr(main, "Client", SignInCentre)
+    signing_in = ("login", "http://centre", "-u", "al", "--role")
+    refused = weir(*signing_in, "nope", env={"WEIR_PASSWORD": "x"})
+    assert refused.exit_code == 1
+    assert "do not hold the role nope" in refused.output
+    assert not (tmp_path / "config.json").exists()
+    assert weir(*signing_in, "approver", env={"WEIR_PASSWORD": "x"}).exit_code == 0
+    assert (tmp_path / "config.json").exists()
 
 
 def test_nothing_to_run_is_refused(centre):

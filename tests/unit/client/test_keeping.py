@@ -2,7 +2,7 @@
 
 import pytest
 from typer.testing import CliRunner
-from weir.cli import keeping
+from weir.cli import reservations
 from weir.cli.main import app
 
 ROW = {
@@ -53,7 +53,7 @@ class Centre:
 @pytest.fixture
 def centre(monkeypatch):
     found = Centre()
-    monkeypatch.setattr(keeping, "caller", lambda _ctx: found)
+    monkeypatch.setattr(reservations, "caller", lambda _ctx: found)
     return found
 
 

@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 import weir
-from weir.cli.running import _environment, _program, _script, _session_file, _session_write
-from weir.cli.words import pairs
+from weir.cli.running import (
+    _environment,
+    _program,
+    _script,
+    _session_file,
+    _session_write,
+    _tell_unused,
+)
+from weir.cli.units import pairs
 from weir.errors import WeirClientError
 from weir.session import Lease, SessionEnded
 
@@ -81,6 +88,15 @@ class Centre:
 
     def workload_stop(self, uid, reason):
         self.stopped.append(uid)
+
+
+def test_a_share_that_nothing_uses_is_said_to_be_metered(capsys):
+    for mounted, told in ((False, True), (True, False)):
+        centre = Centre()
+        centre.workload = lambda uid, is_used=mounted: {"grants": [{"mounted": is_used}]}
+        _tell_unused(Lease(centre, {}))
+        said = capsys.readouterr().err
+        assert ("nothing has used its device" in said) is told
 
 
 WAITING = {"state": "pending", "reason": "", "shares": []}

@@ -1,7 +1,5 @@
 """Scaling rules by command."""
 
-import sys
-
 import pytest
 import weir as weir_package
 from typer.testing import CliRunner
@@ -67,6 +65,7 @@ def test_what_is_no_window_is_named(text):
 @pytest.mark.req("ELA-906")
 def test_a_program_hears_its_size_through_the_client(monkeypatch):
     heard = []
+    monkeypatch.setenv("WEIR_SLICE", "1f0c")
     monkeypatch.delenv("WEIR_SIZE_FILE", raising=False)
     weir_package.scaled(heard.append)
     assert [(now.share, now.shares, now.leaving) for now in heard] == [(0, 1, False)]
@@ -74,6 +73,6 @@ def test_a_program_hears_its_size_through_the_client(monkeypatch):
 
 @pytest.mark.req("ELA-906")
 def test_outside_a_pool_it_says_so(monkeypatch):
-    monkeypatch.setitem(sys.modules, "node_agent.work", None)
+    monkeypatch.delenv("WEIR_SLICE", raising=False)
     with pytest.raises(WeirClientError, match="No pool"):
         weir_package.scaled(print)

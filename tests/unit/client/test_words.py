@@ -1,7 +1,7 @@
 import pytest
-from weir.cli.calling import uid_of
+from weir.cli.context import uid_of
 from weir.cli.show import cell
-from weir.cli.words import amounts, duration_s
+from weir.cli.units import amounts, duration_s
 from weir.errors import WeirClientError
 
 UID = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"

@@ -40,3 +40,18 @@ def test_a_note_of_a_step_that_the_standard_does_not_have_is_a_mistake():
         record.step("S9", "x", "y")
     with pytest.raises(AssertionError):
         record.expect("E9", True, "y")
+
+
+def test_the_first_unmet_expectation_ends_a_test_that_is_to_fail_fast():
+    record = Record(entry("12.7"), is_fail_fast=True)
+    record.expect("E2", True, "right")
+    with pytest.raises(CaseFailed, match="E3: it was accepted"):
+        record.expect("E3", False, "it was accepted")
+    assert not record.expectations()[0]["is_met"]
+
+
+def test_a_test_names_each_kind_of_device_that_it_ran_on_once():
+    record = Record(entry("12.7"))
+    kind = {"vendor": "cpu", "model": "CPU", "is_simulated": False}
+    record.uses([{**kind, "uid": "a"}, {**kind, "uid": "b"}])
+    assert record.hardware == [kind]

@@ -30,6 +30,7 @@ def report() -> dict:
     test = {
         "number": "12.1", "title": both, "level": 1, "is_of_the_standard": True, "clauses": ["6e"],
         "preconditions": [both], "outcome": "passed", "reason": "", "is_simulated": True,
+        "hardware": [{"vendor": "v", "model": "M", "is_simulated": True}],
         "started_at": "2026-01-01T00:00:00+00:00", "ended_at": "2026-01-01T00:00:04+00:00",
         "steps": [{"step": "S1", "text": both, "notes": [NOTE]}], "expectations": [met],
     }  # fmt: skip
@@ -51,6 +52,7 @@ def report() -> dict:
             {"level": n, "title": both, "required": ["12.1"], "passed": ["12.1"], "is_reached": n < 2}
             for n in range(1, 6)
         ],
+        "hardware": {"counts": {"simulated": 1}, "text": {"en": "1 simulated", "zh": "1项为模拟设备"}},
         "counts": {"passed": 1, "failed": 1, "not_run": 1}, "tests": [test, failed, skipped],
         "inventory": {"address": "http://x", "versions": {"python": "3"}, "nodes": [], "devices": [card]},
         "left_behind": ["something"],
@@ -82,9 +84,9 @@ def test_every_form_can_be_rendered(form):
 
 def test_text_names_what_is_simulated_and_why_a_test_did_not_pass():
     text = render(signed(report(), SECRET), "text").decode()
-    assert "[on simulated devices]" in text
+    assert "[simulated v M]" in text
     assert "not_run: one node only" in text
-    assert "Level reached: 0" in text
+    assert "Level reached: 0   (1 passed, 1 failed, 1 not run; 1 simulated)" in text
     assert "Left behind: something" in text
 
 

@@ -76,7 +76,7 @@ def views_of(role: str) -> set[str]:
 @pytest.mark.req("PLAT-TEN-28")
 def test_the_navigation_shows_what_the_role_may_open():
     front_line, decision = views_of("tenant_front_line"), views_of("tenant_decision_maker")
-    assert {"orders:cart", "scheduling:resources"} <= front_line
+    assert {"orders:cart", "workloads:workloads"} <= front_line
     assert "billing:bills" not in front_line
     assert "billing:bills" in decision
     assert "orders:cart" not in decision

@@ -8,7 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
     Alone,
     Amount,
     Device,
@@ -17,17 +19,16 @@ from apps.scheduling.engine.types import (
     Node,
     Ordering,
     Placing,
-    Plan,
     Policy,
     Queue,
     Quota,
     Request,
     Reservation,
     RunHistory,
-    Running,
+    RunningWorkload,
     Window,
 )
-from apps.scheduling.engine.warm import Warm
+from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.promises import check
 
 TENANTS = ("acme", "globex", "initech")
@@ -51,7 +52,6 @@ policies = st.builds(
     min_run_s=st.sampled_from([0, 0, 20]),
     preempt_limit=st.sampled_from([None, 1]),
     hysteresis_s=st.sampled_from([0, 50]),
-    tenant_default=st.sampled_from([Quota(), Quota(), Quota(nominal=Limit(compute_percent=500))]),
 )
 queue_quotas = st.builds(
     Quota,
@@ -138,7 +138,7 @@ class History(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.warm = Warm()
+        self.warm = SchedulerState()
         self.now = 0
         self.made = Plan()
         self.seq = self.checks = 0
@@ -257,7 +257,7 @@ class History(RuleBasedStateMachine):
         self.warm.request_drop(request_id)
         ends = None if request.duration_s is None else self.now + request.duration_s
         self.warm.running_put(
-            Running(
+            RunningWorkload(
                 request_id, request.tenant_id, request.queue_id, grants, ends, request.priority,
                 request.preemptible, self.now, shares=request.shares, min_shares=request.min_shares, asks=request,
                 movable=request.duration_s is None, cost_per_hour_micros=data.draw(st.sampled_from([0, 9_000])),
@@ -296,7 +296,7 @@ class History(RuleBasedStateMachine):
     @invariant()
     def all_holds(self) -> None:
         """All promises are kept, the warm plan is the plan on the rows read anew, and planning changes nothing."""
-        self.made = self.warm.plan(self.now, seed=7)
+        self.made = plan_kept(self.warm, self.now, seed=7)
         check(self.warm, self.made, self.now)
         self.checks += 1
         if self.checks % self.rebuilt_every:
@@ -305,8 +305,8 @@ class History(RuleBasedStateMachine):
         turned = replace(
             rows, running=rows.running[::-1], requests=rows.requests[::-1], devices=rows.devices[::-1]
         )
-        assert Warm(turned).plan(self.now, seed=7) == self.made
-        assert self.warm.plan(self.now, seed=7) == self.made
+        assert plan_kept(SchedulerState(turned), self.now, seed=7) == self.made
+        assert plan_kept(self.warm, self.now, seed=7) == self.made
 
 
 STEPS = {

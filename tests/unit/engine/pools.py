@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from apps.scheduling.engine.cycle import plan
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.cycle import plan
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
     Device,
     Grant,
     Node,
     Placement,
-    Plan,
     Policy,
     Queue,
     Reason,
     Request,
-    Running,
+    RunningWorkload,
     Snapshot,
 )
 
@@ -47,10 +47,10 @@ def ask(seq: int, percent: int = 50, mib: int = 1_000, **more: Any) -> Request:
     return Request(**{**fields, "compute_percent": percent, "memory_mib": mib, **more})
 
 
-def holding(name: str, device_id: str, percent: int = 50, mib: int = 1_000, **more: Any) -> Running:
+def holding(name: str, device_id: str, percent: int = 50, mib: int = 1_000, **more: Any) -> RunningWorkload:
     """Work of tenant acme in queue q that holds one share of a device."""
     grant = Grant(device_id, device_id.split("/")[0], percent, mib, more.pop("exclusive", False))
-    return Running(**{"id": name, "tenant_id": "acme", "queue_id": "q", "grants": (grant,), **more})
+    return RunningWorkload(**{"id": name, "tenant_id": "acme", "queue_id": "q", "grants": (grant,), **more})
 
 
 def run(snapshot: Snapshot, *requests: Request, now: int = 0, seed: int = 1) -> Plan:

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from apps.scheduling.engine.quota import DIMENSIONS, granted, triple
-from apps.scheduling.engine.roles import leaving_grants, may_part
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
     Device,
     Grant,
     HoldKind,
     Node,
     Placing,
-    Plan,
     Quota,
     Request,
-    Running,
+    RunningWorkload,
 )
-from apps.scheduling.engine.warm import Warm
+from apps.scheduling.engine.queueing.quota import DIMENSIONS, granted, triple
+from apps.scheduling.engine.resources.running_index import leaving_grants, may_part
+from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.promises_beside import hold_is_fit, terms_hold
 
 Use = dict[str, list[int]]
 
 
-def check(warm: Warm, made: Plan, now: int) -> None:
+def check(warm: SchedulerState, made: Plan, now: int) -> None:
     """All of them: `made` is the plan of the warm state at `now`."""
     nothing_is_given_twice(warm, made)
     words_hold(warm, made)
@@ -48,7 +48,7 @@ def planned(made: Plan) -> Iterator[tuple[Grant, ...]]:
     yield from ((move.to,) for move in made.moves)
 
 
-def nothing_is_given_twice(warm: Warm, made: Plan) -> None:
+def nothing_is_given_twice(warm: SchedulerState, made: Plan) -> None:
     """With all that was planned no device and no host has more than it had, nor a whole card a second holder."""
     held: dict[str, list[Grant]] = defaultdict(list)
     given: dict[str, Grant] = {}
@@ -71,7 +71,7 @@ def nothing_is_given_twice(warm: Warm, made: Plan) -> None:
         assert most is None or sum(grant.host_cpu_milli for grant in known) <= most
 
 
-def words_hold(warm: Warm, made: Plan) -> None:
+def words_hold(warm: SchedulerState, made: Plan) -> None:
     """What keeps others off its device has none of them beside it."""
     new = [grant for grants in planned(made) for grant in grants if grant.affinity or grant.anti_affinity]
     if not new:
@@ -86,7 +86,7 @@ def words_hold(warm: Warm, made: Plan) -> None:
             assert not shunned or shunned not in (grant.affinity, grant.anti_affinity)
 
 
-def used_by(warm: Warm, works: Iterator[tuple[str, str, tuple[Grant, ...]]]) -> tuple[Use, Use]:
+def used_by(warm: SchedulerState, works: Iterator[tuple[str, str, tuple[Grant, ...]]]) -> tuple[Use, Use]:
     """What tenants and queues, with all below them, have of (tenant, queue, grants)."""
     tenants: Use = defaultdict(lambda: [0, 0, 0])
     queues: Use = defaultdict(lambda: [0, 0, 0])
@@ -98,7 +98,7 @@ def used_by(warm: Warm, works: Iterator[tuple[str, str, tuple[Grant, ...]]]) -> 
     return tenants, queues
 
 
-def line_of(warm: Warm, queue_id: str) -> Iterator[str]:
+def line_of(warm: SchedulerState, queue_id: str) -> Iterator[str]:
     """The queue and all above it."""
     each: str | None = queue_id
     while each is not None:
@@ -107,7 +107,7 @@ def line_of(warm: Warm, queue_id: str) -> Iterator[str]:
         each = None if queue is None else queue.parent_id
 
 
-def additions(warm: Warm, made: Plan) -> Iterator[tuple[str, str, tuple[Grant, ...]]]:
+def additions(warm: SchedulerState, made: Plan) -> Iterator[tuple[str, str, tuple[Grant, ...]]]:
     """What the plan gives beyond what is in use; moves count already."""
     yield from ((each.tenant_id, each.queue_id, each.grants) for each in made.placements)
     for change in made.resizes:
@@ -115,12 +115,12 @@ def additions(warm: Warm, made: Plan) -> Iterator[tuple[str, str, tuple[Grant, .
         yield work.tenant_id, work.queue_id, change.grants
 
 
-def quotas_are_kept(warm: Warm, made: Plan) -> None:
+def quotas_are_kept(warm: SchedulerState, made: Plan) -> None:
     """Who is given more stays within nominal plus borrow, and takes nothing that is kept for another's guarantee."""
     running = ((work.tenant_id, work.queue_id, work.grants) for work in warm.running.values())
     tenants, queues = used_by(warm, iter([*running, *additions(warm, made)]))
     more_tenants, more_queues = used_by(warm, additions(warm, made))
-    own = {each: warm.tenant_quotas.get(each, warm.policy.tenant_default) for each in more_tenants}
+    own = {each: warm.tenant_quotas.get(each, Quota()) for each in more_tenants}
     for used, more, quotas in (
         (tenants, more_tenants, own),
         (queues, more_queues, {each: warm.queues[each].quota for each in more_queues}),
@@ -134,7 +134,7 @@ def quotas_are_kept(warm: Warm, made: Plan) -> None:
         guarantees_are_kept(warm, parent, queues, more_queues)
 
 
-def quotas_of_models_are_kept(warm: Warm, made: Plan) -> None:
+def quotas_of_models_are_kept(warm: SchedulerState, made: Plan) -> None:
     """Who is given more of a model stays within what is theirs of it (ELA-308)."""
     used: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     more: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -156,7 +156,7 @@ def quotas_of_models_are_kept(warm: Warm, made: Plan) -> None:
                 assert most is None or not more[tenant_id, model][i] or used[tenant_id, model][i] <= most
 
 
-def guarantees_are_kept(warm: Warm, parent: str | None, used: Use, more: Use) -> None:
+def guarantees_are_kept(warm: SchedulerState, parent: str | None, used: Use, more: Use) -> None:
     """Of what the parent has to divide, its queues leave each other the idle guarantees that are not lent."""
     rows = {queue.id: queue.quota for queue in warm.queues.values() if queue.parent_id == parent}
     grown = [each for each in rows if more.get(each, [0])[0]]
@@ -179,7 +179,7 @@ def _kept(quota: Quota, used_percent: int) -> int:
     return 0 if lend is None else max(0, idle - lend)
 
 
-def every_request_is_judged_once(warm: Warm, made: Plan) -> None:
+def every_request_is_judged_once(warm: SchedulerState, made: Plan) -> None:
     """Each is placed or refused, and the refused of each queue are numbered from 1."""
     judged = [placement.request_id for placement in made.placements]
     places: dict[str, list[int]] = defaultdict(list)
@@ -190,7 +190,7 @@ def every_request_is_judged_once(warm: Warm, made: Plan) -> None:
     assert all(line == list(range(1, len(line) + 1)) for line in places.values())
 
 
-def all_or_nothing(warm: Warm, made: Plan) -> None:
+def all_or_nothing(warm: SchedulerState, made: Plan) -> None:
     """What starts has all its shares, elastic work its least at the least, where it may be."""
     for placement in made.placements:
         request = warm.backlog.request(placement.request_id)
@@ -236,17 +236,18 @@ def check_replicas(request: Request, grants: tuple[Grant, ...]) -> None:
     assert per == 1 or all(len({grant.node_id for grant in replica}) == 1 for replica in replicas)
 
 
-def nobody_is_stopped_without_right(warm: Warm, made: Plan, now: int) -> None:
+def nobody_is_stopped_without_right(warm: SchedulerState, made: Plan, now: int) -> None:
     """By priority only what is lower, by reclaim only what is of another queue, by fair share only another tenant's;
-    none too young or too often."""
+    none too young, and but for a guarantee none too often or that is not preemptible."""
     for each in made.preemptions:
         victim, request = warm.running[each.running_id], warm.backlog.request(each.for_request_id)
         assert request is not None
-        assert victim.preemptible
         assert not victim.preempted
         assert now - victim.started_at_s >= max(victim.min_run_s, warm.policy.min_run_s)
         limit = warm.policy.preempt_limit
-        assert limit is None or victim.preempted_count < limit
+        if each.reason != "reclaim":
+            assert victim.preemptible
+            assert limit is None or victim.preempted_count < limit
         if each.reason == "priority":
             above, below = _path(warm, request.queue_id), _path(warm, victim.queue_id)
             assert (below, victim.priority) < (above, request.priority), (
@@ -266,13 +267,13 @@ def nobody_is_stopped_without_right(warm: Warm, made: Plan, now: int) -> None:
     assert len(set(stopped)) == len(stopped)
 
 
-def _path(warm: Warm, queue_id: str) -> list[int]:
+def _path(warm: SchedulerState, queue_id: str) -> list[int]:
     """The priorities from the uppermost queue down to this one, and as many zeros as there may be queues."""
     line = [warm.queues[each].priority for each in [*line_of(warm, queue_id)][::-1]]
     return line + [0] * (len(warm.queues) - len(line))
 
 
-def guarantees_outlast_priority(warm: Warm, made: Plan) -> None:
+def guarantees_outlast_priority(warm: SchedulerState, made: Plan) -> None:
     """Whoever loses work to others keeps what is guaranteed (ELA-813): where its own requests take part, that is
     its own affair."""
     losers: set[str] = set()
@@ -293,7 +294,7 @@ def guarantees_outlast_priority(warm: Warm, made: Plan) -> None:
         assert all(queues[queue_id][i] >= own for i, own in enumerate(guaranteed) if own)
 
 
-def _left(work: Running, stopped: set[str], shrunk: dict[str, int]) -> tuple[Grant, ...]:
+def _left(work: RunningWorkload, stopped: set[str], shrunk: dict[str, int]) -> tuple[Grant, ...]:
     if work.id in stopped:
         return ()
     leaving = Counter(leaving_grants(work))
@@ -303,7 +304,7 @@ def _left(work: Running, stopped: set[str], shrunk: dict[str, int]) -> tuple[Gra
     return tuple(grants)
 
 
-def elastic_work_stays_within_its_bounds(warm: Warm, made: Plan) -> None:
+def elastic_work_stays_within_its_bounds(warm: SchedulerState, made: Plan) -> None:
     """Never below its least nor beyond its most, and every change is one."""
     for change in made.resizes:
         work = warm.running[change.running_id]
@@ -315,7 +316,7 @@ def elastic_work_stays_within_its_bounds(warm: Warm, made: Plan) -> None:
         check_replicas(work.asks, (*work.grants, *change.grants)[: change.shares])
 
 
-def nobody_is_moved_and_stopped_at_once(warm: Warm, made: Plan) -> None:
+def nobody_is_moved_and_stopped_at_once(warm: SchedulerState, made: Plan) -> None:
     """Of one piece of work the plan does one thing, and what is to be on one node is not parted."""
     moved = {move.running_id for move in made.moves}
     assert all(may_part(warm.running[each]) for each in moved)
@@ -325,7 +326,7 @@ def nobody_is_moved_and_stopped_at_once(warm: Warm, made: Plan) -> None:
     assert not moved & set(taken)
 
 
-def windows_and_times_are_kept(warm: Warm, made: Plan, now: int) -> None:
+def windows_and_times_are_kept(warm: SchedulerState, made: Plan, now: int) -> None:
     """Nothing starts before its time, too late for its deadline or outside its queue's windows."""
     for placement in made.placements:
         request = warm.backlog.request(placement.request_id)
@@ -338,7 +339,7 @@ def windows_and_times_are_kept(warm: Warm, made: Plan, now: int) -> None:
             assert ends <= window.to_s
 
 
-def no_start_delays_a_reserved_one(warm: Warm, made: Plan, now: int) -> None:
+def no_start_delays_a_reserved_one(warm: SchedulerState, made: Plan, now: int) -> None:
     """At each hold's start, what was planned and what runs until then leave room for all that is held there."""
     for hold in made.holds:
         for device_id in {grant.device_id for grant in hold.grants}:
@@ -348,7 +349,7 @@ def no_start_delays_a_reserved_one(warm: Warm, made: Plan, now: int) -> None:
             hold_is_fit(need, lasting)
 
 
-def _lasting(warm: Warm, made: Plan, device_id: str, now: int, at: int, freed: bool) -> list[Grant]:
+def _lasting(warm: SchedulerState, made: Plan, device_id: str, now: int, at: int, freed: bool) -> list[Grant]:
     """What is on the device then; of freed room, with all gone that leaves."""
     stopped = {each.running_id for each in made.preemptions}
     shrunk = {change.running_id: change.shares for change in made.resizes}
@@ -374,7 +375,7 @@ def _lasting(warm: Warm, made: Plan, device_id: str, now: int, at: int, freed: b
     return found
 
 
-def _lasts(work: Running, at: int, freed: bool) -> bool:
+def _lasts(work: RunningWorkload, at: int, freed: bool) -> bool:
     """Whether it still runs then; of freed room it is not said when that is."""
     return freed or work.ends_at_s is None or work.ends_at_s > at
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from apps.scheduling.engine.types import Alone, Grant, Plan
-from apps.scheduling.engine.warm import Warm
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import Alone, Grant
+from apps.scheduling.engine.state.scheduler_state import SchedulerState
 
 Held = dict[str, list[tuple[str, Grant]]]
 
 
-def terms_hold(warm: Warm, made: Plan) -> None:
+def terms_hold(warm: SchedulerState, made: Plan) -> None:
     """Where something starts, nothing is beside work that is alone, and no device has more shares than its work
     lets be there. What is being stopped is there still, and counts against no number (PLAT-CLU-57)."""
     held: Held = defaultdict(list)

@@ -9,10 +9,19 @@ from pathlib import Path
 import pytest
 
 import apps.scheduling.engine
-from apps.scheduling.engine.bench import speed
-from apps.scheduling.engine.fit import Fit, View
-from apps.scheduling.engine.shapes import Shape
-from apps.scheduling.engine.types import Limit, Placing, Plan, Queue, Quota, Reason, ReasonCode, Snapshot
+from apps.scheduling.engine.bench.speed import speed
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
+    Limit,
+    Placing,
+    Queue,
+    Quota,
+    Reason,
+    ReasonCode,
+    Snapshot,
+)
+from apps.scheduling.engine.placement.fit import Fit, View
+from apps.scheduling.engine.resources.shapes import Shape
 from tests.unit.engine.pools import ask, holding, only, placed, pool, reasons, run
 
 BENCHES = ("bench", "openb", "replay")

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from django.utils import translation
 
-from apps.scheduling.endings import end_sentence
+from apps.scheduling.text.end_reasons import end_sentence
 from node_agent.protocol.fields import ReasonCode
 
 CASES = [

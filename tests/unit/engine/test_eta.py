@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.scheduling.engine.eta import STEPS, eta
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.model.types import (
     Eta,
     EtaBasis,
     Limit,
@@ -19,6 +18,7 @@ from apps.scheduling.engine.types import (
     Request,
     Snapshot,
 )
+from apps.scheduling.engine.simulate.eta import STEPS, eta
 from tests.unit.engine.pools import ask, holding, pool
 
 NOW = 1_000

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from apps.scheduling.engine.explain import explain, sentence
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.explain import explain, sentence
+from apps.scheduling.engine.model.types import (
     Device,
     Node,
     Queue,
@@ -122,6 +123,7 @@ def test_every_reason_has_a_sentence() -> None:
     figures |= dict.fromkeys(
         ("first", "second", "late_s", "wait_s", "reservation", "count", "each", "model"), 7
     )
+    figures |= dict.fromkeys(("asked_percent", "asked_mib", "percent", "mib"), 7)
     figures |= {"devices": 7, "free": 7, "dimension": "memory_mib"}
     for code in ReasonCode:
         assert "%(" not in sentence(code, figures)
@@ -147,8 +149,8 @@ def test_labels_of_node_and_device_count_together() -> None:
     assert only(run(snapshot, asked)).grants[0].device_id == "n0/1"
 
 
-@pytest.mark.req("ELA-601", "ELA-609")
-@pytest.mark.parametrize("state", [QueueState.DOWN, QueueState.DRAIN, QueueState.INACTIVE])
+@pytest.mark.req("ELA-601", "ELA-609", "PLAT-CLU-66")
+@pytest.mark.parametrize("state", [QueueState.DOWN, QueueState.INACTIVE])
 def test_only_a_queue_that_is_up_starts_work(state: QueueState) -> None:
     made = run(replace(pool(), queues=(Queue("q", state=state),)), ask(1))
     assert reasons(made)["r1"] == Reason(C.QUEUE_NOT_UP, (("queue", "q"), ("state", state.value)))
@@ -190,3 +192,18 @@ def test_a_device_that_lost_memory_takes_no_more() -> None:
         pool(), devices=(Device("n0/0", "n0", 500),), running=(holding("w", "n0/0", 10, 1_000),)
     )
     assert reasons(run(snapshot, ask(1, 10, 1)))["r1"].get("free") == 0
+
+
+@pytest.mark.req("PLAT-OPS-22")
+@pytest.mark.parametrize("sliced", [True, False, None])
+def test_work_on_the_host_alone_takes_nothing_of_a_device(sliced: bool | None) -> None:
+    nodes = tuple(Node(f"n{i}", host_cpu_milli=2000, host_memory_mib=4096) for i in range(2))
+    devices = tuple(device(f"n{i}", 0, sliced=sliced) for i in range(2))
+    host = ask(1, 0, 0, shares=3, host_cpu_milli=1000, host_memory_mib=1024)
+    made = run(replace(pool(), nodes=nodes, devices=devices), host, ask(2, 0, 0, host_cpu_milli=1500))
+    placement = only(made)
+    assert placement.request_id == "r1"
+    assert sorted(Counter(grant.node_id for grant in placement.grants).values()) == [1, 2]
+    shares = {(each.compute_percent, each.memory_mib, each.host_cpu_milli) for each in placement.grants}
+    assert shares == {(0, 0, 1000)}
+    assert reasons(made)["r2"].code is ReasonCode.HOST_CPU

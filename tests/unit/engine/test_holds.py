@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from apps.scheduling.engine.eta import eta, offer
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.model.types import (
     EtaBasis,
     HoldKind,
     Policy,
@@ -19,6 +18,7 @@ from apps.scheduling.engine.types import (
     Snapshot,
     Window,
 )
+from apps.scheduling.engine.simulate.eta import eta, offer
 from tests.unit.engine.pools import ask, holding, placed, pool, reasons, run
 
 NOW = 1_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.scheduling.engine.levels import Levels
-from apps.scheduling.engine.pool import Pool
-from apps.scheduling.engine.types import Device, Grant, Node, Running
+from apps.scheduling.engine.model.types import Device, Grant, Node, RunningWorkload
+from apps.scheduling.engine.resources.level_index import Levels
+from apps.scheduling.engine.resources.pool import Pool
 from tests.unit.engine.pools import device
 
 NODES = tuple(Node(f"n{i}") for i in range(3))
@@ -45,7 +45,7 @@ def test_the_lists_are_those_of_a_pool_built_anew(acts: list[tuple[Device, int, 
         if looks:
             assert pool.by_use.present
             assert pool.by_free.present
-    anew = Pool(NODES, DEVICES, [Running("w", "t", "q", tuple(held))])
+    anew = Pool(NODES, DEVICES, [RunningWorkload("w", "t", "q", tuple(held))])
     assert seen(pool) == seen(anew)
     pool.give_all(held)
     assert seen(pool) == seen(Pool(NODES, DEVICES))

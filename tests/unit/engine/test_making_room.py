@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.model.types import (
     Amount,
     ElasticChange,
     Grant,
@@ -16,17 +17,17 @@ from apps.scheduling.engine.types import (
     Queue,
     Quota,
     ReasonCode,
-    Running,
+    RunningWorkload,
     Snapshot,
 )
-from apps.scheduling.engine.warm import Warm
+from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.pools import ask, holding, pool, reasons, run
 
 ON = Policy(preemption=True, ordering=Ordering.PRIORITY, patience_s=None)
 NOW = 10_000
 
 
-def elastic(name: str, count: int, **more: object) -> Running:
+def elastic(name: str, count: int, **more: object) -> RunningWorkload:
     """Preemptible elastic work on the first cards of n0, of one share at least."""
     grants = tuple(Grant(f"n0/{k}", "n0", 100, 1_000) for k in range(count))
     asks = ask(0, 100, shares=8, min_shares=1, id=name)
@@ -38,10 +39,10 @@ def elastic(name: str, count: int, **more: object) -> Running:
         "asks": asks,
         "preemptible": True,
     }
-    return Running(**{"id": name, "grants": grants, **fields, **more})
+    return RunningWorkload(**{"id": name, "grants": grants, **fields, **more})
 
 
-def session(name: str, device_id: str, percent: int) -> Running:
+def session(name: str, device_id: str, percent: int) -> RunningWorkload:
     """A session that may be moved."""
     return holding(name, device_id, percent, movable=True, asks=ask(0, percent, id=name))
 
@@ -52,10 +53,10 @@ def test_work_that_is_leaving_in_part_frees_only_what_stays_when_it_is_stopped()
     there, here = Grant("n0/0", "n0", 50, 1_000), Grant("n1/0", "n1", 50, 1_000)
     held = replace(session("w", "n0/0", 50), grants=(there, here), moving=frozenset({0}), preemptible=True)
     asked = ask(1, 100, shares=2, exclusive=True, priority=5)
-    warm = Warm(replace(pool(2, 1), running=(held,), policy=ON, requests=(asked,)))
-    made = warm.plan(NOW, 1)
+    warm = SchedulerState(replace(pool(2, 1), running=(held,), policy=ON, requests=(asked,)))
+    made = plan_kept(warm, NOW, 1)
     assert [each.running_id for each in made.preemptions] == ["w"]
-    assert Warm(warm.snapshot()).plan(NOW, 1) == warm.plan(NOW, 1) == made
+    assert plan_kept(SchedulerState(warm.snapshot()), NOW, 1) == plan_kept(warm, NOW, 1) == made
 
 
 @pytest.mark.req("ELA-806", "ELA-814")
@@ -68,10 +69,10 @@ def test_moves_that_a_quota_forbids_leave_the_pool_as_it_was() -> None:
         devices=pool(2, 2).devices[:3],
     )  # fmt: skip
     asked = ask(1, 100, queue_id="p", exclusive=True, priority=5)
-    warm = Warm(replace(rows, requests=(asked,)))
+    warm = SchedulerState(replace(rows, requests=(asked,)))
     free = [card.free_percent for card in warm.pool.at]
     for _ in range(3):
-        assert not warm.plan(NOW, 1).moves
+        assert not plan_kept(warm, NOW, 1).moves
     assert [card.free_percent for card in warm.pool.at] == free
     open_ = replace(rows, queues=(Queue("q"), Queue("p")))
     assert len(run(open_, asked, now=NOW).moves) == 1, "it is the quota that stands against it"
@@ -141,7 +142,7 @@ def test_work_that_is_moved_is_not_stopped_in_the_same_pass() -> None:
 def test_the_order_of_harm_is_priority_then_checkpoint_then_lost_work_then_money(
     kept: dict[str, int], gone: dict[str, int]
 ) -> None:
-    def work(name: str, device_id: str, more: dict[str, int]) -> Running:
+    def work(name: str, device_id: str, more: dict[str, int]) -> RunningWorkload:
         return holding(name, device_id, 100, preemptible=True, **more)
 
     for order in ((kept, gone), (gone, kept)):
@@ -177,7 +178,9 @@ def test_of_several_moves_each_counts_in_the_quota_of_its_model(most: int, moved
         holding("c", "n1/0", 40, tenant_id="globex"),
     )
     busy = replace(empty, devices=devices, running=running, tenant_quotas=bound)
-    warm = Warm(replace(busy, policy=Policy(consolidate=True), requests=(ask(1, 100, tenant_id="globex"),)))
-    made = warm.plan(NOW, 1)
+    warm = SchedulerState(
+        replace(busy, policy=Policy(consolidate=True), requests=(ask(1, 100, tenant_id="globex"),))
+    )
+    made = plan_kept(warm, NOW, 1)
     assert len(made.moves) == moved
-    assert warm.plan(NOW, 1) == made, "a pass leaves the quota as it was"
+    assert plan_kept(warm, NOW, 1) == made, "a pass leaves the quota as it was"

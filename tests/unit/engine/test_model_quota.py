@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
-from apps.scheduling.engine.explain import explain
-from apps.scheduling.engine.types import Grant, Limit, Policy, Quota, ReasonCode, Running, Snapshot
-from apps.scheduling.engine.warm import Warm
+from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.explain import explain
+from apps.scheduling.engine.model.types import (
+    Grant,
+    Limit,
+    Policy,
+    Quota,
+    ReasonCode,
+    RunningWorkload,
+    Snapshot,
+)
+from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.pools import ask, device, holding, placed, pool, reasons, run
 
 pytestmark = pytest.mark.req("ELA-308")
@@ -80,7 +89,7 @@ def test_elastic_work_starts_and_grows_within_it() -> None:
     assert len(start.grants) == 2
     held = (Grant("n0/0", "n0", 100, 1_000),)
     asks = ask(0, 100, shares=4, min_shares=1, model="x", id="e")
-    work = Running("e", "acme", "q", held, shares=4, min_shares=1, asks=asks)
+    work = RunningWorkload("e", "acme", "q", held, shares=4, min_shares=1, asks=asks)
     (change,) = run(replace(snapshot, running=(work,)), now=99).resizes
     assert change.shares == 2
 
@@ -88,13 +97,13 @@ def test_elastic_work_starts_and_grows_within_it() -> None:
 def test_what_runs_counts_and_what_has_ended_does_not() -> None:
     full = bound(("x", Limit(shares=1)), running=(holding("w", "n0/0", 100),))
     assert reasons(run(full, ask(1, 10, model="x")))["r1"].code is ReasonCode.MODEL_QUOTA
-    warm = Warm(replace(full, requests=(ask(1, 10, model="x"),)))
+    warm = SchedulerState(replace(full, requests=(ask(1, 10, model="x"),)))
     warm.running_drop("w")
-    assert placed(warm.plan(0, 1)) == ["r1"]
+    assert placed(plan_kept(warm, 0, 1)) == ["r1"]
     warm.running_put(holding("w", "n0/0", 50))
-    assert placed(warm.plan(0, 1)) == []
+    assert placed(plan_kept(warm, 0, 1)) == []
     warm.device_put(replace(CARDS[0], model="y"))
-    assert placed(warm.plan(0, 1)) == ["r1"], "what it runs on is of another model now"
+    assert placed(plan_kept(warm, 0, 1)) == ["r1"], "what it runs on is of another model now"
 
 
 @pytest.mark.req("POOL-12.23")

@@ -6,19 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from apps.scheduling.engine.explain import TEXTS
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.explain import TEXTS
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
     Alone,
     HoldKind,
     Ordering,
     Placing,
-    Plan,
     Policy,
     ReasonCode,
-    Running,
+    RunningWorkload,
     Snapshot,
 )
-from apps.scheduling.engine.warm import Warm
+from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.pools import ask, holding, on_nodes, placed, pool, reasons, run
 
 NOW = 1_000
@@ -154,21 +155,23 @@ def test_elastic_work_that_is_alone_grows_beside_itself(
 ) -> None:
     asks = ask(1, 30, shares=3, min_shares=1, alone=alone, distinct_devices=distinct)
     (grant,) = holding("w", "n0/0", 30).grants
-    work = Running("w", "acme", "q", (grant._replace(alone=alone),), shares=3, min_shares=1, asks=asks)
+    work = RunningWorkload(
+        "w", "acme", "q", (grant._replace(alone=alone),), shares=3, min_shares=1, asks=asks
+    )
     beside = tuple(holding(f"o{i}", each, 10) for i, each in enumerate(others))
-    warm = Warm(replace(pool(1, 2), running=(work, *beside), policy=Policy(hysteresis_s=0)))
-    made = warm.plan(NOW, seed=1)
+    warm = SchedulerState(replace(pool(1, 2), running=(work, *beside), policy=Policy(hysteresis_s=0)))
+    made = plan_kept(warm, NOW, seed=1)
     assert sorted(each.device_id for change in made.resizes for each in change.grants) == grown
-    assert warm.plan(NOW, seed=1) == made, "it leaves all as it was"
+    assert plan_kept(warm, NOW, seed=1) == made, "it leaves all as it was"
 
 
 @pytest.mark.req("PLAT-CLU-58")
 def test_a_node_opens_again_when_its_one_job_has_gone() -> None:
-    warm = Warm(on("n0/0", alone=Alone.NODE))
+    warm = SchedulerState(on("n0/0", alone=Alone.NODE))
     for seq, placing in enumerate(Placing):
         warm.request_put(ask(seq, 100, placing=placing, node_id="n0", local_node_id="n0"))
-    assert not warm.plan(NOW, seed=1).placements
+    assert not plan_kept(warm, NOW, seed=1).placements
     warm.running_drop("w")
-    made = warm.plan(NOW, seed=1)
+    made = plan_kept(warm, NOW, seed=1)
     assert len(made.placements) == 2, "both its devices"
-    assert made == Warm(warm.snapshot()).plan(NOW, seed=1)
+    assert made == plan_kept(SchedulerState(warm.snapshot()), NOW, seed=1)

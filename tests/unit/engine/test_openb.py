@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
-from apps.scheduling.engine.bench import main
-from apps.scheduling.engine.openb import (
+from apps.scheduling.engine.bench.__main__ import main
+from apps.scheduling.engine.bench.openb import (
     Host,
     Task,
     Weir,
@@ -20,7 +20,7 @@ from apps.scheduling.engine.openb import (
     read_tasks,
     run,
 )
-from apps.scheduling.engine.openb_baselines import (
+from apps.scheduling.engine.bench.openb_baselines import (
     Baseline,
     BestFit,
     DotProduct,
@@ -29,8 +29,8 @@ from apps.scheduling.engine.openb_baselines import (
     GpuPacking,
     RandomNode,
 )
-from apps.scheduling.engine.openb_policies import ENGINE, PUBLISHED, known_policy, study
-from apps.scheduling.engine.types import Placing
+from apps.scheduling.engine.bench.openb_policies import ENGINE, PUBLISHED, known_policy, study
+from apps.scheduling.engine.model.types import Placing
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\n" + "".join(
     f"n{i},16000,65536,2,{'T4' if i else 'P100'}\n" for i in range(4)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from apps.scheduling.engine.bench_fairness import entitlements, fairness, jain
-from apps.scheduling.engine.bench_gangs import whole_cards
-from apps.scheduling.engine.bench_simulation import Job, Simulation
-from apps.scheduling.engine.types import Ordering, Placing, Policy
+from apps.scheduling.engine.bench.fairness import entitlements, fairness, jain
+from apps.scheduling.engine.bench.gangs import whole_cards
+from apps.scheduling.engine.bench.simulation import Job, Simulation
+from apps.scheduling.engine.model.types import Ordering, Placing, Policy
 
 HOUR_S = 3600
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.scheduling.engine.types import Ordering, Policy, Queue, ReasonCode
+from apps.scheduling.engine.model.types import Ordering, Policy, Queue, ReasonCode
 from tests.unit.engine.pools import ask, holding, placed, pool, reasons, run, with_policy
 
 

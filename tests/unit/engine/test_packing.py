@@ -11,12 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.scheduling.engine.cycle import plan
-from apps.scheduling.engine.measure import Measure
-from apps.scheduling.engine.mix import USUAL, Typical, tally
-from apps.scheduling.engine.pool import PLENTY
-from apps.scheduling.engine.types import Node, Placing, Plan, Policy, ReasonCode, Request, Running, Snapshot
-from apps.scheduling.engine.warm import Warm
+from apps.scheduling.engine.cycle.cycle import plan, plan_kept
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
+    USUAL,
+    Node,
+    Placing,
+    Policy,
+    ReasonCode,
+    Request,
+    RunningWorkload,
+    Snapshot,
+    Typical,
+)
+from apps.scheduling.engine.placement.usable_room import Measure
+from apps.scheduling.engine.resources.pool import PLENTY
+from apps.scheduling.engine.resources.workload_mix import tally
+from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.pools import CARD_MIB, ask, device, holding, pool, run
 
 POLICY = Policy(placing=Placing.FRAGMENTATION)
@@ -133,24 +144,24 @@ def test_closed_and_pinned_devices_are_kept() -> None:
 
 
 def test_a_server_changed_between_cycles_is_judged_anew() -> None:
-    warm = Warm(
+    warm = SchedulerState(
         replace(packed(2, 1), nodes=(Node("n0", host_cpu_milli=4_000), Node("n1", host_cpu_milli=4_000)))
     )
     warm.request_put(ask(1, 10, 0, host_cpu_milli=4_000))
-    assert devices_of(warm.plan(0, 1)) == ["n0/0"]
+    assert devices_of(plan_kept(warm, 0, 1)) == ["n0/0"]
     warm.node_put(Node("n0", host_cpu_milli=1_000))
-    assert devices_of(warm.plan(0, 1)) == ["n1/0"]
+    assert devices_of(plan_kept(warm, 0, 1)) == ["n1/0"]
     warm.running_put(holding("a", "n1/0", 95))
-    assert devices_of(warm.plan(0, 1)) == []
+    assert devices_of(plan_kept(warm, 0, 1)) == []
 
 
 def test_a_new_mix_counts_from_the_next_cycle_on() -> None:
     running = (holding("a", "n0/0", 50, 0), holding("b", "n0/1", 30, 0))
-    warm = Warm(packed(1, 2, running=running, mix=(Typical(70),)))
+    warm = SchedulerState(packed(1, 2, running=running, mix=(Typical(70),)))
     warm.request_put(ask(1, 20, 0))
-    first = devices_of(warm.plan(0, 1))
+    first = devices_of(plan_kept(warm, 0, 1))
     warm.mix_put((Typical(50),))
-    assert (first, devices_of(warm.plan(0, 1))) == (["n0/0"], ["n0/1"])
+    assert (first, devices_of(plan_kept(warm, 0, 1))) == (["n0/0"], ["n0/1"])
 
 
 def test_a_tally_counts_kinds_and_leaves_host_work_out() -> None:
@@ -198,19 +209,19 @@ def test_nothing_is_given_twice_and_the_order_of_rows_does_not_matter(
 def test_a_pool_kept_warm_chooses_as_one_built_anew(
     drawn: list[tuple[int, int, int, bool]], ended: list[int]
 ) -> None:
-    warm = Warm(packed(3, 2, mix=(Typical(50), Typical(33, count=3), Typical(100, shares=2))))
+    warm = SchedulerState(packed(3, 2, mix=(Typical(50), Typical(33, count=3), Typical(100, shares=2))))
     requests = _requests(drawn)
     half = len(requests) // 2
     for request in requests[:half]:
         warm.request_put(request)
-    for placement in warm.plan(0, 1).placements:
+    for placement in plan_kept(warm, 0, 1).placements:
         warm.request_drop(placement.request_id)
-        warm.running_put(Running(placement.request_id, "acme", "q", placement.grants))
+        warm.running_put(RunningWorkload(placement.request_id, "acme", "q", placement.grants))
     for seq in ended:
         warm.running_drop(f"r{seq}")
     for request in requests[half:]:
         warm.request_put(request)
-    assert warm.plan(9, 2) == plan(warm.snapshot(), now=9, seed=2)
+    assert plan_kept(warm, 9, 2) == plan(warm.snapshot(), now=9, seed=2)
 
 
 KINDS = st.builds(
@@ -267,7 +278,7 @@ def test_servers_judged_one_by_one_are_chosen_as_when_judged_at_once(asks: list[
     snapshot = replace(packed(), nodes=nodes, devices=devices)
     made = []
     for few in (0, 1_000):
-        with patch("apps.scheduling.engine.packing.FEW", few):
+        with patch("apps.scheduling.engine.placement.fragmentation.FEW", few):
             made.append(run(snapshot, *asks))
     assert made[0].placements == made[1].placements
 

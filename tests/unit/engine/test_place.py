@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
     Device,
     Grant,
     Node,
     Placing,
-    Plan,
     Policy,
     Queue,
     ReasonCode,

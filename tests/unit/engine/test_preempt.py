@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from apps.scheduling.engine.cycle import plan
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.cycle import plan
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
     Amount,
     ElasticChange,
     Grant,
     HoldKind,
     Limit,
     Ordering,
-    Plan,
     Policy,
     Queue,
     Quota,
     ReasonCode,
     Request,
-    Running,
+    RunningWorkload,
     Snapshot,
 )
 from tests.unit.engine.pools import ask, holding, placed, pool, reasons, run
@@ -30,10 +30,10 @@ ON = Policy(preemption=True, ordering=Ordering.PRIORITY, patience_s=None)
 NOW = 10_000
 
 
-def low(name: str, *device_ids: str, percent: int = 100, **more: Any) -> Running:
+def low(name: str, *device_ids: str, percent: int = 100, **more: Any) -> RunningWorkload:
     """Preemptible work of priority 0 that holds these devices since 0."""
     grants = tuple(Grant(each, each.split("/")[0], percent, 1_000) for each in device_ids)
-    return Running(
+    return RunningWorkload(
         **{"id": name, "tenant_id": "acme", "queue_id": "q", "grants": grants, "preemptible": True} | more
     )
 
@@ -71,7 +71,7 @@ def test_work_of_a_queue_that_never_preempts_is_preempted_all_the_same() -> None
     [low("w", "n0/0", priority=5), low("w", "n0/0", preemptible=False), low("w", "n0/0", priority=6)],
     ids=["equal", "not preemptible", "higher"],
 )
-def test_equal_and_protected_work_is_never_touched(held: Running) -> None:
+def test_equal_and_protected_work_is_never_touched(held: RunningWorkload) -> None:
     snapshot = replace(pool(), running=(held,), policy=replace(ON, reclaim=True))
     made = run(snapshot, ask(1, 100, priority=5), now=NOW)
     assert not made.preemptions
@@ -253,11 +253,66 @@ def test_a_guarantee_is_taken_back_from_who_borrowed_it() -> None:
     queues = (Queue("q", quota=Quota(guaranteed=Amount(compute_percent=100))),
               Queue("vip", quota=Quota(guaranteed=Amount(compute_percent=200))))  # fmt: skip
     running = tuple(low(f"w{i}", f"n{i}/0", priority=9) for i in range(3))
-    snapshot = replace(pool(3), queues=queues, running=running, policy=Policy(reclaim=True))
+    snapshot = replace(pool(3), queues=queues, running=running, policy=Policy())
     asked = [ask(i, 100, queue_id="vip") for i in (1, 2, 3)]
     made = run(snapshot, *asked, now=NOW)
     assert [each.reason for each in made.preemptions] == ["reclaim", "reclaim"]
-    assert not run(replace(snapshot, policy=Policy()), *asked, now=NOW).preemptions
+    assert not run(replace(snapshot, policy=Policy(reclaim=False)), *asked, now=NOW).preemptions
+
+
+def guaranteed(percent: int, *running: RunningWorkload, policy: Policy | None = None) -> Snapshot:
+    """A queue `vip` that is guaranteed so much of a pool of one card a node, which `running` has whole."""
+    queues = (Queue("q"), Queue("vip", quota=Quota(guaranteed=Amount(compute_percent=percent))))
+    return replace(pool(len(running)), queues=queues, running=running, policy=policy or Policy())
+
+
+@pytest.mark.req("ELA-604", "ELA-312")
+def test_a_guarantee_is_had_back_by_default_from_work_that_is_not_preemptible() -> None:
+    """Work is not preemptible unless it says so: by default a guarantee that was lent was gone."""
+    held = tuple(low(f"w{i}", f"n{i}/0", priority=9, preemptible=False) for i in range(2))
+    snapshot = guaranteed(100, *held)
+    asked = [ask(i, 100, queue_id="vip") for i in (1, 2)]
+    made = run(snapshot, *asked, now=NOW)
+    assert [each.reason for each in made.preemptions] == ["reclaim"], "no more than is guaranteed"
+    assert not run(replace(snapshot, policy=Policy(reclaim=False)), *asked, now=NOW).preemptions
+    calm = replace(snapshot.queues[1], reclaim=False)
+    assert not run(replace(snapshot, queues=(snapshot.queues[0], calm)), *asked, now=NOW).preemptions
+
+
+@pytest.mark.req("ELA-604", "ELA-805")
+def test_what_is_not_preemptible_is_the_last_that_a_guarantee_stops() -> None:
+    held = (low("firm", "n0/0", priority=-9, preemptible=False), low("soft", "n1/0", priority=9))
+    snapshot = guaranteed(200, *held)
+    assert victims(run(snapshot, ask(1, 100, queue_id="vip"), now=NOW)) == ["soft"]
+    both = run(snapshot, *[ask(i, 100, queue_id="vip") for i in (1, 2)], now=NOW)
+    assert sorted(victims(both)) == ["firm", "soft"]
+
+
+@pytest.mark.req("ELA-802")
+def test_more_important_work_of_a_guaranteed_queue_stops_no_firm_work_beyond_its_guarantee() -> None:
+    held = tuple(low(f"w{i}", f"n{i}/0", preemptible=False) for i in range(2))
+    snapshot = guaranteed(100, *held, policy=replace(ON, reclaim=True))
+    made = run(snapshot, ask(1, 100, shares=2, queue_id="vip", priority=9), now=NOW)
+    assert not made.preemptions, "two cards are more than its guarantee"
+
+
+@pytest.mark.req("ELA-604", "ELA-812")
+def test_work_preempted_often_enough_is_spared_by_priority_and_by_no_guarantee() -> None:
+    held = low("w", "n0/0", preempted_count=5)
+    snapshot = guaranteed(100, held, policy=replace(ON, reclaim=True, preempt_limit=5))
+    asked = ask(1, 100, queue_id="vip", priority=9)
+    assert [each.reason for each in run(snapshot, asked, now=NOW).preemptions] == ["reclaim"]
+    assert not run(replace(snapshot, policy=replace(ON, reclaim=False)), asked, now=NOW).preemptions
+
+
+@pytest.mark.req("ELA-809", "ELA-604")
+def test_elastic_work_of_any_rank_is_shrunk_before_a_guarantee_stops_anything() -> None:
+    held = low("w", "n0/0", "n1/0", priority=9, shares=2, min_shares=1, preemptible=False)
+    queues = (Queue("q"), Queue("vip", quota=Quota(guaranteed=Amount(compute_percent=100))))
+    snapshot = replace(pool(2), queues=queues, running=(held,), policy=Policy())
+    made = run(snapshot, ask(1, 100, queue_id="vip"), now=NOW)
+    assert not made.preemptions
+    assert [(each.running_id, each.shares) for each in made.resizes] == [("w", 1)]
 
 
 # --- fair share -------------------------------------------------------------------------------------------------
@@ -311,12 +366,12 @@ def test_nobody_is_brought_below_their_part() -> None:
 # --- elastic work -----------------------------------------------------------------------------------------------
 
 
-def elastic(name: str, count: int, least: int = 1, most: int = 8, **more: Any) -> Running:
+def elastic(name: str, count: int, least: int = 1, most: int = 8, **more: Any) -> RunningWorkload:
     """Elastic work on so many whole devices of n0."""
     grants = tuple(Grant(f"n0/{k}", "n0", 100, 1_000) for k in range(count))
     asks = ask(0, 100, shares=most, min_shares=least, id=name)
     fields = {"shares": most, "min_shares": least, "asks": asks, "tenant_id": "acme", "queue_id": "q"}
-    return Running(**{"id": name, "grants": grants, **fields, **more})
+    return RunningWorkload(**{"id": name, "grants": grants, **fields, **more})
 
 
 @pytest.mark.req("ELA-809", "ELA-905", "ELA-903")
@@ -382,7 +437,7 @@ def test_growth_rests_after_a_change_of_size() -> None:
 # --- moves ------------------------------------------------------------------------------------------------------
 
 
-def session(name: str, device_id: str, percent: int, **more: Any) -> Running:
+def session(name: str, device_id: str, percent: int, **more: Any) -> RunningWorkload:
     asks: Request = ask(0, percent, id=name)
     return holding(name, device_id, percent, movable=True, asks=asks, **more)
 

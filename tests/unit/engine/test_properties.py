@@ -10,27 +10,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.scheduling.engine.cycle import plan
-from apps.scheduling.engine.fit import Prospect
-from apps.scheduling.engine.quota import DIMENSIONS, granted
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.cycle import plan
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
     Amount,
     Device,
+    Feasibility,
     Grant,
     Limit,
     Node,
     Ordering,
     Placing,
-    Plan,
     Policy,
     Queue,
     QueueState,
     Quota,
     Request,
-    Running,
+    RunningWorkload,
     Snapshot,
 )
-from apps.scheduling.engine.warm import Warm
+from apps.scheduling.engine.queueing.admission import STARTING
+from apps.scheduling.engine.queueing.quota import DIMENSIONS, granted
+from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.promises import check_grants
 
 TENANTS = ("acme", "globex")
@@ -58,7 +59,6 @@ policies = st.builds(
     backfill=st.booleans(),
     patience_s=st.none() | st.integers(0, 100),
     aging_s=st.none() | st.integers(1, 50),
-    tenant_default=quotas,
 )
 
 
@@ -125,7 +125,7 @@ def pools(draw: st.DrawFn) -> Snapshot:
             parent_id=None if queue_id == "top" else "top",
             priority=draw(st.integers(0, 1)),
             quota=draw(quotas),
-            state=draw(st.sampled_from([QueueState.UP] * 5 + [QueueState.DRAIN])),
+            state=draw(st.sampled_from([QueueState.UP] * 4 + [QueueState.DRAIN, QueueState.DOWN])),
         )
         for queue_id in QUEUES
     )
@@ -133,9 +133,9 @@ def pools(draw: st.DrawFn) -> Snapshot:
     return Snapshot(nodes, devices, queues, (), (), tenant_quotas, draw(policies))
 
 
-def started(made: Plan) -> tuple[Running, ...]:
+def started(made: Plan) -> tuple[RunningWorkload, ...]:
     """The plan's placements as running work."""
-    return tuple(Running(p.request_id, p.tenant_id, p.queue_id, p.grants) for p in made.placements)
+    return tuple(RunningWorkload(p.request_id, p.tenant_id, p.queue_id, p.grants) for p in made.placements)
 
 
 def check_devices(snapshot: Snapshot) -> None:
@@ -163,7 +163,7 @@ def check_quotas(snapshot: Snapshot) -> None:
                 by_queue[queue_id, i] += amount
     stated = dict(snapshot.tenant_quotas)
     for used, quotas_by_id in (
-        (by_tenant, {tenant: stated.get(tenant, snapshot.policy.tenant_default) for tenant in TENANTS}),
+        (by_tenant, {tenant: stated.get(tenant, Quota()) for tenant in TENANTS}),
         (by_queue, {queue.id: queue.quota for queue in snapshot.queues}),
     ):
         for holder, quota in quotas_by_id.items():
@@ -180,7 +180,7 @@ def check_plan(snapshot: Snapshot, made: Plan) -> None:
     assert sorted(served + refused) == sorted(by_id)
     devices = {device.id: device for device in snapshot.devices}
     nodes = {node.id: node for node in snapshot.nodes}
-    up = {queue.id for queue in snapshot.queues if queue.state is QueueState.UP}
+    up = {queue.id for queue in snapshot.queues if queue.state in STARTING}
     for placement in made.placements:
         request = by_id[placement.request_id]
         assert placement.queue_id in up
@@ -255,13 +255,13 @@ def test_alone_in_an_empty_pool_it_is_placed_or_told_why_it_never_will(
     for request in asked:
         snapshot = replace(plain(empty), requests=(request,))
         made = plan(snapshot, now=0, seed=seed)
-        prospect = Warm(snapshot).prospect(request)
-        assert bool(made.placements) is (prospect is Prospect.AFTER_RELEASES)
-        assert all(refusal.permanent is (prospect is Prospect.NEVER) for refusal in made.refusals)
+        prospect = SchedulerState(snapshot).prospect(request)
+        assert bool(made.placements) is (prospect is Feasibility.AFTER_RELEASES)
+        assert all(refusal.permanent is (prospect is Feasibility.NEVER) for refusal in made.refusals)
 
 
 def plain(snapshot: Snapshot) -> Snapshot:
-    """The same with all queues up and no guarantees, which are a reason of their own to wait."""
+    """A snapshot with all queues up and without guarantees, which are a reason of their own to wait."""
 
     def open_(quota: Quota) -> Quota:
         return replace(quota, guaranteed=Amount())
@@ -283,8 +283,8 @@ def test_what_fits_an_empty_pool_is_placed_once_work_ends(
         made = plan(replace(snapshot, requests=waiting), now=turn, seed=seed)
         served = {placement.request_id for placement in made.placements}
         waiting = tuple(request for request in waiting if request.id not in served)
-    cycle = Warm(snapshot)
-    assert not [request for request in waiting if cycle.prospect(request) is Prospect.AFTER_RELEASES]
+    cycle = SchedulerState(snapshot)
+    assert not [request for request in waiting if cycle.prospect(request) is Feasibility.AFTER_RELEASES]
 
 
 @pytest.mark.req("POOL-12.9", "POOL-12.13", "POOL-12.15")

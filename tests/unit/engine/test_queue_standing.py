@@ -7,8 +7,8 @@ from itertools import permutations
 
 import pytest
 
-from apps.scheduling.engine.types import Queue
-from apps.scheduling.engine.victims import queue_ranks
+from apps.scheduling.engine.model.types import Queue
+from apps.scheduling.engine.preemption.victims import queue_ranks
 from tests.unit.engine.pools import ask, pool, run
 from tests.unit.engine.test_preempt import NOW, ON, elastic, low, victims
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from apps.scheduling.engine.quota import QuotaTree
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.model.types import (
     Amount,
     Device,
     Limit,
@@ -20,6 +19,7 @@ from apps.scheduling.engine.types import (
     ReasonCode,
     Snapshot,
 )
+from apps.scheduling.engine.queueing.quota import QuotaTree
 from tests.unit.engine.pools import ask, device, holding, placed, pool, reasons, run
 
 
@@ -83,15 +83,6 @@ def test_a_tenant_at_its_quota_does_not_hold_others_up() -> None:
     made = run(snapshot, ask(1, 20), ask(2, 20, tenant_id="globex"))
     assert placed(made) == ["r2"]
     assert reasons(made)["r1"].code is ReasonCode.TENANT_QUOTA
-
-
-@pytest.mark.req("ELA-307")
-def test_tenants_without_a_quota_have_the_policy_default() -> None:
-    snapshot = replace(
-        pool(4), policy=Policy(tenant_default=bounded(shares=1)), tenant_quotas=(("globex", Quota()),)
-    )
-    made = run(snapshot, ask(1, 1), ask(2, 1), *(ask(i, 1, tenant_id="globex") for i in (3, 4)))
-    assert placed(made) == ["r1", "r3", "r4"]
 
 
 @pytest.mark.req("ELA-612")

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.scheduling.engine.replay import Kept, Past, jain_permille, percentile, replay, satisfied
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.model.types import (
     Device,
     Node,
     Ordering,
@@ -18,6 +17,14 @@ from apps.scheduling.engine.types import (
     Reservation,
     Snapshot,
     Window,
+)
+from apps.scheduling.engine.simulate.replay import (
+    KnownReservation,
+    Past,
+    jain_permille,
+    percentile,
+    replay,
+    satisfied,
 )
 
 HOUR = 3600
@@ -126,13 +133,13 @@ def test_sessions_are_moved_so_that_a_whole_card_is_free():
 
 @pytest.mark.req("ELA-103", "ELA-305")
 def test_a_reservation_binds_from_when_it_was_made():
-    kept = Kept(Reservation("r", 100, 500, tenant_id="b", device_ids=frozenset({"d0"})), 50, 500)
+    kept = KnownReservation(Reservation("r", 100, 500, tenant_id="b", device_ids=frozenset({"d0"})), 50, 500)
     early = [past("long", 0, 1000, duration_s=1000), past("mine", 100, 100, tenant="b", duration_s=100)]
     assert replay(pool(), early, until_s=HOUR, kept=[kept]).waits == {"long": 0, "mine": 900}
     late = [past("long", 60, 300, duration_s=300), past("mine", 100, 100, tenant="b", duration_s=100)]
     # What would run into it waits until it is over, though nothing arrives and nothing ends then.
     assert replay(pool(), late, until_s=HOUR, kept=[kept]).waits == {"long": 440, "mine": 0}
-    gone = Kept(kept.reservation, 50, 70)
+    gone = KnownReservation(kept.reservation, 50, 70)
     assert replay(pool(), late, until_s=HOUR, kept=[gone]).waits == {"long": 10, "mine": 270}
 
 

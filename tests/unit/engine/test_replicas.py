@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from apps.scheduling.engine.eta import offer
-from apps.scheduling.engine.explain import explain
-from apps.scheduling.engine.fit import Prospect
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.explain import explain
+from apps.scheduling.engine.model.types import (
+    Feasibility,
     Grant,
     Limit,
     Node,
@@ -19,10 +18,11 @@ from apps.scheduling.engine.types import (
     Quota,
     ReasonCode,
     Request,
-    Running,
+    RunningWorkload,
     Snapshot,
 )
-from apps.scheduling.engine.warm import Warm
+from apps.scheduling.engine.simulate.eta import offer
+from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.pools import ask, device, holding, on_nodes, only, placed, pool, reasons, run
 
 pytestmark = pytest.mark.req("ELA-505")
@@ -33,13 +33,13 @@ def whole(seq: int, replicas: int, per: int, **more: Any) -> Request:
     return ask(seq, 100, 0, shares=replicas * per, shares_per_replica=per, exclusive=True, **more)
 
 
-def running(replicas: int, per: int, **more: Any) -> Running:
+def running(replicas: int, per: int, **more: Any) -> RunningWorkload:
     """Elastic work "e" of as many replicas, on the first cards of n0, n1, …, that may shrink to one and grow to 4."""
     grants = tuple(
         Grant(f"n{i}/{k}", f"n{i}", 100, 10_000, True) for i in range(replicas) for k in range(per)
     )
     asks = whole(0, 4, per, min_shares=per, id="e")
-    work = Running("e", "acme", "q", grants, shares=4 * per, min_shares=per, asks=asks)
+    work = RunningWorkload("e", "acme", "q", grants, shares=4 * per, min_shares=per, asks=asks)
     return replace(work, **more)
 
 
@@ -84,14 +84,14 @@ def test_all_replicas_start_or_none() -> None:
 
 
 def test_a_replica_larger_than_any_node_never_fits_and_is_told_so() -> None:
-    warm = Warm(pool(4, 8))
+    warm = SchedulerState(pool(4, 8))
     reason = warm.hopeless(whole(1, 2, 9))
     assert reason is not None
     assert (reason.code, dict(reason.params)["free"]) == (ReasonCode.REPLICA, 8)
-    assert warm.prospect(whole(1, 2, 9)) is Prospect.NEVER
-    assert warm.prospect(whole(1, 4, 8)) is Prospect.AFTER_RELEASES
-    assert warm.prospect(whole(1, 5, 8)) is Prospect.NEVER
-    assert warm.prospect(whole(1, 9, 4, min_shares=8)) is Prospect.AFTER_RELEASES
+    assert warm.prospect(whole(1, 2, 9)) is Feasibility.NEVER
+    assert warm.prospect(whole(1, 4, 8)) is Feasibility.AFTER_RELEASES
+    assert warm.prospect(whole(1, 5, 8)) is Feasibility.NEVER
+    assert warm.prospect(whole(1, 9, 4, min_shares=8)) is Feasibility.AFTER_RELEASES
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_smaller_cards_are_taken_for_replicas_where_the_quota_of_memory_is_tight
     grants = only(run(snapshot, whole(1, 2, 2))).grants
     assert sum(grant.memory_mib for grant in grants) == 16_000
     assert all(len(nodes) == 1 for nodes in by_replica(grants, 2))
-    assert Warm(snapshot).prospect(whole(1, 3, 2)) is Prospect.NEVER
+    assert SchedulerState(snapshot).prospect(whole(1, 3, 2)) is Feasibility.NEVER
 
 
 def test_the_dry_run_offers_whole_replicas() -> None:

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from apps.scheduling.engine.fair import targets
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.model.types import (
     Amount,
     Limit,
     Ordering,
-    Plan,
     Policy,
     Queue,
     Quota,
     Request,
     Snapshot,
 )
+from apps.scheduling.engine.queueing.fair_share import targets
 from tests.unit.engine.pools import ask, device, holding, placed, pool, run
 
 TENANTS = ("acme", "globex", "initech")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.scheduling.engine.types import Node, Placing, Policy, ReasonCode, Snapshot
+from apps.scheduling.engine.model.types import Node, Placing, Policy, ReasonCode, Snapshot
 from tests.unit.engine.pools import ask, device, holding, on_nodes, only, placed, pool, reasons, run
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from apps.scheduling.engine.types import (
+from apps.scheduling.engine.model.types import (
     Grant,
     Limit,
     Policy,
     Quota,
     ReasonCode,
-    Running,
+    RunningWorkload,
     Snapshot,
 )
 from tests.unit.engine.pools import ask, device, placed, pool, reasons, run
@@ -28,11 +28,11 @@ def test_a_quota_of_compute_is_untouched_by_memory_and_the_other_way_round() -> 
     assert reasons(made)["r3"].code is ReasonCode.TENANT_QUOTA
 
 
-def elastic(percent: int, held: int, least: int, most: int) -> Running:
+def elastic(percent: int, held: int, least: int, most: int) -> RunningWorkload:
     """Elastic work with a card of n0 for each of the shares it has now."""
     grants = tuple(Grant(f"n0/{k}", "n0", percent, 1_000) for k in range(held))
     asks = ask(0, percent, shares=most, min_shares=least, distinct_devices=True, id="e")
-    return Running("e", "acme", "q", grants, shares=most, min_shares=least, asks=asks)
+    return RunningWorkload("e", "acme", "q", grants, shares=most, min_shares=least, asks=asks)
 
 
 @pytest.mark.req("ELA-505")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from portal.local import bootstrap
+from portal.devstack import bootstrap
 
 
 @pytest.mark.parametrize(

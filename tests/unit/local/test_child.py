@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.local.child import Child
-from portal.local.processes import ProcessIdentity, wait_until
+from apps.kernel.process_identity import ProcessIdentity
+from portal.devstack.managed_process import Child
+from portal.devstack.processes import wait_until
 
 _PARENT = """
 import subprocess, sys, time

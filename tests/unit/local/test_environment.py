@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.local.environment import agent_environment, agent_server, has_joined
-from portal.local.options import Options
+from portal.devstack.environment import agent_environment, agent_server, has_joined
+from portal.devstack.options import Options
 
 
 def test_an_agent_gets_no_secret_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

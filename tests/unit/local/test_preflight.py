@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.local import options, preflight
-from portal.local.errors import LocalError
+from portal.devstack import options, preflight
+from portal.devstack.errors import LocalError
 
 
 def test_a_taken_port_is_named_with_its_owner_and_the_cure(tmp_path: Path) -> None:

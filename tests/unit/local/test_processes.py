@@ -8,15 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.local.processes import (
-    ProcessIdentity,
-    end,
-    identity_read,
-    identity_write,
-    last_lines,
-    text_write,
-    wait_until,
-)
+from apps.kernel.process_identity import ProcessIdentity
+from portal.devstack.processes import end, identity_read, identity_write, last_lines, text_write, wait_until
 
 
 @pytest.fixture

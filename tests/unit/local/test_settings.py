@@ -8,7 +8,7 @@ from portal.settings.env import ROOT, Env
 GIVEN = {
     "database_url": "postgresql://weir@localhost/weir",
     "redis_url": "redis://localhost:6379/0",
-    "secret_key": "s" * 32,
+    "secret_key": "kJ8s-2nVq0ZtYw4Lr7Xc1Pd5Hg9Mb3Fa6Ue",
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node_agent.protocol.messages import ReleaseWish
+from node_agent.protocol.messages import DesiredRelease
 from node_agent.protocol.releases import MANIFEST, RELEASES_PATH, signed_text
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,10 +23,10 @@ class Maker:
         self._private = Ed25519PrivateKey.generate()
         self.key = self._private.public_key().public_bytes_raw().hex()
 
-    def wish(self, version: str, content: bytes) -> ReleaseWish:
+    def wish(self, version: str, content: bytes) -> DesiredRelease:
         sha256 = hashlib.sha256(content).hexdigest()
         signature = self._private.sign(signed_text(version, sha256)).hex()
-        return ReleaseWish(
+        return DesiredRelease(
             version=version, path=f"{RELEASES_PATH}{version}", sha256=sha256, signature=signature
         )
 

@@ -10,14 +10,15 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from node_agent.protocol.folders import FOLDERS_PATH, FolderSend, FolderSent, FolderTaken
 from node_agent.protocol.messages import (
     JOIN_PATH,
     AgentConfig,
+    DesiredRelease,
     DesiredSlice,
     EventReport,
     JoinReply,
     JoinRequest,
-    ReleaseWish,
     SliceReport,
     SyncReply,
     SyncRequest,
@@ -47,8 +48,11 @@ class PortalServer:
         self.clock = timedelta(0)
         self.credential = "secret-credential"
         self.url = ""
-        self.release: ReleaseWish | None = None
+        self.release: DesiredRelease | None = None
         self.files: dict[str, bytes] = {KEYS_PATH: b"{}"}
+        self.folders_over: tuple[str, ...] = ()
+        self.folders_send: tuple[FolderSend, ...] = ()
+        self.folders_sent: dict[str, FolderSent] = {}
 
     def handle(self, path: str, body: bytes, headers: dict[str, str]) -> Answer:
         with self.lock:
@@ -60,6 +64,10 @@ class PortalServer:
                 return 200, reply.model_dump_json().encode()
             if headers.get("Authorization") != f"Bearer {self.credential}":
                 return 401, error_body("credential_refused", "This credential is not valid.", "Join again.")
+            if path.startswith(FOLDERS_PATH):
+                sent = FolderSent.model_validate_json(body)
+                self.folders_sent[sent.transfer] = sent
+                return 200, FolderTaken(protocol=1).model_dump_json().encode()
             return 200, self._sync(SyncRequest.model_validate_json(body)).model_dump_json().encode()
 
     def _sync(self, request: SyncRequest) -> SyncReply:
@@ -86,6 +94,8 @@ class PortalServer:
             event_ack=request.events[-1].seq if request.events else 0,
             config=self.config,
             release=self.release,
+            folders_over=self.folders_over,
+            folders_send=self.folders_send,
         )
 
 
@@ -109,6 +119,14 @@ def portal_server() -> Iterator[PortalServer]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             status, answer = portal.handle(self.path, body, dict(self.headers))
             self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def do_PUT(self) -> None:
+            portal.files[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+            answer = FolderTaken(protocol=1).model_dump_json().encode()
+            self.send_response(200)
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)

@@ -7,10 +7,11 @@ import os
 import pytest
 from pydantic import ValidationError
 
-from node_agent.machine import Observed, Stop
+from node_agent.instructions import Stop
+from node_agent.machine import Observed
 from node_agent.protocol.messages import DesiredSlice, WorkSpec
 from node_agent.protocol.slices import CheckpointHook
-from node_agent.runtime.checkpoint import FILE, CheckpointDesk
+from node_agent.runtime.shim.checkpoint import FILE, CheckpointControl
 from tests.unit.node_agent.test_machine import held, machine, replied, wanted
 
 pytestmark = pytest.mark.req("ELA-810")
@@ -51,24 +52,24 @@ def notes():
 
 
 def test_each_word_of_the_work_counts_once_and_whatever_it_says(tmp_path, notes):
-    desk = CheckpointDesk(tmp_path, None, notes.append)
-    assert not desk.look()
+    control = CheckpointControl(tmp_path, None, notes.append)
+    assert not control.look()
     (tmp_path / FILE).write_text("x" * 100_000)
-    assert desk.look()
-    assert not desk.look()
+    assert control.look()
+    assert not control.look()
     os.utime(tmp_path / FILE, ns=(5, 5))
-    assert desk.look()
+    assert control.look()
     assert notes == [], "what it saves on its own is not told in its log"
 
 
 def test_a_link_or_a_folder_or_a_pipe_is_no_word(tmp_path, notes):
-    desk = CheckpointDesk(tmp_path, None, notes.append)
+    control = CheckpointControl(tmp_path, None, notes.append)
     (tmp_path / "elsewhere").write_text("1")
     (tmp_path / FILE).symlink_to(tmp_path / "elsewhere")
-    assert not desk.look()
+    assert not control.look()
     (tmp_path / FILE).unlink()
     (tmp_path / FILE).mkdir()
-    assert not desk.look()
+    assert not control.look()
     (tmp_path / FILE).rmdir()
     os.mkfifo(tmp_path / FILE)
-    assert not desk.look()
+    assert not control.look()

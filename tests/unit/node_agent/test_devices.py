@@ -13,14 +13,14 @@ import pytest
 from node_agent import devices as watching
 from node_agent.address import bind_address, data_address
 from node_agent.config import AgentSettings, CpuPlan, SimulatedPlan
-from node_agent.configured import Configured
 from node_agent.devices import Devices, DriverWatch, report_of
 from node_agent.drivers.base import Device, DriverError, Measurement
 from node_agent.drivers.cpu import CpuDriver
 from node_agent.drivers.machine_meter import CpuMeter, Rapl, modelled_w
 from node_agent.node import Node
 from node_agent.protocol.messages import DesiredSlice, WorkSpec
-from node_agent.runtime.process import ProcessRuntime
+from node_agent.remote_config import Configured
+from node_agent.runtime.process_runtime import ProcessRuntime
 
 CARD = Device(uid="card", index=0, vendor="x", model="X1", memory_mib=100, cores=1, driver_version="1")
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
+import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,9 +20,9 @@ from pydantic import ValidationError
 from node_agent import transport
 from node_agent.__main__ import main
 from node_agent.config import AgentSettings, CpuPlan
-from node_agent.configured import Configured
 from node_agent.credential import Credential, credential_load, credential_save
 from node_agent.drivers.table import device_drivers_load
+from node_agent.files import SliceFolder, read_json, write_json
 from node_agent.node import Node
 from node_agent.protocol.messages import (
     DesiredSlice,
@@ -30,12 +33,14 @@ from node_agent.protocol.messages import (
     UsageReport,
     WorkSpec,
 )
-from node_agent.runtime import proc
-from node_agent.runtime.files import SliceFolder, read_json, write_json
-from node_agent.runtime.output import Output, read_chunk
-from node_agent.runtime.process import ProcessRuntime
-from node_agent.runtime.records import ShimState, SliceSpec
-from node_agent.runtime.work import environment
+from node_agent.remote_config import Configured
+from node_agent.runtime.process_runtime import ProcessRuntime
+from node_agent.runtime.records.records import ShimState, SliceSpec
+from node_agent.runtime.records.usage_journal import JournalReader
+from node_agent.runtime.sandbox import proc
+from node_agent.runtime.shim import shim
+from node_agent.runtime.shim.output import Output, read_chunk
+from node_agent.runtime.shim.workload_process import Work, environment
 from tests.unit.node_agent.server import error_body, portal_server
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")
@@ -133,12 +138,12 @@ def request() -> SyncRequest:
         (401, error_body("revoked", "This node was revoked.", "Join again."), transport.Unauthorised),
         (403, b"", transport.Unauthorised),
         (426, b"{}", transport.UnknownProtocol),
-        (400, b"<html>", transport.Refused),
+        (400, b"<html>", transport.RequestRefused),
         (429, b"", transport.NetworkTrouble),
         (500, b"\xff\xff", transport.NetworkTrouble),
         (302, b"", transport.NetworkTrouble),
         (200, b"", transport.NetworkTrouble),
-        (200, b"[" * 100_000, transport.NetworkTrouble),
+        pytest.param(200, b"[" * 100_000, transport.NetworkTrouble, id="deeply nested"),
         (200, b'{"protocol": 1, "next_sync_s": -1}', transport.NetworkTrouble),
     ],
 )
@@ -206,6 +211,41 @@ def check_output(path: Path, pieces: list[bytes], limit: int) -> None:
     assert found == text
 
 
+def test_what_a_full_disk_took_of_the_output_is_told_when_there_is_room_again(tmp_path: Path) -> None:
+    """The limit of a file's size refuses as a full disk does: first a part, then all."""
+    path, (read_fd, write_fd) = tmp_path / "log", os.pipe()
+    output = Output(read_fd, path, limit_bytes=300)
+
+    def write(text: str) -> None:
+        os.write(write_fd, text.encode())
+        output.copy()
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (51, limits[1]))
+    try:
+        write("é" * 40)
+        write("lost\n")
+        output.note("said while the disk is full")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == ("é" * 25).encode()
+    write("after\n")
+    write("x" * 300)
+    write("y")
+    os.close(write_fd)
+    output.drain()
+    os.close(read_fd)
+    after = path.read_text().removeprefix("é" * 25).split("\n")
+    assert after[1:6] == [
+        "[weir] 35 bytes of output are missing here: the node's disk was full",
+        "after",
+        "",
+        "[weir] said while the disk is full",
+        "x" * len(after[5]),
+    ]
+    assert after[6:] == ["[weir] the log has reached its limit of 300 bytes; what follows is dropped", ""]
+
+
 def spec(**changes: Any) -> SliceSpec:
     fields = {"slice_uid": "a", "generation": 1, "device_uid": "d", "vendor": "cpu", "cores": 4,
               "compute_percent": 30, "memory_mib": 64, "argv": ["true"], "env": {}, "run_timeout_s": None,
@@ -251,3 +291,34 @@ def test_making_a_slice_twice_leaves_the_first_as_it_is(tmp_path: Path) -> None:
     assert (read_json(tmp_path / "slices" / "a" / "spec.json") or {})["compute_percent"] == 5
     assert runtime.list() == ()
     assert not list((tmp_path / "slices").glob(".*"))
+
+
+def test_what_it_takes_to_build_the_works_walls_is_not_metered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy node it takes seconds, which nobody may be billed for and which no gap may be made of."""
+    built: list[datetime] = []
+
+    class SlowlyBuilt(Work):
+        def __init__(self, *given: Any) -> None:
+            time.sleep(0.2)
+            super().__init__(*given)
+            built.append(datetime.now(UTC))
+
+    monkeypatch.setattr(shim, "Work", SlowlyBuilt)
+    folder = SliceFolder(tmp_path / "a")
+    folder.work.mkdir(parents=True)
+    wanted = spec(argv=[sys.executable, "-c", "import time; time.sleep(2.1)"], lib_dir=str(tmp_path))
+    assert shim.Shim(folder, wanted).run() == 0
+    state, journal = read_json(folder.state) or {}, JournalReader(folder.journal)
+    journal.poll()
+    started_at = datetime.fromisoformat(state["started_at"])
+    assert started_at >= built[0]
+    rows = journal.after(0, 10)
+    assert datetime.fromisoformat(rows[0].start_at) == started_at
+    vouched = datetime.fromisoformat(rows[-1].end_at) - started_at
+    assert (
+        timedelta(0)
+        <= datetime.fromisoformat(state["ended_at"]) - started_at - vouched
+        < timedelta(seconds=1)
+    )

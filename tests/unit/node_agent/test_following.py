@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from node_agent.config import AgentSettings
-from node_agent.configured import Configured
 from node_agent.events import EventLog
 from node_agent.node import Node
 from node_agent.protocol.sync import AgentConfig
+from node_agent.remote_config import Configured
 
 
 @pytest.fixture

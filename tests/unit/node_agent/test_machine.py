@@ -8,30 +8,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node_agent.held import Held
+from node_agent.instructions import Forget, Instruction, Resize, Start, Stop
 from node_agent.machine import (
     DevicesFound,
     Distrusted,
     Event,
     Failed,
-    Forget,
-    Instruction,
     Machine,
     Observed,
     Replied,
-    Resize,
-    Start,
-    Stop,
 )
 from node_agent.protocol.messages import (
+    DesiredSession,
     DesiredSlice,
     DeviceReport,
     MoveTarget,
-    SessionWish,
     SliceReport,
     SyncReply,
     WorkSpec,
 )
+from node_agent.slice_state import LocalSlice
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,9 +47,9 @@ def wanted(uid: str = "a", generation: int = 1, state: str = "running", percent:
 
 def held(
     uid: str = "a", state: str = "running", generation: int = 1, percent: int = 50, mib: int = 100
-) -> Held:
+) -> LocalSlice:
     report = SliceReport.model_validate({"slice_uid": uid, "generation": generation, "state": state})
-    return Held("dev", percent, mib, report)
+    return LocalSlice("dev", percent, mib, report)
 
 
 def replied(*desired: DesiredSlice, **fields: object) -> Replied:
@@ -227,7 +223,7 @@ class World:
     """A runtime that carries instructions out, as a model for the machine to act on."""
 
     def __init__(self) -> None:
-        self.slices: dict[str, Held] = {}
+        self.slices: dict[str, LocalSlice] = {}
         self.started: list[str] = []
         self.machine = machine()
 
@@ -289,7 +285,7 @@ def test_the_same_reply_twice_changes_nothing_more(reply: Replied) -> None:
     assert world.slices == settled
 
 
-TOKEN = SessionWish(token="secret-token")
+TOKEN = DesiredSession(token="secret-token")
 
 
 def session_wish(**changes: object) -> DesiredSlice:
@@ -299,15 +295,15 @@ def session_wish(**changes: object) -> DesiredSlice:
 
 @pytest.mark.req("POOL-12.23")
 def test_where_a_session_goes_is_passed_on_without_a_restart_or_a_new_generation() -> None:
-    running = Held("dev", 50, 100, held().report, TOKEN)
+    running = LocalSlice("dev", 50, 100, held().report, TOKEN)
     made = machine(Observed((running,)))
     assert made.handle(replied(session_wish())) == ()
     target = MoveTarget(slice_uid="b", host="h", port=1, fingerprint="f" * 64, ticket="one-time-ticket")
-    moving = SessionWish(token="secret-token", move_to=target)
+    moving = DesiredSession(token="secret-token", move_to=target)
     asked = Resize("a", 1, 50, 100, moving)
     assert made.handle(replied(session_wish(session=moving))) == (asked,)
     assert made.handle(replied(session_wish(session=moving))) == ()
-    told = Held("dev", 50, 100, held().report, moving)
+    told = LocalSlice("dev", 50, 100, held().report, moving)
     assert made.handle(Observed((told,))) == ()
     made.handle(replied(session_wish(session=TOKEN)))
     assert made.handle(Observed((told,))) == ()
@@ -315,8 +311,8 @@ def test_where_a_session_goes_is_passed_on_without_a_restart_or_a_new_generation
 
 @pytest.mark.req("POOL-12.23")
 def test_a_move_is_passed_on_also_where_a_resize_does_not_fit() -> None:
-    made = machine(Observed((Held("dev", 50, 100, held().report, TOKEN), held("b", percent=50))))
-    moving = SessionWish(token="secret-token", ticket="one-time-ticket")
+    made = machine(Observed((LocalSlice("dev", 50, 100, held().report, TOKEN), held("b", percent=50))))
+    moving = DesiredSession(token="secret-token", ticket="one-time-ticket")
     wish = session_wish(generation=2, compute_percent=60, session=moving)
     assert made.handle(replied(wish)) == (Resize("a", 1, 50, 100, moving),)
     assert "not resized" in report(made).reason  # type: ignore[union-attr]

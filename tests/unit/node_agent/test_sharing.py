@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node_agent.runtime import proc
-from node_agent.runtime.cgroup import Cgroup
-from node_agent.runtime.files import SliceFolder
-from node_agent.runtime.gauge import CpuGauge
-from node_agent.runtime.idle import IdleWatch
-from node_agent.runtime.ledger import Entry, Ledger, compute_rate, memory_room
-from node_agent.runtime.meter import NS
-from node_agent.runtime.records import SliceSpec
-from node_agent.runtime.session import SessionDesk
-from node_agent.runtime.share import Share
-from node_agent.runtime.work import Work
+from node_agent.files import SliceFolder
+from node_agent.runtime.records.meter import NS
+from node_agent.runtime.records.records import SliceSpec
+from node_agent.runtime.sandbox import proc
+from node_agent.runtime.sandbox.cgroup import Cgroup
+from node_agent.runtime.shim.device_meter import CpuMeter
+from node_agent.runtime.shim.device_sharing import Entry, Ledger, compute_rate, memory_room
+from node_agent.runtime.shim.idle import IdleWatch
+from node_agent.runtime.shim.session import SessionControl
+from node_agent.runtime.shim.share import Share
+from node_agent.runtime.shim.workload_process import Work
 from tests.unit.node_agent.test_edges import spec as program_spec
 
 TENTH = NS // 10
@@ -100,8 +100,8 @@ def session_spec(**changes: Any) -> SliceSpec:
     return program_spec(**(fields | changes))
 
 
-def desk_on(folder: Path, **changes: Any) -> SessionDesk:
-    return SessionDesk(folder, session_spec(**changes), now_ns=100 * NS)
+def control_on(folder: Path, **changes: Any) -> SessionControl:
+    return SessionControl(folder, session_spec(**changes), now_ns=100 * NS)
 
 
 def say(folder: Path, content: object) -> None:
@@ -112,8 +112,8 @@ def say(folder: Path, content: object) -> None:
 
 @pytest.mark.req("POOL-12.3")
 def test_the_worker_is_told_privately_and_only_what_changed(tmp_path: Path) -> None:
-    desk = desk_on(tmp_path, idle_timeout_s=30)
-    desk.tell({"token": "secret-token"}, 30, 64)
+    control = control_on(tmp_path, idle_timeout_s=30)
+    control.tell({"token": "secret-token"}, 30, 64)
     path = tmp_path / "session.json"
     assert path.stat().st_mode & 0o777 == 0o600
     first = (path.stat().st_ino, json.loads(path.read_text()))
@@ -121,9 +121,9 @@ def test_the_worker_is_told_privately_and_only_what_changed(tmp_path: Path) -> N
         "slice_uid": "a", "device": "cpu", "compute_percent": 30, "memory_mib": 64, "token": "secret-token",
         "ticket": None, "move_to": None, "host": "0.0.0.0", "detach_s": 60, "idle_timeout_s": 30,
     }  # fmt: skip
-    desk.tell({"token": "secret-token"}, 30, 64)
+    control.tell({"token": "secret-token"}, 30, 64)
     assert path.stat().st_ino == first[0]
-    desk.tell({"token": "secret-token", "move_to": {"port": 1}}, 30, 64)
+    control.tell({"token": "secret-token", "move_to": {"port": 1}}, 30, 64)
     assert json.loads(path.read_text())["move_to"] == {"port": 1}
 
 
@@ -135,25 +135,25 @@ def test_a_worker_cannot_make_the_shim_write_elsewhere(tmp_path: Path) -> None:
     work.mkdir()
     (work / ".session.json.part").symlink_to(victim)
     (work / "session.json").symlink_to(victim)
-    desk_on(work).tell({"token": "secret-token"}, 30, 64)
+    control_on(work).tell({"token": "secret-token"}, 30, 64)
     assert victim.read_text() == "mine"
     assert not (work / "session.json").is_symlink()
 
 
 @pytest.mark.req("POOL-12.3")
 def test_news_of_the_worker_is_heard_once(tmp_path: Path) -> None:
-    desk = desk_on(tmp_path)
-    assert not desk.look(100 * NS)
-    assert not desk.is_ready
+    control = control_on(tmp_path)
+    assert not control.look(100 * NS)
+    assert not control.is_ready
     say(tmp_path, {"port": 4000, "fingerprint": "f" * 64, "idle_s": 0.0, "memory_mib": 2.1, "mounted": False})
-    assert desk.look(101 * NS)
-    assert not desk.look(101 * NS)
-    assert (desk.is_ready, desk.memory_mib, desk.is_mounted) == (True, 3, False)
+    assert control.look(101 * NS)
+    assert not control.look(101 * NS)
+    assert (control.is_ready, control.memory_mib, control.is_mounted) == (True, 3, False)
     say(tmp_path, {"port": 4000, "mounted": True, "operators": 7, "idle_s": 2.0})
-    assert desk.look(110 * NS)
-    assert abs(desk.last_use_ns - 108 * NS) < NS // 2
-    assert desk.report(110 * NS)["host"] == "10.0.0.5"
-    assert desk.report(110 * NS)["operators"] == 7
+    assert control.look(110 * NS)
+    assert abs(control.last_use_ns - 108 * NS) < NS // 2
+    assert control.report(110 * NS)["host"] == "10.0.0.5"
+    assert control.report(110 * NS)["operators"] == 7
 
 
 @pytest.mark.req("POOL-12.3")
@@ -165,22 +165,22 @@ def test_news_of_the_worker_is_heard_once(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_worker_that_talks_nonsense_is_not_believed(tmp_path: Path, content: object) -> None:
-    desk = desk_on(tmp_path)
+    control = control_on(tmp_path)
     say(tmp_path, content)
-    desk.look(200 * NS)
-    assert (desk.is_ready, desk.end, desk.is_mounted) == (False, "", False)
-    assert 0 <= desk.memory_mib <= 10**9
-    assert desk.last_use_ns == 100 * NS
+    control.look(200 * NS)
+    assert (control.is_ready, control.end, control.is_mounted) == (False, "", False)
+    assert 0 <= control.memory_mib <= 10**9
+    assert control.last_use_ns == 100 * NS
 
 
 @pytest.mark.req("POOL-12.3")
 def test_a_status_that_is_no_file_is_passed_over_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "status.json")
     began = time.monotonic()
-    assert not desk_on(tmp_path).look(0)
+    assert not control_on(tmp_path).look(0)
     (tmp_path / "status.json").unlink()
     (tmp_path / "status.json").symlink_to("/proc/self/status")
-    assert not desk_on(tmp_path).look(0)
+    assert not control_on(tmp_path).look(0)
     assert time.monotonic() - began < 60
 
 
@@ -194,9 +194,9 @@ def test_a_control_group_follows_resizing_and_a_full_device(tmp_path: Path) -> N
     files.work.mkdir(parents=True)
     spec = program_spec(argv=["sleep", "60"], compute_percent=70, memory_mib=64, cores=2,
                         ledger_dir=str(tmp_path / "dev"), device_memory_mib=100)  # fmt: skip
-    work = Work(spec, files, CpuGauge("d", 2), group)
+    work = Work(spec, files, CpuMeter("d", 2), group)
     try:
-        share = Share(spec, work, CpuGauge("d", 2), group, now_ns=0)
+        share = Share(spec, work, CpuMeter("d", 2), group, now_ns=0)
         share.begin(0)
         assert (group.path / "cpu.max").read_text() == "140000 100000"
         assert share.resize(50, 32) == ""

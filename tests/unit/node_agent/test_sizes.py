@@ -1,4 +1,4 @@
-"""Elastic work is told its size and confirms it: the shim's desk, the work's own module, the agent's mind."""
+"""Elastic work is told its size and confirms it: the shim's control of it, the work's own module, the agent's mind."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import threading
 
 import pytest
 
-from node_agent.held import Held
-from node_agent.machine import Observed, Resize, Start
-from node_agent.protocol.messages import DesiredSlice, SizeWish, SliceReport
-from node_agent.runtime.size import CONFIRMED, FILE, SizeDesk, size_environment
-from node_agent.work import size
+from node_agent.instructions import Resize, Start
+from node_agent.machine import Observed
+from node_agent.protocol.messages import DesiredSize, DesiredSlice, SliceReport
+from node_agent.runtime.shim.size import CONFIRMED, FILE, SizeControl, size_environment
+from node_agent.slice_state import LocalSlice
 from tests.unit.node_agent.test_machine import machine, replied, wanted
+from weir_wire import size
 
 pytestmark = pytest.mark.req("ELA-906")
 THREE = {"share": 0, "shares": 3, "step": 1}
@@ -31,17 +32,17 @@ def inside(tmp_path, monkeypatch):
 
 
 def test_the_size_is_written_once_per_change_and_never_an_older_one(tmp_path):
-    desk = SizeDesk(tmp_path, None)
-    assert desk.tell(THREE, [])
-    assert not desk.tell(dict(THREE), [])
-    assert desk.tell(TWO, [])
-    assert not desk.tell(THREE, [])
+    control = SizeControl(tmp_path, None)
+    assert control.tell(THREE, [])
+    assert not control.tell(dict(THREE), [])
+    assert control.tell(TWO, [])
+    assert not control.tell(THREE, [])
     alone = {"replica": 0, "replicas": 2, "shares_per_replica": 1}
     assert json.loads((tmp_path / FILE).read_text()) == TWO | alone | {"leaving": False}
 
 
 def test_a_share_beyond_the_size_is_told_that_it_leaves(tmp_path):
-    SizeDesk(tmp_path, None).tell({"share": 2, "shares": 2, "step": 2}, [])
+    SizeControl(tmp_path, None).tell({"share": 2, "shares": 2, "step": 2}, [])
     assert json.loads((tmp_path / FILE).read_text())["leaving"]
 
 
@@ -52,69 +53,69 @@ def test_a_share_is_told_which_of_how_many_replicas_it_is_in(tmp_path, monkeypat
     found = size_environment(told, tmp_path)
     names = ("WEIR_REPLICA", "WEIR_REPLICAS", "WEIR_SHARES_PER_REPLICA", "WEIR_SHARES")
     assert [found[name] for name in names] == [str(replica), "2", "8", "16"]
-    SizeDesk(tmp_path, None).tell(told, [])
+    SizeControl(tmp_path, None).tell(told, [])
     monkeypatch.setenv("WEIR_SIZE_FILE", found["WEIR_SIZE_FILE"])
     now = size.now()
     assert (now.replica, now.replicas, now.shares_per_replica) == (replica, 2, 8)
-    assert SizeWish(**told).shares_per_replica == 8
+    assert DesiredSize(**told).shares_per_replica == 8
     with pytest.raises(ValueError, match="shares_per_replica"):
-        SizeWish(**told | {"shares_per_replica": 0})
+        DesiredSize(**told | {"shares_per_replica": 0})
 
 
 @pytest.mark.parametrize("said", ["", "x", "-1", "2", "1e3", "9" * 40])
 def test_what_is_no_step_that_was_told_confirms_nothing(tmp_path, said):
-    desk = SizeDesk(tmp_path, None)
-    desk.tell(THREE, [])
+    control = SizeControl(tmp_path, None)
+    control.tell(THREE, [])
     (tmp_path / CONFIRMED).write_text(said)
-    assert not desk.look()
-    assert desk.confirmed_step == 0
+    assert not control.look()
+    assert control.confirmed_step == 0
 
 
 def test_a_link_confirms_nothing(tmp_path):
-    desk = SizeDesk(tmp_path, None)
-    desk.tell(THREE, [])
+    control = SizeControl(tmp_path, None)
+    control.tell(THREE, [])
     (tmp_path / "elsewhere").write_text("1")
     (tmp_path / CONFIRMED).symlink_to(tmp_path / "elsewhere")
-    assert not desk.look()
+    assert not control.look()
 
 
 def test_a_confirmation_is_news_once(tmp_path):
-    desk = SizeDesk(tmp_path, None)
-    desk.tell(THREE, [])
+    control = SizeControl(tmp_path, None)
+    control.tell(THREE, [])
     (tmp_path / CONFIRMED).write_text("1\n")
-    assert desk.look()
-    assert not desk.look()
-    assert desk.confirmed_step == 1
+    assert control.look()
+    assert not control.look()
+    assert control.confirmed_step == 1
 
 
 # --- the work ----------------------------------------------------------------------------------------------------
 
 
 def test_work_learns_its_size_and_confirms_each_change_once_its_function_returns(inside):
-    desk, seen, changed = SizeDesk(inside, None), [], threading.Event()
+    control, seen, changed = SizeControl(inside, None), [], threading.Event()
 
     def rebuild(now):
         seen.append((now.share, now.shares, now.leaving))
         if len(seen) == 2:
             changed.set()
 
-    desk.tell(THREE, [])
+    control.tell(THREE, [])
     size.scaled(rebuild)
-    assert desk.look()
-    assert desk.confirmed_step == 1
-    desk.tell(TWO, [])
+    assert control.look()
+    assert control.confirmed_step == 1
+    control.tell(TWO, [])
     assert changed.wait(60)
-    while not desk.look():
+    while not control.look():
         threading.Event().wait(0.01)
-    assert (seen, desk.confirmed_step) == ([(0, 3, False), (0, 2, False)], 2)
+    assert (seen, control.confirmed_step) == ([(0, 3, False), (0, 2, False)], 2)
 
 
 def test_a_function_that_raises_confirms_nothing(inside):
-    desk = SizeDesk(inside, None)
-    desk.tell(THREE, [])
+    control = SizeControl(inside, None)
+    control.tell(THREE, [])
     with pytest.raises(RuntimeError):
         size.scaled(lambda now: (_ for _ in ()).throw(RuntimeError("no")))
-    assert not desk.look()
+    assert not control.look()
 
 
 def test_work_that_is_not_elastic_is_one_of_one(monkeypatch):
@@ -128,19 +129,19 @@ def test_work_that_is_not_elastic_is_one_of_one(monkeypatch):
 
 
 def sized(told: dict[str, int] | None) -> DesiredSlice:
-    return wanted().model_copy(update={"size": SizeWish(**told) if told else None})
+    return wanted().model_copy(update={"size": DesiredSize(**told) if told else None})
 
 
 def holds(told: dict[str, int]) -> Observed:
     report = SliceReport.model_validate({"slice_uid": "a", "generation": 1, "state": "running"})
-    return Observed((Held("dev", 50, 100, report, size=SizeWish(**told)),))
+    return Observed((LocalSlice("dev", 50, 100, report, size=DesiredSize(**told)),))
 
 
 def test_another_size_is_passed_on_once_and_touches_no_share():
     made = machine()
     assert made.handle(replied(sized(THREE))) == (Start(sized(THREE)),)
     made.handle(holds(THREE))
-    passed_on = Resize("a", 1, 50, 100, size=SizeWish(**TWO))
+    passed_on = Resize("a", 1, 50, 100, size=DesiredSize(**TWO))
     assert made.handle(replied(sized(TWO))) == (passed_on,)
     assert made.handle(replied(sized(TWO))) == ()
     assert made.handle(holds(TWO)) == ()
@@ -149,4 +150,4 @@ def test_another_size_is_passed_on_once_and_touches_no_share():
 
 def test_an_agent_that_knows_no_sizes_is_told_none():
     assert "size" not in sized(None).model_dump_json()
-    assert SizeWish(**TWO) == DesiredSlice.model_validate_json(sized(TWO).model_dump_json()).size
+    assert DesiredSize(**TWO) == DesiredSlice.model_validate_json(sized(TWO).model_dump_json()).size

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +24,7 @@ from node_agent.drivers.slices.hami import HamiSlices
 from node_agent.drivers.slices.mig import MigSlices, profile_choose, start_choose
 from node_agent.drivers.slices.mig_card import Instance, Profile
 from node_agent.drivers.slices.mps import MpsSlices
-from node_agent.drivers.table import slice_drivers_load, supported
+from node_agent.drivers.table import preferred, sizes_of, slice_drivers_load, supported
 from node_agent.protocol.messages import DesiredSlice, WorkSpec
 
 CARD = Device(uid="GPU-1", index=0, vendor="nvidia", model="A100", memory_mib=40_960, cores=108,
@@ -42,6 +48,34 @@ def test_the_smallest_profile_that_gives_enough(percent: int, mib: int, chosen: 
     found = profile_choose(PROFILES, percent, mib)
     assert found is not None
     assert found.id == chosen
+
+
+@pytest.mark.req("ELA-105")
+def test_a_card_says_its_sizes_and_each_is_made_as_it_was_said(tmp_path: Path) -> None:
+    sizes = mig(tmp_path, Nvml()).sizes(CARD)
+    told = [(size.compute_percent, size.memory_mib, size.count) for size in sizes]
+    assert told == [
+        (14, 4864, 7),
+        (14, 9856, 4),
+        (28, 9856, 3),
+        (42, 19968, 2),
+        (57, 19968, 1),
+        (100, 40192, 1),
+    ]
+    for size in sizes:
+        chosen = profile_choose(PROFILES, size.compute_percent, size.memory_mib)
+        assert chosen is not None
+        assert (100 * chosen.slices // 7, chosen.memory_mib) == (size.compute_percent, size.memory_mib)
+
+
+def test_a_card_in_mig_mode_runs_work_in_its_instances_alone(tmp_path: Path) -> None:
+    drivers = slice_drivers_load(AgentSettings(name="a", state_dir=tmp_path)) | {"mig": mig(tmp_path, Nvml())}
+    assert preferred(drivers, CARD) == ("mig",)
+    assert set(supported(drivers, CARD)) <= {"mig", "host"}
+    assert sizes_of(drivers, CARD) == drivers["mig"].sizes(CARD)
+    plain = drivers | {"mig": mig(tmp_path, Nvml(is_enabled=False))}
+    assert "time-slice" in preferred(plain, CARD)
+    assert sizes_of(plain, CARD) == ()
 
 
 def test_more_than_the_card_has_is_no_profile() -> None:
@@ -218,18 +252,37 @@ def test_mig_needs_a_card_in_mig_mode(tmp_path: Path) -> None:
     assert mig(tmp_path, Nvml()).refusal(CPU) == "MIG is NVIDIA's"
 
 
+@pytest.fixture
+def mps_daemon() -> Iterator[Callable[..., None]]:
+    """Start a process that goes by such a command line, its number where the daemon leaves it."""
+    started = []
+
+    def start(pipes: Path, name: str, *options: str) -> None:
+        sleep = "import time; time.sleep(60)"
+        process = subprocess.Popen([name, "-c", sleep, *options], executable=sys.executable)
+        started.append(process)
+        # The kernel has an empty line for a moment after the program was exchanged.
+        while not psutil.Process(process.pid).cmdline():
+            time.sleep(0.01)
+        (pipes / "nvidia-cuda-mps-control.pid").write_text(f"{process.pid}\n")
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
 @pytest.mark.req("POOL-7.3b")
 def test_mps_sets_threads_and_memory_where_its_daemon_lives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mps_daemon: Callable[..., None]
 ) -> None:
     monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path / "pipes"))
-    driver = MpsSlices(AgentSettings(name="a", work_uid_base=0), proc=tmp_path)
+    driver = MpsSlices(AgentSettings(name="a", work_uid_base=0))
     assert "nvidia-cuda-mps-control -d" in driver.refusal(CARD)
     (tmp_path / "pipes").mkdir()
-    (tmp_path / "pipes" / "nvidia-cuda-mps-control.pid").write_text("77\n")
-    assert driver.refusal(CARD) != ""
-    (tmp_path / "77").mkdir()
-    (tmp_path / "77" / "cmdline").write_bytes(b"nvidia-cuda-mps-control\0-d\0")
+    (tmp_path / "pipes" / "nvidia-cuda-mps-control.pid").write_text(f"{os.getpid()}\n")
+    assert driver.refusal(CARD) != "", "another process has its number"
+    mps_daemon(tmp_path / "pipes", "nvidia-cuda-mps-control", "-d")
     assert driver.refusal(CARD) == ""
     assert driver.refusal(CPU) != ""
     setting = driver.make(wish(), CARD)
@@ -242,16 +295,14 @@ def test_mps_sets_threads_and_memory_where_its_daemon_lives(
 
 
 def test_mps_for_works_of_several_users_needs_its_server_for_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mps_daemon: Callable[..., None]
 ) -> None:
     monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    driver = MpsSlices(AgentSettings(name="a"), proc=tmp_path)
-    (tmp_path / "nvidia-cuda-mps-control.pid").write_text("77")
-    (tmp_path / "77").mkdir()
-    (tmp_path / "77" / "cmdline").write_bytes(b"/usr/bin/nvidia-cuda-mps-control\0-d\0")
+    driver = MpsSlices(AgentSettings(name="a"))
+    mps_daemon(tmp_path, "/usr/bin/nvidia-cuda-mps-control", "-d")
     assert "-multiuser-server" in driver.refusal(CARD)
-    (tmp_path / "77" / "cmdline").write_bytes(b"nvidia-cuda-mps-control\0-d\0-multiuser-server\0")
+    mps_daemon(tmp_path, "nvidia-cuda-mps-control", "-d", "-multiuser-server")
     assert driver.refusal(CARD) == ""
 
 
@@ -269,7 +320,7 @@ def test_hami_needs_its_library_and_says_its_limits(tmp_path: Path) -> None:
 
 def test_what_a_device_supports_is_found_out(tmp_path: Path) -> None:
     drivers = slice_drivers_load(AgentSettings(name="a", state_dir=tmp_path))
-    assert list(drivers) == ["cpu", "time-slice", "session", "mps", "mig", "hami"]
+    assert list(drivers) == ["cpu", "time-slice", "session", "mps", "mig", "hami", "host"]
     assert supported(drivers, CPU)[0] == "cpu"
     on_card = supported(drivers, CARD)
     assert "cpu" not in on_card

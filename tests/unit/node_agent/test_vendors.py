@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from node_agent.config import AgentSettings
 from node_agent.devices import Found, report_of
 from node_agent.drivers import table, tool_driver
+from node_agent.drivers.parsing import blocks, csv_rows, json_object, mib, number
 from node_agent.drivers.table import DEVICE_DRIVERS, device_drivers_load
-from node_agent.drivers.told import blocks, csv_rows, json_object, mib, number
 from node_agent.drivers.tool import ToolError, tool_run
 from node_agent.drivers.tool_driver import Card, ToolDriver
 
@@ -98,6 +98,7 @@ def test_every_vendor_has_a_sample() -> None:
     assert {path.stem for path in SAMPLES.glob("*.txt")} == set(EXPECTED)
 
 
+@pytest.mark.req("PLAT-GEN-3")
 @pytest.mark.parametrize("sample", EXPECTED)
 def test_a_tool_is_read_as_its_vendor_documents_it(sample: str) -> None:
     cards = driver_of(sample.split("_")[0]).parse((SAMPLES / f"{sample}.txt").read_text())

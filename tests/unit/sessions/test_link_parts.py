@@ -5,11 +5,12 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weir import wire
 from weir.link_backlog import Backlog
 from weir.link_replies import Waiter, Waiters
-from weir.transport import Stream
-from weir.wire import Fault, SessionFault, SessionLost, WireError
+
+from weir_wire import wire
+from weir_wire.transport import Stream
+from weir_wire.wire import Fault, SessionFault, SessionLost, WireError
 
 
 def test_frames_are_numbered_kept_and_forgotten_in_order():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node_agent.sessions.pace import Pacer
+from node_agent.sessions.execution.pace import Pacer
 
 
 def delivered(percent: int, kernels: list[float], wall_s: float = 20.0) -> float:

@@ -7,10 +7,12 @@ from array import array
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weir import wire
-from weir.wire import Fault, WireError
+
+from weir_wire import wire
+from weir_wire.wire import Fault, WireError
 
 
+@pytest.mark.req("ELA-1301")
 @settings(deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.lists(st.floats(allow_nan=False)))
 def test_a_batch_comes_back(ints, floats):

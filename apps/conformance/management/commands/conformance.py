@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.conformance.models import ConformanceRun
 from apps.conformance.report.forms import FORMS, render
-from apps.conformance.running.runner import carry_out
+from apps.conformance.runner import carry_out
 from apps.conformance.selectors import run_get, verdict_of
 from apps.conformance.services import run_ask
 from apps.kernel.acts import SYSTEM
@@ -33,6 +33,9 @@ class Command(BaseCommand):
             "--test", action="append", default=[], metavar="12.5", help="a test; may be repeated"
         )
         parser.add_argument("--clauses", action="store_true", help="our tests of the clauses without one")
+        parser.add_argument(
+            "--fail-fast", action="store_true", help="end a test with its first expectation that is not met"
+        )
         parser.add_argument("--format", choices=sorted(FORMS), default="text")
         parser.add_argument("--output", type=Path, help="where to write the report; otherwise it is printed")
         parser.add_argument(
@@ -60,7 +63,7 @@ class Command(BaseCommand):
         stop = Event()
         for signum in (signal.SIGINT, signal.SIGTERM):
             signal.signal(signum, lambda _number, _frame: stop.set())
-        carry_out(run, url=options["url"], stop=stop, say=self._say)
+        carry_out(run, url=options["url"], stop=stop, say=self._say, is_fail_fast=options["fail_fast"])
         document = run_get(run.uid).report
         if document is None:
             raise CommandError(run_get(run.uid).note or "The run left no report.")

@@ -1,0 +1,29 @@
+"""The tables of the fleet, whichever module defines them."""
+
+from apps.fleet.gangs import GangSize
+from apps.fleet.models.logs import LOG_MAX_BYTES, LogChunk, Watch
+from apps.fleet.models.pool import (
+    OVERSUBSCRIBE_MAX_PERMILLE,
+    Device,
+    GroupGrant,
+    Node,
+    ResourceGroup,
+    Slice,
+    Spec,
+)
+from apps.fleet.models.work_folders import WorkFolder
+
+__all__ = [
+    "LOG_MAX_BYTES",
+    "OVERSUBSCRIBE_MAX_PERMILLE",
+    "Device",
+    "GangSize",
+    "GroupGrant",
+    "LogChunk",
+    "Node",
+    "ResourceGroup",
+    "Slice",
+    "Spec",
+    "Watch",
+    "WorkFolder",
+]

@@ -1,0 +1,78 @@
+"""The archives of work folders on their way between nodes: a folder for each transfer, a file for each piece.
+
+They lie beside the database and in no backup: what is lost here is fetched from its node again.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from apps.fleet.errors import FolderStoreFull
+from apps.kernel.errors import NotFound
+
+# So much of the disk is left to others, whatever tenants send.
+RESERVE_BYTES = 2 * 1024**3
+
+
+def piece_put(transfer: UUID, number: int, piece: bytes) -> None:
+    """Store a piece in one step. Raises FolderStoreFull where the disk has no room for it."""
+    place = _place(transfer)
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if shutil.disk_usage(place).free < RESERVE_BYTES:
+            raise FolderStoreFull(_("The portal's disk is nearly full."))
+        part = place / f".{number}.{uuid4().hex}"
+        try:
+            part.write_bytes(piece)
+            os.replace(part, place / str(number))
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise FolderStoreFull(
+            _("The portal cannot store the folder: %(cause)s.") % {"cause": error.strerror}
+        ) from error
+
+
+def piece_get(transfer: UUID, number: int) -> bytes:
+    """A piece. Raises NotFound."""
+    try:
+        return (_place(transfer) / str(number)).read_bytes()
+    except OSError as error:
+        raise NotFound() from error
+
+
+def size_of(transfer: UUID, pieces: int) -> int | None:
+    """How long the first so many pieces are together; None where one is missing."""
+    try:
+        return sum((_place(transfer) / str(number)).stat().st_size for number in range(pieces))
+    except OSError:
+        return None
+
+
+def archives_remove(transfers: Iterable[UUID]) -> None:
+    """Delete archives; what cannot be deleted now is found by the sweep."""
+    for transfer in transfers:
+        shutil.rmtree(_place(transfer), ignore_errors=True)
+
+
+def archives_sweep(known: Iterable[UUID], now: datetime) -> int:
+    """Delete the archives that nobody knows and that have not been touched for an hour; how many."""
+    kept, gone = {str(uid) for uid in known}, 0
+    with suppress(OSError):
+        for place in Path(settings.WEIR_FOLDERS_DIR).iterdir():
+            touched = datetime.fromtimestamp(place.stat().st_mtime, tz=now.tzinfo)
+            if place.name not in kept and now - touched > timedelta(hours=1):
+                shutil.rmtree(place, ignore_errors=True)
+                gone += 1
+    return gone
+
+
+def _place(transfer: UUID) -> Path:
+    return Path(settings.WEIR_FOLDERS_DIR) / str(transfer)

@@ -1,0 +1,121 @@
+"""The centre's own people and their roles."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.identity.api import serializers as s
+from apps.identity.api.base import ApiView
+from apps.identity.operators import (
+    operator_disable,
+    operator_enable,
+    operator_make,
+    operator_password_reset,
+    operator_remove,
+    operator_roles_set,
+)
+from apps.identity.selectors import operator_get, operator_list, operator_role_list, operator_roles_named
+
+
+class OperatorsView(ApiView):
+    shows_secret = True
+    plane = "provider"
+    permission = "identity.view"
+    ordering = ("username",)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("search", str), OpenApiParameter("role", str)],
+        responses=s.OperatorOut(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        query = request.query_params
+        rows = operator_list(actor=self.actor, search=query.get("search", ""), role=query.get("role", ""))
+        return self.page(rows, s.OperatorOut)
+
+    @extend_schema(request=s.OperatorIn, responses={201: s.OperatorMadeOut})
+    def post(self, request: Request) -> Response:
+        """Make an operator's account; the first password is shown this once."""
+        given = s.OperatorIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        fields = dict(given.validated_data)
+        roles = operator_roles_named(fields.pop("roles"))
+        user, password = operator_make(actor=self.actor, roles=roles, **fields)
+        return Response(s.OperatorMadeOut({"operator": user, "password": password}).data, status=201)
+
+
+class OperatorRolesListView(ApiView):
+    plane = "provider"
+    permission = "identity.view"
+    ordering = ("code",)
+
+    @extend_schema(responses=s.OperatorRoleOut(many=True))
+    def get(self, request: Request) -> Response:
+        """The roles that operators can hold."""
+        return self.page(operator_role_list(), s.OperatorRoleOut)
+
+
+class OperatorView(ApiView):
+    plane = "provider"
+    permission = "identity.view"
+
+    @extend_schema(responses=s.OperatorOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        return Response(s.OperatorOut(operator_get(actor=self.actor, uid=uid)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, uid: UUID) -> Response:
+        """Take somebody off the operators' side, with all roles there."""
+        operator_remove(actor=self.actor, user=operator_get(actor=self.actor, uid=uid))
+        return Response(status=204)
+
+
+class OperatorRolesView(ApiView):
+    plane = "provider"
+    permission = "identity.manage"
+
+    @extend_schema(request=s.OperatorRolesIn, responses=s.OperatorOut)
+    def put(self, request: Request, uid: UUID) -> Response:
+        """The roles held from now on, by their codes: those not named are taken."""
+        given = s.OperatorRolesIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        user = operator_get(actor=self.actor, uid=uid)
+        operator_roles_set(
+            actor=self.actor, user=user, roles=operator_roles_named(given.validated_data["roles"])
+        )
+        return Response(s.OperatorOut(operator_get(actor=self.actor, uid=uid)).data)
+
+
+class OperatorDisableView(ApiView):
+    plane = "provider"
+    permission = "identity.manage"
+
+    @extend_schema(request=None, responses=s.OperatorOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Signs in no more; open sessions and tokens end at once."""
+        operator_disable(actor=self.actor, user=operator_get(actor=self.actor, uid=uid))
+        return Response(s.OperatorOut(operator_get(actor=self.actor, uid=uid)).data)
+
+
+class OperatorEnableView(ApiView):
+    plane = "provider"
+    permission = "identity.manage"
+
+    @extend_schema(request=None, responses=s.OperatorOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        operator_enable(actor=self.actor, user=operator_get(actor=self.actor, uid=uid))
+        return Response(s.OperatorOut(operator_get(actor=self.actor, uid=uid)).data)
+
+
+class OperatorPasswordView(ApiView):
+    shows_secret = True
+    plane = "provider"
+    permission = "identity.manage"
+
+    @extend_schema(request=None, responses=s.FirstPasswordOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Set a new first password, shown this once."""
+        user = operator_get(actor=self.actor, uid=uid)
+        password = operator_password_reset(actor=self.actor, user=user)
+        return Response(s.FirstPasswordOut({"password": password}).data)

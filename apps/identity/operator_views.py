@@ -1,0 +1,135 @@
+"""The operators' page of the centre's own people: accounts and roles (PLAT-TEN-37)."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.identity import operators as services
+from apps.identity.forms import OperatorFilterForm, OperatorForm, OperatorRolesForm
+from apps.identity.models import OperatorRole, User
+from apps.identity.pages import cleaned, go, operator_page, paged, show
+from apps.identity.permissions import IdentityPermission as P
+from apps.identity.requests import PortalRequest
+from apps.identity.selectors import operator_get, operator_list, operator_role_list, operator_roles_named
+from apps.kernel.acts import Actor
+
+VIEW, MANAGE = "identity.view", "identity.manage"
+
+
+@operator_page(VIEW)
+def operators(request: PortalRequest) -> HttpResponse:
+    """Who works for the computing centre, with roles."""
+    chosen = cleaned(OperatorFilterForm(request.GET))
+    rows = paged(request, operator_list(actor=request.actor, **chosen))
+    context = {
+        "rows": rows,
+        "chosen": chosen,
+        "is_narrowed": any(chosen.values()),
+        "roles": operator_role_list(),
+    }
+    return show(request, "identity/operators", context)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@operator_page(MANAGE)
+def new(request: PortalRequest) -> HttpResponse:
+    context: dict[str, Any] = {"roles": _boxes(request.actor, frozenset())}
+    if request.method == "POST":
+        given = cleaned(OperatorForm(request.POST))
+        roles = operator_roles_named(given.pop("roles"))
+        user, password = services.operator_make(actor=request.actor, roles=roles, **given)
+        context |= {"made": user, "password": password, "address": request.build_absolute_uri("/")}
+    return show(request, "identity/operator_new", context)
+
+
+def _boxes(actor: Actor, held: frozenset[str]) -> list[dict[str, Any]]:
+    """A check box for each role: whether it is held, and whether the actor may give and take it."""
+    return [
+        {"role": role, "is_held": role.code in held, "is_open": _may_give(actor, role)}
+        for role in operator_role_list()
+    ]
+
+
+def _may_give(actor: Actor, role: OperatorRole) -> bool:
+    return actor.may(P.GRANT) or actor.permissions.issuperset(role.permissions)
+
+
+@operator_page(VIEW)
+def operator(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """One operator: roles and account."""
+    return _operator_page(request, operator_get(actor=request.actor, uid=uid), {})
+
+
+def _roles_of(user: User) -> list[OperatorRole]:
+    return [binding.role for binding in user.operator_bindings.all()]
+
+
+def _operator_page(request: PortalRequest, user: User, more: dict[str, Any]) -> HttpResponse:
+    actor, roles = request.actor, _roles_of(user)
+    context = {
+        "person": user,
+        "held": roles,
+        "roles": _boxes(actor, frozenset(role.code for role in roles)),
+        "may_manage": actor.may(P.MANAGE),
+        "may_act": actor.may(P.MANAGE) and all(_may_give(actor, role) for role in roles),
+        "is_self": actor.user_id == user.pk,
+    }
+    return show(request, "identity/operator", context | more)
+
+
+@require_POST
+@operator_page(MANAGE)
+def roles_set(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """Give and take roles: those ticked are held from now on; those the actor may not touch stay as they are."""
+    actor = request.actor
+    user = operator_get(actor=actor, uid=uid)
+    ticked = cleaned(OperatorRolesForm(request.POST))["roles"]
+    kept = [role.code for role in _roles_of(user) if not _may_give(actor, role)]
+    services.operator_roles_set(actor=actor, user=user, roles=operator_roles_named([*kept, *ticked]))
+    messages.success(request, _("The roles of %(name)s are saved.") % {"name": user})
+    is_out = actor.user_id == user.pk and actor.role not in ticked
+    return go(request, "desk:home") if is_out else go(request, "operators:operator", uid)
+
+
+@require_POST
+@operator_page(MANAGE)
+def disable(request: PortalRequest, uid: UUID) -> HttpResponse:
+    user = operator_get(actor=request.actor, uid=uid)
+    services.operator_disable(actor=request.actor, user=user)
+    messages.success(request, _("%(name)s signs in no more; what was open is closed.") % {"name": user})
+    return go(request, "operators:operator", uid)
+
+
+@require_POST
+@operator_page(MANAGE)
+def enable(request: PortalRequest, uid: UUID) -> HttpResponse:
+    user = operator_get(actor=request.actor, uid=uid)
+    services.operator_enable(actor=request.actor, user=user)
+    messages.success(request, _("%(name)s can sign in again.") % {"name": user})
+    return go(request, "operators:operator", uid)
+
+
+@never_cache
+@require_POST
+@operator_page(MANAGE)
+def password_reset(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """A new first password, shown on this answer alone."""
+    user = operator_get(actor=request.actor, uid=uid)
+    password = services.operator_password_reset(actor=request.actor, user=user)
+    more = {"password": password, "address": request.build_absolute_uri("/")}
+    return _operator_page(request, operator_get(actor=request.actor, uid=uid), more)
+
+
+@require_POST
+@operator_page(MANAGE)
+def remove(request: PortalRequest, uid: UUID) -> HttpResponse:
+    user = operator_get(actor=request.actor, uid=uid)
+    services.operator_remove(actor=request.actor, user=user)
+    messages.success(request, _("%(name)s is no longer an operator.") % {"name": user})
+    return go(request, "operators:operators")

@@ -1,0 +1,221 @@
+"""The tenant's people: who belongs to it, their roles, and invitations."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.catalog.selectors import uid_of
+from apps.identity.addresses import address_of
+from apps.identity.api.base import ApiView
+from apps.identity.api.serializers import FirstPasswordOut
+from apps.identity.entering import sign_in_check
+from apps.kernel.acts import ANONYMOUS
+from apps.kernel.errors import NotFound
+from apps.kernel.planes import in_tenant
+from apps.orgs.api import people_serializers as s
+from apps.orgs.selectors import (
+    Person,
+    invitation_get,
+    invitation_list,
+    organization_get,
+    person_get,
+    person_list,
+    roles_named,
+)
+from apps.orgs.services import invitations, people
+from apps.tenancy.selectors import tenant_active_list
+
+
+class PeopleView(ApiView):
+    shows_secret = True
+    permission = "orgs.view"
+    ordering = ("pk",)
+
+    @extend_schema(
+        parameters=[OpenApiParameter(name, str) for name in ("search", "organization", "role")],
+        responses=s.PersonRowOut(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """Who belongs to the tenant: disabled people too; an organization's with those of all below."""
+        query = request.query_params
+        wanted = query.get("organization", "")
+        organization = organization_get(actor=self.actor, uid=uid_of(wanted)) if wanted else None
+        rows = person_list(
+            actor=self.actor,
+            search=query.get("search", ""),
+            organization=organization,
+            role=query.get("role", ""),
+        )
+        return self.page(rows, s.PersonRowOut)
+
+    @extend_schema(request=s.PersonIn, responses={201: s.PersonMadeOut})
+    def post(self, request: Request) -> Response:
+        """Make an account in this tenant; its first password is shown this once."""
+        given = s.PersonIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        user, password = people.person_make(actor=self.actor, **_placed(self, given.validated_data))
+        person = person_get(actor=self.actor, uid=user.uid)
+        return Response(s.PersonMadeOut({"person": person, "password": password}).data, status=201)
+
+
+def _placed(view: ApiView, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The body with rows in place of the organization's uid and the roles' codes."""
+    fields = dict(data)
+    uid, codes = fields.pop("organization"), fields.pop("roles")
+    organization = organization_get(actor=view.actor, uid=uid) if uid else None
+    return {**fields, "organization": organization, "roles": roles_named(codes)}
+
+
+class PeopleAddView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(request=s.PersonAddIn, responses={201: s.PersonOut})
+    def post(self, request: Request) -> Response:
+        """Let somebody who has an account belong to the tenant; other than operators only who was here before."""
+        given = s.PersonAddIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        user = people.person_add(actor=self.actor, **_placed(self, given.validated_data))
+        return Response(s.PersonOut(person_get(actor=self.actor, uid=user.uid)).data, status=201)
+
+
+class _PersonView(ApiView):
+    permission = "orgs.manage"
+
+    def person(self, uid: UUID) -> Person:
+        return person_get(actor=self.actor, uid=uid)
+
+    def answer(self, uid: UUID) -> Response:
+        return Response(s.PersonOut(self.person(uid)).data)
+
+
+class PersonView(_PersonView):
+    permission = "orgs.view"
+
+    @extend_schema(responses=s.PersonOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        return self.answer(uid)
+
+    @extend_schema(request=s.PersonEditIn, responses=s.PersonOut)
+    def put(self, request: Request, uid: UUID) -> Response:
+        """Another name or e-mail."""
+        given = s.PersonEditIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        people.person_edit(actor=self.actor, user=self.person(uid).user, **given.validated_data)
+        return self.answer(uid)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, uid: UUID) -> Response:
+        """Take a person out of the tenant with all roles in it; the account stays."""
+        people.person_remove(actor=self.actor, user=self.person(uid).user)
+        return Response(status=204)
+
+
+class PersonRolesView(_PersonView):
+    @extend_schema(request=s.PersonRolesIn, responses=s.PersonOut)
+    def put(self, request: Request, uid: UUID) -> Response:
+        """The roles held from now on, by their codes: those not named are taken."""
+        given = s.PersonRolesIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        roles = roles_named(given.validated_data["roles"])
+        people.person_roles_set(actor=self.actor, user=self.person(uid).user, roles=roles)
+        return self.answer(uid)
+
+
+class PersonOrganizationView(_PersonView):
+    @extend_schema(request=s.PersonMoveIn, responses=s.PersonOut)
+    def put(self, request: Request, uid: UUID) -> Response:
+        """The person's one organization from now on."""
+        given = s.PersonMoveIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        organization = organization_get(actor=self.actor, uid=given.validated_data["organization"])
+        people.person_move(actor=self.actor, user=self.person(uid).user, organization=organization)
+        return self.answer(uid)
+
+
+class PersonDisableView(_PersonView):
+    @extend_schema(request=None, responses=s.PersonOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Enters the tenant no more; open sessions, and tokens for it, end at once. Roles are kept."""
+        people.person_disable(actor=self.actor, user=self.person(uid).user)
+        return self.answer(uid)
+
+
+class PersonEnableView(_PersonView):
+    @extend_schema(request=None, responses=s.PersonOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        people.person_enable(actor=self.actor, user=self.person(uid).user)
+        return self.answer(uid)
+
+
+class PersonPasswordView(_PersonView):
+    shows_secret = True
+
+    @extend_schema(request=None, responses=FirstPasswordOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Set a new first password, shown this once; what was open with the old one ends."""
+        password = people.person_password_reset(actor=self.actor, user=self.person(uid).user)
+        return Response(FirstPasswordOut({"password": password}).data)
+
+
+class InvitationsView(ApiView):
+    shows_secret = True
+    permission = "orgs.manage"
+
+    @extend_schema(responses=s.InvitationOut(many=True))
+    def get(self, request: Request) -> Response:
+        """Invitations that nobody has used or withdrawn."""
+        return self.page(invitation_list(actor=self.actor), s.InvitationOut)
+
+    @extend_schema(request=s.InvitationIn, responses={201: s.InvitationMadeOut})
+    def post(self, request: Request) -> Response:
+        """Invite one person; the link's secret is shown this once."""
+        given = s.InvitationIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        row, secret = invitations.invitation_make(actor=self.actor, **_placed(self, given.validated_data))
+        row.secret = secret
+        return Response(s.InvitationMadeOut(row).data, status=201)
+
+
+class InvitationWithdrawView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(request=None, responses={204: None})
+    def post(self, request: Request, uid: UUID) -> Response:
+        invitations.invitation_withdraw(
+            actor=self.actor, invitation=invitation_get(actor=self.actor, uid=uid)
+        )
+        return Response(status=204)
+
+
+class InvitationAcceptView(ApiView):
+    no_key_because = "the invitation is spent once: a repeat finds it used"
+    plane = "both"
+    permission_classes = [AllowAny]
+    authentication_classes = []
+    open_because = "the invitation's secret is what lets one in"
+
+    @extend_schema(request=s.InvitationAcceptIn, responses={201: s.JoinedOut}, auth=[])
+    def post(self, request: Request) -> Response:
+        """Join the tenant: with a new account, or with the account and password one has."""
+        given = s.InvitationAcceptIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data = given.validated_data
+        if not tenant_active_list().filter(schema_name=data["tenant"]).exists():
+            raise NotFound()
+        with in_tenant(data["tenant"]):
+            user = _joined(data, address_of(request._request))
+        return Response(s.JoinedOut({"tenant": data["tenant"], "username": user.username}).data, status=201)
+
+
+def _joined(data: Mapping[str, Any], address: str | None) -> Any:
+    if data["display_name"]:
+        fields = {name: data[name] for name in ("secret", "username", "display_name", "password")}
+        return invitations.invitation_accept_new(actor=ANONYMOUS, **fields)
+    invitations.invitation_find(data["secret"])
+    user = sign_in_check(username=data["username"], password=data["password"], schema=None, address=address)
+    return invitations.invitation_accept(actor=ANONYMOUS, secret=data["secret"], user=user)

@@ -1,0 +1,19 @@
+from django.urls import path
+
+from apps.orgs.views import joining, people
+
+app_name = "people"
+urlpatterns = [
+    path("people/", people.people, name="people"),
+    path("people/new/", people.new, name="new"),
+    path("people/invitations/<uuid:uid>/withdraw/", people.invitation_withdraw, name="invitation_withdraw"),
+    path("people/<uuid:uid>/", people.person, name="person"),
+    path("people/<uuid:uid>/roles/", people.roles_set, name="roles"),
+    path("people/<uuid:uid>/move/", people.move, name="move"),
+    path("people/<uuid:uid>/edit/", people.edit, name="edit"),
+    path("people/<uuid:uid>/disable/", people.disable, name="disable"),
+    path("people/<uuid:uid>/enable/", people.enable, name="enable"),
+    path("people/<uuid:uid>/reset-password/", people.password_reset, name="password_reset"),
+    path("people/<uuid:uid>/remove/", people.remove, name="remove"),
+    path("join/<str:secret>/", joining.join, name="join"),
+]

@@ -1,0 +1,175 @@
+"""Organizations, posts, and each member's one place among them."""
+
+from collections.abc import Mapping
+
+from django.db import connection
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.identity.models import User
+from apps.identity.selectors import belongs
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, InvalidInput
+from apps.kernel.planes import current_tenant
+from apps.kernel.service import service
+from apps.orgs.models import Member, Organization, Post
+from apps.orgs.permissions import OrgsPermission as P
+from apps.orgs.selectors import organization_ids_below
+
+_NAME_MAX = 120
+
+
+def name_clean(text: str, field: str = "name", longest: int = _NAME_MAX) -> str:
+    text = " ".join(text.split())
+    if not 1 <= len(text) <= longest:
+        reason = _("Give 1 to %(longest)s characters.") % {"longest": longest}
+        raise InvalidInput(fields={field: reason})
+    return text
+
+
+# --- organizations ---------------------------------------------------------------------------------------------
+
+
+@service(P.MANAGE)
+def organization_create(
+    *,
+    actor: Actor,
+    name: str,
+    parent: Organization | None = None,
+    description: str = "",
+    attributes: Mapping[str, str] | None = None,
+) -> Organization:
+    """An organization at the top or below another; names are unique below one parent (PLAT-TEN-14)."""
+    name = name_clean(name)
+    # Of two at the same time with one name the second sees the first.
+    _tree_lock()
+    _sibling_check(name, parent, None)
+    row = Organization.objects.create(
+        name=name, parent=parent, description=description[:500], attributes=dict(attributes or {})
+    )
+    act_subject("organization", row.uid, name=name)
+    return row
+
+
+def _tree_lock() -> None:
+    """One change of the tree at a time, to the end of the transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE orgs_organization IN SHARE ROW EXCLUSIVE MODE")
+
+
+def _sibling_check(name: str, parent: Organization | None, own_pk: int | None) -> None:
+    twin = Organization.objects.filter(parent=parent, name__iexact=name).exclude(pk=own_pk).first()
+    if twin is None:
+        return
+    if parent is None:
+        reason = _("There is already an organization “%(name)s” at the top.") % {"name": twin.name}
+    else:
+        names = {"name": twin.name, "parent": parent.name}
+        reason = _("There is already an organization “%(name)s” in “%(parent)s”.") % names
+    raise InvalidInput(reason, fields={"name": reason}, cure=_("Choose another name, or another place."))
+
+
+@service(P.MANAGE)
+def organization_update(
+    *,
+    actor: Actor,
+    organization: Organization,
+    name: str,
+    parent: Organization | None = None,
+    description: str = "",
+) -> Organization:
+    """Rename or move an organization. It cannot move below itself."""
+    act_subject("organization", organization.uid)
+    # Two moves that each are fine could close a circle together.
+    _tree_lock()
+    name = name_clean(name)
+    if parent is not None and parent.pk in organization_ids_below(organization):
+        reason = _("An organization cannot be moved below itself.")
+        raise InvalidInput(reason, fields={"parent": reason})
+    _sibling_check(name, parent, organization.pk)
+    organization.name, organization.parent, organization.description = name, parent, description[:500]
+    organization.save(update_fields=["name", "parent", "description", "updated_at"])
+    return organization
+
+
+@service(P.MANAGE)
+def organization_enable(*, actor: Actor, organization: Organization) -> None:
+    act_subject("organization", organization.uid)
+    Organization.objects.filter(pk=organization.pk).update(is_enabled=True, updated_at=timezone.now())
+
+
+@service(P.MANAGE)
+def organization_disable(*, actor: Actor, organization: Organization) -> None:
+    """A disabled organization takes no new members and business systems; those it has stay."""
+    act_subject("organization", organization.uid)
+    Organization.objects.filter(pk=organization.pk).update(is_enabled=False, updated_at=timezone.now())
+
+
+@service(P.MANAGE)
+def organization_delete(*, actor: Actor, organization: Organization) -> None:
+    """Delete an empty organization. Raises Conflict while it holds members, business systems or organizations."""
+    act_subject("organization", organization.uid, name=organization.name)
+    # The row lock makes a member that is being added right now either visible here or fail there.
+    row = Organization.objects.select_for_update().filter(pk=organization.pk).first()
+    if row is None:
+        raise Conflict(_("The organization is already deleted."))
+    if row.members.exists() or row.business_systems.exists() or row.children.exists():
+        raise Conflict(
+            _("The organization %(name)s is not empty.") % {"name": row.name},
+            cure=_("Move its members, business systems and lower organizations elsewhere first."),
+        )
+    row.delete()
+
+
+# --- members ---------------------------------------------------------------------------------------------------
+
+
+@service(P.MANAGE)
+def member_add(*, actor: Actor, user: User, organization: Organization, post: Post | None = None) -> Member:
+    """Give a user of this tenant his one organization (PLAT-TEN-29). Raises Conflict when he has one."""
+    act_subject("user", user.uid, organization=organization.name)
+    if not belongs(user, current_tenant()):
+        raise InvalidInput(_("%(user)s does not belong to this tenant.") % {"user": user})
+    enabled_check(organization)
+    row, made = Member.objects.get_or_create(user=user, defaults={"organization": organization, "post": post})
+    if not made:
+        raise Conflict(
+            _("%(user)s already belongs to %(name)s.") % {"user": user, "name": row.organization},
+            cure=_("Move the member instead."),
+        )
+    return row
+
+
+def enabled_check(organization: Organization) -> None:
+    if not organization.is_enabled:
+        reason = _("The organization %(name)s is disabled.") % {"name": organization.name}
+        raise InvalidInput(reason, fields={"organization": reason})
+
+
+@service(P.MANAGE)
+def member_move(
+    *, actor: Actor, member: Member, organization: Organization, post: Post | None = None
+) -> Member:
+    """Moving replaces the first organization (PLAT-TEN-29)."""
+    act_subject("user", member.user.uid, organization=organization.name)
+    enabled_check(organization)
+    member.organization, member.post = organization, post
+    member.save(update_fields=["organization", "post"])
+    return member
+
+
+@service(P.MANAGE)
+def member_remove(*, actor: Actor, member: Member) -> None:
+    """Take a user out of his organization; roles and account stay (PLAT-TEN-17)."""
+    act_subject("user", member.user.uid, organization=member.organization.name)
+    Member.objects.filter(pk=member.pk).delete()
+
+
+@service(P.MANAGE)
+def post_create(*, actor: Actor, name: str) -> Post:
+    name = name_clean(name)
+    row, made = Post.objects.get_or_create(name=name)
+    if not made:
+        raise InvalidInput(fields={"name": _("There is already a post %(name)s.") % {"name": name}})
+    act_subject("post", row.uid, name=name)
+    return row

@@ -1,0 +1,236 @@
+"""The tenant's people: the list, one person with roles, organization and account, and the ways in (PLAT-TEN-24)."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.identity.accounts import may_keep_account
+from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.requests import TenantRequest
+from apps.kernel.acts import Actor
+from apps.orgs.forms import (
+    InviteForm,
+    MoveForm,
+    PeopleFilterForm,
+    PersonAddForm,
+    PersonEditForm,
+    PersonForm,
+    RolesForm,
+)
+from apps.orgs.models import TenantRole
+from apps.orgs.permissions import OrgsPermission as P
+from apps.orgs.selectors import (
+    Person,
+    business_systems_of,
+    invitation_get,
+    invitation_list,
+    organization_get,
+    organization_tree,
+    people_of,
+    person_get,
+    person_list,
+    role_list,
+    roles_named,
+)
+from apps.orgs.services import invitations
+from apps.orgs.services import people as services
+
+MANAGE = "orgs.manage"
+# The ways in that the page for a new person offers; the last to operators, who may add any account.
+INVITE, ACCOUNT, KNOWN = "invite", "account", "known"
+
+
+@page("orgs.view")
+def people(request: TenantRequest) -> HttpResponse:
+    """Who belongs to the tenant, with organization and roles (PLAT-TEN-25)."""
+    chosen = cleaned(PeopleFilterForm(request.GET))
+    actor = request.actor
+    organization = (
+        organization_get(actor=actor, uid=chosen["organization"]) if chosen["organization"] else None
+    )
+    found = person_list(actor=actor, search=chosen["search"], organization=organization, role=chosen["role"])
+    rows = paged(request, found)
+    context = {
+        "rows": rows,
+        "people": people_of(rows),
+        "chosen": chosen,
+        "is_narrowed": any(chosen.values()),
+        "roles": role_list(),
+        "tree": organization_tree(actor=actor),
+        "invitations": invitation_list(actor=actor) if actor.may(P.MANAGE) else [],
+    }
+    return show(request, "orgs/people", context)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@page(MANAGE)
+def new(request: TenantRequest) -> HttpResponse:
+    """A new person: an invitation link, an account with a first password, or somebody who has an account."""
+    ways = {INVITE: _invite, ACCOUNT: _account_make, KNOWN: _account_add}
+    how = request.POST.get("how") or request.GET.get("how") or INVITE
+    how = how if how in ways else INVITE
+    context = {
+        "how": how,
+        "roles": _boxes(request.actor, frozenset()),
+        "tree": organization_tree(actor=request.actor),
+        "days": invitations.MAX_DAYS,
+    }
+    if request.method == "POST":
+        return ways[how](request, context)
+    return show(request, "orgs/person_new", context)
+
+
+def _invite(request: TenantRequest, context: dict[str, Any]) -> HttpResponse:
+    given = _placed(request.actor, cleaned(InviteForm(request.POST)))
+    row, secret = invitations.invitation_make(actor=request.actor, **given)
+    context |= {"invited": row, "link": f"{_address(request)}join/{secret}/"}
+    return show(request, "orgs/person_new", context)
+
+
+def _account_make(request: TenantRequest, context: dict[str, Any]) -> HttpResponse:
+    given = _placed(request.actor, cleaned(PersonForm(request.POST)))
+    user, password = services.person_make(actor=request.actor, **given)
+    context |= {"made": user, "password": password, "address": _address(request)}
+    return show(request, "orgs/person_new", context)
+
+
+def _account_add(request: TenantRequest, context: dict[str, Any]) -> HttpResponse:
+    given = _placed(request.actor, cleaned(PersonAddForm(request.POST)))
+    user = services.person_add(actor=request.actor, **given)
+    messages.success(request, _("%(name)s belongs to this tenant now.") % {"name": user})
+    return go(request, "people:person", user.uid)
+
+
+def _placed(actor: Actor, given: dict[str, Any]) -> dict[str, Any]:
+    """The form's values with rows in place of the organization's uid and the roles' codes."""
+    uid = given.pop("organization")
+    organization = organization_get(actor=actor, uid=uid) if uid else None
+    return {**given, "organization": organization, "roles": roles_named(given["roles"])}
+
+
+def _address(request: TenantRequest) -> str:
+    """The tenant's own address, wherever the page itself was opened."""
+    _host, colon, port = request.get_host().partition(":")
+    return f"{request.scheme}://{request.entered_tenant.get_primary_domain().domain}{colon}{port}/"
+
+
+def _boxes(actor: Actor, held: frozenset[str]) -> list[dict[str, Any]]:
+    """A check box for each role: whether it is held, and whether the actor may give and take it."""
+    return [
+        {"role": role, "is_held": role.code in held, "is_open": _may_give(actor, role)}
+        for role in role_list()
+    ]
+
+
+def _may_give(actor: Actor, role: TenantRole) -> bool:
+    return actor.may(P.GRANT) or actor.permissions.issuperset(role.permissions)
+
+
+@page("orgs.view")
+def person(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """One person: roles, organization, account, business systems."""
+    return _person_page(request, person_get(actor=request.actor, uid=uid), {})
+
+
+def _person_page(request: TenantRequest, found: Person, more: dict[str, Any]) -> HttpResponse:
+    actor = request.actor
+    held = frozenset(role.code for role in found.roles)
+    context = {
+        "person": found,
+        "roles": _boxes(actor, held),
+        "may_act": actor.may(P.MANAGE) and all(_may_give(actor, role) for role in found.roles),
+        "may_manage": actor.may(P.MANAGE),
+        "may_keep_account": may_keep_account(actor, found.user, request.entered_tenant),
+        "is_self": actor.user_id == found.user.pk,
+        "tree": organization_tree(actor=actor),
+        "systems": business_systems_of(actor=actor, user_id=found.user.pk),
+    }
+    return show(request, "orgs/person", context | more)
+
+
+@require_POST
+@page(MANAGE)
+def roles_set(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Give and take roles: those ticked are held from now on; those the actor may not touch stay as they are."""
+    actor = request.actor
+    found = person_get(actor=actor, uid=uid)
+    ticked = cleaned(RolesForm(request.POST))["roles"]
+    kept = [role.code for role in found.roles if not _may_give(actor, role)]
+    services.person_roles_set(actor=actor, user=found.user, roles=roles_named([*kept, *ticked]))
+    messages.success(request, _("The roles of %(name)s are saved.") % {"name": found.user})
+    # Who has just given up the right to see this page goes on to one that he may see.
+    is_out = actor.user_id == found.user.pk and actor.role not in ticked
+    return go(request, "console:home") if is_out else go(request, "people:person", uid)
+
+
+@require_POST
+@page(MANAGE)
+def move(request: TenantRequest, uid: UUID) -> HttpResponse:
+    found = person_get(actor=request.actor, uid=uid)
+    organization = organization_get(actor=request.actor, uid=cleaned(MoveForm(request.POST))["organization"])
+    services.person_move(actor=request.actor, user=found.user, organization=organization)
+    names = {"name": found.user, "organization": organization}
+    messages.success(request, _("%(name)s belongs to %(organization)s now.") % names)
+    return go(request, "people:person", uid)
+
+
+@require_POST
+@page(MANAGE)
+def edit(request: TenantRequest, uid: UUID) -> HttpResponse:
+    found = person_get(actor=request.actor, uid=uid)
+    services.person_edit(actor=request.actor, user=found.user, **cleaned(PersonEditForm(request.POST)))
+    messages.success(request, _("Saved."))
+    return go(request, "people:person", uid)
+
+
+@require_POST
+@page(MANAGE)
+def disable(request: TenantRequest, uid: UUID) -> HttpResponse:
+    found = person_get(actor=request.actor, uid=uid)
+    services.person_disable(actor=request.actor, user=found.user)
+    messages.success(request, _("%(name)s signs in no more; what was open is closed.") % {"name": found.user})
+    return go(request, "people:person", uid)
+
+
+@require_POST
+@page(MANAGE)
+def enable(request: TenantRequest, uid: UUID) -> HttpResponse:
+    found = person_get(actor=request.actor, uid=uid)
+    services.person_enable(actor=request.actor, user=found.user)
+    messages.success(request, _("%(name)s can sign in again.") % {"name": found.user})
+    return go(request, "people:person", uid)
+
+
+@never_cache
+@require_POST
+@page(MANAGE)
+def password_reset(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """A new first password, shown on this answer alone."""
+    found = person_get(actor=request.actor, uid=uid)
+    password = services.person_password_reset(actor=request.actor, user=found.user)
+    again = person_get(actor=request.actor, uid=uid)
+    return _person_page(request, again, {"password": password, "address": _address(request)})
+
+
+@require_POST
+@page(MANAGE)
+def remove(request: TenantRequest, uid: UUID) -> HttpResponse:
+    found = person_get(actor=request.actor, uid=uid)
+    services.person_remove(actor=request.actor, user=found.user)
+    messages.success(request, _("%(name)s no longer belongs to this tenant.") % {"name": found.user})
+    return go(request, "people:people")
+
+
+@require_POST
+@page(MANAGE)
+def invitation_withdraw(request: TenantRequest, uid: UUID) -> HttpResponse:
+    row = invitation_get(actor=request.actor, uid=uid)
+    invitations.invitation_withdraw(actor=request.actor, invitation=row)
+    messages.success(request, _("The invitation of %(name)s is withdrawn.") % {"name": row})
+    return go(request, "people:people")

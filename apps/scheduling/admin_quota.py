@@ -1,0 +1,79 @@
+"""What operators do with tenants' quotas on their desk."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.identity.admin_base import Act, ActForm
+from apps.kernel.acts import Actor
+from apps.scheduling.models import TenantQuota
+from apps.scheduling.permissions import SchedulingPermission as P
+from apps.scheduling.selectors.model_usage import pool_models
+from apps.scheduling.services.quota.ending import quota_remove
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.states import QuotaItem
+from apps.tenancy.selectors import tenant_list
+
+Given = Mapping[str, Any]
+
+
+class QuotaForm(ActForm):
+    tenant = forms.ModelChoiceField(tenant_list(), label=gettext_lazy("Tenant"))
+    item = forms.ChoiceField(label=gettext_lazy("Item"), choices=QuotaItem.choices)
+    model = forms.ChoiceField(
+        label=gettext_lazy("Accelerator model"),
+        required=False,
+        help_text=gettext_lazy("Only what lies on devices of this model, beside the quota of the whole."),
+    )
+    total = forms.IntegerField(label=gettext_lazy("Total"), min_value=0)
+
+    def prepare(self) -> None:
+        self.fields["model"].choices = [("", gettext_lazy("any")), *((name, name) for name in pool_models())]
+
+
+class TotalForm(ActForm):
+    total = forms.IntegerField(label=gettext_lazy("Total"), min_value=0)
+
+
+def _quota_set(actor: Actor, row: None, given: Given) -> str:
+    quota = quota_set(actor=actor, **given)
+    return _("The quota of %(tenant)s is set.") % {"tenant": quota.tenant}
+
+
+def _quota_change(actor: Actor, row: TenantQuota, given: Given) -> str:
+    quota_set(actor=actor, tenant=row.tenant, item=row.item, total=given["total"], model=row.model)
+    return _("The quota of %(tenant)s is set.") % {"tenant": row.tenant}
+
+
+def _quota_remove(actor: Actor, row: TenantQuota, given: Given) -> str:
+    quota_remove(actor=actor, tenant=row.tenant, item=row.item, model=row.model)
+    return _("The quota of %(tenant)s is taken away.") % {"tenant": row.tenant}
+
+
+QUOTA_ADD = Act("add", gettext_lazy("Set a quota"), P.MANAGE, _quota_set, QuotaForm)
+QUOTA_ACTS = [
+    Act(
+        "set",
+        gettext_lazy("Change the total"),
+        P.MANAGE,
+        _quota_change,
+        TotalForm,
+        hint=gettext_lazy("What is held beyond it stays; new asks are refused."),
+        icon="edit",
+        initial=lambda row: {"total": row.total},
+    ),
+    Act(
+        "remove",
+        gettext_lazy("Take it away"),
+        P.MANAGE,
+        _quota_remove,
+        hint=gettext_lazy(
+            "The tenant is given no more then; on a model only the quota of the whole bounds it."
+        ),
+        icon="trash",
+        is_danger=True,
+    ),
+]

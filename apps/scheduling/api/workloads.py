@@ -1,0 +1,189 @@
+"""Work that is submitted directly: programs and sessions, and the environments they run in."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.identity.api.base import ApiView
+from apps.kernel.errors import InvalidInput
+from apps.scheduling.api.serializers import workload_records as r
+from apps.scheduling.api.serializers import workloads as s
+from apps.scheduling.api.workload_records import whole
+from apps.scheduling.errors import NotAuthorisedForGroup
+from apps.scheduling.models import Workload
+from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
+from apps.scheduling.selectors.workloads import (
+    environment_get,
+    environment_list,
+    session_shares,
+    workload_get,
+    workload_get_across,
+    workload_list,
+    workload_list_across,
+    workload_reason,
+)
+from apps.scheduling.services.environments import environment_make, environment_retire
+from apps.scheduling.services.workloads.direct import group_refusal_record, workload_request
+from apps.scheduling.services.workloads.resizing import workload_resize
+from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.services.workloads.workloads import workload_halt
+from apps.scheduling.states import WorkloadState
+from apps.scheduling.types import WorkloadRequest
+from weir_wire.workload_request import asks
+
+_FILTERS = [OpenApiParameter("state", str, enum=WorkloadState.values), OpenApiParameter("queue", str)]
+
+
+def read(serializer: Any, request: Request) -> dict[str, Any]:
+    """The body as the serializer reads it; InvalidInput by field otherwise."""
+    given = serializer(data=request.data)
+    given.is_valid(raise_exception=True)
+    return given.validated_data
+
+
+def asked_of(body: dict[str, Any]) -> WorkloadRequest:
+    """What a body of `WorkloadIn` asks for."""
+    return WorkloadRequest(**{**body, **{name: tuple(body[name]) for name in _LISTS}})
+
+
+_LISTS = tuple(name for name, ask in asks().items() if ask.kind in ("words", "names"))
+
+
+def filtered(rows: QuerySet[Workload], request: Request) -> QuerySet[Workload]:
+    wanted = {"state": request.query_params.get("state"), "queue__code": request.query_params.get("queue")}
+    return rows.filter(**{name: value for name, value in wanted.items() if value})
+
+
+class WorkView(ApiView):
+    """A tenant's workload; an operator who has entered no tenant reaches everybody's."""
+
+    plane = "both"
+    permission = ResourcePermission.VIEW
+
+    def row(self, uid: UUID) -> Workload:
+        if self.tenant is not None:
+            return workload_get(self.tenant, uid)
+        self.actor.require(SchedulingPermission.VIEW)
+        return workload_get_across(uid)
+
+
+class WorkloadsView(ApiView):
+    plane = "both"
+    permission = ResourcePermission.VIEW
+
+    @extend_schema(parameters=_FILTERS, responses=r.WorkloadRowOut(many=True))
+    def get(self, request: Request) -> Response:
+        """The tenant's workloads, newest first; without a tenant, for operators, all tenants'."""
+        if self.tenant is None:
+            self.actor.require(SchedulingPermission.VIEW)
+            return self.page(filtered(workload_list_across(), request), r.WorkloadRowOut)
+        return self.page(filtered(workload_list(self.tenant), request), r.WorkloadRowOut)
+
+    @extend_schema(request=s.WorkloadIn, responses={201: r.WorkloadOut})
+    def post(self, request: Request) -> Response:
+        """Submit a program or a session. What could never run is refused at once; the rest waits for its turn."""
+        if self.tenant is None:
+            raise InvalidInput(
+                _("This belongs to a tenant, and none is chosen."),
+                cure=_("Send the header Weir-Tenant with the tenant's code."),
+            )
+        tenant = self.tenant
+        asked = asked_of(read(s.WorkloadIn, request))
+        try:
+            row = workload_request(actor=self.actor, tenant=tenant, asked=asked)
+        except NotAuthorisedForGroup as error:
+            group = str(error.fields["resource_group"])
+            group_refusal_record(actor=self.actor, tenant=tenant, group=group, name=asked.name)
+            raise
+        return whole(workload_get(tenant, row.uid), status=201)
+
+
+class WorkloadsAcrossView(ApiView):
+    plane = "provider"
+    permission = SchedulingPermission.VIEW
+
+    @extend_schema(parameters=_FILTERS, responses=r.WorkloadRowOut(many=True))
+    def get(self, request: Request) -> Response:
+        """All tenants' workloads, newest first."""
+        return self.page(filtered(workload_list_across(), request), r.WorkloadRowOut)
+
+
+class WorkloadView(WorkView):
+    @extend_schema(responses=r.WorkloadOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        """One workload with what it holds, why it waits and its place in the queue."""
+        return whole(self.row(uid))
+
+
+class WorkloadStopView(WorkView):
+    @extend_schema(request=s.StopIn, responses=r.WorkloadOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Stop it: at once while it waits, else its slices stop and the end follows. Twice changes nothing."""
+        row, body = self.row(uid), read(s.StopIn, request)
+        workload_halt(actor=self.actor, tenant=row.tenant, workload_uid=row.uid, reason=body["reason"])
+        return whole(self.row(uid))
+
+
+class WorkloadResizeView(WorkView):
+    @extend_schema(request=s.ResizeIn, responses=r.WorkloadOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Give each share other amounts while it runs; the work is not restarted (POOL-12.2)."""
+        row, body = self.row(uid), read(s.ResizeIn, request)
+        workload_resize(actor=self.actor, tenant=row.tenant, workload_uid=row.uid, **body)
+        return whole(self.row(uid))
+
+
+class WorkloadMigrateView(WorkView):
+    @extend_schema(request=s.MigrateIn, responses=r.WorkloadOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Begin to move one share of a running session while its client computes (POOL-12.23)."""
+        row, body = self.row(uid), read(s.MigrateIn, request)
+        workload_migrate(actor=self.actor, tenant=row.tenant, workload_uid=row.uid, **body)
+        return whole(self.row(uid))
+
+
+class WorkloadSessionView(ApiView):
+    permission = ResourcePermission.OPERATE
+
+    @extend_schema(responses=r.WorkloadSessionOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        """How to reach each share of a session, with its key: only for who submitted it. It does not wait."""
+        row, shares = session_shares(actor=self.actor, tenant=self.tenant, uid=uid)
+        found = {"state": row.state, "reason_code": row.reason_code, "reason": workload_reason(row)}
+        told = r.WorkloadSessionOut({**found, "shares": shares}).data
+        return Response(told, headers={"Cache-Control": "no-store"})
+
+
+class EnvironmentsView(ApiView):
+    permission = ResourcePermission.VIEW
+
+    @extend_schema(responses=s.EnvironmentOut(many=True))
+    def get(self, request: Request) -> Response:
+        """The tenant's environments, newest first."""
+        return self.page(environment_list(self.tenant), s.EnvironmentOut)
+
+    @extend_schema(request=s.EnvironmentIn, responses={201: s.EnvironmentOut})
+    def post(self, request: Request) -> Response:
+        """Make an environment: work in a fixed one gets exactly its amounts (POOL-12.1)."""
+        body = read(s.EnvironmentIn, request)
+        row = environment_make(actor=self.actor, tenant=self.tenant, **body)
+        return Response(s.EnvironmentOut(row).data, status=201)
+
+
+class EnvironmentView(ApiView):
+    permission = ResourcePermission.VIEW
+
+    @extend_schema(responses=s.EnvironmentOut)
+    def get(self, request: Request, uid: UUID) -> Response:
+        return Response(s.EnvironmentOut(environment_get(self.tenant, uid)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, uid: UUID) -> Response:
+        """Take it out of use; what runs in it keeps its amounts."""
+        environment_retire(actor=self.actor, tenant=self.tenant, environment_uid=uid)
+        return Response(status=204)

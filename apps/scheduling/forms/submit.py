@@ -1,0 +1,166 @@
+import shlex
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from apps.scheduling.forms.base import MarkedForm
+from apps.scheduling.models import PLACINGS
+from apps.scheduling.services.workloads.checks import SIGNALS
+from apps.scheduling.states import Purpose, WorkKind, WorkloadState
+from apps.scheduling.types import WorkloadRequest
+from weir_wire.workload_request import Ask, asks
+
+
+class ResourcesForm(forms.Form):
+    """What is listed of the tenant's work: each alone and all together."""
+
+    state = forms.ChoiceField(
+        label=_("State"), required=False, choices=[("", _("All")), *WorkloadState.choices]
+    )
+    queue = forms.CharField(label=_("Queue"), max_length=48, required=False)
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=[("", _("All")), *WorkKind.choices])
+    search = forms.CharField(label=_("Keyword"), max_length=120, required=False)
+    mine = forms.BooleanField(label=_("Only mine"), required=False)
+
+
+class LogForm(forms.Form):
+    offset = forms.IntegerField(label=_("From byte"), min_value=0, max_value=2**40)
+
+
+class StopForm(forms.Form):
+    reason = forms.CharField(label=_("Reason"), max_length=200, required=False)
+
+
+class ResizeForm(forms.Form):
+    compute_percent = forms.IntegerField(label=_("Compute share (%)"), min_value=1, max_value=100)
+    memory_mib = forms.IntegerField(label=_("Accelerator memory (MiB)"), min_value=1, max_value=2**31 - 1)
+
+
+class MigrateForm(forms.Form):
+    node = forms.CharField(label=_("Node"), max_length=200, required=False)
+    share = forms.IntegerField(label=_("Share"), min_value=0, max_value=511, required=False)
+
+
+class EnvironmentForm(forms.Form):
+    """A specification, or compute and memory."""
+
+    name = forms.CharField(label=_("Name"), max_length=80)
+    spec = forms.CharField(label=_("Specification"), max_length=48, required=False)
+    compute_percent = forms.IntegerField(
+        label=_("Compute share (%)"), min_value=1, max_value=100, required=False
+    )
+    memory_mib = forms.IntegerField(
+        label=_("Accelerator memory (MiB)"), min_value=1, max_value=2**31 - 1, required=False
+    )
+    shares = forms.IntegerField(label=_("Shares"), min_value=1, max_value=512)
+    is_fixed = forms.BooleanField(label=_("Fixed"), required=False)
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(label=_("Reason"), max_length=200, required=False)
+
+
+class ScaleForm(forms.Form):
+    shares = forms.IntegerField(label=_("Shares"), min_value=1, max_value=512)
+
+
+Choices = list[tuple[str, str]]
+
+
+def _field_of(ask: Ask) -> forms.Field:
+    """A plain field as it is declared, in the reader's language."""
+    said: dict[str, Any] = {
+        "label": _(ask.label),
+        "required": False,
+        "help_text": _(ask.hint) if ask.hint else "",
+    }
+    if ask.kind == "flag":
+        return forms.BooleanField(**said)
+    if ask.kind == "instant":
+        return forms.DateTimeField(widget=forms.DateTimeInput(attrs={"type": "datetime-local"}), **said)
+    if ask.kind != "count" or ask.offered is None:
+        raise TypeError(f"The form of a workload has no plain field for {ask.kind}.")
+    least, most = ask.offered
+    return forms.IntegerField(min_value=least, max_value=most, initial=ask.shown, **said)
+
+
+def fields_of(declared: type[Any] = WorkloadRequest) -> dict[str, forms.Field]:
+    """The fields that have a label where they are declared."""
+    return {name: _field_of(ask) for name, ask in asks(declared).items() if ask.label}
+
+
+class SubmitForm(MarkedForm):
+    """Work as a member asks for it; what is left empty is the queue's, the policy's or nobody's to say."""
+
+    mark = "submit"
+    name = forms.CharField(label=_("Name"), max_length=120)
+    kind = forms.ChoiceField(label=_("Kind"), choices=WorkKind.choices, initial=WorkKind.PROGRAM)
+    command = forms.CharField(
+        label=_("Command"),
+        required=False,
+        max_length=32_768,
+        widget=forms.Textarea(
+            attrs={"rows": 2, "placeholder": "python train.py --epochs 3", "spellcheck": "false"}
+        ),
+        help_text=_("As in a shell, without pipes or variables. A session needs none."),
+    )
+    environment = forms.ChoiceField(
+        label=_("Environment"),
+        required=False,
+        help_text=_("Its amounts are taken instead of those below."),
+    )
+    spec = forms.ChoiceField(label=_("Specification"), required=False)
+    queue = forms.ChoiceField(label=_("Queue"))
+    purpose = forms.ChoiceField(
+        label=_("Purpose"), required=False, choices=[("", _("by its kind")), *Purpose.choices]
+    )
+    placing = forms.ChoiceField(
+        label=_("Resource scheduling"), required=False, choices=[("", _("as the policy says")), *PLACINGS]
+    )
+    run_minutes = forms.IntegerField(
+        label=_("Runs at most (min)"),
+        min_value=1,
+        max_value=366 * 24 * 60,
+        required=False,
+        help_text=_("Who says so starts sooner: others can be told when it ends."),
+    )
+    checkpoint_signal = forms.ChoiceField(
+        label=_("Saves itself on"),
+        required=False,
+        choices=[("", _("nothing")), *((name, f"SIG{name}") for name in SIGNALS)],
+        help_text=_("Sent before it is stopped to go on later."),
+    )
+
+    def __init__(
+        self, *args: Any, queues: Choices, specs: Choices, environments: Choices, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["queue"].choices = queues
+        self.fields["spec"].choices = [("", _("amounts of its own")), *specs]
+        self.fields["environment"].choices = [("", _("none")), *environments]
+
+    def more_fields(self) -> dict[str, forms.Field]:
+        """What is declared once for all ways to ask for work."""
+        return fields_of()
+
+    def clean_command(self) -> tuple[str, ...]:
+        try:
+            return tuple(shlex.split(self.cleaned_data["command"]))
+        except ValueError as error:
+            raise forms.ValidationError(_("A quotation mark is not closed.")) from error
+
+    def asked(self, given: dict[str, Any]) -> WorkloadRequest:
+        """What the cleaned values ask for."""
+        wanted = dict(given)
+        minutes, argv = wanted.pop("run_minutes"), wanted.pop("command")
+        wanted["shares_per_replica"] = wanted["shares_per_replica"] or 1
+        is_given = bool(wanted["spec"] or wanted["environment"])
+        if is_given or wanted["whole_cards"]:
+            wanted["compute_percent"] = None
+        if is_given:
+            wanted["memory_mib"] = None
+        return WorkloadRequest(**wanted, argv=argv, run_timeout_s=minutes * 60 if minutes else None)
+
+
+SubmitForm.base_fields.update(fields_of())

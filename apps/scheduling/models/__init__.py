@@ -1,0 +1,28 @@
+"""The tables of scheduling, whichever module defines them."""
+
+from apps.scheduling.models.decisions import Decision, FreedHold, PastUse, Promise, Tally, WhatIf
+from apps.scheduling.models.elastic import ScalingRule, WorkloadSize
+from apps.scheduling.models.entitlements import (
+    DefaultSpec,
+    QueueWindow,
+    Reservation,
+    ResourceTicket,
+    SpecialSpec,
+    UserPriority,
+    ValidityPeriod,
+    ValidityRule,
+    ValidityUser,
+)
+from apps.scheduling.models.hooks import HookCall
+from apps.scheduling.models.queue import ORDERINGS, PLACINGS, Queue, QueueTenant
+from apps.scheduling.models.quota import QuotaHold, TenantQuota
+from apps.scheduling.models.tenant_shares import TenantShare
+from apps.scheduling.models.user_groups import UserGroup
+from apps.scheduling.models.workload import Allocation, Environment, SchedulingPolicy, Workload
+
+__all__ = [
+    "ORDERINGS", "PLACINGS", "Allocation", "Decision", "DefaultSpec", "Environment", "FreedHold", "HookCall",
+    "PastUse", "Promise", "Queue", "QueueTenant", "QueueWindow", "QuotaHold", "Reservation", "ResourceTicket",
+    "ScalingRule", "SchedulingPolicy", "SpecialSpec", "Tally", "TenantQuota", "TenantShare", "UserGroup",
+    "UserPriority", "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf", "Workload", "WorkloadSize",
+]  # fmt: skip

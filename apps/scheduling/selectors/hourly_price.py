@@ -1,0 +1,27 @@
+"""What direct work costs while it holds its share."""
+
+from decimal import Decimal
+
+from django.utils import timezone
+
+from apps.catalog.pricing.price import price
+from apps.catalog.selectors import price_lines, price_version_get, pricing_line
+from apps.scheduling.models import Workload
+from apps.scheduling.selectors.workloads import policy_get
+from apps.scheduling.types import COMPUTE_COMPONENT, MEMORY_COMPONENT
+
+_HOUR_S = 3600
+
+
+def hourly_price(row: Workload, shares: int | None = None) -> Decimal | None:
+    """What `shares` of the work, or all it asks for, cost an hour at the prices in force; None where such work is
+    metered only."""
+    commodity = policy_get().direct_commodity
+    version = price_version_get(commodity=commodity, at=timezone.now()) if commodity else None
+    if version is None:
+        return None
+    lines = price_lines(version.pk)
+    held = {COMPUTE_COMPONENT: row.compute_percent, MEMORY_COMPONENT: row.memory_mib}
+    amounts = {code: held[code] for code in lines if code in held}
+    priced = price([pricing_line(lines[code]) for code in amounts], amounts, shares or row.shares, _HOUR_S)
+    return priced.total

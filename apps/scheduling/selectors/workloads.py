@@ -1,0 +1,258 @@
+"""Reads: quotas, workloads, resources, and when work would start."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from uuid import UUID
+
+from django.db.models import Case, Prefetch, Q, QuerySet, Sum, When
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.fleet.models import Node
+from apps.fleet.selectors import node_list, session_connection_get
+from apps.fleet.types import SessionConnection
+from apps.kernel.acts import Actor
+from apps.kernel.amounts import mib_text, span_text
+from apps.kernel.errors import Forbidden, InvalidInput, NotFound
+from apps.scheduling.engine.cycle.explain import Words, sentence
+from apps.scheduling.engine.model import types as engine
+from apps.scheduling.engine.simulate.eta import eta
+from apps.scheduling.models import (
+    Allocation,
+    Environment,
+    HookCall,
+    Promise,
+    Queue,
+    QueueTenant,
+    QuotaHold,
+    Reservation,
+    TenantQuota,
+    Workload,
+)
+from apps.scheduling.snapshot.cluster import policy_get as policy_get
+from apps.scheduling.snapshot.workloads import request_of, snapshot_get
+from apps.scheduling.states import AllocationState, HoldState, HookCallState, WorkKind, WorkloadState
+from apps.scheduling.text.end_reasons import PREEMPTION_SENTENCES, end_sentence
+from apps.scheduling.types import Amounts, ExpectedStart, QuotaFigures
+from apps.tenancy.models import Tenant
+
+# --- quota -----------------------------------------------------------------------------------------------------
+
+
+def quota_get(tenant: Tenant) -> dict[str, QuotaFigures]:
+    """The figures of every item that has a quota (PLAT-TEN-11); of quotas on a model too: `quota_list`."""
+    return quota_figures(tenant, TenantQuota.objects.of(tenant).filter(model="").order_by("item"))
+
+
+def quota_figures(tenant: Tenant, rows: Iterable[TenantQuota]) -> dict[str, QuotaFigures]:
+    """By item, of these quotas of the whole."""
+    sums = {
+        (row["item"], row["state"]): row["sum"]
+        for row in QuotaHold.objects.of(tenant)
+        .exclude(state=HoldState.RELEASED)
+        .values("item", "state")
+        .annotate(sum=Sum("amount"))
+    }
+    return {
+        row.item: QuotaFigures(
+            item=row.item,
+            total=row.total,
+            allocated=row.allocated,
+            used=sums.get((row.item, HoldState.USED), 0),
+            in_process=sums.get((row.item, HoldState.IN_PROCESS), 0),
+        )
+        for row in rows
+    }
+
+
+def queue_list() -> QuerySet[Queue]:
+    """The queues in the order in which they are served, with the tenants that each admits."""
+    admitted = Prefetch("admitted", QueueTenant.objects.across().select_related("tenant"))
+    rows = Queue.objects.filter(retired_at=None).select_related("parent")
+    return rows.order_by("-priority", "-weight", "code").prefetch_related(admitted)
+
+
+def queue_get(code: str) -> Queue:
+    row = queue_list().filter(code=code).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def queue_default() -> Queue | None:
+    """Where work goes that names no queue (PLAT-CLU-50); None where no queue is the default one."""
+    return Queue.objects.filter(is_default=True).first()
+
+
+def reservation_list() -> QuerySet[Reservation]:
+    """What is reserved now or later, what begins next first."""
+    rows = Reservation.objects.filter(cancelled_at=None, to_at__gt=timezone.now())
+    return rows.select_related("tenant", "queue").order_by("from_at", "pk")
+
+
+def hook_call_list() -> QuerySet[HookCall]:
+    """The calls of a site's hooks that were not made yet, those that were given up first, the newest before others."""
+    rows = HookCall.objects.exclude(state=HookCallState.DONE)
+    return rows.order_by(Case(When(state=HookCallState.FAILED, then=0), default=1), "-at", "-pk")
+
+
+# --- environments ----------------------------------------------------------------------------------------------
+
+
+def environment_list(tenant: Tenant | str) -> QuerySet[Environment]:
+    """A tenant's environments that are in use, newest first."""
+    return Environment.objects.of(tenant).filter(is_retired=False).select_related("made_by")
+
+
+def environment_get(tenant: Tenant | str, uid: UUID) -> Environment:
+    row = environment_list(tenant).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def environment_find(tenant: Tenant | str, given: str) -> Environment:
+    """The environment of that name or uid; InvalidInput for none."""
+    try:
+        named = Q(uid=UUID(given))
+    except ValueError:
+        named = Q(name=given)
+    row = environment_list(tenant).filter(named).first()
+    if row is None:
+        raise InvalidInput(
+            _("There is no environment %(name)s.") % {"name": given}, fields={"environment": given}
+        )
+    return row
+
+
+# --- workloads -------------------------------------------------------------------------------------------------
+
+
+def workload_list(tenant: Tenant | str) -> QuerySet[Workload]:
+    """A tenant's workloads, newest first, with their allocations, devices and nodes."""
+    return _with_place(Workload.objects.of(tenant))
+
+
+def workload_list_across() -> QuerySet[Workload]:
+    """All tenants' workloads: the operators' side only."""
+    return _with_place(Workload.objects.across())
+
+
+def _with_place(rows: QuerySet[Workload]) -> QuerySet[Workload]:
+    allocations = Allocation.objects.select_related("device__node")
+    return rows.select_related("queue", "tenant", "environment", "submitted_by").prefetch_related(
+        Prefetch("allocations", allocations)
+    )
+
+
+def workload_get(tenant: Tenant | str, uid: UUID | str) -> Workload:
+    row = workload_list(tenant).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def workload_get_across(uid: UUID | str) -> Workload:
+    """Anybody's workload: the operators' side only."""
+    row = workload_list_across().filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def session_shares(
+    *, actor: Actor, tenant: Tenant, uid: UUID | str
+) -> tuple[Workload, list[SessionConnection]]:
+    """A session and how to reach each of its shares, for who submitted it and nobody else: it names the keys."""
+    row = workload_get(tenant, uid)
+    if row.kind != WorkKind.SESSION:
+        raise NotFound(_("%(no)s is no session.") % {"no": row.no})
+    if actor.user_id is None or row.submitted_by_id != actor.user_id:
+        raise Forbidden(
+            _("The session %(no)s is somebody else's.") % {"no": row.no},
+            cure=_("Open a session of your own."),
+        )
+    held = row.allocations.all()
+    if row.is_final or not any(part.state == AllocationState.ACTIVE for part in held):
+        return row, []
+    return row, session_connection_get(row.uid)
+
+
+def workload_reason(row: Workload) -> str:
+    """Why it waits or how it ended, one sentence in the reader's language (ELA-409)."""
+    if row.preemption_cause:
+        return _(PREEMPTION_SENTENCES[row.preemption_cause])
+    if not row.reason:
+        return ""
+    if "text" in row.reason:
+        text = str(row.reason["text"])
+        return end_sentence(
+            row.reason_code,
+            text,
+            seconds=row.run_timeout_s,
+            idle_s=row.idle_timeout_s,
+            mib=row.memory_mib,
+        )
+    return reason_sentence(row.reason_code, row.reason)
+
+
+def reason_sentence(code: str, params: dict[str, object]) -> str:
+    """The engine's reason in the reader's language."""
+    return sentence(engine.ReasonCode(code), params, Words(_, span_text, mib_text))
+
+
+def node_name(uid: str) -> str:
+    """What a node is called; "" for none."""
+    return Node.objects.filter(uid=uid).values_list("name", flat=True).first() or "" if uid else ""
+
+
+def node_ready_names() -> list[str]:
+    """The nodes that take work, by name."""
+    return [node.name for node in node_list() if node.is_ready]
+
+
+# --- when it would start ----------------------------------------------------------------------------------------
+
+
+def expected_start_get(*, tenant: Tenant, amounts: Amounts, duration_s: int | None = None) -> ExpectedStart:
+    """When such a request would start if it were submitted now; shown with the quote. Changes nothing."""
+    now = timezone.now()
+    queue = queue_default() or Queue()
+    row = Workload(
+        tenant=tenant,
+        queue=queue,
+        shares=amounts.shares,
+        compute_percent=amounts.compute_percent,
+        memory_mib=amounts.memory_mib,
+        host_cpu_milli=amounts.host_cpu_milli,
+        host_memory_mib=amounts.host_memory_mib,
+        run_timeout_s=duration_s,
+    )
+    found = eta(snapshot_get(), request_of(row), now=int(now.timestamp()))
+    start_at = _start_at(found)
+    return ExpectedStart(start_at, found.basis.value, _start_sentence(found, start_at))
+
+
+def _start_at(found: engine.Eta) -> datetime | None:
+    return datetime.fromtimestamp(found.start_at_s, UTC) if found.start_at_s is not None else None
+
+
+def workload_expected_start(row: Workload) -> datetime | None:
+    """When waiting work was promised to start, while that is still to come; None when it does not wait or nobody can
+    say. `explain` judges anew, by a look at the whole pool: whoever waits asks here each second."""
+    if row.state != WorkloadState.PENDING:
+        return None
+    told = Promise.objects.filter(workload=row, start_at__gt=timezone.now())
+    return told.values_list("start_at", flat=True).first()
+
+
+def _start_sentence(found: engine.Eta, start_at: datetime | None) -> str:
+    if found.basis is engine.EtaBasis.FREE_NOW:
+        return _("There is room now: it starts right after approval.")
+    why = reason_sentence(found.reason.code, dict(found.reason.params)) if found.reason else ""
+    if start_at is not None:
+        clock = timezone.localtime(start_at).strftime("%Y-%m-%d %H:%M")
+        return _("It would start about %(time)s. %(why)s") % {"time": clock, "why": why}
+    if found.basis is engine.EtaBasis.NEVER_FITS:
+        return _("It could never start. %(why)s") % {"why": why}
+    return _("Nobody can say yet when it would start. %(why)s") % {"why": why}

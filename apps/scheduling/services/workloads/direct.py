@@ -1,0 +1,211 @@
+"""Work that somebody submits directly, with no order behind it: amounts, quota and charge in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.billing.services.charges import charge_close
+from apps.billing.services.charges_many import charges_open
+from apps.catalog.models import Commodity
+from apps.catalog.selectors import price_lines, price_version_get
+from apps.fleet.selectors import spec_get
+from apps.fleet.services.slices.slices import work_check
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.bulk import insert_many
+from apps.kernel.errors import Conflict, InvalidInput
+from apps.kernel.events import emit
+from apps.kernel.queries import pipeline
+from apps.kernel.service import service
+from apps.scheduling.locks import submissions_lock
+from apps.scheduling.models import Environment, Workload
+from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.selectors.model_usage import model_named
+from apps.scheduling.selectors.workloads import environment_find, policy_get
+from apps.scheduling.services.decisions import decisions_put, submitted
+from apps.scheduling.services.quota.batch import quotas_hold
+from apps.scheduling.services.quota.quotas import quota_release
+from apps.scheduling.services.workloads import checks
+from apps.scheduling.services.workloads.admission import (
+    admission_check,
+    priority_of,
+    purpose_of,
+    reservation_of,
+)
+from apps.scheduling.services.workloads.replicas import replicas_read, whole_check
+from apps.scheduling.states import DecisionKind
+from apps.scheduling.types import COMPUTE_COMPONENT, MEMORY_COMPONENT, Amounts, WorkloadRequest
+from apps.tenancy.models import Tenant
+from weir_wire.workload_request import asks
+
+
+@service(P.OPERATE)
+def workload_request(*, actor: Actor, tenant: Tenant, asked: WorkloadRequest) -> Workload:
+    """Put a program or a session in a queue. Whatever could never run is refused at once, by name.
+
+    A fixed environment decides the amounts, else a specification does, else the request (POOL-12.1, POOL-12.14).
+    The tenant's quota is held in the workload's name until it ends (POOL-12.6); it is charged by the policy's
+    direct commodity, or metered only.
+    """
+    if asked.client_key:
+        submissions_lock(tenant)
+        known = Workload.plain.filter(tenant=tenant, client_key=asked.client_key).first()
+        if known:
+            return known
+    row, amounts = workload_draft(actor, tenant, asked)
+    act_subject("workload", row.uid, no=row.no, name=row.name_en, group=row.resource_group)
+    with pipeline():
+        take_in(actor, tenant, [row], amounts)
+        emit(submitted(row), actor=actor)
+    return row
+
+
+def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amounts) -> None:
+    """Save alike new work with its quota, its charge and the begin of its time line; internal to the app's services."""
+    # Read before anything is written: in a pipe what is read waits for all that was sent before.
+    quote = quote_of(amounts)
+    if not rows[0].waits_for_quota:
+        wanted = {row.uid: amounts.quota() for row in rows}
+        quotas_hold(actor=actor, tenant=tenant, wanted=wanted, model=model_named(rows[0]))
+    insert_many(rows)
+    decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
+    charges_open(
+        actor=actor,
+        tenant=tenant,
+        workloads=[(row.uid, row.no) for row in rows],
+        quote=quote,
+        labels=rows[0].labels,
+    )
+
+
+def workload_draft(actor: Actor, tenant: Tenant, asked: WorkloadRequest) -> tuple[Workload, Amounts]:
+    """The workload as it would be submitted, not saved, and its amounts; every refusal but that of the quota."""
+    asked = replicas_read(asked)
+    checks.asked_check(asked, timezone.now())
+    environment = environment_find(tenant, asked.environment) if asked.environment else None
+    amounts = amounts_of(asked, environment)
+    checks.amounts_check(amounts)
+    checks.elastic_check(asked.min_shares, amounts.shares)
+    whole_check("shares", amounts.shares, asked.shares_per_replica)
+    row = _row(actor, tenant, asked, environment, amounts)
+    admission_check(actor, row)
+    checks.group_check(row)
+    checks.hopeless_check(row)
+    return row, amounts
+
+
+def amounts_of(asked: WorkloadRequest, environment: Environment | None) -> Amounts:
+    """What the work really gets, whatever else the request says."""
+    if environment is not None and environment.is_fixed:
+        return Amounts(
+            environment.shares, environment.compute_percent, environment.memory_mib, environment.spec
+        )
+    shares = asked.shares if asked.shares is not None else environment.shares if environment else 1
+    code = asked.spec or (environment.spec if environment else "")
+    if code:
+        spec = spec_get(code)
+        return Amounts(shares, spec.compute_percent, spec.memory_mib, code)
+    percent, mib = asked.compute_percent, asked.memory_mib
+    if environment is not None:
+        percent = environment.compute_percent if percent is None else percent
+        mib = environment.memory_mib if mib is None else mib
+    if asked.whole_cards:
+        percent, mib = 100, 1 if mib is None else mib
+    if percent is None or mib is None:
+        raise InvalidInput(
+            _("Say how much of a device it needs."),
+            cure=_("Give compute and memory, a specification or an environment."),
+            fields={"compute_percent": _("1 to 100"), "memory_mib": _("at least 1")},
+        )
+    return Amounts(shares, percent, mib)
+
+
+# What a row keeps otherwise than as it was asked for: another's key, an amount that something else decides, a default
+# that is looked up.
+_READ = frozenset(
+    {
+        "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
+        "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
+        "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command",
+    }
+)  # fmt: skip
+_COPIED = tuple(name for name in asks() if name not in _READ)
+
+
+def _row(
+    actor: Actor, tenant: Tenant, asked: WorkloadRequest, environment: Environment | None, amounts: Amounts
+) -> Workload:
+    queue = checks.queue_open(asked.queue, tenant, actor.user_id if actor.kind == "user" else None)
+    run_timeout_s = checks.run_time_of(queue, asked.run_timeout_s)
+    checks.times_check(replace(asked, run_timeout_s=run_timeout_s), timezone.now())
+    work = asked.work
+    work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, run_timeout_s)
+    row = Workload(
+        **{name: getattr(asked, name) for name in _COPIED},
+        tenant=tenant,
+        submitted_by_id=actor.user_id,
+        environment=environment,
+        spec=amounts.spec,
+        name_en=asked.name,
+        name_zh=asked.name,
+        queue=queue,
+        priority=priority_of(actor, asked.priority),
+        shares=amounts.shares,
+        purpose=asked.purpose or purpose_of(asked.kind),
+        any_models=list(asked.any_models),
+        reservation=reservation_of(tenant, asked.reservation),
+        compute_percent=amounts.compute_percent,
+        memory_mib=amounts.memory_mib,
+        local_node=checks.node_read(asked.local_node, "local_node").uid if asked.local_node else "",
+        waits_for_quota=asked.wait_for_quota,
+        pins=checks.pins_read(asked),
+        work=work,
+        run_timeout_s=run_timeout_s,
+        labels={"person": actor.name},
+    )
+    row.no = f"W-{row.uid.hex[:10].upper()}"
+    return row
+
+
+# --- what it costs -----------------------------------------------------------------------------------------------
+
+
+def quote_of(amounts: Amounts) -> dict[str, object] | None:
+    """What direct work of these amounts is charged as; None where it is metered only."""
+    commodity = policy_get().direct_commodity
+    return _quote(commodity, amounts) if commodity else None
+
+
+def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
+    """The prices in force now, for the two components that a share of a device has."""
+    version = price_version_get(commodity=commodity, at=timezone.now())
+    if version is None:
+        raise Conflict(
+            _("%(commodity)s has no price for this yet.") % {"commodity": commodity.name},
+            cure=_("Ask the operator to publish a price."),
+        )
+    held = {COMPUTE_COMPONENT: amounts.compute_percent, MEMORY_COMPONENT: amounts.memory_mib}
+    return {
+        "price_version": str(version.uid),
+        "amounts": {code: held[code] for code in price_lines(version.pk) if code in held},
+        "count": amounts.shares,
+        "commodity_number": commodity.number,
+        "commodity_name_zh": commodity.name_zh,
+        "commodity_name_en": commodity.name_en,
+        "supplier": commodity.supplier,
+    }
+
+
+def direct_ended(row: Workload, actor: Actor) -> None:
+    """Direct work has ended: its quota is given back, its charge closed to the second."""
+    quota_release(actor=actor, tenant=row.tenant, holder_uid=row.uid)
+    if row.ended_at:
+        charge_close(actor=actor, workload_uid=row.uid, at=row.ended_at)
+
+
+@service()
+def group_refusal_record(*, actor: Actor, tenant: Tenant, group: str, name: str) -> None:
+    """Record that a client asked for a resource group without authority (POOL-12.13): the refusal itself leaves
+    nothing behind."""
+    act_subject("resource_group", group, refused="not_authorised_for_group", workload=name)

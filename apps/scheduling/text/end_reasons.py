@@ -1,0 +1,102 @@
+"""How work and slices end, in the reader's words. Agents report a code and a sentence, and speak English only."""
+
+import re
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.kernel.amounts import mib_text, span_text
+
+# By code: the sentence with what else is known (figures, or what was said), and the one without.
+_SENTENCES = {
+    "completed": ("", gettext_noop("The work has finished.")),
+    "run_timeout": (
+        gettext_noop("Its run time of %(seconds)s is over."),
+        gettext_noop("Its run time is over."),
+    ),
+    "idle_timeout": (
+        gettext_noop("It was released: nothing used its device for %(idle)s."),
+        gettext_noop("It was released: nothing used its device for too long."),
+    ),
+    "deadline": ("", gettext_noop("Its deadline has come: it was to have ended by then.")),
+    "migrated": ("", gettext_noop("It has moved to another device.")),
+    "preempted": ("", gettext_noop("It made room for other work.")),
+    "memory_exceeded": (
+        gettext_noop("It exceeded its memory limit of %(mib)s."),
+        gettext_noop("It exceeded its memory limit."),
+    ),
+    "disk_exceeded": (
+        gettext_noop("It was ended for what it kept on the node's disk: %(said)s"),
+        gettext_noop("It kept more on the node's disk than it may."),
+    ),
+    "stopped": (gettext_noop("It was stopped: %(said)s"), gettext_noop("It was stopped.")),
+    "crashed": (gettext_noop("The work failed: %(said)s"), gettext_noop("The work failed.")),
+    "refused": (
+        gettext_noop("The node could not take it: %(said)s"),
+        gettext_noop("The node could not take it."),
+    ),
+    "lost": (
+        gettext_noop("It was lost: %(said)s"),
+        gettext_noop("It was lost; only the time that was vouched for counts."),
+    ),
+}
+
+PREEMPTION_SENTENCES = {
+    "priority": gettext_noop("More important work needs its room: it is told to save and will be stopped."),
+    "reclaim": gettext_noop("A queue takes its guarantee back: it is told to save and will be stopped."),
+    "fair_share": gettext_noop(
+        "Its tenant holds more than its part, and another takes its own back: it is told to save and will be stopped."
+    ),
+}
+"""By `PreemptionCause`: what the owner of the work is told while it stops (ELA-815)."""
+
+# What agents say in the same words each time; anything else they say is shown as it came.
+_SAID = (
+    gettext_noop("it was stopped before it started"),
+    gettext_noop("stopped on its node"),
+    gettext_noop("stopped as asked by the server"),
+    gettext_noop("its shim ended unexpectedly; only the journaled time counts"),
+    gettext_noop("it ran on this node before, and its records here are gone"),
+    gettext_noop("waiting for slices that are ending on this device"),
+    gettext_noop("the node's disk is nearly full, and it kept the most on it"),
+)
+_SAID_WITH = (
+    (r"the work ended with exit code (?P<code>-?\d+)", gettext_noop("it ended with exit code %(code)s")),
+    (r"disk limit of (?P<mib>\d+) MiB exceeded", gettext_noop("it kept more than %(mib)s MiB")),
+    (r"the work was ended by (?P<signal>\w+)", gettext_noop("it was ended by %(signal)s")),
+)
+# All that a release says of why: the number of the form that asked for it.
+_FORM_NO = re.compile(r"F\d{8}-\d+")
+
+
+def end_sentence(
+    code: str, text: str, *, seconds: int | None = None, idle_s: int | None = None, mib: int | None = None
+) -> str:
+    """Why it ended, in one sentence: by its code (ELA-409), else what was said.
+
+    Args:
+        text: what was said where it ended; of a stop, the words of who asked for it.
+        seconds: the run time it was given. idle_s: how long it might lie idle. mib: its memory limit.
+    """
+    if code in ("", "stopped") and _FORM_NO.fullmatch(text):
+        return _("Ended by termination form %(no)s.") % {"no": text}
+    said = _said(text)
+    if code not in _SENTENCES:
+        return said
+    whole, short = _SENTENCES[code]
+    figures = {
+        "seconds": span_text(seconds) if seconds else None,
+        "idle": span_text(idle_s) if idle_s else None,
+        "mib": mib_text(mib) if mib else None,
+        "said": said,
+    }
+    is_known = whole and all(figures[name] for name in re.findall(r"%\((\w+)\)s", whole))
+    return _(whole) % figures if is_known else _(short)
+
+
+def _said(text: str) -> str:
+    for pattern, msgid in _SAID_WITH:
+        match = re.fullmatch(pattern, text)
+        if match:
+            return _(msgid) % match.groupdict()
+    return _(text) if text else ""

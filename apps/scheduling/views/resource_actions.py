@@ -1,0 +1,125 @@
+"""What a member does with work and environments from the pages: stop, resize, migrate; make and remove."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+from django.views.decorators.http import require_POST
+
+from apps.fleet.selectors import spec_list
+from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.requests import TenantRequest
+from apps.kernel.errors import NotFound
+from apps.scheduling.forms.submit import EnvironmentForm, MigrateForm, ResizeForm, ScaleForm, StopForm
+from apps.scheduling.selectors.workloads import environment_list, workload_get
+from apps.scheduling.services.environments import environment_make, environment_retire
+from apps.scheduling.services.lifecycle import (
+    workload_requeue,
+    workload_resume,
+    workload_scale,
+    workload_suspend,
+)
+from apps.scheduling.services.workloads.resizing import workload_resize
+from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.services.workloads.workloads import workload_halt
+
+
+@require_POST
+@page("resources.operate")
+def stop(request: TenantRequest, uid: UUID) -> HttpResponse:
+    given = cleaned(StopForm(request.POST))
+    row = workload_get(request.entered_tenant, uid)
+    workload_halt(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, reason=given["reason"])
+    messages.success(request, _("%(no)s is being stopped.") % {"no": row.no})
+    return go(request, "workloads:workload", row.uid)
+
+
+@require_POST
+@page("resources.operate")
+def resize(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Another share while it runs (POOL-12.2)."""
+    given = cleaned(ResizeForm(request.POST))
+    row = workload_get(request.entered_tenant, uid)
+    workload_resize(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, **given)
+    messages.success(request, _("%(no)s goes on with its new share.") % {"no": row.no})
+    return go(request, "workloads:workload", row.uid)
+
+
+_STEERING = {
+    "suspend": (workload_suspend, gettext_noop("%(no)s is put aside; it keeps its place.")),
+    "resume": (workload_resume, gettext_noop("%(no)s waits for its turn.")),
+    "requeue": (workload_requeue, gettext_noop("%(no)s goes back to its queue.")),
+}
+
+
+@require_POST
+@page("resources.operate")
+def steer(request: TenantRequest, uid: UUID, act: str) -> HttpResponse:
+    """Suspend, resume or requeue work (ELA-503)."""
+    if act not in _STEERING:
+        raise NotFound()
+    service, told = _STEERING[act]
+    row = workload_get(request.entered_tenant, uid)
+    reason = cleaned(StopForm(request.POST))["reason"]
+    service(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, reason=reason)
+    messages.success(request, _(told) % {"no": row.no})
+    return go(request, "workloads:workload", row.uid)
+
+
+@require_POST
+@page("resources.operate")
+def scale(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Another most number of shares (ELA-905)."""
+    given = cleaned(ScaleForm(request.POST))
+    row = workload_get(request.entered_tenant, uid)
+    workload_scale(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, **given)
+    messages.success(request, _("%(no)s is to have %(shares)s shares at most.") % {"no": row.no, **given})
+    return go(request, "workloads:workload", row.uid)
+
+
+@require_POST
+@page("resources.operate")
+def migrate(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Move a session to another device while it runs (POOL-12.23)."""
+    given = cleaned(MigrateForm(request.POST))
+    row = workload_get(request.entered_tenant, uid)
+    workload_migrate(
+        actor=request.actor,
+        tenant=row.tenant,
+        workload_uid=row.uid,
+        node=given["node"],
+        share=given["share"] or 0,
+    )
+    messages.success(request, _("%(no)s is moving; its work goes on.") % {"no": row.no})
+    return go(request, "workloads:workload", row.uid)
+
+
+@page("resources.view")
+def environments(request: TenantRequest) -> HttpResponse:
+    """The tenant's environments (POOL-12.1) and the specifications on offer (POOL-12.14)."""
+    context = {
+        "rows": paged(request, environment_list(request.entered_tenant)),
+        "specs": spec_list().filter(is_enabled=True),
+        "may_make": request.actor.may("resources.operate"),
+    }
+    return show(request, "scheduling/environments", context)
+
+
+@require_POST
+@page("resources.operate")
+def environment_add(request: TenantRequest) -> HttpResponse:
+    row = environment_make(
+        actor=request.actor, tenant=request.entered_tenant, **cleaned(EnvironmentForm(request.POST))
+    )
+    messages.success(request, _("The environment %(name)s is there.") % {"name": row.name})
+    return go(request, "workloads:environments")
+
+
+@require_POST
+@page("resources.operate")
+def environment_remove(request: TenantRequest, uid: UUID) -> HttpResponse:
+    environment_retire(actor=request.actor, tenant=request.entered_tenant, environment_uid=uid)
+    messages.success(request, _("The environment is out of use; what runs in it keeps its amounts."))
+    return go(request, "workloads:environments")

@@ -1,0 +1,200 @@
+"""My resources: where they run, what they hold and use, what they print."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from apps.billing.selectors import usage_list, workload_cost
+from apps.fleet.models import Device, Slice
+from apps.fleet.selectors import log_read, slice_list
+from apps.identity.pages import cleaned, page, paged, show
+from apps.identity.requests import TenantRequest
+from apps.kernel.acts import Actor
+from apps.scheduling.forms.submit import LogForm, ResourcesForm
+from apps.scheduling.models import Workload
+from apps.scheduling.selectors.entitlements import queue_list_of
+from apps.scheduling.selectors.forecast import expectation_of
+from apps.scheduling.selectors.hourly_price import hourly_price
+from apps.scheduling.selectors.limits import LimitLine, limit_lines
+from apps.scheduling.selectors.model_usage import quota_list
+from apps.scheduling.selectors.timeline import promise_of, timeline
+from apps.scheduling.selectors.workloads import (
+    node_name,
+    node_ready_names,
+    workload_get,
+    workload_list,
+    workload_reason,
+)
+from apps.scheduling.states import (
+    FINAL_STATES,
+    HOLDING_STATES,
+    OPEN_STATES,
+    AllocationState,
+    WorkKind,
+    WorkloadState,
+)
+from apps.scheduling.views.charts import use_option
+from apps.tenancy.models import Tenant
+
+PLACES_SHOWN = 3
+LOG_PIECE_BYTES = 64 * 1024
+USAGE_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The devices of a workload: the first of them, and how many there are more."""
+
+    devices: list[Device]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A slice of a resource and, where there are several, which share and replica it is: both counted from 0."""
+
+    slice: Slice
+    share: int | None
+    replica: int | None
+
+
+@page("resources.view")
+def resources(request: TenantRequest) -> HttpResponse:
+    """The tenant's resources with node, device, share and state (PLAT-SVC-17, PLAT-SVC-18)."""
+    chosen = cleaned(ResourcesForm(request.GET))
+    tenant = request.entered_tenant
+    rows = _chosen(workload_list(tenant), chosen, request.actor)
+    topic = f"tenant.{tenant.schema_name}.resources"
+    shown = paged(request, rows)
+    for row in shown:
+        row.places = _places(row)
+    context = {
+        "rows": shown,
+        "chosen": chosen,
+        "states": WorkloadState.choices,
+        "kinds": WorkKind.choices,
+        "queues": [row.code for row in queue_list_of(tenant, request.actor.user_id)],
+        "quotas": quota_list(tenant),
+        "lines": _limits(tenant, request.actor),
+        "portal": request.build_absolute_uri("/").rstrip("/"),
+        "topic": topic,
+        "live": [topic],
+    }
+    return show(request, "scheduling/resources", context)
+
+
+def _limits(tenant: Tenant, actor: Actor) -> list[LimitLine]:
+    """What the reader may hold and by which tier; nothing for an operator, who is only looking (PLAT-CLU-31)."""
+    return limit_lines(tenant, actor.user_id, timezone.now()) if actor.kind == "user" else []
+
+
+def _chosen(rows: QuerySet[Workload], chosen: dict[str, Any], actor: Actor) -> QuerySet[Workload]:
+    wanted = {"state": chosen["state"], "kind": chosen["kind"], "queue__code": chosen["queue"]}
+    rows = rows.filter(**{name: value for name, value in wanted.items() if value})
+    if word := chosen["search"]:
+        rows = rows.filter(Q(no__icontains=word) | Q(name_en__icontains=word) | Q(name_zh__icontains=word))
+    return rows.filter(submitted_by=actor.user_id) if chosen["mine"] else rows
+
+
+def _places(row: Workload) -> Places:
+    """Where its shares are, or were at the last; nowhere while it waits."""
+    if row.state not in HOLDING_STATES | FINAL_STATES:
+        return Places([], 0)
+    held = [part for part in row.allocations.all() if part.state == AllocationState.ACTIVE or row.is_final]
+    # Of an attempt before the last one nothing is said here: its time line tells.
+    newest = list({part.share: part for part in held if not part.is_beside}.values())
+    devices = list(dict.fromkeys(part.device for part in newest))
+    return Places(devices[:PLACES_SHOWN], len(devices) - PLACES_SHOWN)
+
+
+def _resource(request: TenantRequest, uid: UUID) -> tuple[Workload, dict[str, object]]:
+    row = workload_get(request.entered_tenant, uid)
+    context = {
+        "resource": row,
+        "reason": workload_reason(row),
+        "parts": _parts(row),
+        "local_node": node_name(row.local_node),
+        **_acts(request, row),
+    }
+    return row, context
+
+
+def _parts(row: Workload) -> list[Part]:
+    """Those that hold their share first: of a session that moved, or work that was lost, there are older ones."""
+    shares = {part.slice_uid: part.share for part in row.allocations.all()} if row.shares > 1 else {}
+    per = row.shares_per_replica
+    parts = [
+        Part(each, share, None if share is None or per == 1 else share // per)
+        for each in slice_list(workload_uids=[row.uid])
+        for share in [shares.get(each.uid)]
+    ]
+    return sorted(parts, key=lambda part: (part.slice.is_final, part.share or 0))
+
+
+def _acts(request: TenantRequest, row: Workload) -> dict[str, object]:
+    """What the reader may do with it."""
+    may = request.actor.may("resources.operate")
+    is_open = may and row.state in OPEN_STATES
+    is_aside = may and row.state == WorkloadState.SUSPENDED
+    is_free = row.is_direct and not row.spec and not row.whole_cards
+    if row.environment is not None and row.environment.is_fixed:
+        is_free = False
+    runs = row.state in (WorkloadState.PLACED, WorkloadState.RUNNING)
+    return {
+        "may_stop": (is_open or is_aside) and (row.is_direct or request.actor.kind == "operator"),
+        "may_resize": is_open and is_free,
+        "may_migrate": is_open and row.kind == WorkKind.SESSION,
+        "may_suspend": is_open and row.is_direct,
+        "may_resume": is_aside and row.is_direct,
+        "may_requeue": may and row.is_direct and runs,
+        "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),
+        "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],
+    }
+
+
+@page("resources.view")
+def resource(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """One resource: its slices, its output as it grows, its measured use and its cost so far."""
+    row, context = _resource(request, uid)
+    tenant = request.entered_tenant
+    usage = list(usage_list(tenant=tenant, workload_uid=row.uid)[:USAGE_SHOWN])
+    context |= {
+        "usage": usage,
+        "chart": use_option(usage[::-1]),
+        "cost": workload_cost(tenant=tenant, workload_uid=row.uid),
+        "hourly": _hourly(row),
+        "lines": timeline(row),
+        "promise": promise_of(row),
+        "expected": expectation_of(row) if row.state == WorkloadState.PENDING else None,
+        "live": [f"workload.{row.uid}", f"log.{row.uid}", f"tenant.{tenant.schema_name}.billing"],
+    }
+    return show(request, "scheduling/resource", context)
+
+
+def _hourly(row: Workload) -> Decimal | None:
+    """What direct work costs an hour as it is now; None once it has ended, and where its order says so."""
+    if not row.is_direct or row.is_final:
+        return None
+    return hourly_price(row, row.active_shares if row.state in HOLDING_STATES else None)
+
+
+@page("resources.view")
+def brief(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """A resource in a few lines, for pages about its order."""
+    _row, context = _resource(request, uid)
+    return render(request, "scheduling/_brief.html", context)
+
+
+@page("resources.view")
+def log(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """What the work printed from a byte on, and the place where the next piece will be put."""
+    row = workload_get(request.entered_tenant, uid)
+    offset = cleaned(LogForm(request.GET))["offset"]
+    piece = log_read(workload_uid=row.uid, offset=offset, limit=LOG_PIECE_BYTES)
+    return render(request, "scheduling/_log.html", {"resource": row, "piece": piece, "offset": offset})

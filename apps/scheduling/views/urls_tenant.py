@@ -1,0 +1,27 @@
+from django.urls import path
+
+from apps.scheduling.views import resource_actions, resources, scaling, submit, tickets
+
+app_name = "workloads"
+urlpatterns = [
+    path("", resources.resources, name="workloads"),
+    path("submit/", submit.submit, name="submit"),
+    path("submit/dry-run/", submit.dry_run, name="dry_run"),
+    path("<uuid:uid>/", resources.resource, name="workload"),
+    path("<uuid:uid>/stop/", resource_actions.stop, name="stop"),
+    path("<uuid:uid>/scale/", resource_actions.scale, name="scale"),
+    path("<uuid:uid>/scaling/", scaling.work_rules, name="rules"),
+    path("<uuid:uid>/scaling/<uuid:rule>/remove/", scaling.work_rule_drop, name="rule_remove"),
+    path("<uuid:uid>/steer/<slug:act>/", resource_actions.steer, name="steer"),
+    path("<uuid:uid>/resize/", resource_actions.resize, name="resize"),
+    path("<uuid:uid>/migrate/", resource_actions.migrate, name="migrate"),
+    path("tickets/", tickets.tickets, name="tickets"),
+    path("tickets/<uuid:uid>/", tickets.ticket, name="ticket"),
+    path("tickets/<uuid:uid>/parts/", tickets.parts, name="ticket_parts"),
+    path("tickets/<uuid:uid>/withdraw/", tickets.withdraw, name="ticket_withdraw"),
+    path("environments/", resource_actions.environments, name="environments"),
+    path("environments/add/", resource_actions.environment_add, name="environment_add"),
+    path("environments/<uuid:uid>/remove/", resource_actions.environment_remove, name="environment_remove"),
+    path("<uuid:uid>/brief/", resources.brief, name="brief"),
+    path("<uuid:uid>/log/", resources.log, name="log"),
+]

@@ -1,0 +1,120 @@
+"""What all commands have in common: built when they are called, `--json` anywhere on the line, errors of one line."""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, cast
+
+import typer
+from typer.core import TyperGroup
+
+from weir.cli.show import tell
+from weir.errors import WeirClientError
+
+Function = Callable[..., Any]
+Registered = TypeVar("Registered", bound=Function)
+
+
+def _note_json(ctx: typer.Context, is_asked: bool) -> None:
+    if is_asked:
+        ctx.find_root().params["json_"] = True
+
+
+_JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_note_json)]
+
+
+class App(typer.Typer):
+    """A group of commands, each of which takes `--json` too. None is built before it is called: with a hundred of
+    them that is what most of a start would be spent on."""
+
+    def __init__(self, *, help: str) -> None:
+        self.entries: dict[str, typer.Typer] = {}
+        super().__init__(
+            help=help,
+            cls=type("Commands", (Commands,), {"app": self}),
+            no_args_is_help=True,
+            pretty_exceptions_enable=False,
+            add_completion=False,
+            # Plain text can be copied and piped, and nothing that draws has to be loaded for it.
+            rich_markup_mode=None,
+        )
+        self.callback()(_nothing)
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Registered], Registered]:
+        """Take a function in as a command, by its own name where it is given none."""
+
+        def decorate(function: Registered) -> Registered:
+            called = name or function.__name__.rstrip("_").replace("_", "-")
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            alone.command(called, **options)(_with_json(function))
+            self.entries[called] = alone
+            return function
+
+        return decorate
+
+    def add_typer(self, typer_instance: typer.Typer, *, name: str | None = None, **_options: Any) -> None:
+        """Take a group in, under its name."""
+        assert name is not None
+        self.entries[name] = typer_instance
+
+
+class Commands(TyperGroup):
+    """The commands of an App; a refusal is one line on the standard error and exit status 1, never a traceback."""
+
+    app: App
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # Its keys are what a mistyped name is compared with; what is built comes from `get_command`.
+        self.commands = cast(Any, self.app.entries)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.app.entries)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = self.app.entries.get(cmd_name)
+        return None if found is None else typer.main.get_command(found)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(found)) for name, found in self.app.entries.items()])
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except WeirClientError as error:
+            tell(str(error))
+        except BrokenPipeError:
+            # Who reads has had enough, as in `weir logs … | head`: the library ends quietly.
+            raise
+        except OSError as error:
+            name = f"{error.filename}: " if error.filename else ""
+            tell(f"{name}{error.strerror or error}.")
+        sys.exit(1)
+
+
+def _nothing(json_here: _JSON = False) -> None:
+    """Groups do nothing by themselves."""
+
+
+def _summary(app: typer.Typer) -> str:
+    """What a list of commands says of one: the first paragraph."""
+    if isinstance(app, App):
+        return str(app.info.help)
+    told = inspect.getdoc(app.registered_commands[0].callback or _nothing) or ""
+    return " ".join(told.partition("\n\n")[0].split())
+
+
+def _with_json(function: Function) -> Function:
+    """The function with the option beside its own; what follows a script's name is the script's all the same."""
+
+    @functools.wraps(function)
+    def run(*args: Any, json_here: bool = False, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    option = inspect.Parameter("json_here", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_JSON)
+    own = inspect.signature(function)
+    run.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
+    run.__annotations__ = {**function.__annotations__, "json_here": _JSON}
+    return run

@@ -1,0 +1,85 @@
+"""What runs: resources, their logs and usage, quota."""
+
+import typer
+
+from weir.cli.context import caller, uid_of
+from weir.cli.show import one, rows
+
+RESOURCE = [
+    ("number", "no"),
+    ("name", "name"),
+    ("state", "state"),
+    ("why", "reason"),
+    ("node", "node"),
+    ("device", "device"),
+    ("share %", "compute_percent"),
+    ("memory MiB", "memory_mib"),
+    ("started", "started_at"),
+    ("ended", "ended_at"),
+    ("uid", "uid"),
+]
+
+
+def resources(ctx: typer.Context) -> None:
+    """Your resources with node, device, share and state."""
+    with caller(ctx) as client:
+        rows(ctx, client.workloads(), RESOURCE)
+
+
+def resource(ctx: typer.Context, uid: str) -> None:
+    """One resource."""
+    with caller(ctx) as client:
+        one(ctx, client.workload(uid_of(uid, client.workloads, "no")), RESOURCE)
+
+
+def logs(ctx: typer.Context, uid: str, follow: bool = typer.Option(False, "--follow", "-f")) -> None:
+    """What the work printed."""
+    with caller(ctx) as client:
+        uid = uid_of(uid, client.workloads, "no")
+        parts = client.log_follow(uid) if follow else [client.log(uid)["text"]]
+        for text in parts:
+            typer.echo(text, nl=False)
+
+
+def usage(ctx: typer.Context, uid: str) -> None:
+    """The metered intervals of a resource."""
+    with caller(ctx) as client:
+        rows(
+            ctx,
+            client.usage(uid_of(uid, client.workloads, "no")),
+            [
+                ("#", "seq"),
+                ("from", "start_at"),
+                ("until", "end_at"),
+                ("s", "seconds"),
+                ("share %", "compute_percent"),
+                ("memory MiB", "memory_mib"),
+                ("CPU s", "cpu_seconds"),
+                ("peak MiB", "memory_peak_mib"),
+            ],
+        )
+
+
+def quota(ctx: typer.Context) -> None:
+    """Total, allocated, allocatable, used and in process."""
+    with caller(ctx) as client:
+        found = client.quota()
+    listed = (
+        found if isinstance(found, list) else [{"item": item, **figures} for item, figures in found.items()]
+    )
+    rows(
+        ctx,
+        listed,
+        [
+            ("item", "item"),
+            ("model", "model"),
+            ("total", "total"),
+            ("allocated", "allocated"),
+            ("allocatable", "allocatable"),
+            ("used", "used"),
+            ("in process", "in_process"),
+        ],
+    )
+
+
+COMMANDS = (resources, resource, logs, usage, quota)

@@ -1,0 +1,319 @@
+"""Work submitted directly: programs, sessions, the queue they wait in and the environments they run in."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from weir.api import Client
+from weir.cli import work_options
+from weir.cli.context import caller, uid_of
+from weir.cli.group import App
+from weir.cli.show import as_json, one, rows, said, tell
+from weir.errors import WeirClientError
+
+Json = dict[str, Any]
+MOST_AT_ONCE = 10_000
+
+WORK = [
+    ("number", "no"),
+    ("name", "name"),
+    ("kind", "kind"),
+    ("state", "state"),
+    ("why", "reason"),
+    ("place", "position"),
+    ("queue", "queue"),
+    ("priority", "priority"),
+    ("expected start", "expected_start"),
+    ("environment", "environment"),
+    ("spec", "spec"),
+    ("shares", "shares"),
+    ("replicas", "replicas"),
+    ("shares of each", "shares_per_replica"),
+    ("share %", "compute_percent"),
+    ("memory MiB", "memory_mib"),
+    ("node", "node"),
+    ("device", "device"),
+    ("uid", "uid"),
+]
+ETA = [
+    ("start", "start_at"),
+    ("no earlier than", "low_at"),
+    ("no later than", "high_at"),
+    ("rests on", "basis"),
+    ("", "sentence"),
+    ("place", "position"),
+    ("now with", "now.sentence"),
+]
+EXPLAINED = [
+    ("number", "no"),
+    ("name", "name"),
+    ("state", "state"),
+    ("why", "reason"),
+    ("queue", "queue"),
+    ("place", "position"),
+    ("ahead", "ahead"),
+    ("expected", "expected.sentence"),
+    ("start", "expected.start_at"),
+    ("no later than", "expected.high_at"),
+    ("uid", "uid"),
+]
+DECISION = [("when", "at"), ("what", "what"), ("why", "sentence"), ("who", "actor")]
+_LISTED = frozenset({"no", "name", "kind", "state", "reason", "position", "queue", "node", "uid"})
+WAITING = [
+    ("queue", "queue"),
+    ("place", "position"),
+    ("priority", "priority"),
+    ("number", "no"),
+    ("name", "name"),
+    ("why", "reason"),
+    ("since", "created_at"),
+    ("uid", "uid"),
+]
+ENVIRONMENT = [
+    ("name", "name"),
+    ("fixed", "is_fixed"),
+    ("spec", "spec"),
+    ("shares", "shares"),
+    ("share %", "compute_percent"),
+    ("memory MiB", "memory_mib"),
+    ("uid", "uid"),
+]
+_ENDED = frozenset({"finished", "failed", "lost"})
+
+
+FROM = typer.Option(
+    None,
+    "--from",
+    help="Jobs of a file, a JSON object a line; - reads them from the input.",
+)
+
+
+@work_options.asking(but=["idle_timeout"])
+def submit(
+    ctx: typer.Context,
+    command: list[str] = typer.Argument(None, help="The program and its arguments.", metavar="[COMMAND...]"),
+    name: str = typer.Option("", help="What to call it; else the program."),
+    from_: Path = FROM,
+    **_asked: Any,
+) -> None:
+    """Put a program in a queue; it runs on a node of the pool, on a share of a device.
+
+    With `--from`, every line of the file is a job; the options given are those of each job that does not say.
+    """
+    if from_ is None and not command:
+        raise WeirClientError("There is nothing to run.", "Name a program, or a file of jobs with --from.")
+    wish = work_options.wish_of(ctx, kind="program", argv=command or None)
+    with caller(ctx) as client:
+        if from_ is not None:
+            _submit_many(ctx, client, from_, wish)
+            return
+        one(ctx, client.workload_submit(**{"name": command[0].rpartition("/")[2], **wish}), WORK)
+
+
+def _submit_many(ctx: typer.Context, client: Client, path: Path, wish: Json) -> None:
+    jobs = [{"name": f"job-{number}", **wish, **job} for number, job in enumerate(_jobs(path), start=1)]
+    done = 0
+    for begin in range(0, len(jobs), MOST_AT_ONCE):
+        try:
+            done += client.workloads_submit(jobs[begin : begin + MOST_AT_ONCE])["count"]
+        except WeirClientError:
+            if done:
+                tell(f"{done} of {len(jobs)} jobs were submitted before this:")
+            raise
+    said(ctx, {"count": done}, f"{done} jobs are in the queue.")
+
+
+def _jobs(path: Path) -> list[Json]:
+    """The jobs of a file, an object a line; WeirClientError names the line that is none."""
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "it is no text"
+        raise WeirClientError(
+            f"{path} cannot be read: {said}.", "Name a file of jobs, or - for the input."
+        ) from error
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            job = json.loads(line)
+        except ValueError as error:
+            raise WeirClientError(
+                f"Line {number} is no JSON: {error}.", "Correct it; nothing is submitted."
+            ) from error
+        if not isinstance(job, dict):
+            raise WeirClientError(
+                f"Line {number} is no object.", "Write one {...} a line; nothing is submitted."
+            )
+        found.append(job)
+    return found
+
+
+@work_options.asking(but=["env", "checkpoint_signal", "checkpoint_command"])
+def eta(
+    ctx: typer.Context,
+    uid: str = typer.Argument(
+        "", help="Work that waits; left out: what the options ask for, without submitting."
+    ),
+    **_asked: Any,
+) -> None:
+    """When work starts: of some that waits, or of some that is not submitted yet."""
+    with caller(ctx) as client:
+        if uid:
+            found = client.workload_explain(uid_of(uid, client.workloads, "no"))["expected"]
+        else:
+            found = client.workload_dry_run(**work_options.wish_of(ctx, name="dry run"))
+    if found is None:
+        said(ctx, None, "It does not wait.")
+    else:
+        one(ctx, found, ETA)
+
+
+def queue(ctx: typer.Context, code: str = typer.Argument("", help="One queue; all when left out.")) -> None:
+    """What waits, in the order of each queue, and why."""
+    with caller(ctx) as client:
+        waiting = client.workloads(state="pending", queue=code)
+    rows(ctx, sorted(waiting, key=lambda row: (row["queue"], row["position"] or 0)), WAITING)
+
+
+def explain(ctx: typer.Context, uid: str) -> None:
+    """Why work waits, its place in the queue, when it is expected to start, and every decision on it."""
+    with caller(ctx) as client:
+        uid = uid_of(uid, client.workloads, "no")
+        found = client.workload(uid) | client.workload_explain(uid)
+    one(ctx, found, EXPLAINED)
+    if not as_json(ctx):
+        rows(ctx, found["decisions"], DECISION)
+
+
+def _act(ctx: typer.Context, uid: str, act: str, reason: str, text: str) -> None:
+    with caller(ctx) as client:
+        found = client.workload_act(uid_of(uid, client.workloads, "no"), act, reason)
+    said(ctx, found, f"{found['no']} {text}")
+
+
+def suspend(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
+    """Stop work for now and give its room back; `resume` lets it go on."""
+    _act(ctx, uid, "suspend", reason, "is suspended.")
+
+
+def resume(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
+    """Let suspended work wait for its turn again."""
+    _act(ctx, uid, "resume", reason, "waits for its turn.")
+
+
+def requeue(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
+    """Stop running work and let it wait again, in its old place."""
+    _act(ctx, uid, "requeue", reason, "goes back to its queue.")
+
+
+def scale(
+    ctx: typer.Context,
+    uid: str,
+    shares: int = typer.Argument(None, help="How many shares, at the most."),
+    replicas: work_options.Replicas = None,
+) -> None:
+    """Let work have so many shares, or replicas, at the most; elastic work that runs follows at once."""
+    with caller(ctx) as client:
+        found = client.workload_scale(uid_of(uid, client.workloads, "no"), shares, replicas=replicas)
+    said(ctx, found, f"{found['no']} is to have {found['shares']} shares.")
+
+
+def cancel(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
+    """Stop work: at once while it waits, else as soon as its node has ended it."""
+    with caller(ctx) as client:
+        found = client.workload_stop(uid_of(uid, client.workloads, "no"), reason)
+    said(
+        ctx,
+        found,
+        f"{found['no']} is being stopped." if found["state"] == "stopping" else f"{found['no']} has ended.",
+    )
+
+
+@work_options.asking("share", "memory")
+def resize(ctx: typer.Context, uid: str, **_asked: Any) -> None:
+    """Give each share other amounts while it runs; nothing is restarted."""
+    with caller(ctx) as client:
+        uid = uid_of(uid, client.workloads, "no")
+        amounts = work_options.wish_of(ctx)
+        found = client.workload_resize(
+            uid, compute_percent=amounts.get("compute_percent"), memory_mib=amounts.get("memory_mib")
+        )
+    said(
+        ctx,
+        found,
+        f"{found['no']} holds {found['compute_percent']} % and {found['memory_mib']} MiB per share.",
+    )
+
+
+# --- environments ------------------------------------------------------------------------------------------------
+
+environments = App(help="Initialised environments: amounts under a name.")
+
+
+@environments.command("list")
+def environment_list(ctx: typer.Context) -> None:
+    """The environments."""
+    with caller(ctx) as client:
+        rows(ctx, client.environments(), ENVIRONMENT)
+
+
+@environments.command("make")
+@work_options.asking("share", "memory", "spec")
+def environment_make(
+    ctx: typer.Context,
+    name: str,
+    shares: int = typer.Option(1, help="How many such shares."),
+    fixed: bool = typer.Option(True, help="Whether work in it gets exactly this, whatever it asks."),
+    **_asked: Any,
+) -> None:
+    """Make an environment."""
+    amounts = work_options.wish_of(ctx, name=name, shares=shares)
+    with caller(ctx) as client:
+        found = client.environment_make(**amounts, is_fixed=fixed)
+    one(ctx, found, ENVIRONMENT)
+
+
+@environments.command("remove")
+def environment_remove(ctx: typer.Context, name: str) -> None:
+    """Take an environment out of use; what runs in it keeps its amounts."""
+    with caller(ctx) as client:
+        client.environment_remove(uid_of(name, client.environments, "name"))
+    said(ctx, None, f"{name} is out of use.")
+
+
+# --- sessions ----------------------------------------------------------------------------------------------------
+
+sessions = App(help="Remote accelerators that are open.")
+
+
+@sessions.command("list")
+def session_list(ctx: typer.Context) -> None:
+    """Your open sessions; without a tenant, for operators, everybody's."""
+    with caller(ctx) as client:
+        found = [row for row in client.workloads() if row["kind"] == "session" and row["state"] not in _ENDED]
+    rows(ctx, found, [column for column in WORK if column[1] in _LISTED])
+
+
+@sessions.command("migrate")
+def session_migrate(
+    ctx: typer.Context,
+    uid: str,
+    node: str = typer.Option("", help="The node to move to."),
+    device: str = typer.Option("", help="The very device to move to."),
+    share: int = typer.Option(0, help="Which share, where it has several."),
+) -> None:
+    """Move a running session to another device while its script computes."""
+    with caller(ctx) as client:
+        uid = uid_of(uid, client.workloads, "no")
+        found = client.workload_migrate(uid, node=node, device=device, share=share)
+    target = next((each for each in found["grants"] if each["moving"]), None)
+    where = f" to {target['node']}, device {target['device']}" if target else ""
+    said(ctx, found, f"{found['no']} is moving{where}.")
+
+
+COMMANDS = (queue, eta, explain, cancel, resize, scale, suspend, resume, requeue)

@@ -1,0 +1,82 @@
+"""Where a slice's records lie, and how they are written so that no crash can leave half of one."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
+    """Replace a file in one step; with `durable` it survives a power cut. Raises OSError."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: dict[str, Any], *, mode: int = 0o600, durable: bool = True) -> None:
+    """`write_atomic` for a JSON object."""
+    write_atomic(path, json.dumps(value, separators=(",", ":")).encode(), mode=mode, durable=durable)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A JSON object, or None where the file is missing, unreadable or no object."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceFolder:
+    """The files of one slice. The shim writes state, journal and log; the agent writes spec and control.
+
+    `home`: where its program runs, where that is to outlive the slice.
+    """
+
+    path: Path
+    home: Path | None = None
+
+    @property
+    def spec(self) -> Path:
+        return self.path / "spec.json"
+
+    @property
+    def control(self) -> Path:
+        return self.path / "control.json"
+
+    @property
+    def state(self) -> Path:
+        return self.path / "state.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "journal.jsonl"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.txt"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "shim.lock"
+
+    @property
+    def shim_errors(self) -> Path:
+        return self.path / "shim.err"
+
+    @property
+    def work(self) -> Path:
+        return self.home or self.path / "work"

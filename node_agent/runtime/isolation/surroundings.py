@@ -1,0 +1,103 @@
+"""What lies around one work on the node: its folder, its temporary files, and what it may see of the rest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from node_agent.runtime.isolation.users import SHARED_FOLDERS
+from node_agent.runtime.isolation.view import View, interpreter_paths
+
+_TEMPORARY = {"tmp": Path("/tmp"), "tmp-var": Path("/var/tmp")}
+_BASE = "root"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """`folder` is the slice's, `work` where its program runs, `owner` the work's user (None: the agent's), `library`
+    what it may import of ours, `hidden` the agent's own folder, `paths` what else of the node it may read."""
+
+    folder: Path
+    work: Path
+    owner: int | None
+    library: Path
+    hidden: Path
+    paths: tuple[Path, ...] = ()
+
+    @property
+    def temporary(self) -> Path:
+        """Temporary files of work that shares the node's own folders for them."""
+        return self.folder / "tmp"
+
+    @property
+    def kept(self) -> tuple[Path, ...]:
+        """Where the work's files lie on the node's disk, its own folder first."""
+        return (self.work, *(self.folder / name for name in _TEMPORARY))
+
+    def make(self) -> None:
+        """Make the folders for temporary files. Raises OSError."""
+        (self.folder / _BASE).mkdir(mode=0o700, exist_ok=True)
+        for name in _TEMPORARY:
+            path = self.folder / name
+            path.mkdir(mode=0o700, exist_ok=True)
+            if self.owner is not None:
+                os.chown(path, self.owner, self.owner)
+
+    def view(self, *, shm_mib: int) -> View:
+        """What walled work sees."""
+        packages = [link.resolve() for link in self.library.iterdir()] if self.library.is_dir() else []
+        return View(
+            base=self.folder / _BASE,
+            own=((self.work, self.work), *((self.folder / name, seen) for name, seen in _TEMPORARY.items())),
+            shm_mib=shm_mib,
+            read_only=(*interpreter_paths(), self.library, *packages, *self.paths),
+            hidden=(self.hidden,),
+        )
+
+    def remove(self, *, makes_room: bool = False) -> None:
+        """Delete what the work has left behind beside its folder; its processes have ended. `makes_room`: its folder
+        too, if that lies in the slice's."""
+        for name in (_BASE, *_TEMPORARY):
+            tree_remove(self.folder / name)
+        if makes_room and self.work.is_relative_to(self.folder):
+            tree_remove(self.work)
+        if self.owner is not None:
+            for path in _left_by(self.owner):
+                with suppress(OSError):
+                    if path.is_dir() and not path.is_symlink():
+                        tree_remove(path)
+                    else:
+                        path.unlink()
+
+
+def tree_remove(path: Path) -> None:
+    """Delete a folder that work has filled, however deep it is; what resists stays."""
+    with suppress(OSError):
+        command = ["rm", "-rf", "--", str(path)]
+        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    # Without root a shim whose work has ended starts no process any more.
+    with suppress(RecursionError):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _left_by(uid: int) -> Iterable[Path]:
+    """What belongs to a user in the folders that everybody may write to."""
+    found = []
+    for folder in SHARED_FOLDERS:
+        with suppress(OSError), os.scandir(folder) as entries:
+            found += [
+                Path(entry.path) for entry in entries if entry.stat(follow_symlinks=False).st_uid == uid
+            ]
+    return found
+
+
+def user_become(uid: int) -> None:
+    """Of a process: be this user and no other from here on."""
+    os.setgroups([])
+    os.setgid(uid)
+    os.setuid(uid)

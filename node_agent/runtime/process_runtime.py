@@ -1,0 +1,303 @@
+"""The process runtime: each slice a folder, each running work under a shim of its own.
+
+The folders are the only memory. Whoever starts this driver later finds the same slices in them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+
+from node_agent.drivers.base import Device, DriverError, SliceDriver
+from node_agent.files import SliceFolder, write_json
+from node_agent.protocol.fields import LOG_CHUNK_BYTES
+from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
+from node_agent.remote_config import Configured
+from node_agent.runtime.isolation.levels import Isolation
+from node_agent.runtime.isolation.surroundings import tree_remove
+from node_agent.runtime.records.records import Control, ShimState
+from node_agent.runtime.records.state_reader import (
+    held_failed,
+    held_from,
+    held_starting,
+    last_line,
+    size_read,
+    spec_read,
+    state_read,
+    wish_read,
+)
+from node_agent.runtime.records.usage_journal import JournalReader
+from node_agent.runtime.sandbox import proc
+from node_agent.runtime.shim.output import read_chunk
+from node_agent.runtime.slice_setup import Maker
+from node_agent.slice_state import LocalSlice
+from node_agent.work_folders import WorkFolders
+
+_UID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")
+_UNREADABLE = "its records on this node cannot be read"
+
+log = logging.getLogger("weir.agent")
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is remembered between two looks at a slice; all of it can be found again."""
+
+    journal: JournalReader
+    is_session: bool
+    is_sized: bool
+    folder: str = ""
+    ended: LocalSlice | None = None
+
+
+class ProcessRuntime:
+    """Slice driver and runtime driver in one. `home` is the agent's folder."""
+
+    def __init__(self, configured: Configured) -> None:
+        settings = configured.settings
+        self._slices = settings.home / "slices"
+        self._slices.mkdir(parents=True, exist_ok=True)
+        for folder in (settings.home, self._slices):
+            folder.chmod(0o711)
+        self.folders = WorkFolders(settings.home / "works")
+        self._maker = Maker(configured, self._slices, self.folders)
+        self.library = self._maker.library
+        self._known: dict[str, _Known] = {}
+        self._shims: dict[str, subprocess.Popen[bytes]] = {}
+        self._boot_id = proc.boot_id()
+        for rest in self._slices.glob(".*"):
+            tree_remove(rest)
+
+    @property
+    def isolation(self) -> Isolation:
+        """How work is kept apart on this node."""
+        return self._maker.isolation
+
+    def folder_owner(self, key: str) -> int | None:
+        """The user whose work folder this is, or is to be; None: the agent's own."""
+        return self._maker.owner(key)
+
+    def folder_remove(self, key: str) -> None:
+        """Delete a work folder; its user is free for others."""
+        self.folders.remove(key)
+        self._maker.user_release(self.folders.place(key))
+
+    # ---- shares ----
+
+    def make(self, wanted: DesiredSlice, device: Device) -> None:
+        """Lay the slice's folder down in one step; one already there is left as it is."""
+        folder = self._folder(wanted.slice_uid)
+        if not folder.path.exists():
+            self._maker.make(wanted, device, folder)
+            self._known.pop(wanted.slice_uid, None)
+
+    def resize(
+        self,
+        slice_uid: str,
+        generation: int,
+        compute_percent: int,
+        memory_mib: int,
+        session: DesiredSession | None,
+        size: DesiredSize | None = None,
+    ) -> None:
+        """Write down what is wanted now; the shim takes it up within a tenth of a second."""
+        held, driver = self._held(slice_uid), self._driver_of(slice_uid)
+        before = (held.compute_percent, held.memory_mib) if held is not None else None
+        if driver is not None and before != (compute_percent, memory_mib):
+            driver.resize(slice_uid, compute_percent, memory_mib)
+        wish = session.model_dump(mode="json") if session else None
+        told = size.model_dump() if size else None
+        self._control(slice_uid, Control(generation, compute_percent, memory_mib, "running", wish, told))
+
+    def _driver_of(self, slice_uid: str) -> SliceDriver | None:
+        spec = spec_read(self._folder(slice_uid))
+        return self._maker.drivers.get(spec.driver) if spec else None
+
+    def remove(self, slice_uid: str) -> None:
+        """Delete a finished slice's records."""
+        folder = self._folder(slice_uid)
+        trash = self._slices / f".{slice_uid}.gone"
+        driver = self._driver_of(slice_uid)
+        if driver is not None:
+            driver.remove(slice_uid)
+        try:
+            folder.path.rename(trash)
+        except OSError as error:
+            if folder.path.exists():
+                raise DriverError(f"the slice's folder cannot be removed: {error.strerror}") from error
+        tree_remove(trash)
+        if not trash.exists():
+            self._maker.user_release(folder.path)
+        self._known.pop(slice_uid, None)
+
+    # ---- work ----
+
+    def start(self, slice_uid: str) -> None:
+        """Start the slice's shim. A second shim for the same slice ends at once: only one gets its lock."""
+        folder = self._folder(slice_uid)
+        running = self._shims.get(slice_uid)
+        if folder.state.exists() or (running is not None and running.poll() is None):
+            return
+        try:
+            with folder.shim_errors.open("ab") as errors:
+                self._shims[slice_uid] = subprocess.Popen(
+                    [sys.executable, "-m", "node_agent.runtime.shim.shim", str(folder.path)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=errors,
+                    stderr=errors,
+                    start_new_session=True,
+                    cwd="/",
+                    env={**os.environ, "PYTHONPATH": str(self._maker.library)},
+                )
+        except OSError as error:
+            raise DriverError(f"the slice's shim cannot be started: {error}") from error
+
+    def stop(self, slice_uid: str, generation: int, *, saves: bool = False) -> None:
+        """Write down that the work is to end, or to save itself and end; the shim sees to it within its grace."""
+        held = self._held(slice_uid)
+        if held is not None and not held.is_terminal:
+            wish = held.session.model_dump(mode="json") if held.session else None
+            size = held.size.model_dump() if held.size else None
+            share = (held.compute_percent, held.memory_mib)
+            self._control(slice_uid, Control(generation, *share, "stopped", wish, size, saves))
+
+    def _control(self, slice_uid: str, control: Control) -> None:
+        try:
+            write_json(self._folder(slice_uid).control, control.to_json())
+        except OSError as error:
+            raise DriverError(
+                f"the slice cannot be told: {error.strerror}; look at the node's disk"
+            ) from error
+
+    # ---- what is there ----
+
+    def list(self) -> tuple[LocalSlice, ...]:
+        """Every slice found, adopted or our own; a folder that makes no sense never stops the others."""
+        self._shims = {
+            uid: shim for uid, shim in self._shims.items() if shim.poll() is None or not self._is_told(uid)
+        }
+        names = sorted(
+            path.name for path in self._slices.iterdir() if path.is_dir() and _UID.match(path.name)
+        )
+        found = (self._held(name) for name in names)
+        return tuple(held for held in found if held is not None)
+
+    def _is_told(self, slice_uid: str) -> bool:
+        return self._folder(slice_uid).state.exists() or not self._folder(slice_uid).path.exists()
+
+    def _held(self, slice_uid: str) -> LocalSlice | None:
+        folder = self._folder(slice_uid)
+        known = self._known.get(slice_uid) or self._meet(slice_uid)
+        if known.ended is not None:
+            return known.ended
+        state = state_read(folder)
+        if state is None:
+            return self._unstarted(slice_uid)
+        if not state.is_terminal and not self._is_shim_alive(state):
+            state = self._settle_lost(folder, state)
+        known.journal.poll()
+        wish = wish_read(folder) if known.is_session else None
+        size = size_read(folder) if known.is_sized else None
+        held = replace(held_from(state, known.journal.last_seq, wish, size), folder=known.folder)
+        if held.is_terminal:
+            self._release(slice_uid)
+            known.ended = held
+        return held
+
+    def _meet(self, slice_uid: str) -> _Known:
+        folder = self._folder(slice_uid)
+        spec = spec_read(folder)
+        is_session, is_sized = (spec.is_session, spec.size is not None) if spec else (False, False)
+        known = _Known(JournalReader(folder.journal), is_session, is_sized, spec.folder if spec else "")
+        return self._known.setdefault(slice_uid, known)
+
+    def _release(self, slice_uid: str) -> None:
+        """Give back at once what the slice driver set up; the records stay until the server says forget."""
+        driver = self._driver_of(slice_uid)
+        try:
+            if driver is not None:
+                driver.remove(slice_uid)
+        except DriverError as error:
+            log.error("slice %s: %s", slice_uid, error, extra={"slice_uid": slice_uid})
+
+    def _unstarted(self, slice_uid: str) -> LocalSlice | None:
+        """A slice without a state: about to start, never started (None), or beyond reading."""
+        folder = self._folder(slice_uid)
+        spec = spec_read(folder)
+        if spec is None or folder.state.exists():
+            return held_failed(slice_uid, spec, "lost", _UNREADABLE) if folder.path.exists() else None
+        shim = self._shims.get(slice_uid)
+        if shim is None:
+            return None
+        if shim.poll() is None:
+            return held_starting(slice_uid, spec)
+        return held_failed(
+            slice_uid, spec, "crashed", f"its shim could not start: {last_line(folder.shim_errors)}"
+        )
+
+    def _is_shim_alive(self, state: ShimState) -> bool:
+        return state.boot_id == self._boot_id and proc.is_alive(state.shim_pid, state.shim_start_ticks)
+
+    def _settle_lost(self, folder: SliceFolder, state: ShimState) -> ShimState:
+        """The shim is gone without a last word: end what is left and vouch only for the journal."""
+        latest = state_read(folder)
+        if latest is not None and latest.is_terminal:
+            return latest
+        if state.boot_id == self._boot_id:
+            left = proc.session_members(state.work_pid, state.work_start_ticks, state.slice_uid)
+            proc.send(left, signal.SIGKILL)
+        ended_at = JournalReader(folder.journal).last_end_at() or state.started_at
+        lost = replace(
+            state,
+            state="failed",
+            reason_code="lost",
+            ended_at=ended_at,
+            delivered_percent=None,
+            memory_used_mib=None,
+            reason="its shim ended unexpectedly; only the journaled time counts",
+        )
+        try:
+            write_json(folder.state, lost.to_json())
+        except OSError as error:
+            log.error("slice %s: its loss cannot be written down: %s", state.slice_uid, error)
+        return lost
+
+    def usage(self, slice_uid: str, after_seq: int, limit: int) -> tuple[UsageReport, ...]:
+        """Journaled intervals past `after_seq`, in order."""
+        known = self._known.get(slice_uid)
+        if known is None:
+            return ()
+        known.journal.poll()
+        return tuple(
+            UsageReport.model_validate(
+                {"slice_uid": slice_uid, **{name: getattr(segment, name) for name in segment.__slots__}}
+            )
+            for segment in known.journal.after(after_seq, limit)
+        )
+
+    def log(self, slice_uid: str, offset: int) -> LogChunk | None:
+        """Up to 64 KiB of output from `offset`."""
+        text = read_chunk(self._folder(slice_uid).log, offset, LOG_CHUNK_BYTES)
+        return LogChunk(slice_uid=slice_uid, offset=offset, text=text) if text else None
+
+    def stop_all(self, *, wait_s: float = 15.0) -> int:
+        """End every work of this node at once; returns how many there were."""
+        states = [state_read(self._folder(held.slice_uid)) for held in self.list() if not held.is_terminal]
+        living = [state for state in states if state is not None and self._is_shim_alive(state)]
+        proc.send([state.shim_pid for state in living], signal.SIGTERM)
+        end = time.monotonic() + wait_s
+        while time.monotonic() < end and any(map(self._is_shim_alive, living)):
+            time.sleep(0.05)
+        proc.send([state.shim_pid for state in living if self._is_shim_alive(state)], signal.SIGKILL)
+        return len(living)
+
+    def _folder(self, slice_uid: str) -> SliceFolder:
+        if not _UID.match(slice_uid):
+            raise DriverError(f"{slice_uid!r} is no name of a slice")
+        return SliceFolder(self._slices / slice_uid)

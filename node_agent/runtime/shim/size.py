@@ -1,0 +1,71 @@
+"""The shim's side of elastic work's size (ELA-906): the work is told how many shares it has, and confirms.
+
+`weir-size.json` in the work's folder always says the size it has now. Each change is followed by SIGWINCH to the
+work's processes: who does not listen for that is not disturbed by it. The work confirms by writing the step it goes
+by into `weir-size.confirmed`. `weir_wire.size` does both for programs in Python.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+from node_agent.runtime.sandbox import proc
+from node_agent.runtime.sandbox.untrusted import Seen, file_look, file_put, seen_now, seen_of
+
+FILE, CONFIRMED = "weir-size.json", "weir-size.confirmed"
+SIGNAL = signal.SIGWINCH
+_READ_BYTES = 32
+
+
+class SizeControl:
+    """Tells a work its size and hears what it confirms. `confirmed_step` never falls and never runs ahead."""
+
+    def __init__(self, folder: Path, owner_uid: int | None) -> None:
+        self._folder, self._owner_uid = folder, owner_uid
+        self._told: dict[str, int] = {}
+        # What an earlier attempt has left in a folder that is kept is no word of this one.
+        self._seen: Seen | None = seen_now(folder / CONFIRMED)
+        self.confirmed_step = 0
+
+    def tell(self, size: dict[str, int], pids: list[int]) -> bool:
+        """Replace the file if the size is another, and wake the work; whether it was. Raises OSError."""
+        if size == self._told or size["step"] < self._told.get("step", 0):
+            return False
+        content = {**size, **_replica_of(size), "leaving": size["share"] >= size["shares"]}
+        file_put(self._folder, FILE, json.dumps(content).encode(), self._owner_uid)
+        self._told = size
+        proc.send(pids, SIGNAL)
+        return True
+
+    def look(self) -> bool:
+        """Read what the work has confirmed; whether that is news."""
+        found = file_look(self._folder / CONFIRMED, self._seen, _READ_BYTES)
+        if found is None:
+            return False
+        data, facts = found
+        self._seen = seen_of(facts)
+        text = data.strip()
+        step = int(text) if text.isdigit() else 0
+        if not self.confirmed_step < step <= self._told.get("step", 0):
+            return False
+        self.confirmed_step = step
+        return True
+
+
+def _replica_of(size: dict[str, int]) -> dict[str, int]:
+    """Which of how many replicas the share is in, and how many shares those have (ELA-505)."""
+    per = size.get("shares_per_replica", 1)
+    return {"replica": size["share"] // per, "replicas": size["shares"] // per, "shares_per_replica": per}
+
+
+def size_environment(size: dict[str, int], home: Path) -> dict[str, str]:
+    """What a work is told of its size as it starts."""
+    return {
+        "WEIR_SHARE": str(size["share"]),
+        "WEIR_SHARES": str(size["shares"]),
+        **{f"WEIR_{name.upper()}": str(value) for name, value in _replica_of(size).items()},
+        "WEIR_SIZE_FILE": str(home / FILE),
+        "WEIR_SIZE_CONFIRM": str(home / CONFIRMED),
+    }

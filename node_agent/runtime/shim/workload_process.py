@@ -1,0 +1,290 @@
+"""The running work of a slice: start it in its sandbox, signal and measure its whole tree, end it."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+from node_agent.files import SliceFolder
+from node_agent.runtime.isolation.namespaces import Namespaces
+from node_agent.runtime.isolation.surroundings import Surroundings
+from node_agent.runtime.records.records import SliceSpec, cores_for
+from node_agent.runtime.sandbox import limits, proc
+from node_agent.runtime.sandbox.cgroup import Cgroup
+from node_agent.runtime.shim import ending
+from node_agent.runtime.shim.checkpoint import checkpoint_environment
+from node_agent.runtime.shim.device_meter import DeviceMeter
+from node_agent.runtime.shim.disk import DiskWatch
+from node_agent.runtime.shim.ending import End
+from node_agent.runtime.shim.kernel_limits import HostLimits
+from node_agent.runtime.shim.size import size_environment
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Work:
+    """The process tree of one slice. Raises OSError or SubprocessError where it cannot start."""
+
+    def __init__(
+        self,
+        spec: SliceSpec,
+        folder: SliceFolder,
+        device_meter: DeviceMeter,
+        group: Cgroup | None,
+        host: HostLimits | None = None,
+    ) -> None:
+        self._host = host
+        self._device_meter, self._group, self._spec, self._home = device_meter, group, spec, folder.work
+        self.holds_data = device_meter.holds_data and group is None
+        self._around = surroundings_of(spec, folder)
+        self._around.make()
+        others = folder.path.parent
+        self.disk = DiskWatch(self._around.kept, spec.disk_mib, others) if spec.disk_mib else None
+        is_walled = spec.isolation == "namespaces"
+        self._walls = (
+            Namespaces(self._around.view(shm_mib=min(spec.limit_mib, proc.host_memory_mib())))
+            if is_walled
+            else None
+        )
+        # What building them took is not the work's.
+        self._cpu_before_s = proc.cpu_seconds(self._first_pids)
+        read_fd, write_fd = os.pipe()
+        try:
+            self._process = self._popen(_command(spec), write_fd)
+        except BaseException:
+            os.close(read_fd)
+            os.close(write_fd)
+            self._walls_end()
+            self._around.remove()
+            raise
+        # What runs beside the work later writes where it does.
+        self.output_fd, self._write_fd = read_fd, write_fd
+        self._beside_pid = 0
+        self.pid = self._process.pid
+        self.start_ticks = proc.start_ticks(self.pid)
+        self.exit_fd = os.pidfd_open(self.pid)
+        self.pids = [self.pid]
+        self._cpu_s = 0.0
+        self._is_paused = False
+
+    def _popen(self, argv: list[str], write_fd: int, **env: str) -> subprocess.Popen[bytes]:
+        spec = self._spec
+        data_limit_mib = spec.limit_mib if self.holds_data else None
+        if self._walls is None:
+            env = {"TMPDIR": str(self._around.temporary)} | env
+        with self._walls.children() if self._walls is not None else nullcontext():
+            return subprocess.Popen(
+                argv,
+                env=environment(spec, self._home) | env,
+                stdin=subprocess.DEVNULL,
+                stdout=write_fd,
+                stderr=write_fd,
+                start_new_session=True,
+                close_fds=True,
+                preexec_fn=limits.sandbox(
+                    spec,
+                    self._home,
+                    self._host.group if self._host is not None else self._group,
+                    self._walls,
+                    data_limit_mib=data_limit_mib,
+                    file_mib=self.disk.limit_mib if self.disk is not None else None,
+                ),
+            )
+
+    def beside(self, argv: list[str]) -> subprocess.Popen[bytes]:
+        """Run a command of the work's beside it, under the same limits; `WEIR_WORK_PID` names the work's program.
+        Raises OSError or SubprocessError."""
+        process = self._popen(_resolved(argv), self._write_fd, WEIR_WORK_PID=str(proc.inner_pid(self.pid)))
+        self._beside_pid = process.pid
+        return process
+
+    def look(self) -> None:
+        """See which processes the work has now."""
+        self._reap_orphans()
+        ours = {*self._first_pids, self.disk.pid if self.disk is not None else 0}
+        self.pids = [pid for pid in proc.descendants(os.getpid()) if pid not in ours]
+
+    @property
+    def _first_pids(self) -> list[int]:
+        """The first process of its namespaces, which is ours; orphans that it took back are counted with it."""
+        return [self._walls.pid] if self._walls is not None else []
+
+    def cpu_seconds(self) -> float:
+        """CPU seconds of the tree since the start; never falls."""
+        ours_s = self._cpu_before_s + (self.disk.cpu_s if self.disk is not None else 0.0)
+        now_s = proc.cpu_seconds([*self.pids, *self._first_pids]) - ours_s
+        self._cpu_s = max(self._cpu_s, now_s)
+        return self._cpu_s
+
+    def used_s(self, cpu_s: float, running_s: float) -> float:
+        """Seconds of the whole device used since the start."""
+        return self._device_meter.used_s(self.pids, cpu_s, running_s)
+
+    def memory_mib(self, limit_mib: int) -> int:
+        """Memory of the device held now, in MiB."""
+        if self._group is not None and not self._spec.is_session:
+            return self._group.memory_mib()
+        return self._device_meter.memory_mib(self.pids, limit_mib, self._walls)
+
+    def limit_memory(self, memory_mib: int, room_mib: int | None) -> None:
+        """Hold each process's data to the limit, and to what it has now plus the room there is.
+
+        In a control group the kernel holds the limit of all together: here only the room counts.
+        """
+        if not self._device_meter.holds_data:
+            return
+        limit_mib = memory_mib if self._group is None else None
+        wanted: dict[int, int | None] = {}
+        for pid in self.pids:
+            has_room_mib = None if room_mib is None else proc.data_mib(pid) + room_mib
+            most = [item for item in (limit_mib, has_room_mib) if item is not None]
+            wanted[pid] = min(most, default=None)
+        limits.data_limits(wanted, self._spec.work_uid)
+
+    def pause(self, is_wanted: bool) -> None:
+        """Stop or continue the whole tree; children made in between are caught at the next step."""
+        if is_wanted or self._is_paused:
+            proc.send(self.pids, signal.SIGSTOP if is_wanted else signal.SIGCONT)
+        self._is_paused = is_wanted
+
+    def ask_to_end(self) -> None:
+        """SIGTERM to the whole tree."""
+        self.look()
+        proc.send(self.pids, signal.SIGTERM)
+        self.pause(False)
+
+    def kill(self) -> None:
+        """End the whole tree at once, and take back every process of it."""
+        if self._walls is not None:
+            # By the kernel, all together: nothing can be born meanwhile.
+            self._walls.end()
+        for _ in range(100):
+            self.look()
+            if not self.pids:
+                return
+            proc.send(self.pids, signal.SIGKILL)
+            self.exit_code(wait_s=0.05)
+            time.sleep(0.01)
+
+    def close(self, *, makes_room: bool = False) -> None:
+        """Nothing of it runs any more: take back what was put around it, and delete its temporary files; with
+        `makes_room` its folder too, where that does not outlive the slice."""
+        self._walls_end()
+        self._around.remove(makes_room=makes_room)
+
+    def _walls_end(self) -> None:
+        if self._walls is None:
+            return
+        # Their first process waits for all others in there, which are taken back by now.
+        self._walls.end()
+        for _ in range(500):
+            if self._walls.is_reaped():
+                break
+            time.sleep(0.01)
+        self._walls.close()
+        self._walls = None
+
+    def close_output(self) -> None:
+        """Nothing more is run beside it: its output ends with its last process."""
+        os.close(self._write_fd)
+
+    def exit_code(self, wait_s: float = 0.0) -> int | None:
+        """The exit code of the first process (negative: the signal that ended it); None while it runs."""
+        if not wait_s:
+            return self._process.poll()
+        try:
+            return self._process.wait(wait_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def disk_end(self) -> End | None:
+        """Why it has to end for what it keeps on the node's disk, looked at now; None: it need not."""
+        return self.disk.look(self.pids) if self.disk is not None else None
+
+    def host_end(self) -> End | None:
+        """Why it has to end for what it uses of its host beside its share; None: it need not."""
+        return self._host.end(self.pids, self._walls) if self._host is not None else None
+
+    @property
+    def disk_used_mib(self) -> int:
+        """What it kept on the node's disk when that was last measured, in MiB."""
+        return self.disk.used_mib if self.disk is not None else 0
+
+    def own_end(self, code: int, output_tail: str, memory_mib: int) -> End:
+        """Why it has ended by itself, from its exit code and the last of its output; its limit of memory in MiB."""
+        if code and (host_end := self.host_end()) is not None:
+            return host_end
+        return ending.own_end(
+            code,
+            output_tail,
+            limit_mib=memory_mib,
+            is_out_of_memory=self._group is not None and self._group.has_run_out_of_memory(),
+            holds_data=self.holds_data,
+            disk_mib=self.disk.limit_mib if self.disk is not None else 0,
+        )
+
+    def _reap_orphans(self) -> None:
+        for pid in self.pids:
+            if pid not in (self.pid, self._beside_pid, *self._first_pids):
+                try:
+                    os.waitpid(pid, os.WNOHANG)
+                except ChildProcessError:
+                    continue
+
+
+def surroundings_of(spec: SliceSpec, folder: SliceFolder) -> Surroundings:
+    """Where a slice's work stands on this node."""
+    paths = tuple(map(Path, spec.paths))
+    home = folder.path.parent.parent
+    return Surroundings(folder.path, folder.work, spec.work_uid, Path(spec.lib_dir or home), home, paths)
+
+
+def _command(spec: SliceSpec) -> list[str]:
+    if spec.is_session:
+        return [sys.executable, "-m", "node_agent.sessions.worker"]
+    return _resolved(spec.argv)
+
+
+def _resolved(argv: list[str]) -> list[str]:
+    program, *rest = argv
+    return [sys.executable if program == "python" else program, *rest]
+
+
+def _threads(spec: SliceSpec) -> int:
+    """How many threads its libraries begin with: the cores it has of a CPU device, else those it has of the host."""
+    if spec.vendor == "cpu":
+        return math.ceil(spec.cores * spec.limit_percent / 100)
+    return cores_for(spec.host_cpu_milli)
+
+
+def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
+    """All the work may know of its surroundings; what identifies and limits the slice cannot be overridden.
+
+    A session runs our own program: nothing of the tenant's reaches its environment.
+    """
+    threads = str(_threads(spec))
+    thread_counts = {f"{name}_NUM_THREADS": threads for name in ("OMP", "OPENBLAS", "MKL")}
+    own = {
+        "HOME": str(home),
+        "WEIR_SLICE": spec.slice_uid,
+        "WEIR_COMPUTE_PERCENT": str(spec.compute_percent),
+        "WEIR_MEMORY_MIB": str(spec.memory_mib),
+    }
+    if spec.host_cpu_milli:
+        own["WEIR_HOST_CPU_MILLI"] = str(spec.host_cpu_milli)
+    if spec.host_memory_mib:
+        own["WEIR_HOST_MEMORY_MIB"] = str(spec.host_memory_mib)
+    if spec.size is not None:
+        own |= size_environment(spec.size, home)
+    if not spec.is_session:
+        own |= checkpoint_environment(home)
+    defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts}
+    if spec.lib_dir:
+        defaults["PYTHONPATH"] = spec.lib_dir
+    return defaults | ({} if spec.is_session else spec.env) | own | spec.driver_env

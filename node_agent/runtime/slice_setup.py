@@ -1,0 +1,192 @@
+"""Laying a new slice down on disk, cut from its device by the slice driver that was asked for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from node_agent.address import bind_address, data_address
+from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
+from node_agent.drivers.table import preferred, slice_drivers_load
+from node_agent.files import SliceFolder, write_json
+from node_agent.protocol.fields import HOST_DRIVER
+from node_agent.protocol.folders import DesiredFolder
+from node_agent.protocol.slices import DesiredSlice
+from node_agent.release import running_release
+from node_agent.remote_config import Configured
+from node_agent.runtime.isolation.levels import Isolation, isolation_find
+from node_agent.runtime.isolation.users import NoUserLeft, WorkUsers
+from node_agent.runtime.records.records import SliceSpec, cores_for
+from node_agent.runtime.sandbox.library import library_make
+from node_agent.work_folders import WorkFolders
+
+_MIB = 1024 * 1024
+
+
+class Maker:
+    """Makes slices in `slices`, a folder of the agent's own."""
+
+    def __init__(self, configured: Configured, slices: Path, folders: WorkFolders) -> None:
+        self._configured, self._slices, self._folders = configured, slices, folders
+        settings = configured.settings
+        # Of each release its own: work that runs keeps importing from the one it began with.
+        release = f"-{running_release()}" if running_release() else ""
+        self._lib = library_make(settings.home / f"lib{release}")
+        self.drivers: Mapping[str, SliceDriver] = slice_drivers_load(settings)
+        self._users = WorkUsers(settings.users_dir, settings.work_uid_base)
+
+    @cached_property
+    def isolation(self) -> Isolation:
+        """How work is kept apart on this node; tried once."""
+        settings = self._configured.settings
+        return isolation_find(
+            settings.home,
+            self._lib,
+            uid_base=settings.work_uid_base,
+            is_forced=settings.allow_root_work,
+        )
+
+    @property
+    def library(self) -> Path:
+        """What the shims import from."""
+        return self._lib
+
+    def make(self, wanted: DesiredSlice, device: Device, folder: SliceFolder) -> None:
+        """Lay the slice's folder down in one step. Raises DriverError."""
+        if wanted.work.kind == "program" and self.isolation.refusal:
+            raise DriverError(self.isolation.refusal[:500])
+        name = self._driver_name(wanted, device)
+        setting = self.drivers[name].make(wanted, device)
+        spec = self._spec(
+            wanted,
+            device,
+            name,
+            setting,
+            self.owner(wanted.folder.key) if wanted.folder else self._work_uid(folder.path),
+        )
+        draft = SliceFolder(self._slices / f".{wanted.slice_uid}")
+        try:
+            shutil.rmtree(draft.path, ignore_errors=True)
+            draft.path.mkdir(mode=0o711)
+            if wanted.folder is None:
+                draft.work.mkdir(mode=0o700)
+                if spec.work_uid is not None:
+                    os.chown(draft.work, spec.work_uid, spec.work_uid)
+            else:
+                self._work_folder(wanted.folder, spec.work_uid)
+            write_json(draft.spec, spec.to_json())
+            draft.path.rename(folder.path)
+        except OSError as error:
+            self.drivers[name].remove(wanted.slice_uid)
+            self.user_release(folder.path)
+            raise DriverError(
+                f"the slice's folder cannot be made: {error.strerror}; look at the node's disk"
+            ) from error
+
+    def _work_folder(self, wish: DesiredFolder, owner: int | None) -> None:
+        """Where the program goes on, or begins: what lies here of an attempt before others is not its past."""
+        if not wish.is_kept and wish.archive is None:
+            self._folders.remove(wish.key)
+        self._folders.make(wish.key, owner)
+
+    def _driver_name(self, wanted: DesiredSlice, device: Device) -> str:
+        """The driver asked for, or the first that serves this work here. Raises DriverError."""
+        kind = wanted.work.kind
+        if wanted.driver and wanted.driver not in self.drivers:
+            raise DriverError(f"no slice driver {wanted.driver}: there are {', '.join(self.drivers)}")
+        if wanted.is_on_host:
+            return HOST_DRIVER
+        names = (wanted.driver,) if wanted.driver else preferred(self.drivers, device)
+        causes = []
+        for name in names:
+            cause = self._refusal(name, kind, device)
+            if not cause:
+                return name
+            causes.append(f"{name}: {cause}")
+        raise DriverError(f"{device.model} cannot be cut for a {kind}: {'; '.join(causes)}"[:500])
+
+    def _refusal(self, name: str, kind: str, device: Device) -> str:
+        driver = self.drivers[name]
+        return driver.refusal(device) if kind in driver.kinds else f"it serves no {kind}"
+
+    def _spec(
+        self, wanted: DesiredSlice, device: Device, driver: str, setting: Setting, work_uid: int | None
+    ) -> SliceSpec:
+        work = wanted.work
+        is_session = work.kind == "session"
+        if is_session and wanted.session is None:
+            raise DriverError("a session needs a token, and none came with the wish")
+        settings = self._configured.settings
+        address = data_address(settings.address, settings.server)
+        return SliceSpec(
+            slice_uid=wanted.slice_uid,
+            generation=wanted.generation,
+            device_uid=device.uid,
+            vendor="cpu" if device.simulated or wanted.is_on_host else device.vendor,
+            cores=cores_for(wanted.host_cpu_milli) if wanted.is_on_host else max(device.cores, 1),
+            compute_percent=wanted.compute_percent,
+            memory_mib=wanted.memory_mib,
+            argv=list(work.argv),
+            env=dict(work.env),
+            run_timeout_s=work.run_timeout_s,
+            grace_s=work.grace_s,
+            meter_s=settings.meter_s,
+            log_limit_bytes=settings.log_limit_mib * _MIB,
+            work_uid=work_uid,
+            isolation=self.isolation.level,
+            disk_mib=settings.work_disk_mib,
+            paths=[*map(str, settings.work_paths), *setting.paths],
+            lib_dir=str(self._lib),
+            kind=work.kind,
+            idle_timeout_s=work.idle_timeout_s,
+            session=wanted.session.model_dump(mode="json") if wanted.session else None,
+            host=address,
+            bind=bind_address(address),
+            detach_s=settings.detach_s,
+            torch_device="cpu" if wanted.is_on_host else device.torch_device,
+            driver=driver,
+            driver_env=dict(setting.env),
+            is_throttled=setting.is_throttled,
+            memory_enforced_by=setting.memory_enforced_by,
+            compute_enforced_by=setting.compute_enforced_by,
+            gauge_uid=setting.gauge_uid,
+            device_memory_mib=device.memory_mib,
+            # Work on the host alone takes no part in how the device is shared.
+            ledger_dir="" if wanted.is_on_host else str(settings.home / "devices" / device.uid),
+            size=wanted.size.model_dump() if wanted.size and not is_session else None,
+            checkpoint=work.checkpoint.model_dump(mode="json") if work.checkpoint else None,
+            host_cpu_milli=wanted.host_cpu_milli,
+            host_memory_mib=wanted.host_memory_mib,
+            folder=wanted.folder.key if wanted.folder else "",
+            home=str(self._folders.home(wanted.folder.key)) if wanted.folder else "",
+        )
+
+    # ---- users ----
+
+    def owner(self, key: str) -> int | None:
+        """The user of a work folder, the same as long as it is there; None: the agent's own. Raises DriverError."""
+        return self._work_uid(self._folders.place(key))
+
+    def _work_uid(self, folder: Path) -> int | None:
+        """The user of the work whose files will lie in a folder. Raises DriverError."""
+        if not self.isolation.has_user:
+            return None
+        try:
+            return self._users.take(folder)
+        except NoUserLeft as error:
+            raise DriverError(str(error)) from error
+        except OSError as error:
+            raise DriverError(
+                f"no user can be had for the work: {error}; set WEIR_AGENT_USERS_DIR to a folder that all agents "
+                "of this host share and can write"
+            ) from error
+
+    def user_release(self, folder: Path) -> None:
+        """A folder is gone; what cannot be written down now is found out when its user is wanted next."""
+        if self.isolation.has_user:
+            with suppress(OSError):
+                self._users.release(folder)

@@ -1,0 +1,51 @@
+"""What `make run` reads from the environment, typed; a wrong value is refused by its name."""
+
+from pathlib import Path
+
+from pydantic import Field, FilePath, PostgresDsn, RedisDsn, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from portal.devstack.bootstrap import ROOT
+from portal.devstack.errors import LocalError
+
+
+class Options(BaseSettings):
+    """The variables, all prefixed `WEIR_`; the servers named here are used instead of embedded ones."""
+
+    model_config = SettingsConfigDict(env_prefix="WEIR_", extra="ignore")
+
+    port: int = Field(default=8000, ge=1, le=65535)
+    host: str = "127.0.0.1"
+    var_dir: Path = ROOT / "var"
+    database_url: PostgresDsn | None = None
+    redis_url: RedisDsn | None = None
+    secret_key: SecretStr | None = None
+    journey: bool = True
+    nodes: int = Field(default=2, ge=0, le=16)
+    node_devices: int = Field(default=2, ge=1, le=16)
+    # One node more, whose cards of other vendors are simulated and say so; empty: none.
+    simulate: str = "ascend:2:Ascend 910B:65536,cambricon:1:MLU370:49152"
+    webs: int = Field(default=2, ge=1, le=16)
+    workers: int = Field(default=1, ge=1, le=16)
+    beats: int = Field(default=1, ge=1, le=16)
+    schedulers: int = Field(default=1, ge=1, le=16)
+    worker_processes: int = Field(default=2, ge=1, le=64)
+    tls_cert: FilePath | None = None
+    tls_key: FilePath | None = None
+    tls_ca: FilePath | None = None
+
+
+def options_read() -> Options:
+    """The options of this process's environment.
+
+    Raises:
+        LocalError: one line for each wrong variable.
+    """
+    try:
+        return Options()
+    except ValidationError as error:
+        lines = (
+            f"WEIR_{'_'.join(map(str, problem['loc'])).upper()}: {problem['msg']}"
+            for problem in error.errors()
+        )
+        raise LocalError("; ".join(lines)) from error

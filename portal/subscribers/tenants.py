@@ -1,0 +1,24 @@
+"""What follows when a tenant comes, and when somebody leaves one."""
+
+from apps.identity.events import MembershipEnded
+from apps.identity.selectors import user_get
+from apps.kernel.acts import Actor
+from apps.kernel.planes import in_tenant
+from apps.orgs.services.roles import person_gone, roles_sync
+from apps.scheduling.services.quota.quotas import quota_defaults
+from apps.tenancy.events import TenantProvisioned
+from apps.tenancy.selectors import tenant_get
+from portal.roles import TENANT_ROLES
+
+
+def new_tenant(event: TenantProvisioned, actor: Actor) -> None:
+    """It has its roles and a quota from the first moment."""
+    with in_tenant(event.schema):
+        roles_sync(actor=actor, roles=TENANT_ROLES)
+    quota_defaults(actor=actor, tenant=tenant_get(event.schema))
+
+
+def membership_ended(event: MembershipEnded, actor: Actor) -> None:
+    """Whoever has left holds nothing there any more."""
+    with in_tenant(event.schema):
+        person_gone(actor=actor, user=user_get(event.user_id))

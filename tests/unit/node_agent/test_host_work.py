@@ -1,0 +1,123 @@
+"""Work on the host alone: what of the node's processor and memory it gets, and that it takes nothing of a device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from node_agent.config import AgentSettings
+from node_agent.drivers.base import Device, DriverError
+from node_agent.drivers.slices.host import HostSlices
+from node_agent.machine import DevicesFound, Machine, Observed, Start
+from node_agent.protocol.messages import DesiredSession, DesiredSlice, DeviceReport, WorkSpec
+from node_agent.runtime.records.records import UNBOUNDED_MIB, SliceSpec
+from node_agent.runtime.sandbox.cgroup_v1 import CgroupV1, cgroup_v1_make
+from node_agent.runtime.shim.kernel_limits import HostLimits
+from node_agent.runtime.shim.workload_process import environment
+from tests.unit.node_agent.test_machine import held, machine, replied, report, wanted
+
+CARD = Device(uid="GPU-1", index=0, vendor="nvidia", model="A100", memory_mib=40_960, cores=108,
+              driver_version="550", torch_device="cuda:0", visible_env={"CUDA_VISIBLE_DEVICES": "0"})  # fmt: skip
+SICK = DeviceReport(uid="dev", index=0, vendor="cpu", model="m", memory_mib=1000, cores=2, driver_version="1",
+                    simulated=False, health="failed")  # fmt: skip
+
+
+def asked(uid: str = "h", milli: int = 1500, mib: int = 512, **changes: object) -> DesiredSlice:
+    fields = {"slice_uid": uid, "generation": 1, "device_uid": "dev", "compute_percent": 0, "memory_mib": 0,
+              "state": "running", "work": WorkSpec(argv=("true",)), "driver": "host",
+              "host_cpu_milli": milli, "host_memory_mib": mib}  # fmt: skip
+    return DesiredSlice.model_validate(fields | changes)
+
+
+def spec(milli: int, mib: int, cores: int) -> SliceSpec:
+    return SliceSpec("h", 1, "dev", "cpu", cores, 0, 0, ["true"], {}, None, 1, 1, 1000, host_cpu_milli=milli,
+                     host_memory_mib=mib)  # fmt: skip
+
+
+def test_it_starts_beside_a_full_device_and_on_a_failed_one() -> None:
+    made = machine(replied(wanted(percent=100, mib=1000)))
+    assert made.handle(replied(wanted(percent=100, mib=1000), asked())) == (Start(asked()),)
+    sick = Machine()
+    sick.handle(DevicesFound((SICK,)))
+    assert sick.handle(replied(asked())) == (Start(asked()),)
+
+
+def test_it_takes_nothing_of_its_device() -> None:
+    made = machine(Observed((held("h", percent=0, mib=0),)))
+    assert made.handle(replied(asked(), wanted(percent=100, mib=1000))) == (
+        Start(wanted(percent=100, mib=1000)),
+    )
+    assert report(made, "h").state == "running"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"host_cpu_milli": 0}, {"memory_mib": 1}, {"compute_percent": 1},
+     {"work": WorkSpec(kind="session"), "session": DesiredSession(token="secret-token")}],
+)  # fmt: skip
+def test_half_a_share_and_work_that_asks_for_nothing_are_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        asked(**changes)
+
+
+def test_an_agent_that_knows_nothing_of_the_host_is_told_none() -> None:
+    assert not {"host_cpu_milli", "host_memory_mib"} & wanted().model_dump().keys()
+    assert asked().model_dump()["host_cpu_milli"] == 1500
+
+
+@pytest.mark.parametrize(
+    ("milli", "mib", "cores", "percent", "limit_mib", "threads"),
+    [(1500, 512, 2, 75, 512, "2"), (500, 64, 1, 50, 64, "1"), (4000, 0, 4, 100, UNBOUNDED_MIB, "4")],
+)
+def test_its_limits_are_what_was_asked_of_the_host(
+    milli: int, mib: int, cores: int, percent: float, limit_mib: int, threads: str
+) -> None:
+    made = spec(milli, mib, cores)
+    assert (made.limit_percent, made.limit_mib) == (percent, limit_mib)
+    env = environment(made, Path("/home"))
+    assert (env["OMP_NUM_THREADS"], env["WEIR_HOST_CPU_MILLI"]) == (threads, str(milli))
+
+
+def test_its_devices_are_hidden_and_it_gives_no_shares() -> None:
+    driver = HostSlices(AgentSettings(name="a"))
+    assert driver.make(asked(), CARD).env == {"CUDA_VISIBLE_DEVICES": ""}
+    with pytest.raises(DriverError):
+        driver.make(wanted(), CARD)
+    with pytest.raises(DriverError):
+        driver.resize("h", 10, 100)
+
+
+def test_groups_of_version_1_lie_under_our_own_and_hold_all_they_are_told(tmp_path: Path) -> None:
+    own, mounts = tmp_path / "self", {name: tmp_path / name for name in ("cpu", "memory")}
+    for path in (own, mounts["cpu"] / "weir" / "w", mounts["memory"] / "box" / "weir" / "w"):
+        path.mkdir(parents=True)
+    (own / "mounts").write_text(
+        f"cgroup {mounts['cpu']} cgroup rw,cpu,cpuacct 0 0\ncgroup {mounts['memory']} cgroup rw,memory 0 0\n"
+    )
+    # A container may be told a place that only its host has: then the root that it sees is its own.
+    (own / "cgroup").write_text("4:memory:/box\n1:cpu,cpuacct:/docker/only-on-the-host\n0::/\n")
+    memory, cpu = mounts["memory"] / "box/weir/w", mounts["cpu"] / "weir/w"
+    for path in (memory / "memory.limit_in_bytes", memory / "memory.oom_control", cpu / "cpu.cfs_quota_us"):
+        path.touch()
+    group = cgroup_v1_make("w", own)
+    assert group == CgroupV1(memory, cpu)
+    group.limit_memory(64)
+    group.limit_cores(1.5)
+    assert (memory / "memory.limit_in_bytes").read_text() == str(64 << 20)
+    assert (cpu / "cpu.cfs_quota_us").read_text() == "150000"
+    (memory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 0\n")
+    assert not group.has_run_out_of_memory()
+    (memory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
+    assert group.has_run_out_of_memory()
+
+
+def test_without_control_groups_the_log_says_what_holds_the_host(tmp_path: Path) -> None:
+    (tmp_path / "mounts").write_text("tmpfs /tmp tmpfs rw 0 0\n")
+    assert cgroup_v1_make("w", tmp_path) is None
+    assert HostLimits(1500, 512, None).told() == (
+        "1.5 cores and 512 MiB of main memory of the host; this node lets nobody write control groups: "
+        "main memory is watched, the processor is not held"
+    )
+    assert HostLimits(1500, 512, None).end([], None) is None
