@@ -1,9 +1,12 @@
 """The one error shape of the product: cause, cure and a stable code, alike in page, API and command line."""
 
+import logging
 from collections.abc import Mapping
 
 import psycopg
 from django.utils.translation import gettext_lazy as _
+
+log = logging.getLogger(__name__)
 
 
 class WeirError(Exception):
@@ -138,6 +141,15 @@ def busy_of(error: BaseException) -> Busy | None:
     cause = error.__cause__
     state = getattr(cause, "sqlstate", None) or ""
     if state in _COLLISIONS:
-        return Busy()
-    is_lost = isinstance(cause, psycopg.OperationalError) and not state
-    return Unavailable() if state in _AWAY or state.startswith("08") or is_lost else None
+        found: Busy = Busy()
+    elif (
+        state in _AWAY
+        or state.startswith("08")
+        or (isinstance(cause, psycopg.OperationalError) and not state)
+    ):
+        found = Unavailable()
+    else:
+        return None
+    # The caller is told to come again; who keeps the portal is told what the database said.
+    log.warning("the database refused a request: %s (SQLSTATE %s)", str(cause).strip(), state or "none")
+    return found

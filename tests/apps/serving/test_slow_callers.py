@@ -46,7 +46,7 @@ def assert_serves(url: str) -> None:
     for path in ("/healthz", "/login/", "/api/v1/auth/me", "/api/agent/v1/sync"):
         assert httpx.get(f"{url}{path}", timeout=BODY_TIMEOUT_S).status_code in (200, 401, 405)
     login = httpx.post(f"{url}/api/v1/auth/login", json={"username": "x", "password": "y"}, timeout=30)
-    assert login.status_code == 401
+    assert login.status_code == 401, login.text
 
 
 def is_open(connection: socket.socket) -> bool:
