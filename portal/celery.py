@@ -33,7 +33,7 @@ def _every(seconds: float, task: str) -> dict[str, object]:
 
 
 app.conf.beat_schedule = {
-    "scheduling: promise starts": _every(5, "apps.scheduling.tasks.promises_make_due"),
+    "scheduling: estimate starts": _every(5, "apps.scheduling.tasks.start_estimates_make_due"),
     "scheduling: deadlines": _every(2, "apps.scheduling.tasks.deadlines_sweep"),
     "scheduling: changes of size": _every(2, "apps.scheduling.tasks.sizes_sweep"),
     "scheduling: scaling rules": _every(5, "apps.scheduling.tasks.scaling_rules_follow"),

@@ -98,7 +98,7 @@ QUEUE_VIEWS = tuple(
 POLICY_VIEWS = tuple(
     f"scheduling_admin:{name}"
     for name in ("priorities", "validity", "validity_rule", "default_spec", "specials", "special", "tickets",
-                 "ticket", "promises", "hooks")
+                 "ticket", "start_estimates", "hooks")
 )  # fmt: skip
 ALARM_VIEWS = ("desk:rules", "desk:rule", "desk:rule_new", "desk:routes")
 PROVIDER = (

@@ -50,7 +50,6 @@ class DecisionKind(models.TextChoices):
 
     SUBMITTED = "submitted", _("Submitted")
     WAITING = "waiting", _("Waits")
-    PROMISED = "promised", _("Start promised")
     PLACED = "placed", _("Placed")
     STARTED = "started", _("Started")
     PREEMPTING = "preempting", _("Notice to make room")

@@ -6,7 +6,7 @@ from apps.kernel.tasks import provider_task
 from apps.scheduling.models import HookCall, WorkloadSize
 from apps.scheduling.selectors.what_if import what_if_get, what_if_reckon, what_ifs_open
 from apps.scheduling.services.cycle.housekeeping import decisions_prune, tallies_fold
-from apps.scheduling.services.cycle.start_estimates import promises_make
+from apps.scheduling.services.cycle.start_estimates import start_estimates_make
 from apps.scheduling.services.cycle.what_ifs import what_if_begin, what_if_end, what_if_fail
 from apps.scheduling.services.hooks import (
     hook_call_carry_out,
@@ -23,9 +23,9 @@ _HOOKS_MOST = 200
 
 
 @provider_task
-def promises_make_due() -> None:
+def start_estimates_make_due() -> None:
     """Tell work that began to wait when it will start."""
-    promises_make(actor=SYSTEM)
+    start_estimates_make(actor=SYSTEM)
 
 
 @provider_task

@@ -16,7 +16,7 @@ from apps.scheduling.api.workloads import WorkView, asked_of, read
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission
 from apps.scheduling.selectors.forecast import expectation_of
-from apps.scheduling.selectors.timeline import promise_of, timeline
+from apps.scheduling.selectors.timeline import start_estimate_of, timeline
 from apps.scheduling.selectors.workloads import workload_reason
 from apps.scheduling.services.cycle.start_estimates import workload_dry_run
 from apps.scheduling.services.lifecycle import (
@@ -57,7 +57,7 @@ class WorkloadExplainView(WorkView):
             "position": row.position,
             "ahead": row.position - 1 if row.position else None,
             "expected": expectation_of(row).as_json() if waits else None,
-            "promise": promise_of(row),
+            "start_estimate": start_estimate_of(row),
             "decisions": timeline(row),
         }
         return Response(t.ExplainOut(told).data)

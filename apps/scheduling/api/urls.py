@@ -101,7 +101,7 @@ urlpatterns = [
     path(
         "user-limits/<slug:schema>/<str:username>", entitlements.UserLimitsView.as_view(), name="user_limits"
     ),
-    path("promised-starts", what_ifs.CalibrationView.as_view(), name="promised_starts"),
+    path("start-estimates", what_ifs.CalibrationView.as_view(), name="start_estimates"),
     path("what-ifs", what_ifs.WhatIfsView.as_view(), name="what_ifs"),
     path("what-ifs/<uuid:uid>", what_ifs.WhatIfView.as_view(), name="what_if"),
     path("quotas/<slug:schema>/<slug:item>", pools.TenantQuotaItemView.as_view(), name="tenant_quota_item"),

@@ -1,4 +1,4 @@
-"""Operators: who may ask for which priority, how promised starts came true, settings tried on the past."""
+"""Operators: who may ask for which priority, how start estimates came true, settings tried on the past."""
 
 from uuid import UUID
 
@@ -45,7 +45,7 @@ class CalibrationView(ApiView):
 
     @extend_schema(responses=d.CalibrationOut)
     def get(self, request: Request) -> Response:
-        """How the starts promised in the last 30 days came true."""
+        """How the starts estimated in the last 30 days came true."""
         return Response(d.CalibrationOut(calibration()).data)
 
 

@@ -576,7 +576,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Promise',
+            name='StartEstimate',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('made_at', models.DateTimeField(auto_now_add=True, verbose_name='made at')),
@@ -588,11 +588,11 @@ class Migration(migrations.Migration):
                 ('is_kept', models.BooleanField(null=True, verbose_name='kept')),
                 ('error_s', models.IntegerField(null=True, verbose_name='off by (s)')),
                 ('queue', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='scheduling.queue', verbose_name='queue')),
-                ('workload', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='promise', to='scheduling.workload', verbose_name='workload')),
+                ('workload', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='start_estimate', to='scheduling.workload', verbose_name='workload')),
             ],
             options={
-                'verbose_name': 'promise',
-                'verbose_name_plural': 'promises',
+                'verbose_name': 'start estimate',
+                'verbose_name_plural': 'start estimates',
                 'ordering': ['-pk'],
             },
         ),
@@ -614,7 +614,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='at')),
-                ('kind', models.CharField(choices=[('submitted', 'Submitted'), ('waiting', 'Waits'), ('promised', 'Start promised'), ('placed', 'Placed'), ('started', 'Started'), ('preempting', 'Notice to make room'), ('preempted', 'Preempted'), ('resized', 'Resized'), ('scaled', 'Scaled'), ('moved', 'Moved'), ('suspended', 'Suspended'), ('resumed', 'Resumed'), ('requeued', 'Queued again'), ('refused', 'Refused'), ('ended', 'Ended')], max_length=16, verbose_name='what')),
+                ('kind', models.CharField(choices=[('submitted', 'Submitted'), ('waiting', 'Waits'), ('placed', 'Placed'), ('started', 'Started'), ('preempting', 'Notice to make room'), ('preempted', 'Preempted'), ('resized', 'Resized'), ('scaled', 'Scaled'), ('moved', 'Moved'), ('suspended', 'Suspended'), ('resumed', 'Resumed'), ('requeued', 'Queued again'), ('refused', 'Refused'), ('ended', 'Ended')], max_length=16, verbose_name='what')),
                 ('code', models.CharField(blank=True, max_length=40, verbose_name='reason code')),
                 ('params', models.JSONField(default=dict, verbose_name='figures')),
                 ('actor', models.CharField(blank=True, max_length=150, verbose_name='by')),
@@ -826,8 +826,8 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('by', 'window'), _negated=True), models.Q(('shares__gte', 1), ('shares__isnull', False)), _connector='OR'), name='scaling_rule_window'),
         ),
         migrations.AddIndex(
-            model_name='promise',
-            index=models.Index(fields=['started_at'], name='promise_scored'),
+            model_name='startestimate',
+            index=models.Index(fields=['started_at'], name='start_estimate_scored'),
         ),
         migrations.AddIndex(
             model_name='decision',

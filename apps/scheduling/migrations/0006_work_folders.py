@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='decision',
             name='kind',
-            field=models.CharField(choices=[('submitted', 'Submitted'), ('waiting', 'Waits'), ('promised', 'Start promised'), ('placed', 'Placed'), ('started', 'Started'), ('preempting', 'Notice to make room'), ('preempted', 'Preempted'), ('resized', 'Resized'), ('scaled', 'Scaled'), ('moved', 'Moved'), ('suspended', 'Suspended'), ('resumed', 'Resumed'), ('requeued', 'Queued again'), ('folder', 'Work folder'), ('refused', 'Refused'), ('ended', 'Ended')], max_length=16, verbose_name='what'),
+            field=models.CharField(choices=[('submitted', 'Submitted'), ('waiting', 'Waits'), ('placed', 'Placed'), ('started', 'Started'), ('preempting', 'Notice to make room'), ('preempted', 'Preempted'), ('resized', 'Resized'), ('scaled', 'Scaled'), ('moved', 'Moved'), ('suspended', 'Suspended'), ('resumed', 'Resumed'), ('requeued', 'Queued again'), ('folder', 'Work folder'), ('refused', 'Refused'), ('ended', 'Ended')], max_length=16, verbose_name='what'),
         ),
     ]

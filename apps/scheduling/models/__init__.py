@@ -1,6 +1,6 @@
 """The tables of scheduling, whichever module defines them."""
 
-from apps.scheduling.models.decisions import Decision, FreedHold, PastUse, Promise, Tally, WhatIf
+from apps.scheduling.models.decisions import Decision, FreedHold, PastUse, StartEstimate, Tally, WhatIf
 from apps.scheduling.models.elastic import ScalingRule, WorkloadSize
 from apps.scheduling.models.entitlements import (
     DefaultSpec,
@@ -22,7 +22,8 @@ from apps.scheduling.models.workload import Allocation, Environment, SchedulingP
 
 __all__ = [
     "ORDERINGS", "PLACINGS", "Allocation", "Decision", "DefaultSpec", "Environment", "FreedHold", "HookCall",
-    "PastUse", "Promise", "Queue", "QueueTenant", "QueueWindow", "QuotaHold", "Reservation", "ResourceTicket",
-    "ScalingRule", "SchedulingPolicy", "SpecialSpec", "Tally", "TenantQuota", "TenantShare", "UserGroup",
-    "UserPriority", "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf", "Workload", "WorkloadSize",
+    "PastUse", "Queue", "QueueTenant", "QueueWindow", "QuotaHold", "Reservation", "ResourceTicket",
+    "ScalingRule", "SchedulingPolicy", "SpecialSpec", "StartEstimate", "Tally", "TenantQuota", "TenantShare",
+    "UserGroup", "UserPriority", "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf", "Workload",
+    "WorkloadSize",
 ]  # fmt: skip

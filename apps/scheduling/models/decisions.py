@@ -1,4 +1,4 @@
-"""What the scheduler keeps of its own decisions: why, when, what was promised, what was used, what would be."""
+"""What the scheduler keeps of its own decisions: why, when, what was estimated, what was used, what would be."""
 
 import uuid
 
@@ -50,11 +50,14 @@ class FreedHold(models.Model):
         return str(self.workload_id)
 
 
-class Promise(models.Model):
+class StartEstimate(models.Model):
     """When a workload was told it would start, and whether that came true. `basis`: see the engine's EtaBasis."""
 
     workload = models.OneToOneField(
-        "scheduling.Workload", on_delete=models.CASCADE, related_name="promise", verbose_name=_("workload")
+        "scheduling.Workload",
+        on_delete=models.CASCADE,
+        related_name="start_estimate",
+        verbose_name=_("workload"),
     )
     queue = models.ForeignKey(
         "scheduling.Queue", on_delete=models.PROTECT, related_name="+", verbose_name=_("queue")
@@ -69,10 +72,10 @@ class Promise(models.Model):
     error_s = models.IntegerField(_("off by (s)"), null=True)
 
     class Meta:
-        verbose_name = _("promise")
-        verbose_name_plural = _("promises")
+        verbose_name = _("start estimate")
+        verbose_name_plural = _("start estimates")
         ordering = ["-pk"]
-        indexes = [models.Index(fields=["started_at"], name="promise_scored")]
+        indexes = [models.Index(fields=["started_at"], name="start_estimate_scored")]
 
     def __str__(self) -> str:
         return f"{self.workload_id} {self.start_at}"

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.engine.simulate.eta import eta, offer
-from apps.scheduling.models import Promise, Workload
+from apps.scheduling.models import StartEstimate, Workload
 from apps.scheduling.selectors.quantiles import Quantiles
 from apps.scheduling.selectors.workloads import reason_sentence
 from apps.scheduling.snapshot.workloads import request_of, snapshot_get
@@ -194,7 +194,7 @@ def by_pace(row: Workload, now: datetime, pace: int | None = None) -> Expectatio
 
 
 def expectation_from(found: engine.Eta, now: datetime) -> Expectation:
-    """The engine's answer as instants; an interval where it has none comes from how earlier promises turned out."""
+    """The engine's answer as instants; an interval where it has none comes from how earlier estimates turned out."""
     start = _at(found.start_at_s)
     if start is None:
         return Expectation(None, None, None, found.basis.value, found.reason)
@@ -211,13 +211,13 @@ def _at(seconds: int | None) -> datetime | None:
 
 
 def past_interval(start: datetime, now: datetime, basis: str) -> tuple[datetime, datetime]:
-    """Where nine of ten starts fell, by how far the last promises of this basis were off for each second of wait.
+    """Where nine of ten starts fell, by how far the last estimates of this basis were off for each second of wait.
 
     Before there are enough of them: a start may come at any time until then, since work often ends before its time
     is over, and a tenth of the wait late.
     """
     wait = max(start - now, timedelta(0))
-    recent = Promise.objects.filter(basis=basis, error_s__isnull=False, start_at__gt=F("made_at"))[:500]
+    recent = StartEstimate.objects.filter(basis=basis, error_s__isnull=False, start_at__gt=F("made_at"))[:500]
     ratios = sorted(
         each.error_s / max(1.0, (each.start_at - each.made_at).total_seconds())
         for each in recent

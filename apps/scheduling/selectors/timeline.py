@@ -1,4 +1,4 @@
-"""A workload's time line and how well promised starts came true: what pages and API show of the past."""
+"""A workload's time line and how well start estimates came true: what pages and API show of the past."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.fleet.models import Device
-from apps.scheduling.models import PLACINGS, Decision, Promise, Workload
+from apps.scheduling.models import PLACINGS, Decision, StartEstimate, Workload
 from apps.scheduling.selectors.workloads import reason_sentence
 from apps.scheduling.states import DecisionKind
 from apps.scheduling.text.end_reasons import PREEMPTION_SENTENCES, end_sentence
@@ -137,7 +137,7 @@ def _figures(params: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How the promised starts of a time came true. Shares are percent; None where there was none."""
+    """How the start estimates of a time came true. Shares are percent; None where there was none."""
 
     scored: int
     inside_percent: int | None
@@ -146,16 +146,18 @@ class Calibration:
     days: list[tuple[str, int, int]]
     """By day: its date, how many were scored, percent inside."""
     points: list[tuple[int, int, bool]]
-    """Promised and real wait of the newest, in seconds, and whether it was kept."""
+    """Estimated and real wait of the newest, in seconds, and whether it was kept."""
 
 
 def calibration(days: int = 30) -> Calibration:
-    """The promises scored in the last `days` days."""
+    """The estimates scored in the last `days` days."""
     since = timezone.now() - timedelta(days=days)
     rows = list(
-        Promise.objects.filter(started_at__gte=since, error_s__isnull=False).order_by("-started_at")[:20_000]
+        StartEstimate.objects.filter(started_at__gte=since, error_s__isnull=False).order_by("-started_at")[
+            :20_000
+        ]
     )
-    blank = Promise.objects.filter(made_at__gte=since, start_at=None).count()
+    blank = StartEstimate.objects.filter(made_at__gte=since, start_at=None).count()
     if not rows:
         return Calibration(0, None, None, blank, [], [])
     return Calibration(
@@ -170,28 +172,28 @@ def calibration(days: int = 30) -> Calibration:
     )
 
 
-def _inside(rows: Sequence[Promise]) -> int:
+def _inside(rows: Sequence[StartEstimate]) -> int:
     return 100 * sum(bool(row.is_kept) for row in rows) // len(rows)
 
 
-def _wait(row: Promise, until: datetime | None) -> int:
+def _wait(row: StartEstimate, until: datetime | None) -> int:
     return max(0, int((until - row.made_at).total_seconds())) if until else 0
 
 
-def _by_day(rows: Sequence[Promise]) -> list[tuple[str, int, int]]:
-    days: dict[str, list[Promise]] = {}
+def _by_day(rows: Sequence[StartEstimate]) -> list[tuple[str, int, int]]:
+    days: dict[str, list[StartEstimate]] = {}
     for row in rows:
         if row.started_at:
             days.setdefault(timezone.localtime(row.started_at).date().isoformat(), []).append(row)
     return [(day, len(those), _inside(those)) for day, those in sorted(days.items())]
 
 
-def promises_missed() -> list[Promise]:
+def start_estimates_missed() -> list[StartEstimate]:
     """The newest starts that fell outside of their interval: the operators' side only."""
-    rows = Promise.objects.filter(is_kept=False, started_at__isnull=False)
+    rows = StartEstimate.objects.filter(is_kept=False, started_at__isnull=False)
     return list(rows.select_related("workload__tenant", "queue").order_by("-started_at")[:MISSED_SHOWN])
 
 
-def promise_of(row: Workload) -> Promise | None:
+def start_estimate_of(row: Workload) -> StartEstimate | None:
     """What it was told when it began to wait, if anything."""
-    return Promise.objects.filter(workload=row).first()
+    return StartEstimate.objects.filter(workload=row).first()

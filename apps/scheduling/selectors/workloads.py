@@ -21,11 +21,11 @@ from apps.scheduling.models import (
     Allocation,
     Environment,
     HookCall,
-    Promise,
     Queue,
     QueueTenant,
     QuotaHold,
     Reservation,
+    StartEstimate,
     TenantQuota,
     Workload,
 )
@@ -238,12 +238,12 @@ def _start_at(found: engine.Eta) -> datetime | None:
 
 
 def workload_expected_start(row: Workload) -> datetime | None:
-    """When waiting work was promised to start, while that is still to come; None when it does not wait or nobody can
+    """When waiting work was estimated to start, while that is still to come; None when it does not wait or nobody can
     say. `explain` judges anew, by a look at the whole pool: whoever waits asks here each second."""
     if row.state != WorkloadState.PENDING:
         return None
-    told = Promise.objects.filter(workload=row, start_at__gt=timezone.now())
-    return told.values_list("start_at", flat=True).first()
+    estimates = StartEstimate.objects.filter(workload=row, start_at__gt=timezone.now())
+    return estimates.values_list("start_at", flat=True).first()
 
 
 def _start_sentence(found: engine.Eta, start_at: datetime | None) -> str:

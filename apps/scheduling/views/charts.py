@@ -1,4 +1,4 @@
-"""What ECharts draws: a resource's measured use, how promises came true, what would have been."""
+"""What ECharts draws: a resource's measured use, how start estimates came true, what would have been."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -72,21 +72,21 @@ def _cores(of_slice: Sequence[UsageRecord]) -> float:
 
 
 def calibration_options(found: Calibration) -> dict[str, Any]:
-    """Promised against real waits as points on and off a diagonal; and day by day the share inside the interval."""
+    """Estimated against real waits as points on and off a diagonal; and day by day the share inside the interval."""
     # On a scale of tens seconds and hours can both be told apart; it has no place for nothing at all.
-    waits = [(max(1, promised), max(1, real), is_kept) for promised, real, is_kept in found.points]
-    kept = [(promised, real) for promised, real, is_kept in waits if is_kept]
-    missed = [(promised, real) for promised, real, is_kept in waits if not is_kept]
-    most = max((max(promised, real) for promised, real, _kept in waits), default=10)
+    waits = [(max(1, estimated), max(1, real), is_kept) for estimated, real, is_kept in found.points]
+    kept = [(estimated, real) for estimated, real, is_kept in waits if is_kept]
+    missed = [(estimated, real) for estimated, real, is_kept in waits if not is_kept]
+    most = max((max(estimated, real) for estimated, real, _kept in waits), default=10)
     points = {
         **_FRAME,
         "tooltip": {"trigger": "item"},
-        "xAxis": {"type": "log", "name": _("promised wait (s)"), "nameLocation": "middle", "nameGap": 28},
+        "xAxis": {"type": "log", "name": _("estimated wait (s)"), "nameLocation": "middle", "nameGap": 28},
         "yAxis": {"type": "log", "name": _("real wait (s)")},
         "series": [
             {"name": _("inside"), "type": "scatter", "symbolSize": 7, "data": kept},
             {"name": _("outside"), "type": "scatter", "symbolSize": 7, "data": missed},
-            {"name": _("as promised"), "type": "line", "showSymbol": False, "data": [[1, 1], [most, most]]},
+            {"name": _("as estimated"), "type": "line", "showSymbol": False, "data": [[1, 1], [most, most]]},
         ],
     }
     days = {

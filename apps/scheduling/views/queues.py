@@ -1,4 +1,4 @@
-"""The operators' scheduling pages: queues, policy, who may what, promised starts, what-ifs."""
+"""The operators' scheduling pages: queues, policy, who may what, start estimates, what-ifs."""
 
 from functools import reduce
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from apps.scheduling.models import Queue
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors.entitlements import priority_list
 from apps.scheduling.selectors.queue_tree import Use, pool_room, queue_branch, queue_tree
-from apps.scheduling.selectors.timeline import calibration, promises_missed
+from apps.scheduling.selectors.timeline import calibration, start_estimates_missed
 from apps.scheduling.selectors.what_if import what_if_get, what_if_list
 from apps.scheduling.selectors.workloads import policy_get, queue_get, workload_list_across
 from apps.scheduling.services.cycle.what_ifs import what_if_ask
@@ -146,15 +146,15 @@ def priorities(request: PortalRequest) -> HttpResponse:
 
 
 @operator_page(P.VIEW)
-def promises(request: PortalRequest) -> HttpResponse:
-    """Whether promised starts came true: share inside the interval, how far off, day by day."""
+def start_estimates(request: PortalRequest) -> HttpResponse:
+    """Whether start estimates came true: share inside the interval, how far off, day by day."""
     found = calibration()
     context = {
         "found": found,
         "charts": SimpleNamespace(**calibration_options(found)),
-        "missed": promises_missed(),
+        "missed": start_estimates_missed(),
     }
-    return show(request, "scheduling/promises", context)
+    return show(request, "scheduling/start_estimates", context)
 
 
 @operator_page(P.VIEW)

@@ -23,7 +23,7 @@ from apps.scheduling.selectors.forecast import expectation_of
 from apps.scheduling.selectors.hourly_price import hourly_price
 from apps.scheduling.selectors.limits import LimitLine, limit_lines
 from apps.scheduling.selectors.model_usage import quota_list
-from apps.scheduling.selectors.timeline import promise_of, timeline
+from apps.scheduling.selectors.timeline import start_estimate_of, timeline
 from apps.scheduling.selectors.workloads import (
     node_name,
     node_ready_names,
@@ -170,7 +170,7 @@ def resource(request: TenantRequest, uid: UUID) -> HttpResponse:
         "cost": workload_cost(tenant=tenant, workload_uid=row.uid),
         "hourly": _hourly(row),
         "lines": timeline(row),
-        "promise": promise_of(row),
+        "estimate": start_estimate_of(row),
         "expected": expectation_of(row) if row.state == WorkloadState.PENDING else None,
         "live": [f"workload.{row.uid}", f"log.{row.uid}", f"tenant.{tenant.schema_name}.billing"],
     }

@@ -35,7 +35,7 @@ urlpatterns = [
     path("tickets/", entitlements.tickets, name="tickets"),
     path("tickets/<uuid:uid>/", entitlements.ticket, name="ticket"),
     path("tickets/<uuid:uid>/<slug:act>/", entitlements.act_ticket, name="ticket_act"),
-    path("promises/", queues.promises, name="promises"),
+    path("start-estimates/", queues.start_estimates, name="start_estimates"),
     path("what-if/", queues.what_ifs, name="what_ifs"),
     path("what-if/<uuid:uid>/", queues.what_if, name="what_if"),
 ]

@@ -11,12 +11,16 @@ from apps.identity.models import Membership
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling.errors import DeadlineImpossible, OutsideValidity, PriorityNotAllowed, TooMuchOpen
-from apps.scheduling.models import Promise, Queue, SchedulingPolicy, TenantQuota, WhatIf, Workload
+from apps.scheduling.models import Queue, SchedulingPolicy, StartEstimate, TenantQuota, WhatIf, Workload
 from apps.scheduling.selectors import forecast
 from apps.scheduling.selectors.timeline import calibration
 from apps.scheduling.selectors.what_if import what_if_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.cycle.start_estimates import promise_score, promises_make, workload_dry_run
+from apps.scheduling.services.cycle.start_estimates import (
+    start_estimates_make,
+    start_estimates_score,
+    workload_dry_run,
+)
 from apps.scheduling.services.cycle.what_ifs import what_if_ask
 from apps.scheduling.services.entitlements.entitlements import priority_set, special_make, validity_make
 from apps.scheduling.services.queues.queues import policy_set, queue_ensure
@@ -62,7 +66,7 @@ def ask(person, acme, **more):
         "priorities/",
         "validity/",
         "specials/",
-        "promises/",
+        "start-estimates/",
         "what-if/",
     ],
 )
@@ -274,7 +278,7 @@ def test_asked_twice_with_one_key_it_is_one_workload(alice, acme):
     assert Workload.objects.across().count() == 1
 
 
-# --- dry run, promises -------------------------------------------------------------------------------------------
+# --- dry run, start estimates ------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("ELA-1102")
@@ -299,24 +303,24 @@ def test_a_dry_run_says_when_and_with_how_much_now_and_keeps_nothing(alice, acme
 
 
 @pytest.mark.req("ELA-1102")
-def test_a_promise_is_made_once_and_scored_at_the_start(alice, acme):
+def test_a_start_estimate_is_made_once_and_scored_at_the_start(alice, acme):
     ask(alice, acme, run_timeout_s=600)
     cycle_run(actor=SYSTEM)
     waiting = ask(alice, acme)
-    assert promises_make(actor=SYSTEM) == 1
-    assert promises_make(actor=SYSTEM) == 0
-    made = Promise.objects.get(workload=waiting)
+    assert start_estimates_make(actor=SYSTEM) == 1
+    assert start_estimates_make(actor=SYSTEM) == 0
+    made = StartEstimate.objects.get(workload=waiting)
     assert made.low_at <= made.start_at <= made.high_at
     at = made.start_at + timedelta(seconds=5)
-    promise_score([waiting.pk], at)
-    promise_score([waiting.pk], at + timedelta(days=1))
+    start_estimates_score([waiting.pk], at)
+    start_estimates_score([waiting.pk], at + timedelta(days=1))
     made.refresh_from_db()
     assert (made.started_at, made.error_s, made.is_kept) == (at, 5, True)
-    Promise.objects.update(started_at=timezone.now())
+    StartEstimate.objects.update(started_at=timezone.now())
     found = calibration()
     assert (found.scored, found.inside_percent, found.median_error_s) == (1, 100, 5)
     told = alice.api().get(f"/api/v1/workloads/{waiting.uid}/explain").json()
-    assert told["promise"]["basis"] == "known_ends"
+    assert told["start_estimate"]["basis"] == "known_ends"
     assert told["expected"]["sentence"]
 
 
@@ -487,7 +491,7 @@ def test_many_are_submitted_in_one_call_or_none(alice, acme):
 
 
 @pytest.mark.req("PLAT-AICFG-25", "ELA-103")
-def test_priorities_promises_and_what_ifs_over_the_api(alice, acme, desk):
+def test_priorities_start_estimates_and_what_ifs_over_the_api(alice, acme, desk):
     queue_ensure(actor=SYSTEM)
     api = desk.api()
     groups.group_make(actor=SYSTEM, code="labs", name_en="Labs", name_zh="实验室")
@@ -496,7 +500,7 @@ def test_priorities_promises_and_what_ifs_over_the_api(alice, acme, desk):
     assert api.put(f"/api/v1/user-priorities/{alice.user.username}", given, format="json").json() == given
     (row,) = api.get("/api/v1/user-priorities").json()
     assert (row["user"], row["most_priority"], row["groups"]) == (alice.user.username, 4, ["labs"])
-    assert api.get("/api/v1/promised-starts").json()["scored"] == 0
+    assert api.get("/api/v1/start-estimates").json()["scored"] == 0
     body = {"name": "w", "days": 2, "policy": {"ordering": "priority"}, "queues": {"default": {"weight": 3}}}
     made = api.post("/api/v1/what-ifs", body, format="json")
     assert made.status_code == 201, made.content
@@ -540,4 +544,4 @@ def test_of_a_long_line_the_pace_tells_the_start(alice, acme, monkeypatch):
     # Six started within the hour, and it is the fifth in line.
     assert timedelta(minutes=49) < found.start_at - timezone.now() < timedelta(minutes=51)
     assert found.low_at < found.start_at < found.high_at
-    assert promises_make(actor=SYSTEM) == 4
+    assert start_estimates_make(actor=SYSTEM) == 4

@@ -15,7 +15,7 @@ from apps.scheduling.selectors.statistics import decision_counts, workload_count
 from apps.scheduling.selectors.workloads import quota_get, workload_list_across
 from apps.scheduling.services.cycle.accounting import past_use_account
 from apps.scheduling.services.cycle.housekeeping import DECISIONS_KEPT, decisions_prune, tallies_fold
-from apps.scheduling.services.cycle.start_estimates import promises_make, promises_untold
+from apps.scheduling.services.cycle.start_estimates import start_estimates_make, workloads_unestimated
 from apps.scheduling.services.decisions import decisions_put
 from apps.scheduling.tasks import decisions_forget, tallies_tidy
 from portal.metrics import PortalCollector
@@ -152,7 +152,7 @@ def many(acme, row, count=20_000):
             for pk in rows.values_list("pk", flat=True)
         ]
     )  # fmt: skip
-    for table in ("workload", "quotahold", "allocation", "promise"):
+    for table in ("workload", "quotahold", "allocation", "startestimate"):
         with connection.cursor() as cursor:
             cursor.execute(f"ANALYZE scheduling_{table}")
 
@@ -176,7 +176,7 @@ def scans(act):
                 line.split(" on ")[1].split()[0] for (line,) in cursor.fetchall() if "Seq Scan on" in line
             }
     return found & {
-        f"scheduling_{name}" for name in ("workload", "quotahold", "allocation", "decision", "promise")
+        f"scheduling_{name}" for name in ("workload", "quotahold", "allocation", "decision", "startestimate")
     }
 
 
@@ -188,9 +188,9 @@ def test_of_work_that_has_ended_nothing_is_read(row, acme):
         lambda: list(workload_list_across()[:25]),
         lambda: past_use_account(actor=SYSTEM),
         lambda: workload_counts(),
-        lambda: list(promises_untold()),
+        lambda: list(workloads_unestimated()),
     ):
-        # A promise table of one row is sooner read than looked up.
-        assert scans(act) <= {"scheduling_promise"}
-    assert promises_make(actor=SYSTEM) == 1
-    assert not promises_untold()
+        # A table of estimates of one row is sooner read than looked up.
+        assert scans(act) <= {"scheduling_startestimate"}
+    assert start_estimates_make(actor=SYSTEM) == 1
+    assert not workloads_unestimated()

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.billing.models import UsageRecord
 from apps.billing.services.ledger import account_open
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.models import Promise, WhatIf, Workload
+from apps.scheduling.models import StartEstimate, WhatIf, Workload
 from apps.scheduling.selectors.queue_tree import queue_tree
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.environments import environment_make
@@ -151,18 +151,18 @@ def test_a_what_if_names_settings_and_tenants_in_words(acme, desk):
 
 
 @pytest.mark.req("ELA-103")
-def test_missed_promises_stand_by_name(busy, desk):
+def test_missed_start_estimates_stand_by_name(busy, desk):
     now = timezone.now()
     kept, missed = busy
     for row, is_kept, error_s in ((kept, True, 0), (missed, False, -600)):
-        Promise.objects.update_or_create(
+        StartEstimate.objects.update_or_create(
             workload=row,
             defaults={
                 "queue": row.queue, "basis": "known_ends", "start_at": now, "low_at": now - timedelta(seconds=9),
                 "high_at": now, "started_at": now, "is_kept": is_kept, "error_s": error_s,
             },
         )  # fmt: skip
-    page = text(desk.page().get("/scheduling/promises/"))
+    page = text(desk.page().get("/scheduling/start-estimates/"))
     assert page.count('data-test="missed-row"') == 1
     assert missed.no in page
     assert "10 min earlier" in page

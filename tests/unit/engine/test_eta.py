@@ -56,7 +56,7 @@ def test_those_before_it_go_first_and_give_back_in_their_time() -> None:
     assert quote(busy(1_500), ask(2, 100), ahead) == (1_800, EtaBasis.KNOWN_ENDS)
 
 
-def test_those_before_it_without_a_known_end_leave_no_promise() -> None:
+def test_those_before_it_without_a_known_end_leave_no_estimate() -> None:
     assert quote(busy(1_500), ask(2, 100), ask(1, 100)) == (None, EtaBasis.UNKNOWN_ENDS)
 
 

@@ -42,7 +42,7 @@ class TimelineOut(serializers.Serializer):
     actor = serializers.CharField()
 
 
-class PromiseOut(serializers.Serializer):
+class StartEstimateOut(serializers.Serializer):
     made_at = serializers.DateTimeField()
     basis = serializers.CharField()
     start_at = serializers.DateTimeField(allow_null=True)
@@ -62,5 +62,5 @@ class ExplainOut(serializers.Serializer):
     position = serializers.IntegerField(allow_null=True)
     ahead = serializers.IntegerField(allow_null=True)
     expected = ExpectationOut(allow_null=True)
-    promise = PromiseOut(allow_null=True)
+    start_estimate = StartEstimateOut(allow_null=True)
     decisions = TimelineOut(many=True)

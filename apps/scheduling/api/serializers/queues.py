@@ -166,7 +166,7 @@ class PriorityIn(serializers.Serializer):
 
 
 class CalibrationOut(serializers.Serializer):
-    """How the promised starts of the last days came true: 90 percent are to start inside their interval."""
+    """How the start estimates of the last days came true: 90 percent are to start inside their interval."""
 
     scored = serializers.IntegerField()
     inside_percent = serializers.IntegerField(allow_null=True)

@@ -12,7 +12,7 @@ from apps.scheduling.engine.resources.shapes import Shape
 from apps.scheduling.engine.state.pass_state import PassState, Release
 
 STEPS = 1000
-"""At most so many ends are looked at; a start beyond them is not promised."""
+"""At most so many ends are looked at; a start beyond them is not foreseen."""
 TESTS = 32
 """Requests that may span nodes are tried at so many moments: rather late than early."""
 

@@ -25,7 +25,7 @@ from apps.scheduling.engine.state.scheduler_state import SchedulerState
 
 STEPS = 64
 """At most so many moments of release are looked at. Where there are more, neighbours are taken together at
-the latest of them, so that a promise is rather late than early."""
+the latest of them, so that an estimate is rather late than early."""
 
 Part = Callable[[RunHistory], int]
 PARTS: tuple[Part, ...] = (lambda row: row.p10_s, lambda row: row.p50_s, lambda row: row.p90_s)
@@ -107,7 +107,7 @@ class Replay:
         if work.ends_at_s is None:
             self._guessed.add(work.id)
             return guess
-        # Promises rest on what is known; how early it may be, on what is usual.
+        # Estimates rest on what is known; how early it may be, on what is usual.
         return min(guess, work.ends_at_s) if self._part is PARTS[0] else work.ends_at_s
 
     def start_of(self, request: Request, at: int) -> Reason | None:

@@ -29,7 +29,7 @@ from apps.scheduling.engine.model.types import Placement
 from apps.scheduling.events import WorkloadsChanged
 from apps.scheduling.locks import workloads_pending_lock
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.services.cycle.start_estimates import promise_score
+from apps.scheduling.services.cycle.start_estimates import start_estimates_score
 from apps.scheduling.services.decisions import decisions_put
 from apps.scheduling.services.entitlements.start_limits import Starts
 from apps.scheduling.services.quota.batch import quotas_use
@@ -76,7 +76,7 @@ def placements_apply(
         feed_mute(False)
         _cards_charge(chosen, actor)
         decisions_put(actor=actor, lines=[_line(each) for each in chosen])
-        promise_score([each.row.pk for each in chosen])
+        start_estimates_score([each.row.pk for each in chosen])
     _quota_wait([rows[str(uid)] for uid in exceeded], exceeded)
     for row, error in broken:
         workload_refuse(row, actor, error)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.kernel.acts import Actor
 from apps.kernel.queries import prepared
 from apps.kernel.service import service
-from apps.scheduling.models import Promise, Workload
+from apps.scheduling.models import StartEstimate, Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors.forecast import (
     Expectation,
@@ -32,7 +32,7 @@ from apps.tenancy.models import Tenant
 
 AT_ONCE = 50
 BUDGET_S = 2.0
-"""A promise takes a look at the whole pool: so many, or as many as fit into the time, are made in one go."""
+"""An estimate takes a look at the whole pool: so many, or as many as fit into the time, are made in one go."""
 _LOCK = 0x57656977
 
 
@@ -48,17 +48,17 @@ def workload_dry_run(
 
 
 @service(recorded=False)
-def promises_make(*, actor: Actor) -> int:
-    """Promise a start to work that began to wait and was told none yet, oldest first; how many were made.
+def start_estimates_make(*, actor: Actor) -> int:
+    """Estimate the start of work that began to wait and was told none yet, oldest first; how many were made.
 
-    A start is promised once: it is what the submitter was told, and is scored as such.
+    A start is estimated once: it is what the submitter was told, and is scored as such.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
         # Somebody makes them already.
         if not cursor.fetchone()[0]:
             return 0
-    waiting = list(promises_untold())
+    waiting = list(workloads_unestimated())
     if not waiting:
         return 0
     snapshot, now = None if is_long_line() else snapshot_with_history(), timezone.now()
@@ -67,22 +67,22 @@ def promises_make(*, actor: Actor) -> int:
     until_s, made = monotonic() + BUDGET_S, []
     for row in waiting:
         found = expectation_of(row, snapshot) if snapshot else by_pace(row, now, pace(row.queue_id))
-        made.append(_promise(row, found))
+        made.append(_estimate(row, found))
         if monotonic() > until_s:
             break
-    return len(Promise.objects.bulk_create(made, ignore_conflicts=True))
+    return len(StartEstimate.objects.bulk_create(made, ignore_conflicts=True))
 
 
-def promises_untold() -> QuerySet[Workload]:
-    """Waiting work without a promise. Asked for each in turn: a join would read every promise ever made."""
-    told = Promise.objects.filter(workload=OuterRef("pk")).values("pk")
+def workloads_unestimated() -> QuerySet[Workload]:
+    """Waiting work without an estimate. Asked for each in turn: a join would read every estimate ever made."""
+    estimate = StartEstimate.objects.filter(workload=OuterRef("pk")).values("pk")
     rows = Workload.objects.across().filter(state=WorkloadState.PENDING, attempt=1)
-    rows = rows.annotate(told=Subquery(told)).filter(told=None)
+    rows = rows.annotate(estimate=Subquery(estimate)).filter(estimate=None)
     return rows.select_related("queue", "tenant").order_by("pk")[:AT_ONCE]
 
 
-def _promise(row: Workload, found: Expectation) -> Promise:
-    return Promise(
+def _estimate(row: Workload, found: Expectation) -> StartEstimate:
+    return StartEstimate(
         workload=row,
         queue=row.queue,
         basis=found.basis,
@@ -93,14 +93,14 @@ def _promise(row: Workload, found: Expectation) -> Promise:
 
 
 _SCORE = """
-UPDATE scheduling_promise SET started_at = %(at)s,
+UPDATE scheduling_startestimate SET started_at = %(at)s,
     error_s = round(extract(epoch FROM %(at)s - start_at)), is_kept = (%(at)s BETWEEN low_at AND high_at)
 WHERE workload_id = ANY(%(pks)s) AND started_at IS NULL
 """
 
 
-def promise_score(workload_pks: Collection[int], at: datetime | None = None) -> None:
-    """Write beside the promises of work that is placed for the first time whether they came true; one statement,
+def start_estimates_score(workload_pks: Collection[int], at: datetime | None = None) -> None:
+    """Write beside the estimates of work that is placed for the first time whether they came true; one statement,
     whatever their number. A second call changes nothing."""
     with prepared(len(workload_pks)) as cursor:
         cursor.execute(_SCORE, {"at": at or timezone.now(), "pks": list(workload_pks)})
