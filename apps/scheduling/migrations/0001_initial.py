@@ -597,16 +597,16 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='FreedHold',
+            name='NominatedRoom',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('since_at', models.DateTimeField(verbose_name='kept since')),
                 ('grants', models.JSONField(verbose_name='shares')),
-                ('workload', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='freed_hold', to='scheduling.workload', verbose_name='workload')),
+                ('workload', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='nominated_room', to='scheduling.workload', verbose_name='workload')),
             ],
             options={
-                'verbose_name': 'room that is kept',
-                'verbose_name_plural': 'room that is kept',
+                'verbose_name': 'nominated room',
+                'verbose_name_plural': 'nominated room',
             },
         ),
         migrations.CreateModel(

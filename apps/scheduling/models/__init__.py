@@ -1,6 +1,6 @@
 """The tables of scheduling, whichever module defines them."""
 
-from apps.scheduling.models.decisions import Decision, FreedHold, PastUse, StartEstimate, Tally, WhatIf
+from apps.scheduling.models.decisions import Decision, NominatedRoom, PastUse, StartEstimate, Tally, WhatIf
 from apps.scheduling.models.elastic import ScalingRule, WorkloadSize
 from apps.scheduling.models.entitlements import (
     DefaultSpec,
@@ -21,9 +21,9 @@ from apps.scheduling.models.user_groups import UserGroup
 from apps.scheduling.models.workload import Allocation, Environment, SchedulingPolicy, Workload
 
 __all__ = [
-    "ORDERINGS", "PLACINGS", "Allocation", "Decision", "DefaultSpec", "Environment", "FreedHold", "HookCall",
-    "PastUse", "Queue", "QueueTenant", "QueueWindow", "QuotaHold", "Reservation", "ResourceTicket",
-    "ScalingRule", "SchedulingPolicy", "SpecialSpec", "StartEstimate", "Tally", "TenantQuota", "TenantShare",
-    "UserGroup", "UserPriority", "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf", "Workload",
-    "WorkloadSize",
+    "ORDERINGS", "PLACINGS", "Allocation", "Decision", "DefaultSpec", "Environment", "HookCall",
+    "NominatedRoom", "PastUse", "Queue", "QueueTenant", "QueueWindow", "QuotaHold", "Reservation",
+    "ResourceTicket", "ScalingRule", "SchedulingPolicy", "SpecialSpec", "StartEstimate", "Tally", "TenantQuota",
+    "TenantShare", "UserGroup", "UserPriority", "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf",
+    "Workload", "WorkloadSize",
 ]  # fmt: skip

@@ -31,20 +31,23 @@ class Decision(models.Model):
         return f"{self.workload_id} {self.kind}"
 
 
-class FreedHold(models.Model):
+class NominatedRoom(models.Model):
     """Room that is made for a workload, and kept for it until it starts there (ELA-807): `grants` as the engine names
     them. Only the leader writes these, before it stops or moves anything for them; the next leader goes on with them.
     """
 
     workload = models.OneToOneField(
-        "scheduling.Workload", on_delete=models.CASCADE, related_name="freed_hold", verbose_name=_("workload")
+        "scheduling.Workload",
+        on_delete=models.CASCADE,
+        related_name="nominated_room",
+        verbose_name=_("workload"),
     )
     since_at = models.DateTimeField(_("kept since"))
     grants = models.JSONField(_("shares"))
 
     class Meta:
-        verbose_name = _("room that is kept")
-        verbose_name_plural = _("room that is kept")
+        verbose_name = _("nominated room")
+        verbose_name_plural = _("nominated room")
 
     def __str__(self) -> str:
         return str(self.workload_id)

@@ -19,7 +19,7 @@ from apps.kernel.queries import ArrayParam, PreparedQuery
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.models import (
     Allocation,
-    FreedHold,
+    NominatedRoom,
     Queue,
     Reservation,
     ValidityPeriod,
@@ -43,7 +43,7 @@ def snapshot_get(*, with_work: bool = True) -> engine.Snapshot:
         devices=tuple(devices_read().values()),
         running=tuple(running.values()),
         requests=tuple(requests.values()),
-        holds=tuple(holds_read().values()) if with_work else (),
+        holds=tuple(nominated_room_read().values()) if with_work else (),
         **rules_read(),
     )
 
@@ -133,9 +133,9 @@ def prices_read(rows: Iterable[Workload]) -> dict[UUID, int]:
     return charge_prices(uids) if uids else {}
 
 
-def holds_read() -> dict[int, engine.Hold]:
+def nominated_room_read() -> dict[int, engine.Hold]:
     """The room that is kept, by the key of the work that it is kept for; that need not wait any more."""
-    rows = list(FreedHold.objects.order_by("pk").values_list("workload_id", "since_at", "grants"))
+    rows = list(NominatedRoom.objects.order_by("pk").values_list("workload_id", "since_at", "grants"))
     # Apart: most times there is none, and a join would read all work there ever was.
     named = Workload.objects.across().filter(pk__in=[pk for pk, _since, _grants in rows])
     uids = dict(named.values_list("pk", "uid")) if rows else {}
@@ -144,7 +144,7 @@ def holds_read() -> dict[int, engine.Hold]:
             str(uids[pk]),
             int(since.timestamp()),
             tuple(map(_kept_grant, grants)),
-            engine.HoldKind.FREED,
+            engine.HoldKind.NOMINATED,
         )
         for pk, since, grants in rows
     }

@@ -19,11 +19,11 @@ from apps.fleet.models import Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.engine.cycle.cycle import plan_kept
-from apps.scheduling.models import FreedHold, Workload
+from apps.scheduling.models import NominatedRoom, Workload
 from apps.scheduling.services.cycle.apply_changes import workload_preempt
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
-from apps.scheduling.services.cycle.nominated_room import holds_keep
+from apps.scheduling.services.cycle.nominated_room import nominated_room_keep
 from apps.scheduling.services.lifecycle import workload_suspend
 from apps.scheduling.services.queues.queues import direct_commodity_set, policy_set, queue_ensure, queue_make
 from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
@@ -335,7 +335,7 @@ def test_priced_work_that_is_preempted_is_billed_to_then_and_gets_one_coupon_wor
     assert payment.balance_amount == bill.total - payment.coupon_amount
 
 
-# --- room that is kept -------------------------------------------------------------------------------------------
+# --- nominated room ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("ELA-807", "ELA-708")
@@ -346,7 +346,7 @@ def test_room_made_for_one_is_kept_for_it_whoever_leads(pool, submit):
     high = submit("high", priority=9, preemptible=False)
     node.says_stop = False
     cycle_run(actor=SYSTEM)
-    hold = FreedHold.objects.get()
+    hold = NominatedRoom.objects.get()
     assert hold.workload_id == high.pk
     one = next(row for row in lows if state(row) == "stopping")
     # Somebody leads after it who knows nothing but the database; and more important work comes meanwhile.
@@ -370,7 +370,7 @@ def test_room_made_for_one_is_kept_for_it_whoever_leads(pool, submit):
     assert state(rival) == "placed"
     assert rows_of(third.cache) == read_anew()
     third.run()
-    assert not FreedHold.objects.filter(workload=high).exists()
+    assert not NominatedRoom.objects.filter(workload=high).exists()
 
 
 @pytest.mark.req("ELA-807")
@@ -380,11 +380,11 @@ def test_room_kept_for_work_that_does_not_want_it_any_more_is_given_back(pool, s
     running(node, low)
     high = submit("high", priority=9, preemptible=False)
     cycle_run(actor=SYSTEM)
-    assert FreedHold.objects.count() == 1
+    assert NominatedRoom.objects.count() == 1
     workload_halt(actor=alice, tenant=acme, workload_uid=high.uid, reason="enough")
     node.turn()
     cycle_run(actor=SYSTEM)
-    assert not FreedHold.objects.exists()
+    assert not NominatedRoom.objects.exists()
     assert state(low) == "placed"
 
 
@@ -397,12 +397,12 @@ def test_a_leader_that_dies_between_two_victims_is_followed_by_one_that_finishes
     cache = leading()
     plan = plan_kept(cache.state, int(timezone.now().timestamp()), 1)
     assert len(plan.preemptions) == 2
-    holds = {hold.request_id: hold for hold in plan.freed_holds}
-    holds_keep(actor=SYSTEM, before={}, after=holds, keys=cache.keys)
+    holds = {hold.request_id: hold for hold in plan.nominated_holds}
+    nominated_room_keep(actor=SYSTEM, before={}, after=holds, keys=cache.keys)
     workload_preempt(actor=SYSTEM, preemption=plan.preemptions[0])
     cycle_run(actor=SYSTEM)
     assert [state(row) for row in lows] == ["stopping", "stopping"]
-    assert FreedHold.objects.get().workload_id == gang.pk
+    assert NominatedRoom.objects.get().workload_id == gang.pk
     node.turn()
     cycle_run(actor=SYSTEM)
     assert state(gang) == "placed"
@@ -418,13 +418,13 @@ def test_room_that_is_kept_though_nothing_leaves_it_is_given_up(pool, submit):
     running(node, low)
     policy_set(actor=SYSTEM, changes={"has_preemption": False})
     high = submit("high", priority=9, preemptible=False)
-    FreedHold.objects.create(
+    NominatedRoom.objects.create(
         workload=high, since_at=timezone.now(),
         grants=[["n1-d0", node.uid, 100, 1024, False, "", "", 0, 0]],
     )  # fmt: skip
     cycle_run(actor=SYSTEM)
     assert (state(low), state(high)) == ("running", "pending")
-    assert not FreedHold.objects.exists()
+    assert not NominatedRoom.objects.exists()
 
 
 # --- who is spared -----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from apps.fleet.models import Device, Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.scheduling.engine.cycle.cycle import plan_kept
-from apps.scheduling.models import Allocation, FreedHold, Reservation, Workload
+from apps.scheduling.models import Allocation, NominatedRoom, Reservation, Workload
 from apps.scheduling.selectors.workloads import workload_reason
 from apps.scheduling.services.cycle.apply_plan import placements_apply
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
@@ -61,7 +61,7 @@ def test_a_session_is_moved_so_that_a_gang_of_eight_cards_starts(session, gang, 
     lead.run()
     gang.refresh_from_db()
     assert (gang.state, gang.reason_code) == ("pending", "moving")
-    assert FreedHold.objects.get().workload_id == gang.pk
+    assert NominatedRoom.objects.get().workload_id == gang.pk
     assert row.decisions.get(kind="moved").params["target"] == "n2-d0"
     cache.follow()
     assert rows_of(cache) == read_anew()
@@ -85,7 +85,7 @@ def test_a_session_is_moved_so_that_a_gang_of_eight_cards_starts(session, gang, 
     assert sorted(on(gang)) == [f"n1-d{number}" for number in range(8)]
     cache.follow()
     lead.run()
-    assert not FreedHold.objects.exists()
+    assert not NominatedRoom.objects.exists()
 
 
 @pytest.mark.req("POOL-12.23")

@@ -249,7 +249,7 @@ class History(RuleBasedStateMachine):
             work = self.warm.running[move.running_id]
             away = work.moving | {move.share}
             self.warm.running_put(replace(work, grants=(*work.grants, move.to), moving=away))
-        self.warm.holds_put(self.made.freed_holds)
+        self.warm.holds_put(self.made.nominated_holds)
 
     def start(self, request_id: str, grants: tuple[Grant, ...], data: st.DataObject) -> None:
         request = self.warm.backlog.request(request_id)

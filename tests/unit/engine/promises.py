@@ -344,7 +344,7 @@ def no_start_delays_a_reserved_one(warm: SchedulerState, made: Plan, now: int) -
     for hold in made.holds:
         for device_id in {grant.device_id for grant in hold.grants}:
             need = _on(hold.grants, device_id)
-            lasting = _lasting(warm, made, device_id, now, hold.start_at_s, hold.kind is HoldKind.FREED)
+            lasting = _lasting(warm, made, device_id, now, hold.start_at_s, hold.kind is HoldKind.NOMINATED)
             assert _percent((*need, *lasting)) <= warm.devices[device_id].compute_capacity_percent
             hold_is_fit(need, lasting)
 

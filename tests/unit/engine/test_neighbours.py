@@ -113,7 +113,7 @@ def test_beside_work_that_is_being_stopped_force_1_starts_and_no_does_not(terms:
     asks = ask(1, 50, priority=9, **terms)
     first = run(replace(snapshot, running=(victim,)), asks, now=NOW)
     assert [each.running_id for each in first.preemptions] == ["w"]
-    leaving = replace(snapshot, running=(replace(victim, preempted=True),), holds=first.freed_holds)
+    leaving = replace(snapshot, running=(replace(victim, preempted=True),), holds=first.nominated_holds)
     second = run(leaving, asks, now=NOW + 1)
     assert placed(second) == (["r1"] if starts else [])
     assert not second.preemptions

@@ -86,7 +86,7 @@ def test_a_gang_preempts_though_one_card_of_many_is_free() -> None:
     assert victims(made) == [f"w{i}" for i in range(1, 8)], "the node that lacks least"
     (hold,) = made.holds
     assert {grant.node_id for grant in hold.grants} == {"n0"}
-    assert hold.kind is HoldKind.FREED
+    assert hold.kind is HoldKind.NOMINATED
 
 
 @pytest.mark.req("ELA-805")
@@ -180,7 +180,7 @@ def stop(snapshot: Snapshot, made: Plan) -> Snapshot:
     """As the shell does: victims are marked, holds are given back."""
     doomed = {each.running_id for each in made.preemptions}
     running = tuple(replace(work, preempted=True) if work.id in doomed else work for work in snapshot.running)
-    return replace(snapshot, running=running, holds=made.freed_holds)
+    return replace(snapshot, running=running, holds=made.nominated_holds)
 
 
 @pytest.mark.req("ELA-807")
@@ -197,8 +197,8 @@ def test_freed_room_is_held_until_its_request_starts() -> None:
     again = run(half, victim, old, urgent, now=NOW + 10)
     assert placed(again) == []
     assert not again.preemptions
-    assert again.freed_holds == made.freed_holds
-    gone = replace(half, running=(), holds=again.freed_holds)
+    assert again.nominated_holds == made.nominated_holds
+    gone = replace(half, running=(), holds=again.nominated_holds)
     assert placed(run(gone, victim, old, urgent, now=NOW + 20)) == ["r2"]
 
 
@@ -458,5 +458,5 @@ def test_sessions_are_moved_where_that_starts_something(moves: int) -> None:
         assert move.to.node_id == "n1"
     if made.moves:
         assert reasons(made)["r1"].code is ReasonCode.MOVING
-        assert {grant.node_id for grant in made.freed_holds[0].grants} == {"n0"}
+        assert {grant.node_id for grant in made.nominated_holds[0].grants} == {"n0"}
     assert not plan(replace(snapshot, policy=Policy(consolidate=True)), now=NOW, seed=1).moves, "nobody waits"

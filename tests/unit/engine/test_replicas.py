@@ -162,7 +162,7 @@ def test_it_shrinks_by_a_whole_replica_though_one_card_is_asked() -> None:
     made = run(snapshot, ask(1, 100, 0, exclusive=True, priority=1))
     (change,) = made.resizes
     assert change.shares == 8
-    assert [hold.grants[0].node_id for hold in made.freed_holds] == ["n2"]
+    assert [hold.grants[0].node_id for hold in made.nominated_holds] == ["n2"]
 
 
 @pytest.mark.req("ELA-809")
@@ -184,7 +184,7 @@ def test_work_is_stopped_only_where_that_makes_room_for_whole_replicas() -> None
     snapshot = pool(4, 4, running=busy, policy=Policy(preemption=True))
     made = run(snapshot, whole(1, 2, 4))
     assert sorted(each.running_id for each in made.preemptions) == ["b0", "b1"]
-    (hold,) = made.freed_holds
+    (hold,) = made.nominated_holds
     assert by_replica(hold.grants, 4) in ([{"n0"}, {"n1"}], [{"n1"}, {"n0"}])
     none = run(snapshot, whole(1, 3, 4))
     assert none.preemptions == (), "a third replica cannot be had: nobody is stopped for two"
@@ -200,7 +200,7 @@ def test_sessions_are_moved_only_to_free_whole_replicas_and_a_replica_is_not_par
     made = run(snapshot, whole(1, 2, 2))
     assert {move.running_id for move in made.moves} < {"s0", "s1", "s2"}
     assert len(made.moves) == 2
-    (hold,) = made.freed_holds
+    (hold,) = made.nominated_holds
     assert all(len(nodes) == 1 for nodes in by_replica(hold.grants, 2))
 
     bound = tuple(

@@ -191,7 +191,7 @@ class CyclePass:
             return None
         made = self._preemptor.make_room(group, entry)
         if made is not None:
-            self._pass.holds.append(Hold(entry.request_id, self._pass.now, made.grants, HoldKind.FREED))
+            self._pass.holds.append(Hold(entry.request_id, self._pass.now, made.grants, HoldKind.NOMINATED))
             return made.reason
         if reason.code is not ReasonCode.QUEUE_QUOTA:
             self._pass.starved[self._pass.shape_of(group)] = None

@@ -13,7 +13,7 @@ class Plan:
     """Every request of the snapshot is placed or refused, in the order in which it was judged.
 
     A request for which work is stopped, shrunk or moved stays refused (PREEMPTING, SHRINKING, MOVING) with a
-    hold of kind FREED, and is placed in a later cycle.
+    hold of kind NOMINATED, and is placed in a later cycle.
     """
 
     placements: tuple[Placement, ...] = ()
@@ -24,6 +24,6 @@ class Plan:
     holds: tuple[Hold, ...] = ()
 
     @property
-    def freed_holds(self) -> tuple[Hold, ...]:
+    def nominated_holds(self) -> tuple[Hold, ...]:
         """The holds to be given back in the next snapshot."""
-        return tuple(hold for hold in self.holds if hold.kind is HoldKind.FREED)
+        return tuple(hold for hold in self.holds if hold.kind is HoldKind.NOMINATED)

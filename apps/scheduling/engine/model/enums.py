@@ -138,7 +138,7 @@ class HoldKind(StrEnum):
 
     RESERVED_START = "reserved_start"
     """It is the next in line: what passes it must not delay it."""
-    FREED = "freed"
+    NOMINATED = "nominated"
     """Work is being stopped, shrunk or moved for it."""
 
 

@@ -237,7 +237,7 @@ class Snapshot:
 
     `past_use`: card-seconds of tenants, faded to this instant. `tenant_weights`: shares of FAIR_SHARE and
     DOMINANT_SHARE, 1 where not named; a tenant of 0 is served when no other can be (ELA-1005).
-    `holds`: the holds of kind FREED of the last plan, given back until their requests are placed.
+    `holds`: the holds of kind NOMINATED of the last plan, given back until their requests are placed.
     `mix`: the kinds of work that arrived lately, for FRAGMENTATION; none is taken for the usual slices.
     """
 

@@ -238,7 +238,7 @@ class Victims:
         found: dict[Holder, Triple] = {}
         for hold in self._pass.holds:
             request = self._pass.state.backlog.request(hold.request_id)
-            if hold.kind is not HoldKind.FREED or request is None:
+            if hold.kind is not HoldKind.NOMINATED or request is None:
                 continue
             percent, mib, shares = granted(hold.grants)
             for holder in self._line(request.queue_id):

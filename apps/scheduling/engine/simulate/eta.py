@@ -140,7 +140,7 @@ class Replay:
         for change in made.resizes:
             work = self._warm.running[change.running_id]
             self._warm.running_put(replace(work, grants=(*work.grants, *change.grants)[: change.shares]))
-        self._warm.holds_put(made.freed_holds)
+        self._warm.holds_put(made.nominated_holds)
 
     def moments(self) -> Iterator[int]:
         """The moments at which something may change, earliest first; before each is handed out its work is gone."""

@@ -212,7 +212,7 @@ class _Replay:
                 break
             decided = plan_kept(self._warm, at, self._seed)
             has_made_room = self._carry_out(decided, at)
-            self._warm.holds_put(decided.freed_holds)
+            self._warm.holds_put(decided.nominated_holds)
             if not has_made_room:
                 break
         self._warm.holds_put(())

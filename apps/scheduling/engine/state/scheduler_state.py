@@ -232,7 +232,7 @@ class SchedulerState:
         self.reservations = {each.id: each for each in reservations}
 
     def holds_put(self, holds: tuple[Hold, ...]) -> None:
-        """The holds of kind FREED that are still to be kept."""
+        """The holds of kind NOMINATED that are still to be kept."""
         self.holds = {hold.request_id: hold for hold in holds}
 
     def history_put(self, history: tuple[RunHistory, ...]) -> None:

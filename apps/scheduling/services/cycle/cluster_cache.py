@@ -42,7 +42,7 @@ class ClusterCache:
         """Read everything anew."""
         self.nodes, self.devices = cluster.nodes_read(), cluster.devices_read()
         requests, self.running = workloads.work_read()
-        holds, self.rules = workloads.holds_read(), cluster.rules_read()
+        holds, self.rules = workloads.nominated_room_read(), cluster.rules_read()
         self.waiting = {pk: request.id for pk, request in requests.items()}
         self._is_cut = len(requests) >= workloads.MAX_WAITING
         self.keys = {uid: pk for pk, uid in self.waiting.items()}

@@ -17,7 +17,7 @@ from apps.scheduling.models import Workload
 from apps.scheduling.services.cycle.apply_changes import changes_apply
 from apps.scheduling.services.cycle.apply_plan import changed_tell, placements_apply
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
-from apps.scheduling.services.cycle.nominated_room import holds_keep
+from apps.scheduling.services.cycle.nominated_room import nominated_room_keep
 from apps.scheduling.services.decisions import decisions_put
 from apps.scheduling.states import DecisionKind, WorkloadState
 from apps.scheduling.types import CycleReport
@@ -57,7 +57,7 @@ class CycleRunner:
         now = int(timezone.now().timestamp())
         decided = plan_kept(self.cache.state, now, now)
         placed = sum(self._place(batch) for batch in _batches(decided.placements))
-        self._keep(decided.freed_holds)
+        self._keep(decided.nominated_holds)
         changes_apply(actor=self._actor, cache=self.cache, plan=decided)
         self._explain(decided.refusals)
         return CycleReport(
@@ -67,7 +67,7 @@ class CycleRunner:
     def _keep(self, holds: Sequence[Hold]) -> None:
         before, after = self.cache.state.holds, {hold.request_id: hold for hold in holds}
         if before != after:
-            holds_keep(actor=self._actor, before=before, after=after, keys=self.cache.keys)
+            nominated_room_keep(actor=self._actor, before=before, after=after, keys=self.cache.keys)
             self.cache.state.holds_put(tuple(holds))
 
     def _place(self, batch: Sequence[Placement]) -> int:

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from apps.kernel.acts import Actor
 from apps.kernel.service import service
 from apps.scheduling.engine.model.types import Hold
-from apps.scheduling.models import FreedHold
+from apps.scheduling.models import NominatedRoom
 
 
 @service(recorded=False)
-def holds_keep(
+def nominated_room_keep(
     *, actor: Actor, before: Mapping[str, Hold], after: Mapping[str, Hold], keys: Mapping[str, int]
 ) -> None:
     """Write down for whom room is kept now, by request; `keys` are the workloads'. Before anything is stopped for it:
@@ -18,9 +18,9 @@ def holds_keep(
     """
     gone = [keys[uid] for uid in before.keys() - after.keys()]
     if gone:
-        FreedHold.objects.filter(workload__in=gone).delete()
+        NominatedRoom.objects.filter(workload__in=gone).delete()
     news = [
-        FreedHold(
+        NominatedRoom(
             workload_id=keys[uid],
             since_at=datetime.fromtimestamp(hold.start_at_s, UTC),
             grants=[list(grant) for grant in hold.grants],
@@ -29,6 +29,6 @@ def holds_keep(
         if before.get(uid) != hold
     ]
     if news:
-        FreedHold.objects.bulk_create(
+        NominatedRoom.objects.bulk_create(
             news, update_conflicts=True, unique_fields=["workload"], update_fields=["since_at", "grants"]
         )
