@@ -154,16 +154,16 @@ class ServerProcess(models.Model):
         return f"{self.name} on {self.host}"
 
 
-class ServerWish(models.Model):
+class ServerGeneration(models.Model):
     """The generation every server process should have been started for."""
 
     is_only = models.BooleanField(default=True, unique=True)
     generation = models.PositiveBigIntegerField(default=0)
 
     class Meta:
-        verbose_name = _("server wish")
-        verbose_name_plural = _("server wishes")
-        constraints = [models.CheckConstraint(name="server_wish_only_one", condition=Q(is_only=True))]
+        verbose_name = _("server generation")
+        verbose_name_plural = _("server generations")
+        constraints = [models.CheckConstraint(name="server_generation_only_one", condition=Q(is_only=True))]
 
     def __str__(self) -> str:
         return str(self.generation)

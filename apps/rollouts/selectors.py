@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from apps.fleet.models import Node
 from apps.fleet.states import NodeState
 from apps.kernel.errors import NotFound
-from apps.rollouts.models import Release, ReleaseKey, Rollout, RolloutStep, ServerProcess, ServerWish
+from apps.rollouts.models import Release, ReleaseKey, Rollout, RolloutStep, ServerGeneration, ServerProcess
 from apps.rollouts.states import ProcessState
 from apps.rollouts.types import Component
 from node_agent.protocol.releases import ReleaseKeys
@@ -32,7 +32,7 @@ def component_list() -> list[Component]:
 
 def _servers() -> Iterator[Component]:
     now = timezone.now()
-    wanted = ServerWish.objects.values_list("generation", flat=True).first() or 0
+    wanted = ServerGeneration.objects.values_list("generation", flat=True).first() or 0
     for row in ServerProcess.objects.exclude(
         Q(state=ProcessState.STOPPED) & Q(seen_at__lt=now - _SHOWN_AFTER_END)
     ):

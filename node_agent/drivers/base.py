@@ -86,7 +86,7 @@ class Setting:
 
     `env` goes into the work's environment and cannot be overridden. `is_throttled`: the shim holds compute
     by stopping and continuing the work. Who enforces a limit: "" is the shim with what the device tells it.
-    `gauge_uid` is what the work is measured by, where that is not the whole device. `paths` are what of the node it
+    `metered_uid` is what the work is measured by, where that is not the whole device. `paths` are what of the node it
     must see for that.
     """
 
@@ -94,7 +94,7 @@ class Setting:
     is_throttled: bool = True
     memory_enforced_by: str = ""
     compute_enforced_by: str = ""
-    gauge_uid: str = ""
+    metered_uid: str = ""
     paths: tuple[str, ...] = ()
 
 

@@ -153,7 +153,7 @@ class Maker:
             is_throttled=setting.is_throttled,
             memory_enforced_by=setting.memory_enforced_by,
             compute_enforced_by=setting.compute_enforced_by,
-            gauge_uid=setting.gauge_uid,
+            metered_uid=setting.metered_uid,
             device_memory_mib=device.memory_mib,
             # Work on the host alone takes no part in how the device is shared.
             ledger_dir="" if wanted.is_on_host else str(settings.home / "devices" / device.uid),

@@ -17,7 +17,7 @@ class ComponentOut(serializers.Serializer):
     config_generation = serializers.IntegerField(help_text="what it runs with")
     wanted_generation = serializers.IntegerField(help_text="what was asked of it")
     config = serializers.DictField(help_text="the values asked for")
-    problem = serializers.CharField(help_text="why a wish was not followed")
+    problem = serializers.CharField(help_text="why what was asked of it was not done")
     seen_at = serializers.DateTimeField(allow_null=True)
     started_at = serializers.DateTimeField(allow_null=True)
 

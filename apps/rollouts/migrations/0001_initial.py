@@ -148,16 +148,16 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='ServerWish',
+            name='ServerGeneration',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('is_only', models.BooleanField(default=True, unique=True)),
                 ('generation', models.PositiveBigIntegerField(default=0)),
             ],
             options={
-                'verbose_name': 'server wish',
-                'verbose_name_plural': 'server wishes',
-                'constraints': [models.CheckConstraint(condition=models.Q(('is_only', True)), name='server_wish_only_one')],
+                'verbose_name': 'server generation',
+                'verbose_name_plural': 'server generations',
+                'constraints': [models.CheckConstraint(condition=models.Q(('is_only', True)), name='server_generation_only_one')],
             },
         ),
         migrations.AddConstraint(

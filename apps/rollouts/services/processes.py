@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from apps.kernel.acts import Actor
 from apps.kernel.service import service
-from apps.rollouts.models import Lease, ServerProcess, ServerWish
+from apps.rollouts.models import Lease, ServerGeneration, ServerProcess
 from apps.rollouts.states import ProcessState
 
 # Longer than any process takes to end its requests and to come back, on a busy machine too: after that the next one
@@ -51,7 +51,7 @@ class Self:
 def process_beat(*, actor: Actor, process: Self) -> bool:
     """Tell that the process lives. True: it is its turn to restart; of its kind nobody else restarts meanwhile."""
     _turn_take()
-    wish, _is_new = ServerWish.objects.get_or_create(is_only=True)
+    desired, _is_new = ServerGeneration.objects.get_or_create(is_only=True)
     now = timezone.now()
     facts = {
         "kind": process.kind,
@@ -62,11 +62,11 @@ def process_beat(*, actor: Actor, process: Self) -> bool:
     }
     row = ServerProcess.objects.filter(host=process.host, name=process.name).first()
     if row is None or row.pid != process.pid or row.started_at != process.started_at:
-        began = {"state": ProcessState.RUNNING, "generation": wish.generation, "restart_at": None}
+        began = {"state": ProcessState.RUNNING, "generation": desired.generation, "restart_at": None}
         ServerProcess.objects.update_or_create(host=process.host, name=process.name, defaults=facts | began)
         return False
     ServerProcess.objects.filter(pk=row.pk).update(seen_at=now)
-    return row.generation < wish.generation and _may_restart(row, now)
+    return row.generation < desired.generation and _may_restart(row, now)
 
 
 def _turn_take() -> None:
@@ -102,12 +102,12 @@ def processes_prune(*, actor: Actor) -> int:
 
 
 @service(recorded=False)
-def server_restart_want(*, actor: Actor) -> int:
+def server_restart_request(*, actor: Actor) -> int:
     """Ask all server processes to restart in turn; the generation that says so."""
     _turn_take()
-    ServerWish.objects.get_or_create(is_only=True)
-    ServerWish.objects.update(generation=F("generation") + 1)
-    return ServerWish.objects.get().generation
+    ServerGeneration.objects.get_or_create(is_only=True)
+    ServerGeneration.objects.update(generation=F("generation") + 1)
+    return ServerGeneration.objects.get().generation
 
 
 @service(recorded=False)

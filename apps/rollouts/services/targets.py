@@ -16,13 +16,13 @@ from apps.kernel.errors import WeirError
 from apps.kernel.sentences import part, plain
 from apps.rollouts.models import Release, Rollout, RolloutStep, ServerProcess
 from apps.rollouts.selectors import PROCESS_LOST_AFTER_S
-from apps.rollouts.services.processes import RESTART_MAX_S, server_restart_want
+from apps.rollouts.services.processes import RESTART_MAX_S, server_restart_request
 from apps.rollouts.states import ProcessKind, ProcessState, StepState, TargetKind
 from apps.telemetry.models import Alarm
 from apps.telemetry.states import AlarmState
 from node_agent.protocol.releases import BUILTIN_PATH, RELEASES_PATH
 
-# How long a node may take to hear of a wish: what it says of an earlier one is not held against this one.
+# How long a node may take to hear what is desired of it: what it says of an earlier one is not held against this one.
 _HEARING_S = 8
 _NOTHING = "0" * 64
 Verdict = dict[str, Any] | None
@@ -32,7 +32,7 @@ def step_begin(step: RolloutStep, rollout: Rollout, *, actor: Actor) -> None:
     """Tell the target what is wanted of it; what it had before is kept in the step. A target that is gone fails."""
     step.state, step.started_at = StepState.UPGRADING, timezone.now()
     if step.kind == TargetKind.SERVER:
-        step.generation = server_restart_want(actor=actor)
+        step.generation = server_restart_request(actor=actor)
     else:
         try:
             with transaction.atomic():
@@ -76,7 +76,7 @@ def release_wish(release: Release) -> dict[str, str]:
 
 
 def _installed(version: str) -> dict[str, str]:
-    """The wish for what was installed on the node before any release came: nothing is fetched for it."""
+    """Desires what was installed on the node before any release came: nothing is fetched for it."""
     return {"version": version, "path": BUILTIN_PATH, "sha256": _NOTHING, "signature": _NOTHING * 2}
 
 

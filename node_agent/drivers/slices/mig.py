@@ -94,7 +94,7 @@ class MigSlices:
             is_throttled=False,
             memory_enforced_by="mig",
             compute_enforced_by="mig",
-            gauge_uid=uid,
+            metered_uid=uid,
         )
 
     def resize(self, wanted_uid: str, compute_percent: int, memory_mib: int) -> None:

@@ -35,7 +35,7 @@ class SliceSpec(_Record):
     `vendor` names the device meter; `cores` is the size of the device in CPU cores; `work_uid` the user the work
     runs as (None: the agent's); `lib_dir` holds what `python -m node_agent...` may import. The slice
     driver adds `driver_env`, which nothing overrides, says whether the shim throttles the work, and
-    names who enforces its limits ("": the device meter). `gauge_uid` is what the vendor measures by ("": the
+    names who enforces its limits ("": the device meter). `metered_uid` is what the vendor measures by ("": the
     device). A session listens on `bind` and is reached at `host`. `ledger_dir` is where the works of one
     device tell each other what they use. `size` is what work of several shares is told of them at first,
     `checkpoint` how it is asked to save itself. `isolation` is how it is kept apart (`isolation.levels`), `paths` what
@@ -72,7 +72,7 @@ class SliceSpec(_Record):
     is_throttled: bool = True
     memory_enforced_by: str = ""
     compute_enforced_by: str = ""
-    gauge_uid: str = ""
+    metered_uid: str = ""
     device_memory_mib: int = 0
     ledger_dir: str = ""
     size: dict[str, int] | None = None

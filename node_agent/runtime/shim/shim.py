@@ -81,7 +81,7 @@ class Shim:
         self._control = SessionControl(self._folder.work, spec, now_ns) if spec.is_session else None
         self._sizes = SizeControl(self._folder.work, spec.work_uid) if spec.size is not None else None
         self._tell_size([])
-        device_meter = device_meter_make(spec.vendor, spec.gauge_uid or spec.device_uid, spec.cores)
+        device_meter = device_meter_make(spec.vendor, spec.metered_uid or spec.device_uid, spec.cores)
         if self._control is not None:
             device_meter = SessionMeter(device_meter, self._control)
             self._control.tell(self._wish, spec.compute_percent, spec.memory_mib)

@@ -217,7 +217,7 @@ def test_instances_come_and_go_beside_their_neighbours(tmp_path: Path) -> None:
     nvml = Nvml()
     driver = mig(tmp_path, nvml)
     one, two = driver.make(wish("one"), CARD), driver.make(wish("two", 14, 4000), CARD)
-    assert (one.env["CUDA_VISIBLE_DEVICES"], two.gauge_uid) == ("MIG-1", "MIG-2")
+    assert (one.env["CUDA_VISIBLE_DEVICES"], two.metered_uid) == ("MIG-1", "MIG-2")
     assert (one.memory_enforced_by, one.compute_enforced_by, one.is_throttled) == ("mig", "mig", False)
     assert driver.make(wish("one"), CARD) == one
     assert len(nvml.made) == 2
@@ -238,7 +238,7 @@ def test_an_instance_made_by_an_agent_that_died_is_found_again(tmp_path: Path) -
         mig(tmp_path, nvml).make(wish("one"), CARD)
     nvml.dies_after_create = False
     later = mig(tmp_path, nvml)
-    assert later.make(wish("one"), CARD).gauge_uid == "MIG-1"
+    assert later.make(wish("one"), CARD).metered_uid == "MIG-1"
     assert len(nvml.made) == 1
     later.remove("one")
     assert nvml.made == {}
