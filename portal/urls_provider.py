@@ -1,4 +1,4 @@
-"""The provider's host: the operators' desk, its pages outside the admin, and the API."""
+"""The provider's host: the operator pages, in the admin and outside of it, and the API."""
 
 from django.contrib import admin
 from django.urls import include, path
@@ -9,7 +9,7 @@ from portal.urls_api import urlpatterns as api
 urlpatterns = [
     path("i18n/", include("django.conf.urls.i18n")),
     # Before the admin: its own ways in and out lead to the portal's.
-    path("", include("apps.console.desk_urls")),
+    path("", include("apps.console.operator_urls")),
     path("admin/", admin.site.urls),
     path("", include("apps.identity.urls")),
     path("", include("apps.identity.operator_urls")),

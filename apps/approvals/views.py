@@ -54,11 +54,11 @@ def decide(request: TenantRequest, uid: UUID) -> HttpResponse:
 
 
 def _inbox_url() -> str:
-    """Where the next decision waits: for an operator, who is under `/t/<schema>/`, on the desk of all tenants."""
+    """Where the next decision waits: for an operator, who is under `/t/<schema>/`, on the operator pages."""
     entered = get_script_prefix()
     if entered == "/":
         return reverse("approvals:inbox")
-    return "/" + reverse("desk:inbox", urlconf="portal.urls_provider").removeprefix(entered)
+    return "/" + reverse("operator:inbox", urlconf="portal.urls_provider").removeprefix(entered)
 
 
 @require_POST

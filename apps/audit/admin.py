@@ -1,4 +1,4 @@
-"""The operation log and its seals, on the operators' desk: read, never written."""
+"""The operation log and its seals, on the operator pages: read, never written."""
 
 from django.contrib import admin
 

@@ -1,4 +1,4 @@
-"""Money on the operators' desk: facts are only read; accounts are opened, credited and billed by services."""
+"""Money on the operator pages: facts are only read; accounts are opened, credited and billed by services."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The catalogue on the operators' desk: what is sold, by which process, at what price, with which coupons."""
+"""The catalogue on the operator pages: what is sold, by which process, at what price, with which coupons."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -353,7 +353,7 @@ class CouponAdmin(OperatorAdmin):
     inlines = [RedemptionInline]
     fields = ["code", "tenant", "activity", "state", "value", "rest", "claimed_by", "created_at"]
     readonly_fields = ["value", "rest"]
-    list_before_template = "desk/coupon_totals.html"
+    list_before_template = "operator/coupon_totals.html"
     row_acts = [
         Act(
             "recall",

@@ -1,4 +1,4 @@
-"""What operators do with the catalogue from their desk: each form with the one service it feeds."""
+"""What operators do with the catalogue from their pages: each form with the one service it feeds."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Tenants on the operators' desk: their life, money and quota meet here."""
+"""Tenants on the operator pages: their life, money and quota meet here."""
 
 from collections.abc import Mapping
 from typing import Any

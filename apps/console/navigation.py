@@ -91,7 +91,7 @@ TENANT = (
         ),
     ),
 )
-HOMES = ("console:home", "desk:home")
+HOMES = ("console:home", "operator:home")
 QUEUE_VIEWS = tuple(
     f"scheduling_admin:{name}" for name in ("group_queues", "reservations", "user_groups", "user_group")
 )
@@ -100,22 +100,22 @@ POLICY_VIEWS = tuple(
     for name in ("priorities", "validity", "validity_rule", "default_spec", "specials", "special", "tickets",
                  "ticket", "start_estimates", "hooks")
 )  # fmt: skip
-ALARM_VIEWS = ("desk:rules", "desk:rule", "desk:rule_new", "desk:routes")
+ALARM_VIEWS = ("operator:rules", "operator:rule", "operator:rule_new", "operator:routes")
 PROVIDER = (
     Group(
         "",
         (
-            _entry(_("Desk"), "layout-dashboard", "desk:home"),
+            _entry(_("Operations overview"), "layout-dashboard", "operator:home"),
             # What cannot wait stands where no screen is too low for it.
-            _entry(_("Alarms now"), "bell-ringing", "desk:alarms", "alarms.view", beside=ALARM_VIEWS),
+            _entry(_("Alarms now"), "bell-ringing", "operator:alarms", "alarms.view", beside=ALARM_VIEWS),
         ),
     ),
     Group(
         _("Operations"),
         (
-            _entry(_("Approvals"), "checklist", "desk:inbox", "cases.view"),
-            _entry(_("Applications and orders"), "folders", "desk:cases", "cases.view"),
-            _entry(_("Open tickets"), "tool", "desk:tickets", "cases.view"),
+            _entry(_("Approvals"), "checklist", "operator:inbox", "cases.view"),
+            _entry(_("Applications and orders"), "folders", "operator:cases", "cases.view"),
+            _entry(_("Open tickets"), "tool", "operator:tickets", "cases.view"),
             _entry(_("Tenants"), "building", "admin:tenancy_tenant_changelist", "tenancy.view"),
             _entry(_("Commodities"), "building-store", "admin:catalog_commodity_changelist", "catalog.view"),
             _entry(_("Bills"), "receipt", "admin:billing_bill_changelist", "billing.view"),
@@ -124,8 +124,8 @@ PROVIDER = (
     Group(
         _("Pool"),
         (
-            _entry(_("Pool now"), "server-2", "desk:pool", "fleet.view"),
-            _entry(_("Capacity planning"), "trending-up", "desk:capacity", "reports.view"),
+            _entry(_("Pool now"), "server-2", "operator:pool", "fleet.view"),
+            _entry(_("Capacity planning"), "trending-up", "operator:capacity", "reports.view"),
             _entry(_("Nodes"), "server", "fleet:nodes", "fleet.view"),
             _entry(_("Devices"), "cpu", "fleet:devices", "fleet.view"),
             _entry(_("Slices and sessions"), "chart-pie", "fleet:slices", "fleet.view"),
@@ -165,8 +165,8 @@ PROVIDER = (
     Group(
         _("Watching"),
         (
-            _entry(_("Log"), "file-search", "desk:logs", "logs.view"),
-            _entry(_("Statistics"), "chart-bar", "desk:statistics", "reports.view"),
+            _entry(_("Log"), "file-search", "operator:logs", "logs.view"),
+            _entry(_("Statistics"), "chart-bar", "operator:statistics", "reports.view"),
             _entry(_("Acceptance test"), "certificate", "conformance:home", "conformance.view"),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Clockwork of the desk: the pool is looked at every few seconds."""
+"""Clockwork of the console: the pool is looked at every few seconds."""
 
 from django.utils import timezone
 

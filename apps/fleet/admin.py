@@ -1,4 +1,4 @@
-"""The pool on the operators' desk: nodes, devices and slices, and what operators decide about them."""
+"""The pool on the operator pages: nodes, devices and slices, and what operators decide about them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -266,7 +266,7 @@ class GrantInline(OperatorInline):
 
 @admin.register(ResourceGroup)
 class ResourceGroupAdmin(OperatorAdmin):
-    """Kept on its own page of the desk; here it is looked up."""
+    """Kept on an operator page of its own; here it is looked up."""
 
     view_permission = P.VIEW
     list_display = ["code", "name_en", "name_zh", "created_at"]
@@ -276,7 +276,7 @@ class ResourceGroupAdmin(OperatorAdmin):
 
 @admin.register(Spec)
 class SpecAdmin(OperatorAdmin):
-    """Kept on its own page of the desk; here it is looked up."""
+    """Kept on an operator page of its own; here it is looked up."""
 
     view_permission = P.VIEW
     list_display = ["code", "name_en", "name_zh", "compute_percent", "memory_mib", "is_enabled", "created_at"]

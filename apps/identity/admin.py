@@ -1,4 +1,4 @@
-"""People, their roles, and every kind of token, on the operators' desk."""
+"""People, their roles, and every kind of token, on the operator pages."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every table of the operators' desk stands on: rows are read there, and changed by services alone.
+"""What every table of the operators' admin stands on: rows are read there, and changed by services alone.
 
 An `OperatorAdmin` shows a model; what may be done with it are its `Act`s. An act is a form and the one service that
 takes its input: it is confirmed by POST, a refusal is shown with its cause and cure, and nothing has changed then.
@@ -66,7 +66,7 @@ class ActForm(forms.Form):
 
 
 def _dress(widget: forms.Widget) -> None:
-    """Give a plain widget the desk's look; a browser's own pickers serve dates and times."""
+    """Give a plain widget the look of the operators' admin; a browser's own pickers serve dates and times."""
     if isinstance(widget, forms.CheckboxInput | forms.CheckboxSelectMultiple):
         classes = CHECKBOX_CLASSES
     elif isinstance(widget, forms.Select):
@@ -90,7 +90,7 @@ class MomentField(forms.DateTimeField):
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that may be done from the desk.
+    """Something that may be done from the operators' admin.
 
     Args:
         name: its part of the address.
@@ -157,7 +157,7 @@ class OperatorInline(Guarded, TabularInline):
 
 
 class OperatorAdmin(Guarded, ModelAdmin):
-    """A table of the desk. `add_act` stands behind the Add button, `row_acts` behind the buttons of a row."""
+    """A table of the admin. `add_act` stands behind the Add button, `row_acts` behind the buttons of a row."""
 
     add_act: ClassVar[Act | None] = None
     row_acts: ClassVar[Sequence[Act]] = ()
@@ -251,11 +251,11 @@ class OperatorAdmin(Guarded, ModelAdmin):
             "done": done,
             "back": self._back(row),
         }
-        return TemplateResponse(request, "desk/act.html", context, status=status)
+        return TemplateResponse(request, "operator/act.html", context, status=status)
 
 
 def _method(act: Act) -> Callable[..., HttpResponse]:
-    """The view of a row's act, with what the desk's buttons want to know of it."""
+    """The view of a row's act, with what the admin's buttons want to know of it."""
 
     def run(self: OperatorAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
         return self.act_view(request, act, object_id)

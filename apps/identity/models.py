@@ -59,7 +59,7 @@ class User(AbstractBaseUser):
         text = f"{self.session_epoch}:{self.password}"
         return salted_hmac("weir.session", text, secret=secret, algorithm="sha256").hexdigest()
 
-    # The operators' desk (django-unfold) asks these of its users; what they may do there is decided by services.
+    # The operators' admin (django-unfold) asks these of its users; what they may do there is decided by services.
     @property
     def is_staff(self) -> bool:
         return self.is_operator

@@ -94,7 +94,7 @@ def roles_set(request: PortalRequest, uid: UUID) -> HttpResponse:
     services.operator_roles_set(actor=actor, user=user, roles=operator_roles_named([*kept, *ticked]))
     messages.success(request, _("The roles of %(name)s are saved.") % {"name": user})
     is_out = actor.user_id == user.pk and actor.role not in ticked
-    return go(request, "desk:home") if is_out else go(request, "operators:operator", uid)
+    return go(request, "operator:home") if is_out else go(request, "operators:operator", uid)
 
 
 @require_POST

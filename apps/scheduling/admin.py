@@ -1,4 +1,4 @@
-"""Scheduling on the operators' desk: policy, queues, tenants' quotas, and what waits or runs."""
+"""Scheduling on the operator pages: policy, queues, tenants' quotas, and what waits or runs."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What operators do with tenants' quotas on their desk."""
+"""What operators do with tenants' quotas on their pages."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Alarms on the operators' desk; the page `/alarms/` is where they are watched live."""
+"""Alarms on the operator pages; the page `/alarms/` is where they are watched live."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The operators' desk (django-unfold): its name, colours and navigation."""
+"""The operators' admin (django-unfold): its name, colours and navigation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -89,10 +89,11 @@ def _group(title: Any, *items: dict[str, Any]) -> dict[str, Any]:
 NAVIGATION = [
     _group(
         _("Operations"),
-        # Every address begins like the desk's: it is never the page one is on here.
-        _page(_("Desk"), "dashboard", "desk:home", "cases.view") | {"active": lambda request: False},
-        _page(_("Approvals"), "checklist", "desk:inbox", "cases.view"),
-        _page(_("Applications and orders"), "folder_open", "desk:cases", "cases.view"),
+        # Every address begins like the overview's: it is never the page one is on here.
+        _page(_("Operations overview"), "dashboard", "operator:home", "cases.view")
+        | {"active": lambda request: False},
+        _page(_("Approvals"), "checklist", "operator:inbox", "cases.view"),
+        _page(_("Applications and orders"), "folder_open", "operator:cases", "cases.view"),
         _table(_("Tenants"), "apartment", "tenancy_tenant", "tenancy.view"),
         _table(_("Commodities"), "storefront", "catalog_commodity", "catalog.view"),
         _table(_("Categories"), "category", "catalog_category", "catalog.view"),
@@ -103,7 +104,7 @@ NAVIGATION = [
     ),
     _group(
         _("Pool"),
-        _page(_("Pool now"), "lan", "desk:pool", "fleet.view"),
+        _page(_("Pool now"), "lan", "operator:pool", "fleet.view"),
         _table(_("Nodes"), "dns", "fleet_node", "fleet.view"),
         _table(_("Devices"), "memory", "fleet_device", "fleet.view"),
         _table(_("Slices"), "data_usage", "fleet_slice", "fleet.view"),
@@ -138,9 +139,9 @@ NAVIGATION = [
     ),
     _group(
         _("Observability"),
-        _page(_("Alarms now"), "notifications_active", "desk:alarms", "alarms.view"),
-        _page(_("Log"), "manage_search", "desk:logs", "logs.view"),
-        _page(_("Statistics"), "bar_chart", "desk:statistics", "reports.view"),
+        _page(_("Alarms now"), "notifications_active", "operator:alarms", "alarms.view"),
+        _page(_("Log"), "manage_search", "operator:logs", "logs.view"),
+        _page(_("Statistics"), "bar_chart", "operator:statistics", "reports.view"),
         _table(_("Alarm history"), "history", "telemetry_alarm", "alarms.view"),
         _table(_("Operation log"), "fact_check", "audit_record", "audit.view"),
         _table(_("Seals"), "verified", "audit_seal", "audit.view"),
@@ -156,7 +157,7 @@ ICON = (
 UNFOLD = {
     "SITE_TITLE": "Weir 堰",
     "SITE_HEADER": "Weir 堰",
-    "SITE_SUBHEADER": _("Operators' desk"),
+    "SITE_SUBHEADER": _("Operator pages"),
     "SITE_SYMBOL": "water",
     "SITE_URL": "/",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: ICON}],
@@ -165,10 +166,10 @@ UNFOLD = {
     "SHOW_LANGUAGES": True,
     "SHOW_BACK_BUTTON": True,
     "BORDER_RADIUS": "6px",
-    "DASHBOARD_CALLBACK": "apps.console.desk_views.dashboard",
+    "DASHBOARD_CALLBACK": "apps.console.operator_views.dashboard",
     "ACCOUNT": {
         "navigation": [
-            {"title": _("Desk"), "link": reverse_lazy("desk:home")},
+            {"title": _("Operations overview"), "link": reverse_lazy("operator:home")},
             {"title": _("API tokens"), "link": reverse_lazy("identity:tokens")},
             {"title": _("Change the password"), "link": reverse_lazy("identity:password")},
         ]

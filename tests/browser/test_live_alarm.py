@@ -19,7 +19,7 @@ def test_a_dead_agent_shows_on_the_open_page_and_so_does_its_return(
     stack: Stack, visit: Callable[[str], Visitor]
 ) -> None:
     admin = visit("admin")
-    admin.go("desk-alarms")
+    admin.go("operator-alarms")
     admin.at("filter-state").select_option("all")
     rows = admin.part("alarm-row", NODE)
     expect(admin.at("alarm-row").or_(admin.at("empty")).first).to_be_visible()
@@ -37,5 +37,5 @@ def test_a_dead_agent_shows_on_the_open_page_and_so_does_its_return(
             stack.restart(NODE)
         resolved = admin.page.locator(f'[data-test="alarm-row"][data-key="{fired}"]').first
         expect(resolved.locator('[data-state="resolved"]')).to_be_visible(timeout=WITHIN_MS)
-    admin.go("desk-pool")
+    admin.go("operator-pool")
     sees(admin.page.locator(f'[data-test="node"][data-name="{NODE}"]'), "ready")

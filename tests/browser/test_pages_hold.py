@@ -167,7 +167,7 @@ def tabbed(page: Page) -> dict:
 
 @pytest.mark.req("PLAT-GEN-11")
 @pytest.mark.usefixtures("lived_in")
-@pytest.mark.parametrize("names", [("alice", "olga", "sam"), ("ops", "admin")], ids=["tenant", "desk"])
+@pytest.mark.parametrize("names", [("alice", "olga", "sam"), ("ops", "admin")], ids=["tenant", "operator"])
 def test_every_page_holds(visit: Visit, names: tuple[str, ...]) -> None:
     found: list[str] = []
     seen: set[str] = set()
@@ -191,8 +191,8 @@ def page_faults(visitor: Visitor, path: str) -> list[str]:
 
 @pytest.mark.req("PLAT-GEN-11")
 @pytest.mark.usefixtures("lived_in")
-def test_every_table_of_the_desk_opens(visit: Visit) -> None:
-    """Whatever the desk's index leads to answers, in Chinese, to who is led there."""
+def test_every_table_of_the_operator_pages_opens(visit: Visit) -> None:
+    """Whatever the operators' index leads to answers, in Chinese, to who is led there."""
     for name in ("ops", "admin"):
         page = visit(name).in_chinese()
         page.goto("/admin/")

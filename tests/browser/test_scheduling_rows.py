@@ -122,8 +122,8 @@ def test_every_page_of_the_scheduler_holds_with_rows_in_it(visit: Visit, jobs: d
     ops.press("what-if-ask")
     expect(ops.at("what-if-figure").first).to_be_visible(timeout=SOON_MS)
     expect(ops.at("what-if-changes")).to_contain_text("Priority")
-    desk = ["queues/", f"queues/{LOW}/", "policy/", "priorities/", "start-estimates/", "what-if/"]
-    seen = [fault for path in desk for fault in eight_looks(ops, f"/scheduling/{path}")]
+    pages = ["queues/", f"queues/{LOW}/", "policy/", "priorities/", "start-estimates/", "what-if/"]
+    seen = [fault for path in pages for fault in eight_looks(ops, f"/scheduling/{path}")]
     ops.page.goto("/scheduling/what-if/")
     replay = ops.part("what-if-row", f"rows {MARK}").get_attribute("href")
     assert replay

@@ -131,14 +131,14 @@ def test_from_the_square_to_the_end_of_the_resource(visit: Visit, tmp_path: Path
     dan.shoot("06-inbox")
 
     ops = visit("ops")
-    ops.go("desk-inbox")
+    ops.go("operator-inbox")
     with alice.staying(), ops.staying():
         decided(dan, no, "07-task")
         sees(alice.at("part-form"), "approving")
         expect(ops.part("task-row", no)).to_be_visible(timeout=LIVE_MS)
-    ops.shoot("08-desk-inbox")
+    ops.shoot("08-operator-inbox")
     with alice.staying():
-        decided(ops, no, "09-desk-task")
+        decided(ops, no, "09-operator-task")
         sees(alice.at("part-form"), "completed", 2 * LIVE_MS)
         sees(alice.at("part-orders"), "completed")
         expect(alice.at("resource-brief")).to_contain_text("node-")

@@ -48,7 +48,7 @@ PAGES = [
     for path, _pattern in routes("portal.urls_tenant")
     if not path.startswith(("api/", "i18n/", "logout"))
 ]
-DESK = [
+OPERATOR_PAGES = [
     path
     for path, _pattern in routes("portal.urls_provider")
     if not path.startswith(("api/", "i18n/", "logout", "^"))
@@ -139,14 +139,14 @@ def test_no_body_and_no_query_breaks_the_api(world):
 @pytest.mark.req("PLAT-TEN-2")
 def test_no_form_and_no_query_breaks_a_page(world):
     tenant = {name: world.page(name) for name in ("alice", "olga", "sam")}
-    desk = {name: world.page(name) for name in ("ops", "admin")}
+    operators = {name: world.page(name) for name in ("ops", "admin")}
 
     @FAST
     @seed(2026)
     @given(data=st.data())
     def attack(data):
-        is_desk = data.draw(st.booleans())
-        people, paths = (desk, DESK) if is_desk else (tenant, PAGES)
+        is_operator = data.draw(st.booleans())
+        people, paths = (operators, OPERATOR_PAGES) if is_operator else (tenant, PAGES)
         client = people[data.draw(st.sampled_from(sorted(people)))]
         path = data.draw(st.sampled_from(paths))
         if re.search(r"<path:|\(\?P", path):
@@ -227,7 +227,7 @@ def test_what_people_and_nodes_write_is_shown_never_run(world):
     try:
         seen = 0
         for name in ("alice", "dan", "sam", "ops"):
-            for path, page in walked(world.page(name), world, DESK if name == "ops" else PAGES):
+            for path, page in walked(world.page(name), world, OPERATOR_PAGES if name == "ops" else PAGES):
                 assert "<script>alert(1)" not in page, (name, path)
                 assert "<img src=x" not in page, (name, path)
                 assert "<b>1</b>" not in page, (name, path)

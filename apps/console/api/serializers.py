@@ -56,7 +56,7 @@ class LevelCountOut(serializers.Serializer):
 
 
 class OverviewOut(serializers.Serializer):
-    """What the desk shows; a part that the active role may not see is null."""
+    """What the operator pages show; a part that the active role may not see is null."""
 
     tenants = serializers.IntegerField()
     alarms = LevelCountOut(many=True, allow_null=True)

@@ -1,4 +1,4 @@
-"""Tenants, their quota and money, and the desk's overview: for operators."""
+"""Tenants, their quota and money, and the operators' overview."""
 
 from collections import Counter
 from typing import Any
@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from apps.cases.selectors import case_inbox
 from apps.cases.types import CaseKind
-from apps.console import desk_selectors as read
+from apps.console import operator_selectors as read
 from apps.console.api import serializers as s
 from apps.console.services import quotas_set
 from apps.identity.api.base import ApiView
@@ -92,7 +92,7 @@ class OverviewView(ApiView):
 
     @extend_schema(responses=s.OverviewOut)
     def get(self, request: Request) -> Response:
-        """What the operators' desk shows, as far as the active role may see it."""
+        """What the operator pages show, as far as the active role may see it."""
         return Response(s.OverviewOut(_overview(self.actor)).data)
 
 

@@ -1,5 +1,5 @@
 // Loaded in the head, before the first paint, so that a dark page does not flash white.
-// Kept where the kit of the desk's tables keeps it, in quotes as it does: both look alike, and either may change it.
+// Kept where the kit of the admin's tables keeps it, in quotes as it does: both look alike, and either may change it.
 const KEY = "adminTheme";
 
 function wished() {

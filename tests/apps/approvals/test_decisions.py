@@ -17,7 +17,7 @@ from apps.notices.models import Message
 from apps.orgs.selectors import role_get
 from apps.orgs.services.organizations import member_add, organization_create, post_create
 from apps.orgs.services.roles import role_bind
-from tests.apps.approvals.desk import TENANT, candidate, drawn, start
+from tests.apps.approvals.running import TENANT, candidate, drawn, start
 
 pytestmark = pytest.mark.django_db
 
@@ -43,21 +43,21 @@ def inside(acme):
         yield
 
 
-def decide(desk, person, decision="approve", comment=""):
-    return task_decide(actor=person.actor, task_uid=desk.task.uid, decision=decision, comment=comment)
+def decide(running, person, decision="approve", comment=""):
+    return task_decide(actor=person.actor, task_uid=running.task.uid, decision=decision, comment=comment)
 
 
 @pytest.mark.req("PLAT-APPLY-6", "PLAT-TODO-1", "PLAT-TODO-5")
 def test_both_sides_approve_in_turn(inside, applicant, boss, manager):
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     assert [task.name_en for task in task_list(actor=boss.actor)] == ["Ask step_0"]
     assert not task_list(actor=manager.actor).exists()
-    decide(desk, boss, comment=" fine ")
+    decide(running, boss, comment=" fine ")
     assert not task_list(actor=boss.actor).exists()
     assert [task.instance.title_en for task in task_list(actor=manager.actor)] == ["Environment"]
-    assert [case.uid for case in case_inbox(actor=manager.actor)] == [desk.task.uid]
-    decide(desk, manager)
-    assert desk.state == "approved"
+    assert [case.uid for case in case_inbox(actor=manager.actor)] == [running.task.uid]
+    decide(running, manager)
+    assert running.state == "approved"
     assert not HumanTask.objects.filter(state="waiting").exists()
     given = [(one.user_name, one.role, one.decision, one.comment) for one in Decision.objects.all()]
     assert given == [
@@ -69,40 +69,40 @@ def test_both_sides_approve_in_turn(inside, applicant, boss, manager):
 @pytest.mark.req("PLAT-TODO-5")
 @pytest.mark.parametrize(("decision", "state"), [("refuse", "rejected"), ("send_back", "sent_back")])
 def test_refusing_and_sending_back_end_the_process(inside, applicant, boss, decision, state):
-    desk = start(applicant.user.pk)
-    decide(desk, boss, decision, "Not now")
-    assert desk.state == state
+    running = start(applicant.user.pk)
+    decide(running, boss, decision, "Not now")
+    assert running.state == state
     assert not Case.objects.across().filter(kind="task", is_open=True).exists()
 
 
 @pytest.mark.req("PLAT-TODO-5")
 @pytest.mark.parametrize("comment", ["", "  \n"])
 def test_a_refusal_says_why(inside, applicant, boss, comment):
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     with pytest.raises(InvalidInput) as refused:
-        decide(desk, boss, "refuse", comment)
+        decide(running, boss, "refuse", comment)
     assert "comment" in refused.value.fields
-    nothing_decided(desk)
+    nothing_decided(running)
 
 
 @pytest.mark.req("PLAT-TODO-2")
 def test_a_decided_task_moves_to_done(inside, applicant, boss):
-    desk = start(applicant.user.pk)
-    task = desk.task
-    decide(desk, boss)
+    running = start(applicant.user.pk)
+    task = running.task
+    decide(running, boss)
     assert list(task_list(actor=boss.actor, tab="done")) == [task]
     with pytest.raises(InvalidInput):
         task_list(actor=boss.actor, tab="mine")
 
 
-def nothing_decided(desk):
-    assert desk.state == "running"
+def nothing_decided(running):
+    assert running.state == "running"
     assert not Decision.objects.exists()
-    assert desk.task.name_en == "Ask step_0"
+    assert running.task.name_en == "Ask step_0"
 
 
 def test_who_is_no_candidate_is_refused(inside, applicant, manager, member, operator):
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     for person in (
         member("acme", "tenant_front_line"),
         member("acme", "tenant_operations_manager"),
@@ -110,15 +110,15 @@ def test_who_is_no_candidate_is_refused(inside, applicant, manager, member, oper
         operator("front_line", schema="acme"),
     ):
         with pytest.raises(Forbidden):
-            decide(desk, person)
-    nothing_decided(desk)
+            decide(running, person)
+    nothing_decided(running)
 
 
 def test_a_decision_maker_of_another_tenant_finds_nothing(applicant, member):
     stranger = member("globex", "tenant_decision_maker")
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     with in_tenant("acme"):
-        task = desk.task
+        task = running.task
     with in_tenant("globex"):
         with pytest.raises(NotFound):
             task_decide(actor=stranger.actor, task_uid=task.uid, decision="approve")
@@ -127,87 +127,87 @@ def test_a_decision_maker_of_another_tenant_finds_nothing(applicant, member):
     with in_tenant("acme"):
         # Even were he let in by mistake, no role of his is bound here.
         with pytest.raises(Forbidden):
-            decide(desk, stranger)
-        nothing_decided(desk)
+            decide(running, stranger)
+        nothing_decided(running)
 
 
 def test_nobody_decides_on_his_own_application(inside, boss):
-    desk = start(boss.user.pk)
+    running = start(boss.user.pk)
     assert not task_list(actor=boss.actor).exists()
-    assert not may_decide(desk.task, boss.actor)
+    assert not may_decide(running.task, boss.actor)
     with pytest.raises(Forbidden):
-        decide(desk, boss)
-    nothing_decided(desk)
+        decide(running, boss)
+    nothing_decided(running)
 
 
 @pytest.mark.req("PLAT-TEN-28")
 def test_a_role_bound_later_counts_and_one_not_active_does_not_decide(inside, applicant, boss, member):
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     late = member("acme", "tenant_operations_manager")
     role_bind(actor=SYSTEM, user=late.user, role=role_get("tenant_decision_maker"))
-    assert may_decide(desk.task, late.actor)
+    assert may_decide(running.task, late.actor)
     front = member("acme", "tenant_front_line")
     role_bind(actor=SYSTEM, user=front.user, role=role_get("tenant_decision_maker"))
     with pytest.raises(Forbidden):
-        decide(desk, front)
-    decide(desk, late)
+        decide(running, front)
+    decide(running, late)
     assert Decision.objects.get().role == "tenant_decision_maker"
 
 
 def test_a_decision_twice_is_a_conflict(inside, applicant, boss, member):
-    desk = start(applicant.user.pk, drawn(TENANT))
-    task = desk.task
-    decide(desk, boss)
+    running = start(applicant.user.pk, drawn(TENANT))
+    task = running.task
+    decide(running, boss)
     for person in (boss, member("acme", "tenant_decision_maker")):
         with pytest.raises(Conflict):
             task_decide(actor=person.actor, task_uid=task.uid, decision="refuse", comment="Not now")
-    assert desk.state == "approved"
+    assert running.state == "approved"
     assert Decision.objects.count() == 1
 
 
 def test_an_unknown_task_and_an_unknown_decision(inside, applicant, boss):
-    desk = start(applicant.user.pk, drawn(TENANT, settings='allowRefuse="false" allowSendBack="false"'))
+    running = start(applicant.user.pk, drawn(TENANT, settings='allowRefuse="false" allowSendBack="false"'))
     with pytest.raises(NotFound):
         task_decide(actor=boss.actor, task_uid=uuid4(), decision="approve")
     for decision in ("refuse", "send_back", "maybe"):
         with pytest.raises(InvalidInput) as refused:
-            decide(desk, boss, decision)
+            decide(running, boss, decision)
         assert "decision" in refused.value.fields
     with pytest.raises(InvalidInput):
-        decide(desk, boss, comment="x" * 1001)
-    nothing_decided(desk)
+        decide(running, boss, comment="x" * 1001)
+    nothing_decided(running)
 
 
 @pytest.mark.req("PLAT-APPLY-14")
 def test_withdrawing_before_the_first_decision(inside, applicant, boss):
-    desk = start(applicant.user.pk)
-    task = desk.task
-    process_withdraw(actor=applicant.actor, subject_uid=desk.subject_uid)
-    assert desk.state == "withdrawn"
+    running = start(applicant.user.pk)
+    task = running.task
+    process_withdraw(actor=applicant.actor, subject_uid=running.subject_uid)
+    assert running.state == "withdrawn"
     assert not task_list(actor=boss.actor).exists()
     with pytest.raises(Conflict, match="withdrawn"):
         task_decide(actor=boss.actor, task_uid=task.uid, decision="approve")
     assert not Decision.objects.exists()
     assert not Case.objects.across().get(uid=task.uid).is_open
-    again = start(applicant.user.pk, subject_uid=desk.subject_uid)
+    again = start(applicant.user.pk, subject_uid=running.subject_uid)
     assert again.state == "running"
 
 
 @pytest.mark.req("PLAT-APPLY-15")
 def test_no_withdrawal_after_the_first_decision(inside, applicant, boss):
-    desk = start(applicant.user.pk)
-    assert not has_decisions(desk.subject_uid)
-    decide(desk, boss)
-    assert has_decisions(desk.subject_uid)
+    running = start(applicant.user.pk)
+    assert not has_decisions(running.subject_uid)
+    decide(running, boss)
+    assert has_decisions(running.subject_uid)
     with pytest.raises(Conflict):
-        process_withdraw(actor=applicant.actor, subject_uid=desk.subject_uid)
-    assert desk.state == "running"
+        process_withdraw(actor=applicant.actor, subject_uid=running.subject_uid)
+    assert running.state == "running"
 
 
 def test_one_process_of_a_subject_at_a_time(inside, applicant):
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     with pytest.raises(Conflict):
-        start(applicant.user.pk, subject_uid=desk.subject_uid)
+        start(applicant.user.pk, subject_uid=running.subject_uid)
     assert ProcessInstance.objects.count() == 1
     assert HumanTask.objects.count() == 1
 
@@ -215,24 +215,24 @@ def test_one_process_of_a_subject_at_a_time(inside, applicant):
 @pytest.mark.req("PLAT-CFG-18")
 def test_countersigning_waits_for_everybody(inside, applicant, member):
     signers = [member("acme", "tenant_decision_maker") for _ in range(3)]
-    desk = start(applicant.user.pk, drawn(TENANT, settings='rule="all_of" allowRefuse="true"'))
+    running = start(applicant.user.pk, drawn(TENANT, settings='rule="all_of" allowRefuse="true"'))
     for signer in signers[:2]:
-        decide(desk, signer)
+        decide(running, signer)
         assert not task_list(actor=signer.actor).exists()
-        assert desk.state == "running"
+        assert running.state == "running"
     with pytest.raises(Conflict):
-        decide(desk, signers[0])
-    decide(desk, signers[2])
-    assert desk.state == "approved"
+        decide(running, signers[0])
+    decide(running, signers[2])
+    assert running.state == "approved"
 
 
 @pytest.mark.req("PLAT-CFG-18")
 def test_one_refusal_ends_a_countersigning(inside, applicant, member):
     signers = [member("acme", "tenant_decision_maker") for _ in range(3)]
-    desk = start(applicant.user.pk, drawn(TENANT, settings='rule="all_of" allowRefuse="true"'))
-    decide(desk, signers[0])
-    decide(desk, signers[1], "refuse", "Not now")
-    assert desk.state == "rejected"
+    running = start(applicant.user.pk, drawn(TENANT, settings='rule="all_of" allowRefuse="true"'))
+    decide(running, signers[0])
+    decide(running, signers[1], "refuse", "Not now")
+    assert running.state == "rejected"
 
 
 def test_candidates_by_name_post_organization_and_initiators_role(inside, applicant, boss, member):
@@ -250,22 +250,22 @@ def test_candidates_by_name_post_organization_and_initiators_role(inside, applic
         candidate("tenant_decision_maker", "initiator_role"): [head],
     }
     for drawn_candidate, people in expected.items():
-        desk = start(applicant.user.pk, drawn(drawn_candidate))
-        assert desk.task.user_ids == [one.user.pk for one in people], drawn_candidate
+        running = start(applicant.user.pk, drawn(drawn_candidate))
+        assert running.task.user_ids == [one.user.pk for one in people], drawn_candidate
         with pytest.raises(Forbidden):
-            decide(desk, boss)
-        decide(desk, people[0])
-        assert desk.state == "approved"
+            decide(running, boss)
+        decide(running, people[0])
+        assert running.state == "approved"
 
 
 def test_a_step_that_nobody_can_decide_is_refused(inside, applicant, boss):
     with pytest.raises(Conflict, match="Nobody"):
         start(applicant.user.pk, drawn(candidate("nobody.here", "user")))
     assert not ProcessInstance.objects.exists()
-    desk = start(applicant.user.pk, drawn(TENANT, candidate("nobody.here", "user")))
+    running = start(applicant.user.pk, drawn(TENANT, candidate("nobody.here", "user")))
     with pytest.raises(Conflict, match="Nobody"):
-        decide(desk, boss)
-    nothing_decided(desk)
+        decide(running, boss)
+    nothing_decided(running)
 
 
 def test_a_step_that_only_the_applicant_could_decide_is_refused(inside, applicant, member):
@@ -277,16 +277,16 @@ def test_a_step_that_only_the_applicant_could_decide_is_refused(inside, applican
     for one in (left, there):
         member_add(actor=SYSTEM, user=one.user, organization=office)
     user_disable(actor=SYSTEM, user=left.user)
-    desk = start(applicant.user.pk, drawn(candidate("Office", "organization")))
-    assert desk.task.user_ids == [there.user.pk]
+    running = start(applicant.user.pk, drawn(candidate("Office", "organization")))
+    assert running.task.user_ids == [there.user.pk]
 
 
 def test_a_condition_that_cannot_be_computed_changes_nothing(inside, applicant, boss):
     xml = drawn(TENANT, settings="").replace(b'decision == "approve"', b"amount &gt; 5")
-    desk = start(applicant.user.pk, xml)
+    running = start(applicant.user.pk, xml)
     with pytest.raises(Conflict):
-        decide(desk, boss)
-    nothing_decided(desk)
+        decide(running, boss)
+    nothing_decided(running)
 
 
 # --- the inbox, messages, urging -------------------------------------------------------------------------------
@@ -307,51 +307,51 @@ def test_the_inbox_narrows(inside, applicant, boss):
 
 
 def test_who_is_asked_gets_a_message_with_his_own_address(inside, applicant, boss, manager):
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     message = Message.objects.get()
-    assert (message.user, message.link) == (boss.user, f"/tasks/{desk.task.uid}/")
+    assert (message.user, message.link) == (boss.user, f"/tasks/{running.task.uid}/")
     assert message.params == {"applicant": "ann", "no": "F20260101-0001"}
-    decide(desk, boss)
+    decide(running, boss)
     message = Message.objects.get(user=manager.user)
-    assert message.link == f"/t/acme/tasks/{desk.task.uid}/"
+    assert message.link == f"/t/acme/tasks/{running.task.uid}/"
 
 
 @pytest.mark.req("PLAT-TODO-3")
 def test_urging_shows_under_urged_and_sends_a_message(inside, applicant, boss, member):
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     assert not task_list(actor=boss.actor, tab="urged").exists()
     with pytest.raises(NotFound):
-        task_urge(actor=member("acme", "tenant_front_line").actor, task_uid=desk.task.uid)
-    task_urge(actor=applicant.actor, task_uid=desk.task.uid)
-    assert list(task_list(actor=boss.actor, tab="urged")) == [desk.task]
+        task_urge(actor=member("acme", "tenant_front_line").actor, task_uid=running.task.uid)
+    task_urge(actor=applicant.actor, task_uid=running.task.uid)
+    assert list(task_list(actor=boss.actor, tab="urged")) == [running.task]
     assert Message.objects.filter(user=boss.user).count() == 2
     with pytest.raises(Conflict):
-        task_urge(actor=applicant.actor, task_uid=desk.task.uid)
+        task_urge(actor=applicant.actor, task_uid=running.task.uid)
     assert Message.objects.filter(user=boss.user).count() == 2
 
 
 def test_a_decided_task_is_not_urged(inside, applicant, boss):
-    desk = start(applicant.user.pk)
-    task = desk.task
-    decide(desk, boss)
+    running = start(applicant.user.pk)
+    task = running.task
+    decide(running, boss)
     with pytest.raises(Conflict):
         task_urge(actor=applicant.actor, task_uid=task.uid)
 
 
 def test_who_may_open_a_task(inside, applicant, boss, member, operator):
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     for person in (applicant, boss, operator("executive", schema="acme")):
-        assert task_get(actor=person.actor, uid=desk.task.uid) == desk.task
+        assert task_get(actor=person.actor, uid=running.task.uid) == running.task
     with pytest.raises(NotFound):
-        task_get(actor=member("acme", "tenant_front_line").actor, uid=desk.task.uid)
+        task_get(actor=member("acme", "tenant_front_line").actor, uid=running.task.uid)
 
 
 @pytest.mark.req("PLAT-APPLY-19")
 def test_the_time_line_has_who_when_and_what(inside, applicant, boss):
-    desk = start(applicant.user.pk)
-    decide(desk, boss, "send_back", "more detail")
-    again = start(applicant.user.pk, subject_uid=desk.subject_uid)
-    runs = process_list(desk.subject_uid)
+    running = start(applicant.user.pk)
+    decide(running, boss, "send_back", "more detail")
+    again = start(applicant.user.pk, subject_uid=running.subject_uid)
+    runs = process_list(running.subject_uid)
     assert [run.state for run in runs] == ["running", "sent_back"]
     given = runs[1].tasks.all()[0].given.all()[0]
     assert (given.user_name, given.decision, given.comment) == ("boss", "send_back", "more detail")
@@ -360,8 +360,8 @@ def test_the_time_line_has_who_when_and_what(inside, applicant, boss):
 
 
 def test_each_case_is_as_its_task(inside, applicant, boss):
-    desk = start(applicant.user.pk)
-    decide(desk, boss)
+    running = start(applicant.user.pk)
+    decide(running, boss)
     for task in HumanTask.objects.all():
         case, data = Case.objects.across().get(uid=task.uid), case_of(task)
         kept = {
@@ -372,9 +372,9 @@ def test_each_case_is_as_its_task(inside, applicant, boss):
 
 
 def test_starting_again_uses_the_version_it_was_started_with(inside, applicant, boss, manager):
-    desk = start(applicant.user.pk)
+    running = start(applicant.user.pk)
     start(applicant.user.pk, drawn(TENANT))
-    decide(desk, boss)
-    assert desk.state == "running"
-    decide(desk, manager)
-    assert desk.state == "approved"
+    decide(running, boss)
+    assert running.state == "running"
+    decide(running, manager)
+    assert running.state == "approved"

@@ -7,7 +7,7 @@ from apps.approvals.models import Decision, HumanTask
 from apps.approvals.services import process_withdraw, task_decide
 from apps.kernel.errors import Conflict
 from apps.kernel.planes import in_tenant
-from tests.apps.approvals.desk import TENANT, drawn, start
+from tests.apps.approvals.running import TENANT, drawn, start
 from tests.apps.catalog.racing import race
 
 pytestmark = pytest.mark.usefixtures("committed")
@@ -25,9 +25,9 @@ def inside(call):
 def test_of_parallel_decisions_one_counts(member):
     applicant = member("acme", "tenant_front_line")
     bosses = [member("acme", "tenant_decision_maker") for _ in range(4)]
-    desk = start(applicant.user.pk, drawn(TENANT))
+    running = start(applicant.user.pk, drawn(TENANT))
     with in_tenant("acme"):
-        uid = desk.task.uid
+        uid = running.task.uid
     choices = ["approve", "refuse", "approve", "refuse"]
     results = race(
         *(
@@ -43,14 +43,14 @@ def test_of_parallel_decisions_one_counts(member):
     assert sum(isinstance(one, Conflict) for one in results) == 3
     with in_tenant("acme"):
         kept = Decision.objects.get()
-        assert desk.state == {"approve": "approved", "refuse": "rejected"}[kept.decision]
+        assert running.state == {"approve": "approved", "refuse": "rejected"}[kept.decision]
 
 
 def test_one_person_pressing_twice_decides_once(member):
     boss = member("acme", "tenant_decision_maker")
-    desk = start(member("acme", "tenant_front_line").user.pk)
+    running = start(member("acme", "tenant_front_line").user.pk)
     with in_tenant("acme"):
-        uid = desk.task.uid
+        uid = running.task.uid
     press = inside(lambda: task_decide(actor=boss.actor, task_uid=uid, decision="approve"))
     results = race(press, press, press)
     assert sum(isinstance(one, Conflict) for one in results) == 2
@@ -62,9 +62,9 @@ def test_one_person_pressing_twice_decides_once(member):
 @pytest.mark.req("PLAT-CFG-18")
 def test_countersigners_at_one_moment_all_count(member):
     signers = [member("acme", "tenant_decision_maker") for _ in range(3)]
-    desk = start(member("acme", "tenant_front_line").user.pk, drawn(TENANT, settings='rule="all_of"'))
+    running = start(member("acme", "tenant_front_line").user.pk, drawn(TENANT, settings='rule="all_of"'))
     with in_tenant("acme"):
-        uid = desk.task.uid
+        uid = running.task.uid
     results = race(
         *(
             inside(lambda one=one: task_decide(actor=one.actor, task_uid=uid, decision="approve"))
@@ -73,22 +73,22 @@ def test_countersigners_at_one_moment_all_count(member):
     )
     assert all(isinstance(one, HumanTask) for one in results), results
     with in_tenant("acme"):
-        assert desk.state == "approved"
+        assert running.state == "approved"
 
 
 @pytest.mark.req("PLAT-APPLY-15")
 def test_withdrawing_against_deciding_leaves_one_story(member):
     applicant, boss = member("acme", "tenant_front_line"), member("acme", "tenant_decision_maker")
-    desk = start(applicant.user.pk, drawn(TENANT))
+    running = start(applicant.user.pk, drawn(TENANT))
     with in_tenant("acme"):
-        uid = desk.task.uid
+        uid = running.task.uid
     results = race(
-        inside(lambda: process_withdraw(actor=applicant.actor, subject_uid=desk.subject_uid)),
+        inside(lambda: process_withdraw(actor=applicant.actor, subject_uid=running.subject_uid)),
         inside(lambda: task_decide(actor=boss.actor, task_uid=uid, decision="approve")),
     )
     assert sum(isinstance(one, Conflict) for one in results) == 1, results
     with in_tenant("acme"):
         is_withdrawn = not isinstance(results[0], Conflict)
-        assert desk.state == ("withdrawn" if is_withdrawn else "approved")
+        assert running.state == ("withdrawn" if is_withdrawn else "approved")
         assert Decision.objects.exists() != is_withdrawn
     assert connection.schema_name == "public"

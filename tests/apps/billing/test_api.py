@@ -93,28 +93,28 @@ def test_roles(acme: object, member, operator) -> None:
     assert len(maker.get("/api/v1/bills").json()["results"]) == 1
     assert maker.post(f"/api/v1/bills/{bill.uid}/confirm").status_code == 403
     assert maker.post("/api/v1/tenants/acme/deposit", {"amount": "1", "reference": "x"}).status_code == 403
-    desk = operator("operations_manager").api()
-    assert [row["tenant"] for row in desk.get("/api/v1/bills").json()["results"]] == ["acme"]
-    assert desk.post("/api/v1/bills", {}).status_code == 400
+    ops = operator("operations_manager").api()
+    assert [row["tenant"] for row in ops.get("/api/v1/bills").json()["results"]] == ["acme"]
+    assert ops.post("/api/v1/bills", {}).status_code == 400
 
 
 @pytest.mark.req("ELA-1909")
 def test_a_deposit_sent_twice_counts_once(acme: object, operator) -> None:
-    desk = operator("operations_manager").api()
+    ops = operator("operations_manager").api()
     address = "/api/v1/tenants/acme/deposit"
     body = {"amount": "12.34", "reference": "bank-9"}
-    assert desk.post(address, body).status_code == 409
-    assert desk.post("/api/v1/tenants/acme/account").status_code == 201
+    assert ops.post(address, body).status_code == 409
+    assert ops.post("/api/v1/tenants/acme/account").status_code == 201
     for key in ("a", "a", "b"):
-        assert desk.post(address, body, headers={"Idempotency-Key": key}).json()["balance"] == "12.34"
+        assert ops.post(address, body, headers={"Idempotency-Key": key}).json()["balance"] == "12.34"
     assert (
-        desk.post(address, {"amount": "1", "reference": "c"}, headers={"Idempotency-Key": "a"}).status_code
+        ops.post(address, {"amount": "1", "reference": "c"}, headers={"Idempotency-Key": "a"}).status_code
         == 409
     )
     assert LedgerTransaction.objects.count() == 1
     for amount in ("0", "-1", "1.001", "1e99", "NaN", "many", None):
-        assert desk.post(address, {"amount": amount, "reference": "d"}).status_code == 400
-    assert desk.post("/api/v1/tenants/nobody/deposit", body).status_code == 404
+        assert ops.post(address, {"amount": amount, "reference": "d"}).status_code == 400
+    assert ops.post("/api/v1/tenants/nobody/deposit", body).status_code == 404
 
 
 @pytest.mark.req("PLAT-OPS-32")
@@ -157,5 +157,5 @@ def test_costs_by_dimension(acme: object, globex: object, member, operator) -> N
     for dimension in ("resource_type", "business_system", "organization", "supplier", "tenant"):
         assert client.get("/api/v1/costs", {"dimension": dimension}).json()["total"] == "0.716"
     assert client.get("/api/v1/costs", {"dimension": "colour"}).status_code == 400
-    desk = operator("executive").api().get("/api/v1/costs", {"dimension": "tenant"}).json()
-    assert (desk["total"], [row["key"] for row in desk["rows"]]) == ("1.432", ["acme", "globex"])
+    ops = operator("executive").api().get("/api/v1/costs", {"dimension": "tenant"}).json()
+    assert (ops["total"], [row["key"] for row in ops["rows"]]) == ("1.432", ["acme", "globex"])

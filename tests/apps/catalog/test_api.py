@@ -26,13 +26,13 @@ def test_the_square(member) -> None:
 def test_an_operator_delists_and_the_tenant_sees_it_gone(member, operator) -> None:
     commodity = commodity_make()
     address = f"/api/v1/commodities/{commodity.uid}"
-    client, desk = member("acme", "tenant_front_line").api(), operator("operations_manager").api()
+    client, ops = member("acme", "tenant_front_line").api(), operator("operations_manager").api()
     assert client.post(f"{address}/delist").status_code == 403
-    assert desk.post(f"{address}/delist").json()["is_listed"] is False
+    assert ops.post(f"{address}/delist").json()["is_listed"] is False
     assert client.get(address).status_code == 404
-    assert desk.get(address).json()["number"] == "GPU-1"
-    assert len(desk.get("/api/v1/commodities").json()["results"]) == 1
-    assert desk.post(f"{address}/sell").status_code == 404
+    assert ops.get(address).json()["number"] == "GPU-1"
+    assert len(ops.get("/api/v1/commodities").json()["results"]) == 1
+    assert ops.post(f"{address}/sell").status_code == 404
 
 
 @pytest.mark.req("PLAT-OPS-50")
@@ -42,13 +42,13 @@ def test_prices_are_published_and_refused(operator, member) -> None:
     lines = [
         {"component": line.component, "tiers": line.tiers, "tier_method": line.tier_method} for line in PRICES
     ]
-    desk = operator("operations_manager").api()
-    assert desk.post(address, {"lines": lines}).status_code == 201
+    ops = operator("operations_manager").api()
+    assert ops.post(address, {"lines": lines}).status_code == 201
     lines[1] = {**lines[1], "tiers": [["8", "1"], ["4", "2"]]}
-    refused = desk.post(address, {"lines": lines})
+    refused = ops.post(address, {"lines": lines})
     assert refused.status_code == 400
     assert "gpu_memory" in refused.json()["error"]["fields"]
-    assert desk.post(address, {"lines": [{"component": "cpu", "tiers": [[None, None]]}]}).status_code == 400
+    assert ops.post(address, {"lines": [{"component": "cpu", "tiers": [[None, None]]}]}).status_code == 400
     client = member("acme", "tenant_front_line").api()
     assert client.post(address, {"lines": lines}).status_code == 403
     assert [row["number"] for row in client.get(address).json()["results"]] == [2, 1]
@@ -74,12 +74,12 @@ def test_a_coupon_is_claimed_once_however_often_it_is_sent(member) -> None:
 
 @pytest.mark.req("PLAT-CFG-21")
 def test_a_process_is_imported_and_one_with_code_refused(operator) -> None:
-    desk = operator("operations_manager").api()
+    ops = operator("operations_manager").api()
     xml = sorted(DEFINITIONS.glob("*.bpmn"))[0].read_bytes()
 
     def send(data: bytes) -> object:
         file = SimpleUploadedFile("p.bpmn", data, "application/xml")
-        return desk.post("/api/v1/process-templates", {"key": "mine", "file": file}, format="multipart")
+        return ops.post("/api/v1/process-templates", {"key": "mine", "file": file}, format="multipart")
 
     assert send(xml).status_code == 201
     refused = send(
@@ -90,4 +90,4 @@ def test_a_process_is_imported_and_one_with_code_refused(operator) -> None:
     assert refused.status_code == 400
     assert "Evil_1" in refused.content.decode()
     assert send(b"x" * 600_000).status_code == 400
-    assert len(desk.get("/api/v1/process-templates").json()["results"]) == 1
+    assert len(ops.get("/api/v1/process-templates").json()["results"]) == 1

@@ -141,7 +141,7 @@ def test_an_act_is_asked_about_first_and_never_done_by_a_mere_visit(operator, ac
     assert Tenant.objects.get(pk=acme.pk).is_active
 
 
-def test_the_admins_first_page_shows_the_desks_figures(operator):
+def test_the_admins_first_page_shows_the_operators_figures(operator):
     answer = operator("system_administrator").page().get("/admin/")
     assert answer.status_code == 200
     assert answer.context["figures"]["alarm_count"] == 0

@@ -1,4 +1,4 @@
-"""What `/metrics` tells of devices and slices, and what the desk's tables keep to themselves."""
+"""What `/metrics` tells of devices and slices, and what the operators' tables keep to themselves."""
 
 import pytest
 from django.test import Client
@@ -38,7 +38,7 @@ def test_metrics_tell_what_is_held_sold_and_delivered(node, acme):
     assert found["weir_slice_memory_used_bytes", uid] == 2**29
 
 
-def test_the_desk_s_table_of_slices_shows_no_keys(node, acme, operator):
+def test_the_operators_table_of_slices_shows_no_keys(node, acme, operator):
     row = session_desire(acme)
     Slice.plain.filter(pk=row.pk).update(ticket="a sealed ticket")
     text = (
@@ -50,13 +50,13 @@ def test_the_desk_s_table_of_slices_shows_no_keys(node, acme, operator):
 
 
 @pytest.mark.parametrize("model", ["node", "device", "slice", "resourcegroup", "spec"])
-def test_the_desk_s_tables_open(node, acme, operator, model):
+def test_the_operators_tables_open(node, acme, operator, model):
     session_desire(acme)
     assert operator("cluster_administrator").page().get(f"/admin/fleet/{model}/").status_code == 200
 
 
 @pytest.mark.req("POOL-12.16")
-def test_cards_are_switched_from_the_desk_s_table(node, operator):
+def test_cards_are_switched_from_the_operators_table(node, operator):
     page, device = operator("cluster_administrator").page(), Device.objects.get()
     for act, field, value in (("physical", "is_sliced", False), ("virtual", "is_sliced", True)):
         assert page.post(f"/admin/fleet/device/{device.pk}/do-{act}/").status_code == 302

@@ -92,7 +92,7 @@ def test_a_session_ends_when_nobody_uses_it_and_an_operators_sooner(member, oper
 
 
 def test_a_page_that_refreshes_itself_keeps_no_session_alive(operator):
-    """S18: a desk that was left open asked every ten seconds, and its operator was signed in for a week."""
+    """S18: a page that was left open asked every ten seconds, and its operator was signed in for a week."""
     person = operator("operations_manager")
     client = Client(headers={"host": person.host})
     client.post("/login/", {"username": person.user.username, "password": PASSWORD})

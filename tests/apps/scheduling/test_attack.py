@@ -124,7 +124,7 @@ def refused(answer, *, status=(400, 409, 403)):
 @pytest.mark.req("ELA-605", "ELA-609", "ELA-404")
 def test_each_kind_of_bad_input_is_refused_with_its_cause(pool, member, operator):
     acme, _globex = pool
-    api, desk = member("acme", "tenant_front_line").api(), operator("cluster_administrator").api()
+    api, ops = member("acme", "tenant_front_line").api(), operator("cluster_administrator").api()
     queue_ensure(actor=SYSTEM)
     up = queue_make(
         actor=SYSTEM, code="up", name_en="Up", name_zh="上", changes={"guaranteed_compute_percent": 50}
@@ -135,7 +135,7 @@ def test_each_kind_of_bad_input_is_refused_with_its_cause(pool, member, operator
     before = fingerprint()
 
     def change(code, **body):
-        return refused(desk.patch(f"/api/v1/queues/{code}", body, format="json"))
+        return refused(ops.patch(f"/api/v1/queues/{code}", body, format="json"))
 
     def submit(**body):
         return refused(api.post("/api/v1/workloads", {**PROGRAM, **body}, format="json"))
@@ -155,7 +155,7 @@ def test_each_kind_of_bad_input_is_refused_with_its_cause(pool, member, operator
     assert past["code"] == "deadline_impossible"
     assert submit(distinct_devices=True, shares=3)["code"] == "gang_too_large"
     assert submit(affinity="a", anti_affinity="a")["fields"]
-    in_use = refused(desk.delete("/api/v1/queues/low"))
+    in_use = refused(ops.delete("/api/v1/queues/low"))
     assert in_use["code"] == "queue_in_use"
     assert in_use["cure"]
     assert "4 more" in submit_many(4)["message"]

@@ -202,9 +202,9 @@ def test_a_specification_decides_whatever_else_is_asked(api):
 
 @pytest.mark.req("POOL-12.6")
 def test_beyond_the_quota_is_refused_with_quota_limit_used_and_asked(api, acme, operator):
-    desk = operator("cluster_administrator").api()
+    ops = operator("cluster_administrator").api()
     path = f"/api/v1/quotas/{acme.schema_name}"
-    assert desk.put(path, {"item": "compute_percent", "total": 50}, format="json").status_code == 200
+    assert ops.put(path, {"item": "compute_percent", "total": 50}, format="json").status_code == 200
     submit(api)
     error = submit(api, expect=409)
     assert error["code"] == "quota_exceeded"
@@ -359,18 +359,18 @@ def test_no_queue_leads_round_a_group_s_grants_and_none_taken_back_still_counts(
 
 @pytest.mark.req("ELA-608")
 def test_a_queue_that_names_tenants_admits_no_others(api, globex, operator):
-    desk = operator("cluster_administrator").api()
+    ops = operator("cluster_administrator").api()
     body = {"code": "fast", "name_en": "Fast", "name_zh": "快", "priority": 9, "tenants": ["globex"]}
-    made = desk.post("/api/v1/queues", body, format="json").json()
+    made = ops.post("/api/v1/queues", body, format="json").json()
     assert (made["priority"], made["tenants"]) == (9, ["globex"])
     assert submit(api, expect=403, queue="fast")["code"] == "not_admitted"
-    changed = desk.patch("/api/v1/queues/fast", {"tenants": [], "ordering": "priority"}, format="json").json()
+    changed = ops.patch("/api/v1/queues/fast", {"tenants": [], "ordering": "priority"}, format="json").json()
     assert (changed["tenants"], changed["ordering"], changed["priority"]) == ([], "priority", 9)
     submit(api, queue="fast")
-    assert [row["code"] for row in desk.get("/api/v1/queues").json()] == ["fast", "default"]
-    assert desk.patch("/api/v1/queues/fast", {"placing": "x"}, format="json").status_code == 400
-    assert desk.patch("/api/v1/queues/fast", {"resource_group": "x"}, format="json").status_code == 400
-    assert desk.post("/api/v1/queues", body, format="json").status_code == 409
+    assert [row["code"] for row in ops.get("/api/v1/queues").json()] == ["fast", "default"]
+    assert ops.patch("/api/v1/queues/fast", {"placing": "x"}, format="json").status_code == 400
+    assert ops.patch("/api/v1/queues/fast", {"resource_group": "x"}, format="json").status_code == 400
+    assert ops.post("/api/v1/queues", body, format="json").status_code == 409
 
 
 @pytest.mark.req("POOL-12.10")
@@ -395,13 +395,11 @@ def test_waiting_work_is_served_by_priority_and_shows_place_and_reason(api, oper
 
 @pytest.mark.req("POOL-12.27", "POOL-7.2b")
 def test_the_global_policy_is_set_and_a_task_may_have_its_own(api, operator):
-    desk = operator("cluster_administrator").api()
+    ops = operator("cluster_administrator").api()
     path = "/api/v1/scheduling-policy"
-    assert (
-        desk.patch(path, {"placing": "device_compact"}, format="json").json()["placing"] == "device_compact"
-    )
-    assert desk.get(path).json()["ordering"] == "first_come"
-    assert desk.patch(path, {"placing": "pack"}, format="json").status_code == 400
+    assert ops.patch(path, {"placing": "device_compact"}, format="json").json()["placing"] == "device_compact"
+    assert ops.get(path).json()["ordering"] == "first_come"
+    assert ops.patch(path, {"placing": "pack"}, format="json").status_code == 400
     compact = [submit(api, compute_percent=10) for _ in range(3)]
     own = [submit(api, compute_percent=10, placing="local", local_node="n2", memory_mib=64) for _ in range(2)]
     cycle_run(actor=SYSTEM)
@@ -467,8 +465,8 @@ def test_only_who_submitted_a_session_gets_its_key(api, alice, member, operator)
     assert (share["index"], share["slice"], len(share["token"]) > 20) == (0, str(part.uid), True)
     assert member("acme", "tenant_front_line").api().get(path).status_code == 403
     assert member("globex", "tenant_front_line").api().get(path).status_code == 404
-    desk = operator("system_administrator").api()
-    assert desk.get(path, headers={"weir-tenant": "acme"}).status_code == 403
+    ops = operator("system_administrator").api()
+    assert ops.get(path, headers={"weir-tenant": "acme"}).status_code == 403
     assert api.get(f"{API}/{submit(api)['uid']}/session").status_code == 404
     api.post(f"{API}/{found['uid']}/stop", {}, format="json")
     assert api.get(path).json()["shares"] == []
@@ -508,11 +506,11 @@ def test_tenants_and_strangers_reach_only_their_own(api, member, operator):
     for act in ("", "/stop", "/resize", "/migrate"):
         call = stranger.post if act else stranger.get
         assert call(f"{API}/{found['uid']}{act}").status_code == 404
-    desk = operator("cluster_administrator").api()
-    assert desk.get(f"{API}/across").json()["results"][0]["uid"] == found["uid"]
-    assert desk.get(f"{API}/{found['uid']}").json()["uid"] == found["uid"]
+    ops = operator("cluster_administrator").api()
+    assert ops.get(f"{API}/across").json()["results"][0]["uid"] == found["uid"]
+    assert ops.get(f"{API}/{found['uid']}").json()["uid"] == found["uid"]
     assert (
-        desk.post(f"{API}/{found['uid']}/migrate", {}, format="json").json()["error"]["code"] == "not_movable"
+        ops.post(f"{API}/{found['uid']}/migrate", {}, format="json").json()["error"]["code"] == "not_movable"
     )
-    assert desk.post(API, PROGRAM, format="json").status_code == 400
+    assert ops.post(API, PROGRAM, format="json").status_code == 400
     assert api.get(f"{API}/across").status_code == 403

@@ -21,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def desk(db, acme, operator):
+def ops(db, acme, operator):
     node_make("n1", devices=4)
     return operator("cluster_administrator")
 
@@ -39,8 +39,8 @@ def wish(**more):
 
 
 @pytest.mark.req("ELA-305")
-def test_a_reservation_is_made_shown_and_given_back_on_its_page(desk, acme):
-    page = desk.page()
+def test_a_reservation_is_made_shown_and_given_back_on_its_page(ops, acme):
+    page = ops.page()
     assert "Nothing is reserved" in text(page.get("/scheduling/reservations/"))
     assert page.post("/scheduling/reservations/", wish()).status_code == 302
     row = Reservation.objects.get()
@@ -67,28 +67,28 @@ def test_a_reservation_is_made_shown_and_given_back_on_its_page(desk, acme):
         ({"tenant": "", "queue": "default"}, 302),
     ],
 )
-def test_what_cannot_be_kept_is_refused_on_the_page(desk, more, status):
+def test_what_cannot_be_kept_is_refused_on_the_page(ops, more, status):
     queue_ensure(actor=SYSTEM)
-    assert desk.page().post("/scheduling/reservations/", wish(**more)).status_code == status
+    assert ops.page().post("/scheduling/reservations/", wish(**more)).status_code == status
     assert Reservation.objects.count() == (status == 302)
 
 
 @pytest.mark.req("ELA-305", "PLAT-GEN-11")
-def test_who_may_not_manage_makes_and_gives_back_nothing(desk, acme, member, operator):
+def test_who_may_not_manage_makes_and_gives_back_nothing(ops, acme, member, operator):
     now = timezone.now()
     row = reservation_make(actor=SYSTEM, name="kept", tenant=acme, from_at=now, to_at=now + HOUR, count=1)
     alice = member("acme", "tenant_front_line")
     assert alice.page().get("/scheduling/reservations/").status_code == 404
     assert row.phase == "now"
-    assert desk.page().get(f"/scheduling/reservations/{row.uid}/cancel/").status_code == 405
-    assert desk.page().post(f"/scheduling/reservations/{uuid4()}/cancel/").status_code == 404
+    assert ops.page().get(f"/scheduling/reservations/{row.uid}/cancel/").status_code == 405
+    assert ops.page().post(f"/scheduling/reservations/{uuid4()}/cancel/").status_code == 404
 
 
 # --- hooks ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def given_up(desk):
+def given_up(ops):
     """A call of a hook that was tried as often as any is."""
     known = dict(hooks.hooks)
     hooks.hooks.clear()
@@ -104,9 +104,9 @@ def given_up(desk):
 
 
 @pytest.mark.req("ELA-1102", "ELA-1103")
-def test_a_call_that_was_given_up_is_seen_and_tried_again(desk, given_up):
+def test_a_call_that_was_given_up_is_seen_and_tried_again(ops, given_up):
     row, heard = given_up
-    page = desk.page()
+    page = ops.page()
     shown = text(page.get("/scheduling/hooks/"))
     assert "the disk is full" in shown
     assert 'data-hook="cleans-up"' in shown
@@ -119,7 +119,7 @@ def test_a_call_that_was_given_up_is_seen_and_tried_again(desk, given_up):
 
 
 @pytest.mark.req("ELA-1103")
-def test_calls_are_listed_and_tried_again_over_the_api(desk, given_up, member):
+def test_calls_are_listed_and_tried_again_over_the_api(ops, given_up, member):
     row, _heard = given_up
     HookCall.objects.create(
         hook="waits", kind=HookKind.STARTED, schema="acme", workload_uid=uuid4(), at=timezone.now()
@@ -132,7 +132,7 @@ def test_calls_are_listed_and_tried_again_over_the_api(desk, given_up, member):
         at=timezone.now(),
         state="done",
     )
-    api = desk.api()
+    api = ops.api()
     assert [each["hook"] for each in api.get("/api/v1/hook-calls").json()["results"]] == [
         "waits",
         "cleans-up",

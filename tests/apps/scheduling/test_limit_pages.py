@@ -58,9 +58,11 @@ def test_the_three_tiers_are_set_on_their_pages_and_a_users_limit_is_explained(a
 
 
 @pytest.mark.req("PLAT-CLU-32", "PLAT-CLU-42", "PLAT-CLU-43", "PLAT-CLU-44", "PLAT-CLU-45")
-def test_a_ticket_goes_from_its_applicants_page_through_the_inbox_to_the_desk(alice, acme, member, operator):
+def test_a_ticket_goes_from_its_applicants_page_through_the_inbox_to_the_operator_pages(
+    alice, acme, member, operator
+):
     default_spec_set(actor=SYSTEM, compute_percent=30)
-    page, desk, now = alice.page(), operator("cluster_administrator").page(), timezone.now()
+    page, ops, now = alice.page(), operator("cluster_administrator").page(), timezone.now()
     given = {
         "compute_percent": 90,
         "from_at": local(now - HOUR),
@@ -71,26 +73,26 @@ def test_a_ticket_goes_from_its_applicants_page_through_the_inbox_to_the_desk(al
     assert page.post("/resources/tickets/", given).status_code == 302
     ticket = ResourceTicket.plain.get()
     assert ticket.no in text(page.get("/resources/tickets/"))
-    listed = text(desk.get("/scheduling/tickets/?state=waiting"))
+    listed = text(ops.get("/scheduling/tickets/?state=waiting"))
     assert ticket.no in listed
     task = re.search(
-        r'href="(/t/acme/tasks/[0-9a-f-]+/)"', text(desk.get(f"/scheduling/tickets/{ticket.uid}/"))
+        r'href="(/t/acme/tasks/[0-9a-f-]+/)"', text(ops.get(f"/scheduling/tickets/{ticket.uid}/"))
     )[1]
-    assert f"/resources/tickets/{ticket.uid}/parts/" in text(desk.get(task))
-    assert "a paper" in text(desk.get(f"/t/acme/resources/tickets/{ticket.uid}/parts/"))
-    assert desk.post(f"{task}decide/", {"decision": "approve", "comment": "fine"}).status_code == 302
+    assert f"/resources/tickets/{ticket.uid}/parts/" in text(ops.get(task))
+    assert "a paper" in text(ops.get(f"/t/acme/resources/tickets/{ticket.uid}/parts/"))
+    assert ops.post(f"{task}decide/", {"decision": "approve", "comment": "fine"}).status_code == 302
     shown = text(page.get("/resources/"))
     assert f"by resource ticket {ticket.no} until" in shown
-    assert "fine" in text(desk.get(f"/scheduling/tickets/{ticket.uid}/"))
+    assert "fine" in text(ops.get(f"/scheduling/tickets/{ticket.uid}/"))
     stranger = member("globex", "tenant_front_line").page()
     colleague = member("acme", "tenant_front_line").page()
     for other in (stranger, colleague):
         assert other.get(f"/resources/tickets/{ticket.uid}/").status_code == 404
         assert other.post(f"/resources/tickets/{ticket.uid}/withdraw/").status_code == 404
-    desk.post(f"/scheduling/tickets/{ticket.uid}/disable/")
+    ops.post(f"/scheduling/tickets/{ticket.uid}/disable/")
     assert "by default spec" in text(page.get("/resources/"))
-    desk.post(f"/scheduling/tickets/{ticket.uid}/delete/")
-    assert f'data-no="{ticket.no}"' not in text(desk.get("/scheduling/tickets/"))
+    ops.post(f"/scheduling/tickets/{ticket.uid}/delete/")
+    assert f'data-no="{ticket.no}"' not in text(ops.get("/scheduling/tickets/"))
 
 
 @pytest.mark.req("PLAT-AICFG-28", "PLAT-AICFG-32", "PLAT-AICFG-33")
@@ -167,12 +169,12 @@ def test_tickets_over_the_api_are_ones_own(alice, acme, member, operator):
         assert other.api().get(path).status_code == 404
         assert other.api().post(f"{path}/withdraw").status_code == 404
         assert other.api().get("/api/v1/resource-tickets").json()["results"] == []
-    desk = operator("cluster_administrator").api()
-    assert [each["no"] for each in desk.get("/api/v1/resource-tickets").json()["results"]] == [
+    ops = operator("cluster_administrator").api()
+    assert [each["no"] for each in ops.get("/api/v1/resource-tickets").json()["results"]] == [
         made.json()["no"]
     ]
     for act in ("disable", "enable", "delete"):
-        assert desk.post(f"{path}/{act}").status_code == 409
+        assert ops.post(f"{path}/{act}").status_code == 409
         assert api.post(f"{path}/{act}").status_code == 403
     assert api.post(f"{path}/withdraw").json()["state"] == "withdrawn"
     wrong = api.post("/api/v1/resource-tickets", {**body, "instances": None}, format="json")

@@ -280,16 +280,16 @@ def test_operators_set_it_by_the_api_and_members_see_it(acme_ready, operator, me
     assert f'data-model="{A100}"' not in alice.page().get("/resources/").content.decode()
 
 
-def test_operators_set_and_take_it_away_on_their_desk(acme_ready, operator):
-    desk = operator("cluster_administrator").page()
+def test_operators_set_and_take_it_away_on_their_pages(acme_ready, operator):
+    ops = operator("cluster_administrator").page()
     table = reverse("admin:scheduling_tenantquota_changelist")
-    assert f'<option value="{A100}">' in desk.get(f"{table}add/").content.decode()
-    desk.post(f"{table}add/", {"tenant": acme_ready.pk, "item": "instances", "model": A100, "total": 2})
+    assert f'<option value="{A100}">' in ops.get(f"{table}add/").content.decode()
+    ops.post(f"{table}add/", {"tenant": acme_ready.pk, "item": "instances", "model": A100, "total": 2})
     row = TenantQuota.plain.get(tenant=acme_ready, model=A100)
     assert row.total == 2
-    assert A100 in desk.get(table).content.decode()
+    assert A100 in ops.get(table).content.decode()
     for act, given, total in (("set", {"total": 3}, 3), ("remove", {}, None)):
-        desk.post(reverse(f"admin:scheduling_tenantquota_act_{act}", args=[row.pk]), given)
+        ops.post(reverse(f"admin:scheduling_tenantquota_act_{act}", args=[row.pk]), given)
         left = TenantQuota.plain.filter(pk=row.pk).values_list("total", flat=True).first()
         assert left == total
     assert TenantQuota.plain.filter(tenant=acme_ready, item="instances", model="").exists()

@@ -94,11 +94,11 @@ def test_environments_are_made_listed_and_retired(alice, member):
 
 
 @pytest.mark.req("POOL-12.27", "POOL-12.10")
-def test_operators_set_policy_and_queues_on_the_desk(db, acme, operator):
+def test_operators_set_policy_and_queues_on_the_operator_pages(db, acme, operator):
     queue = queue_ensure(actor=SYSTEM)
-    desk = operator("cluster_administrator").page()
+    ops = operator("cluster_administrator").page()
     given = {"placing": "node_compact", "ordering": "priority", "patience_s": 60, "aging_s": ""}
-    desk.post("/admin/scheduling/schedulingpolicy/add/", given)
+    ops.post("/admin/scheduling/schedulingpolicy/add/", given)
     policy = SchedulingPolicy.objects.get()
     assert (policy.placing, policy.ordering, policy.patience_s, policy.aging_s) == (
         "node_compact",
@@ -107,7 +107,7 @@ def test_operators_set_policy_and_queues_on_the_desk(db, acme, operator):
         None,
     )
     changes = {"state": "up", "priority": 7, "ordering": "priority", "placing": "", "tenants": [acme.pk]}
-    desk.post(f"/admin/scheduling/queue/{queue.pk}/do-change/", changes)
+    ops.post(f"/admin/scheduling/queue/{queue.pk}/do-change/", changes)
     changed = Queue.objects.get()
     assert (changed.priority, changed.ordering, changed.admitted.get().tenant) == (7, "priority", acme)
-    assert "as the policy says" in text(desk.get("/admin/scheduling/queue/"))
+    assert "as the policy says" in text(ops.get("/admin/scheduling/queue/"))

@@ -37,7 +37,7 @@ def alice(acme, globex, member):
 
 
 @pytest.fixture
-def desk(operator):
+def ops(operator):
     return operator("cluster_administrator")
 
 
@@ -77,11 +77,11 @@ def test_a_branch_is_bounded_by_what_it_is_part_of(busy):
 
 
 @pytest.mark.req("ELA-1101", "PLAT-AICFG-23")
-def test_a_queue_shows_what_runs_and_waits_in_it(busy, desk):
-    tree = text(desk.page().get("/scheduling/queues/"))
+def test_a_queue_shows_what_runs_and_waits_in_it(busy, ops):
+    tree = text(ops.page().get("/scheduling/queues/"))
     for part in ("120 % of it", "borrowed", 'data-code="low" data-depth="2"', "/ 130 % ↑"):
         assert part in tree.replace("120 % in use, 70 % of it", "120 % of it"), part
-    shown = text(desk.page().get("/scheduling/queues/low/"))
+    shown = text(ops.page().get("/scheduling/queues/low/"))
     assert shown.count('data-test="queue-runs"') == 2
     assert shown.count('data-test="queue-waits"') == 1
     assert "60 % more are asked" in shown
@@ -90,10 +90,10 @@ def test_a_queue_shows_what_runs_and_waits_in_it(busy, desk):
 
 
 @pytest.mark.req("PLAT-AICFG-18")
-def test_the_history_of_the_policy_says_what_became_of_what(desk):
-    policy_set(actor=desk.actor, changes={"ordering": "first_come", "half_life_s": 86400})
-    policy_set(actor=desk.actor, changes={"ordering": "priority", "has_preemption": True})
-    policy_set(actor=desk.actor, changes={"ordering": "priority", "half_life_s": None})
+def test_the_history_of_the_policy_says_what_became_of_what(ops):
+    policy_set(actor=ops.actor, changes={"ordering": "first_come", "half_life_s": 86400})
+    policy_set(actor=ops.actor, changes={"ordering": "priority", "has_preemption": True})
+    policy_set(actor=ops.actor, changes={"ordering": "priority", "half_life_s": None})
     newest, middle, oldest = policy_history()
     assert [(each.label, each.before, each.value) for each in newest.settings] == [
         ("Past use counts half after (s)", "86400", "none")
@@ -103,13 +103,13 @@ def test_the_history_of_the_policy_says_what_became_of_what(desk):
         ("", "yes"),
     ]
     assert [each.seconds for each in oldest.settings] == [None, 86400]
-    page = text(desk.page().get("/scheduling/policy/"))
+    page = text(ops.page().get("/scheduling/policy/"))
     assert page.count('data-test="policy-change"') == 3
     assert "(1 d)" in page
 
 
 @pytest.mark.req("ELA-103")
-def test_a_what_if_names_settings_and_tenants_in_words(acme, desk):
+def test_a_what_if_names_settings_and_tenants_in_words(acme, ops):
     make("night")
     changes = {
         "policy": {"placing": "best_fit", "aging_s": 60},
@@ -137,7 +137,7 @@ def test_a_what_if_names_settings_and_tenants_in_words(acme, desk):
         "tenants": [{"tenant": "acme", "submissions": 3, "before": 90, "after": 30}],
     }
     row = WhatIf.objects.create(name="try", changes=changes, state="done", result=result)
-    page = text(desk.page().get(f"/scheduling/what-if/{row.uid}/"))
+    page = text(ops.page().get(f"/scheduling/what-if/{row.uid}/"))
     for part in (
         'data-turn="better"',
         'data-turn="worse"',
@@ -151,7 +151,7 @@ def test_a_what_if_names_settings_and_tenants_in_words(acme, desk):
 
 
 @pytest.mark.req("ELA-103")
-def test_missed_start_estimates_stand_by_name(busy, desk):
+def test_missed_start_estimates_stand_by_name(busy, ops):
     now = timezone.now()
     kept, missed = busy
     for row, is_kept, error_s in ((kept, True, 0), (missed, False, -600)):
@@ -162,11 +162,11 @@ def test_missed_start_estimates_stand_by_name(busy, desk):
                 "high_at": now, "started_at": now, "is_kept": is_kept, "error_s": error_s,
             },
         )  # fmt: skip
-    page = text(desk.page().get("/scheduling/start-estimates/"))
+    page = text(ops.page().get("/scheduling/start-estimates/"))
     assert page.count('data-test="missed-row"') == 1
     assert missed.no in page
     assert "10 min earlier" in page
-    shown = text(desk.page().get(f"/t/acme/resources/{missed.uid}/"))
+    shown = text(ops.page().get(f"/t/acme/resources/{missed.uid}/"))
     assert "missed" in shown
 
 

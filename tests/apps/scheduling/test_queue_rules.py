@@ -44,7 +44,7 @@ JOB = {"name": "job", "argv": ("true",), "compute_percent": 20, "memory_mib": 64
 
 
 @pytest.fixture
-def desk(operator):
+def ops(operator):
     return operator("cluster_administrator")
 
 
@@ -231,8 +231,8 @@ def test_a_user_group_of_a_queue_is_not_removed(alice):
 
 
 @pytest.mark.req("PLAT-CLU-47", "PLAT-CLU-50", "PLAT-CLU-52", "PLAT-CLU-53", "PLAT-CLU-59", "PLAT-CLU-61")
-def test_the_rules_go_over_the_api(alice, acme, desk):
-    api = desk.api()
+def test_the_rules_go_over_the_api(alice, acme, ops):
+    api = ops.api()
     group = {"code": "lab", "name_en": "Lab", "name_zh": "实验室", "users": [alice.user.username]}
     assert api.post("/api/v1/user-groups", group).status_code == 201
     assert api.post("/api/v1/user-groups", group).status_code == 409
@@ -257,8 +257,8 @@ def test_the_rules_go_over_the_api(alice, acme, desk):
 
 
 @pytest.mark.req("PLAT-CLU-47", "PLAT-CLU-50", "PLAT-CLU-52", "PLAT-CLU-60", "PLAT-CLU-61")
-def test_the_rules_are_set_on_the_pages(alice, acme, desk):
-    page = desk.page()
+def test_the_rules_are_set_on_the_pages(alice, acme, ops):
+    page = ops.page()
     given = {"code": "lab", "name_en": "Lab", "name_zh": "实验室", "users": alice.user.username}
     assert page.post("/scheduling/user-groups/", given).status_code == 302
     assert 'data-code="lab"' in text(page.get("/scheduling/user-groups/"))
@@ -340,9 +340,9 @@ def test_the_form_offers_the_queues_that_take_the_users_work(alice, acme, member
 
 
 @pytest.mark.req("PLAT-CLU-51")
-def test_a_queues_priority_goes_to_65533_and_before_that_of_jobs(alice, desk, acme):
+def test_a_queues_priority_goes_to_65533_and_before_that_of_jobs(alice, ops, acme):
     make("high"), make("low")
-    api = desk.api()
+    api = ops.api()
     assert api.patch("/api/v1/queues/high", {"priority": 65_533}, format="json").status_code == 200
     assert api.patch("/api/v1/queues/high", {"priority": 65_534}, format="json").status_code == 400
     job = {**JOB, "compute_percent": 100, "shares": 3}

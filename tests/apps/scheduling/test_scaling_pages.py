@@ -26,7 +26,7 @@ def alice(acme, globex, member):
 
 
 @pytest.fixture
-def desk(operator):
+def ops(operator):
     return operator("cluster_administrator")
 
 
@@ -41,8 +41,8 @@ def row(alice, acme):
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-def test_an_operator_sets_and_removes_a_rule_of_a_queue(alice, desk, language):
-    page = desk.page()
+def test_an_operator_sets_and_removes_a_rule_of_a_queue(alice, ops, language):
+    page = ops.page()
     page.cookies["django_language"] = language
     path = "/scheduling/queues/default/scaling/"
     assert path in text(page.get("/scheduling/queues/default/"))
@@ -55,7 +55,7 @@ def test_an_operator_sets_and_removes_a_rule_of_a_queue(alice, desk, language):
     assert "80 %" in shown
     assert "08:00-18:00" in shown
     rule = ScalingRule.objects.get(by="utilisation")
-    assert (rule.step, rule.low, rule.high, rule.cooldown_s, rule.made_by) == (2, 30, 80, 60, desk.user)
+    assert (rule.step, rule.low, rule.high, rule.cooldown_s, rule.made_by) == (2, 30, 80, 60, ops.user)
     assert page.post(f"{path}{rule.uid}/remove/").status_code == 302
     assert ScalingRule.objects.get().by == "window"
     assert page.post(path, {**USE, "low": 90}).status_code == 400
@@ -82,7 +82,7 @@ def test_rigid_work_offers_no_rules(alice, acme):
     assert "/scaling/" not in text(alice.page().get(f"/resources/{rigid.uid}/"))
 
 
-def test_rules_over_the_api(alice, desk, row, member):
+def test_rules_over_the_api(alice, ops, row, member):
     api, path = alice.api(), f"/api/v1/workloads/{row.uid}/scaling-rules"
     windows = [{"weekday": 0, "from_minute": 480, "to_minute": 1080}]
     made = api.post(path, {"by": "window", "shares": 2, "windows": windows}, format="json")
@@ -98,10 +98,10 @@ def test_rules_over_the_api(alice, desk, row, member):
     depth = {"by": "queue_depth", "low": 0, "high": 5}
     queue = "/api/v1/queues/default/scaling-rules"
     assert api.get(queue).status_code in (403, 404)
-    made = desk.api().post(queue, depth, format="json")
+    made = ops.api().post(queue, depth, format="json")
     assert (made.status_code, made.json()["grows_when_high"]) == (201, False)
-    assert len(desk.api().get(queue).json()) == 1
-    assert desk.api().delete(f"{queue}/{made.json()['uid']}").status_code == 204
+    assert len(ops.api().get(queue).json()) == 1
+    assert ops.api().delete(f"{queue}/{made.json()['uid']}").status_code == 204
 
 
 @pytest.mark.req("ELA-906")

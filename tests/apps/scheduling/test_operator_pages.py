@@ -45,7 +45,7 @@ def alice(acme, globex, member):
 
 
 @pytest.fixture
-def desk(operator):
+def ops(operator):
     return operator("cluster_administrator")
 
 
@@ -71,8 +71,8 @@ def ask(person, acme, **more):
     ],
 )
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-def test_the_pages_open_for_operators_only(alice, desk, path, language):
-    page = desk.page()
+def test_the_pages_open_for_operators_only(alice, ops, path, language):
+    page = ops.page()
     page.cookies["django_language"] = language
     for headers in ({}, {"HX-Request": "true"}):
         assert "{%" not in text(page.get(f"/scheduling/{path}", headers=headers))
@@ -80,8 +80,8 @@ def test_the_pages_open_for_operators_only(alice, desk, path, language):
 
 
 @pytest.mark.req("PLAT-AICFG-23", "ELA-601", "PLAT-CLU-46")
-def test_a_queue_is_made_changed_and_removed_on_its_pages(alice, desk):
-    page = desk.page()
+def test_a_queue_is_made_changed_and_removed_on_its_pages(alice, ops):
+    page = ops.page()
     given = {
         "code": "night", "name_en": "Night", "name_zh": "夜间", "state": "up", "priority": 3, "weight": 2,
         "guaranteed_compute_percent": 40, "windows": "Mon-Sun 20:00-24:00", "preempts": "on",
@@ -112,8 +112,8 @@ def test_a_queue_is_made_changed_and_removed_on_its_pages(alice, desk):
 
 
 @pytest.mark.req("PLAT-AICFG-18")
-def test_a_change_of_the_policy_is_kept_and_logged(alice, desk):
-    page = desk.page()
+def test_a_change_of_the_policy_is_kept_and_logged(alice, ops):
+    page = ops.page()
     given = {
         "ordering": "fair_share", "placing": "best_fit", "has_backfill": "on", "grace_s": 60, "min_run_s": 0,
         "max_preemptions": 3, "hysteresis_s": 300, "reserved_starts": 1, "ahead_s": 600, "max_moves": 4,
@@ -132,8 +132,8 @@ def test_a_change_of_the_policy_is_kept_and_logged(alice, desk):
 
 
 @pytest.mark.req("PLAT-AICFG-24", "PLAT-AICFG-25")
-def test_a_users_work_has_the_priority_that_operators_gave_them(alice, acme, desk):
-    page = desk.page()
+def test_a_users_work_has_the_priority_that_operators_gave_them(alice, acme, ops):
+    page = ops.page()
     assert f'data-user="{alice.user.username}"' not in text(page.get("/scheduling/priorities/"))
     groups.group_make(actor=SYSTEM, code="labs", name_en="Labs", name_zh="实验室")
     groups.group_grant(actor=SYSTEM, code="labs", tenant=acme)
@@ -156,15 +156,15 @@ def test_a_users_work_has_the_priority_that_operators_gave_them(alice, acme, des
 
 
 @pytest.mark.req("PLAT-AICFG-24")
-def test_the_page_lists_who_has_a_resource_group_and_nobody_else(alice, acme, globex, member, desk):
+def test_the_page_lists_who_has_a_resource_group_and_nobody_else(alice, acme, globex, member, ops):
     bob, carol, dave = (member(tenant, "tenant_front_line") for tenant in ("acme", "acme", "globex"))
     for each in (alice, bob, carol, dave):
         priority_set(actor=SYSTEM, user=each.user, priority=1, most_priority=2)
     groups.group_make(actor=SYSTEM, code="labs", name_en="Labs", name_zh="实验室")
 
     def listed():
-        rows = desk.api().get("/api/v1/user-priorities").json()
-        shown = text(desk.page().get("/scheduling/priorities/"))
+        rows = ops.api().get("/api/v1/user-priorities").json()
+        shown = text(ops.page().get("/scheduling/priorities/"))
         assert all(f'data-user="{row["user"]}"' in shown for row in rows)
         assert shown.count('data-test="priority-row"') == len(rows)
         return {row["user"] for row in rows}
@@ -180,7 +180,7 @@ def test_the_page_lists_who_has_a_resource_group_and_nobody_else(alice, acme, gl
 
 
 @pytest.mark.req("PLAT-AICFG-30", "PLAT-AICFG-31", "PLAT-AICFG-33")
-def test_outside_their_period_users_start_nothing_of_that_purpose(alice, acme, desk):
+def test_outside_their_period_users_start_nothing_of_that_purpose(alice, acme, ops):
     local = timezone.localtime(timezone.now(), timezone.get_default_timezone())
     other_day = (local.weekday() + 3) % 7
     rule = validity_make(
@@ -189,15 +189,15 @@ def test_outside_their_period_users_start_nothing_of_that_purpose(alice, acme, d
     with pytest.raises(OutsideValidity, match="00:00-24:00"):
         ask(alice, acme)
     assert ask(alice, acme, purpose="inference").purpose == "inference"
-    page = desk.page()
+    page = ops.page()
     assert "training" in text(page.get("/scheduling/validity/"))
     page.post("/scheduling/validity/remove/", {"rule": [rule.pk]})
     assert ask(alice, acme, compute_percent=1).purpose == "training"
 
 
 @pytest.mark.req("PLAT-AICFG-29")
-def test_a_validity_rule_is_made_on_its_page(alice, desk):
-    page = desk.page()
+def test_a_validity_rule_is_made_on_its_page(alice, ops):
+    page = ops.page()
     given = {"name": "day", "users": alice.user.username, "development": "Mon-Fri 08:00-18:00"}
     assert page.post("/scheduling/validity/", given).status_code == 302
     assert "Mon 08:00-18:00" in text(page.get("/scheduling/validity/"))
@@ -206,7 +206,7 @@ def test_a_validity_rule_is_made_on_its_page(alice, desk):
 
 
 @pytest.mark.req("PLAT-CLU-35", "PLAT-CLU-38", "PLAT-CLU-39")
-def test_a_special_spec_bounds_a_user_while_it_is_in_force(alice, acme, desk):
+def test_a_special_spec_bounds_a_user_while_it_is_in_force(alice, acme, ops):
     now = timezone.now()
     row = special_make(
         actor=SYSTEM, tenant=acme, name="intern", user=alice.user, compute_percent=70,
@@ -216,7 +216,7 @@ def test_a_special_spec_bounds_a_user_while_it_is_in_force(alice, acme, desk):
     said = r"70 % of compute, by special spec of the user intern until .*: 60 % are used, 60 % more"
     with pytest.raises(QuotaExceeded, match=said):
         ask(alice, acme)
-    page = desk.page()
+    page = ops.page()
     page.post(f"/scheduling/specials/{row.pk}/disable/")
     ask(alice, acme)
     page.post(f"/scheduling/specials/{row.pk}/delete/")
@@ -357,9 +357,9 @@ def past_make(acme, count=6):
 
 
 @pytest.mark.req("ELA-103")
-def test_a_what_if_replays_the_past_and_changes_nothing_live(alice, acme, desk):
+def test_a_what_if_replays_the_past_and_changes_nothing_live(alice, acme, ops):
     past_make(acme)
-    page = desk.page()
+    page = ops.page()
     asked = page.post("/scheduling/what-if/", {"name": "two", "days": 1, "ordering": "priority", "tenant": "acme",
         "compute_percent": 100})  # fmt: skip
     assert asked.status_code == 302, asked.content
@@ -380,19 +380,19 @@ def test_a_what_if_replays_the_past_and_changes_nothing_live(alice, acme, desk):
     assert what_ifs_sweep() == 0
 
 
-def test_a_what_if_that_could_not_be_set_is_refused(alice, desk):
+def test_a_what_if_that_could_not_be_set_is_refused(alice, ops):
     queue_ensure(actor=SYSTEM)
-    page = desk.page()
+    page = ops.page()
     given = {"name": "too much", "days": 1, "queue": "default", "guaranteed_compute_percent": 9999}
     assert page.post("/scheduling/what-if/", given).status_code == 400
     assert page.post("/scheduling/what-if/", {"name": "nothing", "days": 1}).status_code == 400
     assert not WhatIf.objects.exists()
 
 
-def test_what_cannot_be_set_any_more_fails_and_says_why(alice, desk):
+def test_what_cannot_be_set_any_more_fails_and_says_why(alice, ops):
     queue_ensure(actor=SYSTEM)
     row = what_if_ask(
-        actor=desk.actor,
+        actor=ops.actor,
         name="x",
         days=1,
         changes={"queues": {"default": {"guaranteed_compute_percent": 50}}},
@@ -491,9 +491,9 @@ def test_many_are_submitted_in_one_call_or_none(alice, acme):
 
 
 @pytest.mark.req("PLAT-AICFG-25", "ELA-103")
-def test_priorities_start_estimates_and_what_ifs_over_the_api(alice, acme, desk):
+def test_priorities_start_estimates_and_what_ifs_over_the_api(alice, acme, ops):
     queue_ensure(actor=SYSTEM)
-    api = desk.api()
+    api = ops.api()
     groups.group_make(actor=SYSTEM, code="labs", name_en="Labs", name_zh="实验室")
     groups.group_grant(actor=SYSTEM, code="labs", tenant=acme, members=[alice.user.username])
     given = {"priority": 2, "most_priority": 4, "may_urgent": True}

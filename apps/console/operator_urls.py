@@ -1,11 +1,11 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from apps.console import desk_views as views
-from apps.console import desk_watching as watching
+from apps.console import operator_views as views
+from apps.console import operator_watching as watching
 from apps.identity.views import logout_page
 
-app_name = "desk"
+app_name = "operator"
 urlpatterns = [
     path("", views.home, name="home"),
     path("revenue/", views.revenue, name="revenue"),

@@ -1,4 +1,4 @@
-"""The operators' desk on the provider's host: what needs somebody now, over all tenants."""
+"""The operator pages on the provider's host: what needs somebody now, over all tenants."""
 
 import csv
 import io
@@ -16,9 +16,9 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.billing.charts import trend_option
 from apps.cases.selectors import case_inbox, case_list
 from apps.cases.types import CaseKind
-from apps.console import desk_selectors as read
-from apps.console.desk_charts import alarm_option
-from apps.console.desk_forms import AlarmsForm, CasesForm, InboxForm
+from apps.console import operator_selectors as read
+from apps.console.operator_charts import alarm_option
+from apps.console.operator_forms import AlarmsForm, CasesForm, InboxForm
 from apps.fleet.states import NodeState
 from apps.identity.pages import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
 from apps.identity.requests import PortalRequest
@@ -48,18 +48,18 @@ def admin_login(request: PortalRequest) -> HttpResponse:
 
 @page(plane="provider")
 def home(request: PortalRequest) -> HttpResponse:
-    """The desk; a tenant's people are shown the way to their tenants."""
+    """The overview; a tenant's people are shown the way to their tenants."""
     if request.actor.kind != "operator":
         tenants = tenants_of(request.user)
         if len(tenants) == 1:
             return redirect(f"/t/{tenants[0].schema_name}/")
-        return render(request, "desk/tenants.html", {"tenants": tenants})
+        return render(request, "operator/tenants.html", {"tenants": tenants})
     topics = ["alarms", "cases", "pool"]
-    return show(request, "desk/home", {**desk_figures(request), "topics": topics, "live": topics})
+    return show(request, "operator/home", {**operator_figures(request), "topics": topics, "live": topics})
 
 
-def desk_figures(request: PortalRequest) -> dict[str, Any]:
-    """What the desk shows, each part as far as the active role may see it."""
+def operator_figures(request: PortalRequest) -> dict[str, Any]:
+    """What the operator pages show, each part as far as the active role may see it."""
     actor = request.actor
     found: dict[str, Any] = {}
     if actor.may("alarms.view"):
@@ -85,12 +85,12 @@ def revenue(request: PortalRequest) -> HttpResponse:
     """Rated use of this month by day, over all tenants."""
     days, total = read.revenue_days()
     context = {"days": days, "total": total, "option": trend_option(days)}
-    return render(request, "desk/_revenue.html", context)
+    return render(request, "operator/_revenue.html", context)
 
 
 def dashboard(request: PortalRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The figures above the admin's index."""
-    return context | {"title": _("All tables"), "figures": desk_figures(request)}
+    return context | {"title": _("All tables"), "figures": operator_figures(request)}
 
 
 # --- cases -----------------------------------------------------------------------------------------------------
@@ -106,21 +106,21 @@ def inbox(request: PortalRequest) -> HttpResponse:
         "waiting": case_inbox(actor=request.actor).count(),
         "live": ["cases"],
     }
-    return show(request, "desk/inbox", context)
+    return show(request, "operator/inbox", context)
 
 
 @operator_page("cases.view")
 def cases(request: PortalRequest) -> HttpResponse:
     """Forms, orders, tickets and tasks of every tenant (PLAT-OPS-17, -18, -23)."""
     chosen = cleaned(CasesForm(request.GET))
-    return show(request, "desk/cases", _cases(request, chosen))
+    return show(request, "operator/cases", _cases(request, chosen))
 
 
 @operator_page("cases.view")
 def tickets(request: PortalRequest) -> HttpResponse:
     """Open work tickets of every tenant."""
     chosen = cleaned(CasesForm(request.GET)) | {"kind": CaseKind.TICKET}
-    return show(request, "desk/cases", _cases(request, chosen, is_open="1") | {"is_tickets": True})
+    return show(request, "operator/cases", _cases(request, chosen, is_open="1") | {"is_tickets": True})
 
 
 def _cases(request: PortalRequest, chosen: dict[str, Any], **more: str) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _cell(text: str) -> str:
 @operator_page("fleet.view")
 def pool(request: PortalRequest) -> HttpResponse:
     """Nodes, devices and slices with what is held and what is delivered."""
-    return show(request, "desk/pool", {"nodes": read.pool_named(), "live": ["pool", "alarms"]})
+    return show(request, "operator/pool", {"nodes": read.pool_named(), "live": ["pool", "alarms"]})
 
 
 @operator_page("alarms.view")
@@ -196,7 +196,7 @@ def alarms(request: PortalRequest) -> HttpResponse:
         "option": alarm_option(days) if days else None,
         "live": ["alarms"],
     }
-    return show(request, "desk/alarms", context)
+    return show(request, "operator/alarms", context)
 
 
 @require_POST
@@ -205,4 +205,4 @@ def acknowledge(request: PortalRequest, uid: UUID) -> HttpResponse:
     """Say that one looks after it; it stays open until its cause is gone."""
     row = alarm_acknowledge(actor=request.actor, alarm_uid=uid)
     messages.success(request, _("Acknowledged: %(alarm)s") % {"alarm": row})
-    return go(request, "desk:alarms")
+    return go(request, "operator:alarms")

@@ -52,7 +52,7 @@ def drawn(*candidates: str, settings: str = ALL) -> bytes:
 
 
 @dataclass
-class Desk:
+class RunningProcess:
     """A running process in acme and its subject."""
 
     instance: ProcessInstance
@@ -68,7 +68,9 @@ class Desk:
         return self.instance.state
 
 
-def start(applicant_id: int, xml: bytes | None = None, *, schema: str = "acme", **changes: object) -> Desk:
+def start(
+    applicant_id: int, xml: bytes | None = None, *, schema: str = "acme", **changes: object
+) -> RunningProcess:
     template = process_template_import(actor=SYSTEM, key="sample", xml=xml or drawn(TENANT, OPERATOR))
     subject = uuid4()
     given = {
@@ -83,7 +85,7 @@ def start(applicant_id: int, xml: bytes | None = None, *, schema: str = "acme", 
         **changes,
     }
     with in_tenant(schema):
-        return Desk(process_start(actor=SYSTEM, template=template, **given), given["subject_uid"])
+        return RunningProcess(process_start(actor=SYSTEM, template=template, **given), given["subject_uid"])
 
 
-__all__ = ["ALL", "OPERATOR", "TENANT", "Desk", "candidate", "drawn", "start"]
+__all__ = ["ALL", "OPERATOR", "TENANT", "RunningProcess", "candidate", "drawn", "start"]

@@ -1,4 +1,4 @@
-"""What the operators' desk reads: figures that join several apps, over all tenants."""
+"""What the operator pages read: figures that join several apps, over all tenants."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

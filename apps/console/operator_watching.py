@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.console import capacity as planning
-from apps.console import desk_charts as charts
+from apps.console import operator_charts as charts
 from apps.console.alarm_steps import alarm_link, alarm_steps, alarm_subject
 from apps.console.reports.form import period
 from apps.console.reports.table import COLUMNS, REPORTS, report_rows
@@ -27,8 +27,7 @@ from apps.console.watching_forms import (
     StatisticsForm,
 )
 from apps.identity.models import OperatorRole
-from apps.identity.pages import cleaned, go, paged, show
-from apps.identity.pages import operator_page as desk
+from apps.identity.pages import cleaned, go, operator_page, paged, show
 from apps.identity.requests import PortalRequest
 from apps.telemetry import selectors as read
 from apps.telemetry.exports import exported
@@ -51,7 +50,7 @@ def _query(chosen: dict[str, Any]) -> str:
 # --- the log ---------------------------------------------------------------------------------------------------
 
 
-@desk("logs.view")
+@operator_page("logs.view")
 def logs(request: PortalRequest) -> HttpResponse:
     """The pool's log by severity, task, priority, component, node and time (POOL-12.18)."""
     chosen = cleaned(LogsForm(request.GET))
@@ -65,7 +64,7 @@ def logs(request: PortalRequest) -> HttpResponse:
     return show(request, "telemetry/logs", context)
 
 
-@desk("logs.view")
+@operator_page("logs.view")
 def logs_export(request: PortalRequest) -> StreamingHttpResponse:
     """Exactly the lines that meet the present conditions, as a file."""
     chosen = cleaned(ExportForm(request.GET))
@@ -73,7 +72,7 @@ def logs_export(request: PortalRequest) -> StreamingHttpResponse:
     return exported(read.log_rows(read.log_list(**chosen)), read.LOG_COLUMNS, form=form, name="log")
 
 
-@desk("logs.view")
+@operator_page("logs.view")
 def log_entry(request: PortalRequest, pk: int) -> HttpResponse:
     """One line with all that is known of it."""
     return show(request, "telemetry/log_entry", {"row": read.log_get(pk)})
@@ -82,7 +81,7 @@ def log_entry(request: PortalRequest, pk: int) -> HttpResponse:
 # --- alarms ----------------------------------------------------------------------------------------------------
 
 
-@desk("alarms.view")
+@operator_page("alarms.view")
 def alarm(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One alarm: its rule, its times, whom it was told, what to do about it."""
     row = read.alarm_get(uid)
@@ -97,13 +96,13 @@ def _role_names() -> dict[str, str]:
     return {row.code: row.name_zh if is_zh else row.name_en for row in OperatorRole.objects.all()}
 
 
-@desk("alarms.view")
+@operator_page("alarms.view")
 def rules(request: PortalRequest) -> HttpResponse:
     """When alarms are raised."""
     return show(request, "telemetry/rules", {"rows": read.rule_list()})
 
 
-@desk("alarms.manage")
+@operator_page("alarms.manage")
 def rule_new(request: PortalRequest) -> HttpResponse:
     """Watch another metric, or one subject apart."""
     if request.method == "POST":
@@ -112,13 +111,13 @@ def rule_new(request: PortalRequest) -> HttpResponse:
         changes = form.changes(given, is_event=False)
         row = rule_make(actor=request.actor, code=given["code"], metric=given["metric"], **changes)
         messages.success(request, _("Rule %(code)s holds from now on.") % {"code": row.code})
-        return go(request, "desk:rules")
+        return go(request, "operator:rules")
     metrics = [metric for metric in METRICS.values() if not metric.is_event]
     context = {"metrics": metrics, "comparisons": Comparison.choices, "severities": AlarmLevel.choices}
     return show(request, "telemetry/rule", context)
 
 
-@desk("alarms.manage")
+@operator_page("alarms.manage")
 def rule(request: PortalRequest, code: str) -> HttpResponse:
     """Edit a rule; the new figures hold at once."""
     row = read.rule_get(code)
@@ -127,29 +126,29 @@ def rule(request: PortalRequest, code: str) -> HttpResponse:
         changes = form.changes(cleaned(form), is_event=row.is_event)
         rule_edit(actor=request.actor, code=code, changes=changes)
         messages.success(request, _("Rule %(code)s is changed.") % {"code": code})
-        return go(request, "desk:rules")
+        return go(request, "operator:rules")
     context = {"row": row, "comparisons": Comparison.choices, "severities": AlarmLevel.choices}
     return show(request, "telemetry/rule", context)
 
 
 @require_POST
-@desk("alarms.manage")
+@operator_page("alarms.manage")
 def rule_switch(request: PortalRequest, code: str) -> HttpResponse:
     """Enable a disabled rule, disable an enabled one."""
     is_enabled = request.POST.get("is_enabled") == "1"
     rule_edit(actor=request.actor, code=code, changes={"is_enabled": is_enabled})
     told = _("Rule %(code)s is enabled.") if is_enabled else _("Rule %(code)s is disabled: it is silent.")
     messages.success(request, told % {"code": code})
-    return go(request, "desk:rules")
+    return go(request, "operator:rules")
 
 
-@desk("alarms.view")
+@operator_page("alarms.view")
 def routes(request: PortalRequest) -> HttpResponse:
     """Who is told of alarms and how, and what was told."""
     if request.method == "POST":
         route_make(actor=request.actor, **cleaned(RouteForm(request.POST)))
         messages.success(request, _("Alarms are told over this route from now on."))
-        return go(request, "desk:routes")
+        return go(request, "operator:routes")
     context = {
         "routes": read.route_list(),
         "rows": paged(request, read.delivery_list()),
@@ -162,7 +161,7 @@ def routes(request: PortalRequest) -> HttpResponse:
 
 
 @require_POST
-@desk("alarms.manage")
+@operator_page("alarms.manage")
 def route_switch(request: PortalRequest, uid: UUID) -> HttpResponse:
     """Switch a route on or off, or remove it."""
     act = request.POST.get("act")
@@ -171,13 +170,13 @@ def route_switch(request: PortalRequest, uid: UUID) -> HttpResponse:
         messages.success(request, _("The route is removed."))
     else:
         route_edit(actor=request.actor, route_uid=uid, changes={"is_enabled": act == "enable"})
-    return go(request, "desk:routes")
+    return go(request, "operator:routes")
 
 
 # --- statistics ------------------------------------------------------------------------------------------------
 
 
-@desk("reports.view")
+@operator_page("reports.view")
 def statistics(request: PortalRequest) -> HttpResponse:
     """Resources, tasks, operations and energy over a time (POOL-12.21)."""
     chosen = cleaned(StatisticsForm(request.GET))
@@ -205,7 +204,7 @@ def _power_option() -> dict[str, Any] | None:
     )
 
 
-@desk("reports.view")
+@operator_page("reports.view")
 def statistics_export(request: PortalRequest) -> StreamingHttpResponse:
     """The report as CSV, a line for each figure."""
     chosen = cleaned(StatisticsForm(request.GET))
@@ -216,7 +215,7 @@ def statistics_export(request: PortalRequest) -> StreamingHttpResponse:
 # --- capacity --------------------------------------------------------------------------------------------------
 
 
-@desk("reports.view")
+@operator_page("reports.view")
 def capacity(request: PortalRequest) -> HttpResponse:
     """What each pool was asked for, what will be asked, and when it no longer suffices (ELA-102)."""
     rows = planning.outlook_list()
@@ -228,4 +227,4 @@ def capacity(request: PortalRequest) -> HttpResponse:
         "option": charts.outlook_option(chosen),
         "ahead": planning.AHEAD_DAYS,
     }
-    return show(request, "desk/capacity", context)
+    return show(request, "operator/capacity", context)

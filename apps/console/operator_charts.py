@@ -1,4 +1,4 @@
-"""What ECharts draws on the operators' desk: plain options, their words in the reader's language."""
+"""What ECharts draws on the operator pages: plain options, their words in the reader's language."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
