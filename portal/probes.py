@@ -10,7 +10,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from portal.metrics import PortalCollector
+from portal.prometheus import PortalCollector
 from portal.settings.env import env
 
 

@@ -11,8 +11,6 @@ from django.conf import settings
 from django.db import close_old_connections, connections
 from weir import WeirClientError
 
-from apps.conformance.cases.base import Case
-from apps.conformance.cases.table import case_of
 from apps.conformance.models import ConformanceRun
 from apps.conformance.report.document import report_of
 from apps.conformance.report.signing import signed
@@ -33,6 +31,8 @@ from apps.conformance.services import (
     run_inventory_put,
 )
 from apps.conformance.states import Outcome, RunState
+from apps.conformance.test_cases.base import TestCase
+from apps.conformance.test_cases.table import case_of
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict
 from apps.kernel.planes import in_public
@@ -100,7 +100,7 @@ class Runner:
             ThreadPoolExecutor(SIDE_BY_SIDE, "tests") as busy,
         ):
 
-            def begin(chosen: Iterable[Case]) -> list[Future[None]]:
+            def begin(chosen: Iterable[TestCase]) -> list[Future[None]]:
                 """Those that wait have threads of their own; the others share a few, the longest first."""
                 return [
                     (idle if case.is_waiting else busy).submit(self._one_in_thread, case, who, leases)
@@ -116,14 +116,14 @@ class Runner:
         for job in jobs:
             job.result()
 
-    def _one_in_thread(self, case: Case, who: People, leases: Leases) -> None:
+    def _one_in_thread(self, case: TestCase, who: People, leases: Leases) -> None:
         try:
             with in_public():
                 self._one(case, who, leases)
         finally:
             connections.close_all()
 
-    def _one(self, case: Case, who: People, leases: Leases) -> None:
+    def _one(self, case: TestCase, who: People, leases: Leases) -> None:
         if self._stop.is_set():
             return
         record = Record(case.entry, lambda: self._told(case, record), is_fail_fast=self._is_fail_fast)
@@ -152,15 +152,15 @@ class Runner:
                 self._left += [f"{case.number}: {text}" for text in pool.clean(who)]
         self._judged(case, record, error)
 
-    def _judged(self, case: Case, record: Record, error: BaseException | None) -> None:
+    def _judged(self, case: TestCase, record: Record, error: BaseException | None) -> None:
         outcome, reason = record.outcome(error)
         self._put(case, record, outcome, reason)
         self._say(f"{case.number:6} {outcome.value:8} {case.entry.title.en}{': ' + reason if reason else ''}")
 
-    def _told(self, case: Case, record: Record) -> None:
+    def _told(self, case: TestCase, record: Record) -> None:
         self._put(case, record, Outcome.RUNNING, "")
 
-    def _put(self, case: Case, record: Record, outcome: Outcome, reason: str) -> None:
+    def _put(self, case: TestCase, record: Record, outcome: Outcome, reason: str) -> None:
         result_put(
             actor=SYSTEM,
             run=self._run,

@@ -19,7 +19,7 @@ from apps.fleet.services.nodes.devices import (
     device_remove,
     device_slicing_set,
 )
-from apps.fleet.services.nodes.nodes import node_drain, node_remove, node_undrain
+from apps.fleet.services.nodes.membership import node_drain, node_remove, node_undrain
 from apps.fleet.states import NodeState
 from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
 from apps.kernel.acts import Actor

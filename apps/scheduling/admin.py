@@ -29,9 +29,14 @@ from apps.scheduling.models import (
 )
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors.workloads import node_ready_names, workload_list_across, workload_reason
-from apps.scheduling.services.queues.queues import direct_commodity_set, policy_set, queue_change, queue_make
+from apps.scheduling.services.queues.queue_settings import (
+    direct_commodity_set,
+    policy_set,
+    queue_change,
+    queue_make,
+)
 from apps.scheduling.services.workloads.session_moves import workload_migrate
-from apps.scheduling.services.workloads.workloads import workload_stop
+from apps.scheduling.services.workloads.submit_and_stop import workload_stop
 from apps.scheduling.states import MOST_QUEUE_PRIORITY, OPEN_STATES, AllocationState, WorkKind, WorkloadState
 from apps.tenancy.selectors import tenant_list
 

@@ -16,7 +16,7 @@ from apps.scheduling.services.hooks import (
 )
 from apps.scheduling.services.scaling import scaling_rules_apply
 from apps.scheduling.services.workloads.sizes import size_settle, sizes_prune
-from apps.scheduling.services.workloads.workloads import deadlines_keep
+from apps.scheduling.services.workloads.submit_and_stop import deadlines_keep
 
 log = logging.getLogger(__name__)
 _HOOKS_MOST = 200

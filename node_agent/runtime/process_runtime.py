@@ -21,7 +21,7 @@ from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice
 from node_agent.remote_config import Configured
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.isolation.surroundings import tree_remove
-from node_agent.runtime.records.records import Control, ShimState
+from node_agent.runtime.records.slice_records import Control, ShimState
 from node_agent.runtime.records.state_reader import (
     held_failed,
     held_from,
@@ -147,7 +147,7 @@ class ProcessRuntime:
         try:
             with folder.shim_errors.open("ab") as errors:
                 self._shims[slice_uid] = subprocess.Popen(
-                    [sys.executable, "-m", "node_agent.runtime.shim.shim", str(folder.path)],
+                    [sys.executable, "-m", "node_agent.runtime.shim.supervisor", str(folder.path)],
                     stdin=subprocess.DEVNULL,
                     stdout=errors,
                     stderr=errors,

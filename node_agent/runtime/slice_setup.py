@@ -20,7 +20,7 @@ from node_agent.release import running_release
 from node_agent.remote_config import Configured
 from node_agent.runtime.isolation.levels import Isolation, isolation_find
 from node_agent.runtime.isolation.users import NoUserLeft, WorkUsers
-from node_agent.runtime.records.records import SliceSpec, cores_for
+from node_agent.runtime.records.slice_records import SliceSpec, cores_for
 from node_agent.runtime.sandbox.library import library_make
 from node_agent.work_folders import WorkFolders
 
@@ -156,7 +156,7 @@ class Maker:
             metered_uid=setting.metered_uid,
             device_memory_mib=device.memory_mib,
             # Work on the host alone takes no part in how the device is shared.
-            ledger_dir="" if wanted.is_on_host else str(settings.home / "devices" / device.uid),
+            peer_usage_dir="" if wanted.is_on_host else str(settings.home / "devices" / device.uid),
             size=wanted.size.model_dump() if wanted.size and not is_session else None,
             checkpoint=work.checkpoint.model_dump(mode="json") if work.checkpoint else None,
             host_cpu_milli=wanted.host_cpu_milli,

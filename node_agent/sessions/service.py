@@ -292,7 +292,7 @@ class Service:
     def _prepare(self, mover: Mover) -> None:
         """Beside the session, which computes on."""
         try:
-            mover.prepare(self.session.ledger.peak_bytes)
+            mover.prepare(self.session.memory.peak_bytes)
         except (OSError, WireError) as error:
             mover.close()
             self._move_failed(f"the target cannot take the session over: {error}")

@@ -123,7 +123,7 @@ class Watch:
             "bandwidth_mib_s": service.bandwidth_mib_s,
             "latency_us": service.latency_us,
             "operators": session.operators,
-            "memory_mib": -(-session.ledger.used_bytes // _MIB),
+            "memory_mib": -(-session.memory.used_bytes // _MIB),
             "mounted": session.operators > 0 or bool(session.table.rows),
             "idle_s": round(service.idle_s, 3),
             "move": service.move,

@@ -27,7 +27,7 @@ from apps.orgs.services.organizations import organization_create
 from apps.orgs.services.people import person_move, person_roles_set
 from apps.orgs.services.roles import roles_sync
 from apps.scheduling.selectors.workloads import policy_get
-from apps.scheduling.services.queues.queues import direct_commodity_set, queue_ensure
+from apps.scheduling.services.queues.queue_settings import direct_commodity_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision

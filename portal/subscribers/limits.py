@@ -12,7 +12,7 @@ from apps.orgs.selectors import organization_of
 from apps.scheduling.events import ResourceTicketAsked, ResourceTicketWithdrawn
 from apps.scheduling.selectors.entitlements import ticket_get_across
 from apps.scheduling.services.entitlements.resource_tickets import KIND, resource_ticket_decided
-from apps.scheduling.services.queues.queues import group_queue_make, group_queue_remove
+from apps.scheduling.services.queues.queue_settings import group_queue_make, group_queue_remove
 from workflows.registry import definition_get
 
 PROCESS = "resource_ticket_approval"

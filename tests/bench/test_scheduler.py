@@ -21,7 +21,7 @@ from apps.identity.tokens import api_token_make
 from apps.kernel.acts import SYSTEM
 from apps.kernel.bulk import insert_many
 from apps.scheduling.models import Workload
-from apps.scheduling.services.queues.queues import policy_set, queue_ensure
+from apps.scheduling.services.queues.queue_settings import policy_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.bulk import workload_submit_many
 from apps.scheduling.services.workloads.direct import workload_request

@@ -395,7 +395,7 @@ def test_without_root_the_walls_are_built_in_a_user_namespace(open_folder: Path)
     for path in (home, *home.rglob("*")):
         os.chown(path, user, user)
     shim = subprocess.run(
-        ["/usr/bin/python3.11", "-m", "node_agent.runtime.shim.shim", str(folder.path)],
+        ["/usr/bin/python3.11", "-m", "node_agent.runtime.shim.supervisor", str(folder.path)],
         env={"PYTHONPATH": str(library), "PATH": os.environ["PATH"]},
         cwd="/",
         user=user,

@@ -351,7 +351,7 @@ def test_two_shims_for_one_slice_run_its_work_once(tmp_path: Path) -> None:
         "meter_s": 1, "log_limit_bytes": 1000,
     }  # fmt: skip
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    command = [sys.executable, "-m", "node_agent.runtime.shim.shim", str(tmp_path)]
+    command = [sys.executable, "-m", "node_agent.runtime.shim.supervisor", str(tmp_path)]
     shims = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
     assert sorted(shim.wait(90) for shim in shims) == [0, 3, 3]
     assert subprocess.run(command, cwd=ROOT, timeout=90, check=False).returncode == 3

@@ -46,7 +46,7 @@ class ShimSlice:
             "slice_uid": f"shim-{folder.name}", "generation": 1, "device_uid": "d", "vendor": "cpu", "cores": 1,
             "compute_percent": 50, "memory_mib": 128, "argv": ["true"], "env": {}, "run_timeout_s": None,
             "grace_s": 1, "meter_s": 1, "log_limit_bytes": 100_000,
-            "ledger_dir": str(folder.parent / "device"), "device_memory_mib": 1000,
+            "peer_usage_dir": str(folder.parent / "device"), "device_memory_mib": 1000,
         } | changes  # fmt: skip
         self.generation = 1
         write_json(self.files.spec, self.spec)
@@ -68,7 +68,7 @@ class ShimSlice:
         return self.start()
 
     def start(self) -> ShimSlice:
-        command = [sys.executable, "-m", "node_agent.runtime.shim.shim", str(self.files.path)]
+        command = [sys.executable, "-m", "node_agent.runtime.shim.supervisor", str(self.files.path)]
         self.shim = subprocess.Popen(command, cwd=ROOT)
         self.until(lambda: self.state().get("work_pid") or self.shim.poll() is not None)
         go_first(self.shim.pid, self.state().get("work_pid", 0))
@@ -224,7 +224,7 @@ def test_a_program_is_resized_while_it_runs(kept: Callable[..., ShimSlice]) -> N
 
 
 def test_work_on_the_host_alone_is_held_to_what_was_asked_of_the_host(kept: Callable[..., ShimSlice]) -> None:
-    share = {"compute_percent": 0, "memory_mib": 0, "ledger_dir": "", "driver": "host"}
+    share = {"compute_percent": 0, "memory_mib": 0, "peer_usage_dir": "", "driver": "host"}
     one = kept(host_cpu_milli=300, host_memory_mib=64, **share).program(
         "import os\nwhile not os.path.exists('go'): sum(range(9999))\n"
         "held = []\nwhile True: held.append(bytearray(b'1' * (1 << 20)))"

@@ -48,7 +48,7 @@ def test_views_conjugates_poison_templates_and_random_state_come_along(source, a
     torch.manual_seed(77)
     pieces = pieces_of(source, Course("the-session", 41, [(40, Reply([b"abc"], [Fault("c", "o", "m")]))]))
     torch.random.set_rng_state(state)
-    used = source.ledger.used_bytes
+    used = source.memory.used_bytes
 
     session, course = loaded(pieces, arena_bytes=arena_bytes)
     drawn = torch.rand(3)
@@ -56,7 +56,7 @@ def test_views_conjugates_poison_templates_and_random_state_come_along(source, a
     assert drawn.equal(torch.rand(3))
     assert (course.session, course.processed) == ("the-session", 41)
     assert [(n, r.body, r.faults) for n, r in course.kept] == [(40, [b"abc"], [Fault("c", "o", "m")])]
-    assert session.ledger.used_bytes == used
+    assert session.memory.used_bytes == used
     other = Hand(InProcessLink(session))
     other.shapes, other._templates, other._handles = hand.shapes, hand._templates, hand._handles
     with pytest.raises(SessionFault):

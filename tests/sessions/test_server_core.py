@@ -86,16 +86,16 @@ def test_floats_complex_and_huge_ints_arrive_exactly(hand):
 def test_views_are_real(hand, session):
     x = torch.zeros(4, 4)
     a = hand.up(x)
-    used = session.ledger.used_bytes
+    used = session.memory.used_bytes
     row = hand.run("aten::select.int", [a], ["c", 0], ["c", 1], like=x[1])
-    assert session.ledger.used_bytes == used
+    assert session.memory.used_bytes == used
     hand.run("aten::add_.Scalar", [row], ["c", 3])
     x[1] += 3
     assert hand.down(a).equal(x)
     hand.free(a)
-    assert session.ledger.used_bytes == used, "a view keeps its storage"
+    assert session.memory.used_bytes == used, "a view keeps its storage"
     hand.free(row)
-    assert session.ledger.used_bytes == 0
+    assert session.memory.used_bytes == 0
 
 
 @pytest.mark.req("POOL-7.3b", "ELA-1305", "ELA-1306")
@@ -116,7 +116,7 @@ def test_the_quota_is_exact_to_the_mib(hand, session):
         again = hand.run("aten::neg.default", [held[0]], like=one)
     hand.free(again, *held)
     assert hand.link.stat()["used_bytes"] == 0
-    assert session.ledger.peak_bytes == 8 * MIB
+    assert session.memory.peak_bytes == 8 * MIB
 
 
 def test_one_byte_too_many_is_refused_and_an_upload_too(hand):
@@ -427,7 +427,7 @@ def test_a_call_that_grows_an_output_past_the_quota_poisons_it(hand, session):
     payload = wire.dump_json(call)
     assert fault_of(lambda: hand.link.request(Kind.CALL, payload)).code == "out_of_memory"
     assert fault_of(lambda: hand.down(out)).code == "out_of_memory"
-    assert session.ledger.used_bytes == 6 * MIB
+    assert session.memory.used_bytes == 6 * MIB
 
 
 def test_growing_an_output_tensor_counts(hand, session):
@@ -447,7 +447,7 @@ def test_growing_an_output_tensor_counts(hand, session):
     other = hand.up(torch.zeros(0))
     hand.batch([grow, a, other])
     assert fault_of(hand.link.stat).code == "out_of_memory"
-    assert session.ledger.used_bytes == 8 * MIB
+    assert session.memory.used_bytes == 8 * MIB
 
 
 def test_an_operator_that_grows_what_it_writes_to_without_naming_it_out_counts(hand, session):
@@ -472,7 +472,7 @@ def test_an_operator_that_grows_what_it_writes_to_without_naming_it_out_counts(h
     assert fault_of(lambda: hand.link.request(Kind.CALL, wire.dump_json(call))).code == "out_of_memory"
     rows = [row for row in session.table.rows.values() if isinstance(row, torch.Tensor)]
     held = {row.untyped_storage()._cdata: row.untyped_storage().nbytes() for row in rows}
-    assert sum(held.values()) == session.ledger.used_bytes <= 8 * MIB
+    assert sum(held.values()) == session.memory.used_bytes <= 8 * MIB
 
 
 def test_unknown_frames_and_json_that_is_none(hand):

@@ -19,7 +19,7 @@ def check(session: Session) -> None:
     """Its books are right and its bounds kept."""
     held = [row for row in session.table.rows.values() if isinstance(row, torch.Tensor)]
     storages = {row.untyped_storage()._cdata: row.untyped_storage().nbytes() for row in held}
-    assert session.ledger.used_bytes == sum(storages.values()) <= QUOTA_MIB << 20
+    assert session.memory.used_bytes == sum(storages.values()) <= QUOTA_MIB << 20
     assert len(session.templates) <= wire.MAX_TEMPLATES
     assert len(session.table.faults) <= 64
 

@@ -210,7 +210,7 @@ def test_what_changes_all_the_time_is_written_at_leisure(tmp_path, monkeypatch):
     watching.look()
     status = tmp_path / "status.json"
     first = status.stat().st_ino
-    session.ledger.used_bytes = 5 << 20
+    session.memory.used_bytes = 5 << 20
     session.operators = 2
     watching.look()
     assert status.stat().st_ino == first

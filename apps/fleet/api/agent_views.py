@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from apps.fleet.errors import IdentityTaken, UnknownProtocol
 from apps.fleet.services.folder_transfers import folder_piece_give, folder_piece_take, folder_sent_take
-from apps.fleet.services.nodes.nodes import node_join
+from apps.fleet.services.nodes.membership import node_join
 from apps.fleet.services.sync import node_doubled, node_sync
 from apps.identity.tokens import agent_authenticate
 from apps.kernel.acts import Actor

@@ -16,7 +16,7 @@ from apps.fleet.services.nodes.devices import (
     device_remove,
     device_slicing_set,
 )
-from apps.fleet.services.nodes.nodes import node_drain, node_remove, node_undrain
+from apps.fleet.services.nodes.membership import node_drain, node_remove, node_undrain
 from apps.identity.api.acting import ActView
 from apps.identity.api.base import ApiView
 from apps.kernel.acts import Actor

@@ -19,7 +19,7 @@ from apps.fleet.services.nodes.devices import (
     device_remove,
     device_slicing_set,
 )
-from apps.fleet.services.nodes.nodes import node_drain, node_remove, node_undrain
+from apps.fleet.services.nodes.membership import node_drain, node_remove, node_undrain
 from apps.fleet.services.slices.moves import slice_move_begin, slice_move_cancel
 from apps.fleet.services.specs import spec_disable, spec_enable, spec_make
 from apps.identity.pages import cleaned, go, operator_page

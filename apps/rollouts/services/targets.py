@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop as _
 
 from apps.fleet.models import Node, Slice
-from apps.fleet.services.nodes.nodes import node_want
+from apps.fleet.services.nodes.membership import node_want
 from apps.fleet.states import NodeState, SliceState
 from apps.kernel.acts import Actor
 from apps.kernel.errors import WeirError

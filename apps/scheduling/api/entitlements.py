@@ -30,7 +30,7 @@ from apps.scheduling.selectors.entitlements import (
 )
 from apps.scheduling.selectors.group_queues import group_lines
 from apps.scheduling.selectors.limits import limit_lines
-from apps.scheduling.services.entitlements.entitlements import (
+from apps.scheduling.services.entitlements.access_rules import (
     default_spec_set,
     special_act,
     special_change,

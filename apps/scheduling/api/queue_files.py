@@ -15,7 +15,7 @@ from apps.scheduling.queue_config.yaml_lines import MOST_BYTES
 from apps.scheduling.selectors.queue_state import queue_state, volcano_text
 from apps.scheduling.selectors.workloads import queue_get
 from apps.scheduling.services.queues.files import Outcome, queue_file_apply, queue_file_plan
-from apps.scheduling.services.queues.queues import queue_close, queue_open
+from apps.scheduling.services.queues.queue_settings import queue_close, queue_open
 
 FORMS = ("queues", "volcano")
 

@@ -16,7 +16,7 @@ from apps.scheduling.selectors.entitlements import user_groups_find
 from apps.scheduling.selectors.model_usage import quota_list
 from apps.scheduling.selectors.queue_tree import queue_tree
 from apps.scheduling.selectors.workloads import policy_get, queue_get, queue_list
-from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_make, queue_remove
+from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make, queue_remove
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.selectors import tenant_get
 

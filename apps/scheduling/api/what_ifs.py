@@ -14,7 +14,7 @@ from apps.scheduling.selectors.entitlements import priority_list, user_find
 from apps.scheduling.selectors.timeline import calibration
 from apps.scheduling.selectors.what_if import what_if_get, what_if_list
 from apps.scheduling.services.cycle.what_ifs import what_if_ask
-from apps.scheduling.services.entitlements.entitlements import priority_set
+from apps.scheduling.services.entitlements.access_rules import priority_set
 
 
 class PrioritiesView(ApiView):

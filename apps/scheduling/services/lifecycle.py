@@ -20,7 +20,7 @@ from apps.scheduling.services.workloads.admission import asked_of, limit_check
 from apps.scheduling.services.workloads.checks import amounts_check, elastic_check, hopeless_check
 from apps.scheduling.services.workloads.replicas import shares_of
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
-from apps.scheduling.services.workloads.workloads import workload_changed
+from apps.scheduling.services.workloads.submit_and_stop import workload_changed
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, DecisionKind, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant

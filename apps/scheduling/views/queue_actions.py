@@ -11,8 +11,8 @@ from apps.scheduling.forms.queues import PriorityForm
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors.entitlements import user_find
 from apps.scheduling.selectors.workloads import queue_get
-from apps.scheduling.services.entitlements.entitlements import priority_set
-from apps.scheduling.services.queues.queues import queue_remove
+from apps.scheduling.services.entitlements.access_rules import priority_set
+from apps.scheduling.services.queues.queue_settings import queue_remove
 
 
 @require_POST

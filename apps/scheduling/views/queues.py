@@ -21,7 +21,7 @@ from apps.scheduling.selectors.timeline import calibration, start_estimates_miss
 from apps.scheduling.selectors.what_if import what_if_get, what_if_list
 from apps.scheduling.selectors.workloads import policy_get, queue_get, workload_list_across
 from apps.scheduling.services.cycle.what_ifs import what_if_ask
-from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_make
+from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make
 from apps.scheduling.states import HOLDING_STATES, WhatIfState, WorkloadState
 from apps.scheduling.views.charts import calibration_options, what_if_options
 from apps.scheduling.views.policy_changes import changes_said, policy_history

@@ -23,7 +23,7 @@ from apps.scheduling.services.lifecycle import (
 )
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
-from apps.scheduling.services.workloads.workloads import workload_halt
+from apps.scheduling.services.workloads.submit_and_stop import workload_halt
 
 
 @require_POST

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from node_agent.files import SliceFolder, read_json
 from node_agent.protocol.slices import DesiredSession, DesiredSize, SessionReport, SliceReport
-from node_agent.runtime.records.records import ShimState, SliceSpec
+from node_agent.runtime.records.slice_records import ShimState, SliceSpec
 from node_agent.slice_state import LocalSlice
 
 _OWN = {"last_usage_seq", "session"}

@@ -35,7 +35,7 @@ class Entry:
         return cls(*map(int, parts))
 
 
-class Ledger:
+class PeerUsage:
     """A work's own entry, and the others'. Every method passes over trouble with the disk."""
 
     def __init__(self, folder: Path, slice_uid: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from node_agent.runtime.records.records import ShimState, SliceSpec
+from node_agent.runtime.records.slice_records import ShimState, SliceSpec
 from node_agent.runtime.sandbox import proc
 from node_agent.runtime.sandbox.cgroup import Cgroup, cgroup_make
 from node_agent.runtime.sandbox.cgroup_v1 import CgroupV1, cgroup_v1_make

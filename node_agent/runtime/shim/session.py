@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from node_agent.runtime.records.meter import NS
-from node_agent.runtime.records.records import SliceSpec
+from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.sandbox.untrusted import Seen, file_look, file_put, seen_of
 
 READ_BYTES = 64 * 1024

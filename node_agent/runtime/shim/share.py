@@ -8,16 +8,16 @@ from collections import deque
 from pathlib import Path
 
 from node_agent.runtime.records.meter import NS
-from node_agent.runtime.records.records import SliceSpec
+from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.sandbox.cgroup import Cgroup
 from node_agent.runtime.shim.device_meter import DeviceMeter
-from node_agent.runtime.shim.device_sharing import Ledger, compute_rate, memory_room
+from node_agent.runtime.shim.device_sharing import PeerUsage, compute_rate, memory_room
 from node_agent.runtime.shim.idle import IdleWatch
 from node_agent.runtime.shim.throttle import STEP_MAX_S, Throttle
 from node_agent.runtime.shim.workload_process import Work
 
 WINDOW = 6
-LEDGER_NS = NS
+PEERS_NS = NS
 _BUSY_NS = NS
 
 
@@ -41,8 +41,10 @@ class Share:
         self.is_begun = self.is_mounted = False
         self._start_cpu_s = self._held_percent = 0.0
         self.idle = IdleWatch(now_ns)
-        self.ledger = Ledger(Path(spec.ledger_dir), spec.slice_uid) if spec.ledger_dir else None
-        self._ledger_at_ns = 0
+        self.peer_usage = (
+            PeerUsage(Path(spec.peer_usage_dir), spec.slice_uid) if spec.peer_usage_dir else None
+        )
+        self._peers_at_ns = 0
         self._has_little = False
         self._throttle: Throttle | None = None
         self._samples: deque[tuple[int, float]] = deque(maxlen=WINDOW)
@@ -78,9 +80,9 @@ class Share:
         self.idle.see(now_ns, self._device_meter.active_s(self._work.pids, cpu_s))
         if self.is_begun and not self.is_mounted:
             self.is_mounted = self._device_meter.is_mounted(self._work.pids, cpu_s)
-        if self.ledger is not None and (self._has_little or now_ns >= self._ledger_at_ns):
-            self._ledger_at_ns = now_ns + LEDGER_NS
-            self._share_device(self.ledger, now_ns)
+        if self.peer_usage is not None and (self._has_little or now_ns >= self._peers_at_ns):
+            self._peers_at_ns = now_ns + PEERS_NS
+            self._share_device(self.peer_usage, now_ns)
 
     @property
     def cpu_s(self) -> float:
@@ -136,7 +138,7 @@ class Share:
         self._hold_compute(compute_percent)
         self.compute_percent, self.memory_mib, self.quota_mib = compute_percent, memory_mib, memory_mib
         self.limit_percent, self.limit_mib = compute_percent, memory_mib
-        self._ledger_at_ns, self._has_little = 0, False
+        self._peers_at_ns, self._has_little = 0, False
 
     def _hold_compute(self, percent: float) -> None:
         """Hold the work to this share from now on. Raises OSError."""
@@ -146,14 +148,14 @@ class Share:
             self._group.limit_compute(percent, self._spec.cores)
             self._held_percent = percent
 
-    def _share_device(self, ledger: Ledger, now_ns: int) -> None:
-        ledger.post(
+    def _share_device(self, peer_usage: PeerUsage, now_ns: int) -> None:
+        peer_usage.post(
             compute_percent=self.compute_percent,
             memory_mib=self.memory_mib,
             used_mib=self.memory_used_mib,
             is_busy=now_ns - self.idle.last_use_ns < _BUSY_NS,
         )
-        others = ledger.others()
+        others = peer_usage.others()
         with contextlib.suppress(OSError):
             # Refused by the kernel: the share as it was is held on.
             self._hold_compute(compute_rate(self.compute_percent, others))

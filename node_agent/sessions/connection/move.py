@@ -139,7 +139,7 @@ class Taker:
             self._transport = self._other()
             first = self._receive()
         (nbytes,) = wire.NUMBER.unpack(first) if len(first) == wire.NUMBER.size else (0,)
-        arena = Arena(session.torch_device, min(nbytes, session.ledger.quota_bytes))
+        arena = Arena(session.torch_device, min(nbytes, session.memory.quota_bytes))
         self._transport.send((Kind.TAKEN, []))
         course = state_load(session, self._pieces(), arena)
         self._transport.send((Kind.TAKEN, []))

@@ -18,7 +18,7 @@ from node_agent.sessions.execution.allow import NotAllowed
 from node_agent.sessions.execution.cache import UploadCache
 from node_agent.sessions.execution.faults import fault_of
 from node_agent.sessions.execution.handle_table import Poisoned, Table
-from node_agent.sessions.execution.memory import Ledger, OutOfMemory
+from node_agent.sessions.execution.memory import MemoryQuota, OutOfMemory
 from node_agent.sessions.execution.pace import Clock, Stopwatch
 from node_agent.sessions.execution.reply import Reply
 from node_agent.sessions.execution.rng import rng_get, rng_seed, rng_set, rng_tensor
@@ -35,8 +35,8 @@ class Session:
     def __init__(self, device: str, quota_mib: int, *, clock: Clock | None = None) -> None:
         self.device = device
         self.torch_device = torch.device(device)
-        self.ledger = Ledger(quota_mib)
-        self.table = Table(self.ledger)
+        self.memory = MemoryQuota(quota_mib)
+        self.table = Table(self.memory)
         self.templates: dict[int, Template] = {}
         self.template_bytes = 0
         self.operators = 0
@@ -61,11 +61,11 @@ class Session:
 
     @property
     def quota_mib(self) -> int:
-        return self.ledger.quota_mib
+        return self.memory.quota_mib
 
     def share_set(self, *, quota_mib: int, compute_percent: int) -> None:
         """A new share while running; what is held stays, what is asked from now on must fit."""
-        self.ledger.quota_set(quota_mib)
+        self.memory.quota_set(quota_mib)
         self.compute_percent = compute_percent
         self.clock.share_set(compute_percent)
 
@@ -172,13 +172,13 @@ class Session:
             table.check_free(outs)
             inputs = table.tensors(ids)
             if template.need_bytes:
-                self.ledger.need(template.need_bytes)
+                self.memory.need(template.need_bytes)
             result = template.run(inputs, *values)
             if outs:
                 self._keep(template, result, inputs, outs)
             if template.may_grow:
                 for k in template.writes:
-                    self.ledger.recount(inputs[k])
+                    self.memory.recount(inputs[k])
         except Exception as error:
             self._failed(template, error, ids, outs)
         self.operators += 1
@@ -197,13 +197,13 @@ class Session:
         if template.is_zeroed:
             for tensor in found:
                 tensor.zero_()
-        before = self.ledger.used_bytes
+        before = self.memory.used_bytes
         at = 0
         for tensor, out in zip(found, template.outs, strict=True):
             if out is not None:
                 self.table.put(outs[at], tensor)
                 at += 1
-        template.ran(self.ledger.used_bytes - before)
+        template.ran(self.memory.used_bytes - before)
 
     def _failed(self, template: Template, error: Exception, ids: list[int], outs: list[int]) -> None:
         fault = error.fault if isinstance(error, Poisoned) else fault_of(template.op, error)
@@ -260,7 +260,7 @@ class Session:
 
     def _upload_begin(self, upload: wire.Upload) -> None:
         self.table.check_free([upload.handle])
-        self.ledger.need(upload.total)
+        self.memory.need(upload.total)
         self.table.put(upload.handle, tensors.blank(upload.dtype, upload.shape, self.torch_device))
 
     def _read(self, payload: memoryview) -> Reply | None:
@@ -325,7 +325,7 @@ class Session:
         try:
             if template.may_grow:
                 for k in template.writes:
-                    self.ledger.recount(inputs[k])
+                    self.memory.recount(inputs[k])
             return describer.node(result)
         except Exception as error:
             for handle in describer.kept:
@@ -369,8 +369,8 @@ class Session:
     def stat(self) -> dict[str, Any]:
         """What Kind.STAT tells."""
         return {
-            "used_bytes": self.ledger.used_bytes,
-            "peak_bytes": self.ledger.peak_bytes,
+            "used_bytes": self.memory.used_bytes,
+            "peak_bytes": self.memory.peak_bytes,
             "quota_mib": self.quota_mib,
             "handles": len(self.table.rows),
             "templates": len(self.templates),

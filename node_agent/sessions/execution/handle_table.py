@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import torch
 
-from node_agent.sessions.execution.memory import Ledger
+from node_agent.sessions.execution.memory import MemoryQuota
 from weir_wire import wire
 from weir_wire.wire import Fault, WireError
 
@@ -34,8 +34,8 @@ class Poisoned(Exception):
 class Table:
     """Handle to tensor. `faults` are the root causes nobody has been told yet."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, memory: MemoryQuota) -> None:
+        self.memory = memory
         self.rows: dict[int, torch.Tensor | Poison] = {}
         self.faults: list[Fault] = []
         self._poisons = 0
@@ -66,7 +66,7 @@ class Table:
 
     def put(self, handle: int, tensor: torch.Tensor) -> None:
         """A new handle. Raises OutOfMemory, then the handle stays unknown."""
-        self.ledger.hold(tensor)
+        self.memory.hold(tensor)
         self.rows[handle] = tensor
 
     def free(self, handle: int) -> None:
@@ -77,7 +77,7 @@ class Table:
         if row.__class__ is Poison:
             self._poisons -= 1
         else:
-            self.ledger.drop(row)  # type: ignore[arg-type]
+            self.memory.drop(row)  # type: ignore[arg-type]
 
     def poison(self, handles: Iterable[int], fault: Fault) -> None:
         """These handles, and whatever shares storage with them, stand for the fault from now on."""
@@ -87,7 +87,7 @@ class Table:
             if isinstance(row, Poison):
                 continue
             if row is not None:
-                self.ledger.drop(row)
+                self.memory.drop(row)
             elif handle <= 0 or len(self.rows) >= wire.MAX_HANDLES:
                 continue
             self.rows[handle] = poison

@@ -11,7 +11,7 @@ class OutOfMemory(Exception):
     """The session's quota, or the device, has no room for what was asked."""
 
 
-class Ledger:
+class MemoryQuota:
     """Counts storages by the handles that hold them. Bytes; the quota is in whole MiB."""
 
     def __init__(self, quota_mib: int) -> None:

@@ -147,7 +147,7 @@ def state_load(session: Session, pieces: Iterator[memoryview], arena: Arena) -> 
 
 
 def _load(session: Session, header: dict[str, Any], stream: Pieces, arena: Arena) -> Course:
-    session.ledger.need(sum(header["sizes"]))
+    session.memory.need(sum(header["sizes"]))
     flats = [_storage_load(arena.cut(size), stream) for size in header["sizes"]]
     for source in header["templates"]:
         session.template_add(source)

@@ -15,7 +15,7 @@ from apps.identity.operators import operator_role_bind, operator_roles_sync
 from apps.identity.services import user_create
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import WeirError
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from portal.roles import OPERATOR_ROLES
 
 

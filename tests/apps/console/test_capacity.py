@@ -12,7 +12,7 @@ from apps.fleet.models import Device, ResourceGroup
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import NotFound
 from apps.scheduling.models import Queue, Workload
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.telemetry.models import Rollup
 from apps.tenancy.models import Tenant
 from tests.factories.node import SpokenNode

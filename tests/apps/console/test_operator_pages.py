@@ -9,7 +9,7 @@ import pytest
 from apps.billing.services.rating import usage_rate
 from apps.identity.services import membership_add
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.telemetry.models import Alarm
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
 from tests.apps.billing.scene import charge_make, record

@@ -12,7 +12,7 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.models import ApplicationForm
 from apps.orgs.models import RoleBinding
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.tenancy.models import Tenant
 from portal.demo.seed import catalogue_seed
 from tests.apps.fleet.agent import Agent

@@ -15,7 +15,7 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors.statistics import figures_get
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.telemetry.models import Alarm, Rollup
 from apps.telemetry.services.alarms import alarm_raise
 from apps.telemetry.services.logs import log_add

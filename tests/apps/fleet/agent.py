@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from django.test import Client
 
 from apps.fleet.models import Device, Slice
-from apps.fleet.services.slices.slices import slice_desire
+from apps.fleet.services.slices.slice_lifecycle import slice_desire
 from apps.identity.tokens import join_token_make
 from apps.kernel.acts import SYSTEM
 from node_agent.protocol.join import DeviceReport, JoinRequest, NodeInfo

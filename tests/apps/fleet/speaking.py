@@ -6,8 +6,8 @@ from uuid import uuid4
 from django.test import Client
 
 from apps.fleet.models import Device
-from apps.fleet.services.nodes.nodes import node_join
-from apps.fleet.services.slices.slices import slice_desire
+from apps.fleet.services.nodes.membership import node_join
+from apps.fleet.services.slices.slice_lifecycle import slice_desire
 from apps.fleet.services.sync import node_sync
 from apps.identity.tokens import join_token_make
 from apps.kernel.acts import ANONYMOUS, SYSTEM, Actor

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from apps.fleet.models import Device, Node
-from apps.fleet.services.nodes.nodes import node_remove
+from apps.fleet.services.nodes.membership import node_remove
 from apps.identity.models import AgentToken
 from apps.identity.tokens import agent_token_revoke, join_token_make
 from apps.kernel.acts import SYSTEM

@@ -14,8 +14,8 @@ from apps.fleet.services.nodes.devices import (
     device_oversubscribe,
     device_slicing_set,
 )
-from apps.fleet.services.nodes.nodes import node_drain, node_undrain
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.nodes.membership import node_drain, node_undrain
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from tests.apps.fleet.agent import Agent, desire, fresh, held

@@ -8,8 +8,8 @@ from django.utils import timezone
 from apps.fleet import events
 from apps.fleet.models import Node, Watch
 from apps.fleet.services.clock_skew import clock_follow
+from apps.fleet.services.nodes.membership import node_want
 from apps.fleet.services.nodes.node_liveness import nodes_check
-from apps.fleet.services.nodes.nodes import node_want
 from apps.identity.tokens import join_token_make
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput

@@ -12,9 +12,9 @@ from apps.fleet.models import Device, Node
 from apps.fleet.selectors import device_list, node_get, node_list
 from apps.fleet.services.nodes.devices import device_enable, device_remove
 from apps.fleet.services.nodes.discovery import MISSING_MAX
+from apps.fleet.services.nodes.membership import node_remove, node_undrain
 from apps.fleet.services.nodes.node_liveness import leaving_check, nodes_check
-from apps.fleet.services.nodes.nodes import node_remove, node_undrain
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.kernel.acts import SYSTEM
 from tests.apps.fleet.agent import Agent, desire, device_report, fresh, held, report
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from apps.fleet.models import Slice
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.kernel.acts import SYSTEM
 from node_agent.instructions import Forget, Start, Stop
 from node_agent.machine import DevicesFound, Machine, Observed, Replied

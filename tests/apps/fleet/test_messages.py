@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from apps.fleet.events import DeviceMismatch, LogGrew, SliceEnded, SliceStarted, UsageObserved
 from apps.fleet.models import LOG_MAX_BYTES, LogChunk, Node, Slice
 from apps.fleet.selectors import log_read
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.kernel import wiring
 from apps.kernel.acts import SYSTEM
 from tests.apps.fleet.speaking import Speaker, desire, device, interval, printed, report

@@ -10,15 +10,15 @@ from apps.fleet.errors import DeviceUnavailable, MoveImpossible
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import session_connection_get
 from apps.fleet.services.nodes.devices import device_disable, device_oversubscribe
+from apps.fleet.services.nodes.membership import node_drain, node_want
 from apps.fleet.services.nodes.node_liveness import moves_check, nodes_check
-from apps.fleet.services.nodes.nodes import node_drain, node_want
 from apps.fleet.services.slices.moves import (
     MOVE_LIMIT_S,
     SENDING_LIMIT_S,
     slice_move_begin,
     slice_move_cancel,
 )
-from apps.fleet.services.slices.slices import slice_resize, slice_stop
+from apps.fleet.services.slices.slice_lifecycle import slice_resize, slice_stop
 from apps.fleet.session_keys import unseal
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict

@@ -10,9 +10,9 @@ from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import Node, Slice, Watch
 from apps.fleet.selectors import device_list, node_get, node_list, slice_open_list
 from apps.fleet.services.nodes.devices import device_memory_accept, device_remove
+from apps.fleet.services.nodes.membership import node_drain, node_remove, node_undrain, node_want
 from apps.fleet.services.nodes.node_liveness import nodes_check
-from apps.fleet.services.nodes.nodes import node_drain, node_remove, node_undrain, node_want
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.fleet.tasks import nodes_check as nodes_check_task
 from apps.identity.tokens import join_token_make
 from apps.kernel.acts import SYSTEM

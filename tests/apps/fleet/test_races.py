@@ -10,12 +10,12 @@ from django.db import IntegrityError, connections
 from django.db.models import Sum
 
 from apps.fleet.models import Device, LogChunk, Slice
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.queues.queues import queue_ensure
-from apps.scheduling.services.workloads.workloads import workload_submit
+from apps.scheduling.services.queues.queue_settings import queue_ensure
+from apps.scheduling.services.workloads.submit_and_stop import workload_submit
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.racing import race

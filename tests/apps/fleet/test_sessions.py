@@ -4,7 +4,7 @@ import pytest
 
 from apps.fleet.models import Slice
 from apps.fleet.selectors import session_connection_get, session_list
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.fleet.session_keys import seal, unseal
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput

@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from apps.fleet import events
 from apps.fleet.models import LOG_MAX_BYTES, Device, LogChunk, Node, Slice
 from apps.fleet.selectors import log_read
-from apps.fleet.services.nodes.nodes import node_drain, node_remove
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.nodes.membership import node_drain, node_remove
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.kernel.acts import SYSTEM
 from tests.apps.fleet.agent import Agent, desire, device_report, fresh, held, log, report, usage
 

@@ -7,9 +7,9 @@ from django.utils import timezone
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Node
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.workloads import workload_submit
+from apps.scheduling.services.workloads.submit_and_stop import workload_submit
 from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import Amounts
 

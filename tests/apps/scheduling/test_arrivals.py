@@ -9,7 +9,7 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling.engine.resources.workload_mix import Typical
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.arrivals import mix_read
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from tests.apps.scheduling.test_cycles import submit
 
 pytestmark = pytest.mark.req("ELA-704")

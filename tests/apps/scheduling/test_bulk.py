@@ -17,7 +17,7 @@ from apps.scheduling.services.lifecycle import (
     workload_scale,
     workload_suspend,
 )
-from apps.scheduling.services.queues.queues import policy_set
+from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.admission import MOST
 from apps.scheduling.services.workloads.bulk import workload_submit_many

@@ -12,9 +12,9 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors.workloads import expected_start_get, policy_get, workload_get, workload_reason
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_ensure
+from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.workloads import slice_ended, slice_started, workload_stop
+from apps.scheduling.services.workloads.submit_and_stop import slice_ended, slice_started, workload_stop
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 from tests.apps.scheduling.pool import node_make, submit

@@ -15,7 +15,7 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import WorkloadSize
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.lifecycle import workload_scale
-from apps.scheduling.services.queues.queues import direct_commodity_set, policy_set, queue_ensure
+from apps.scheduling.services.queues.queue_settings import direct_commodity_set, policy_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.states import QuotaItem

@@ -18,7 +18,7 @@ from apps.scheduling.services.cycle.housekeeping import DECISIONS_KEPT, decision
 from apps.scheduling.services.cycle.start_estimates import start_estimates_make, workloads_unestimated
 from apps.scheduling.services.decisions import decisions_put
 from apps.scheduling.tasks import decisions_forget, tallies_tidy
-from portal.metrics import PortalCollector
+from portal.prometheus import PortalCollector
 from tests.apps.scheduling.pool import node_make, submit
 
 

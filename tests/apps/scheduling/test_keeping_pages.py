@@ -10,7 +10,7 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling import hooks
 from apps.scheduling.hooks import TRIES_MAX, hook
 from apps.scheduling.models import HookCall, Reservation
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.queues.reservations import reservation_make
 from apps.scheduling.states import HookCallState, HookKind
 from apps.scheduling.tasks import hooks_call

@@ -16,9 +16,9 @@ from apps.scheduling.selectors.statistics import figures_get
 from apps.scheduling.services.cycle import apply_plan
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
-from apps.scheduling.services.queues.queues import queue_make
+from apps.scheduling.services.queues.queue_settings import queue_make
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.workloads import workload_stop
+from apps.scheduling.services.workloads.submit_and_stop import workload_stop
 from apps.scheduling.states import FLOW, WorkloadState
 from tests.apps.scheduling.pool import node_make, submit
 from tests.apps.scheduling.test_shell import ends, parts, runs

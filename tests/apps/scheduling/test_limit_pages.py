@@ -11,12 +11,12 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling.errors import OutsideValidity
 from apps.scheduling.models import Queue, ResourceTicket, SpecialSpec
 from apps.scheduling.services.cycle.cluster_cache import feed_take
-from apps.scheduling.services.entitlements.entitlements import (
+from apps.scheduling.services.entitlements.access_rules import (
     default_spec_set,
     validity_make,
     validity_remove,
 )
-from apps.scheduling.services.queues.queues import queue_change
+from apps.scheduling.services.queues.queue_settings import queue_change
 from tests.apps.scheduling.test_limits import HOUR, ask, most
 from tests.apps.scheduling.test_pages import text
 

@@ -10,8 +10,8 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling.errors import TooMuchOpen
 from apps.scheduling.models import Workload
-from apps.scheduling.services.entitlements.entitlements import default_spec_set
-from apps.scheduling.services.queues.queues import policy_set
+from apps.scheduling.services.entitlements.access_rules import default_spec_set
+from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.services.quota.quotas import quota_defaults
 from apps.scheduling.services.workloads.bulk import workload_submit_many
 from apps.scheduling.types import WorkloadRequest

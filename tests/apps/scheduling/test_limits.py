@@ -18,7 +18,7 @@ from apps.scheduling.errors import QueueInUse
 from apps.scheduling.models import Allocation, Queue, ResourceTicket, SpecialSpec, Workload
 from apps.scheduling.selectors.limits import limits_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.entitlements.entitlements import (
+from apps.scheduling.services.entitlements.access_rules import (
     default_spec_set,
     special_act,
     special_change,
@@ -31,7 +31,7 @@ from apps.scheduling.services.entitlements.resource_tickets import (
     resource_ticket_withdraw,
 )
 from apps.scheduling.services.lifecycle import workload_resume, workload_scale, workload_suspend
-from apps.scheduling.services.queues.queues import queue_change, queue_make, queue_remove
+from apps.scheduling.services.queues.queue_settings import queue_change, queue_make, queue_remove
 from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.types import WorkloadRequest

@@ -22,8 +22,8 @@ from apps.scheduling.services.cycle.start_estimates import (
     workload_dry_run,
 )
 from apps.scheduling.services.cycle.what_ifs import what_if_ask
-from apps.scheduling.services.entitlements.entitlements import priority_set, special_make, validity_make
-from apps.scheduling.services.queues.queues import policy_set, queue_ensure
+from apps.scheduling.services.entitlements.access_rules import priority_set, special_make, validity_make
+from apps.scheduling.services.queues.queue_settings import policy_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults
 from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.tasks import what_if_run, what_ifs_sweep

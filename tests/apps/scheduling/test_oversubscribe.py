@@ -6,18 +6,18 @@ from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput
-from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.errors import GangTooLarge, NotMovable
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors.workloads import queue_get, workload_reason
 from apps.scheduling.services.cycle.apply_plan import placements_apply
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.cycle.what_ifs import what_if_ask
-from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_make
+from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.services.workloads.session_moves import workload_migrate
-from apps.scheduling.services.workloads.workloads import workload_stop
+from apps.scheduling.services.workloads.submit_and_stop import workload_stop
 from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make

@@ -8,7 +8,7 @@ from apps.fleet.services.specs import spec_make
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Environment, Queue, SchedulingPolicy, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults
 from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.types import WorkloadRequest

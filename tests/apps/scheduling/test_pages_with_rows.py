@@ -14,7 +14,7 @@ from apps.scheduling.models import StartEstimate, WhatIf, Workload
 from apps.scheduling.selectors.queue_tree import queue_tree
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.environments import environment_make
-from apps.scheduling.services.queues.queues import policy_set, queue_make
+from apps.scheduling.services.queues.queue_settings import policy_set, queue_make
 from apps.scheduling.services.quota.quotas import quota_defaults
 from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.types import WorkloadRequest

@@ -8,7 +8,7 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling.api.serializers.queues import PolicyIn, PolicyOut
 from apps.scheduling.engine.model.types import Ordering, Placing, Policy
 from apps.scheduling.forms.queues import PolicyForm
-from apps.scheduling.services.queues.queues import policy_set
+from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.snapshot.cluster import policy_read
 from apps.scheduling.views.queues import POLICY_PARTS
 

@@ -12,7 +12,7 @@ from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, QuotaExceeded
 from apps.scheduling.models import Reservation, TenantQuota
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.queues.queues import queue_make
+from apps.scheduling.services.queues.queue_settings import queue_make
 from apps.scheduling.services.quota.ending import quota_remove
 from apps.scheduling.services.quota.quotas import quota_hold, quota_set
 from tests.apps.scheduling.pool import node_make, submit

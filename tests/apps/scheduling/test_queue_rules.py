@@ -28,7 +28,7 @@ from apps.scheduling.services.entitlements.user_groups import (
     user_group_remove,
 )
 from apps.scheduling.services.queues.files import queue_file_apply
-from apps.scheduling.services.queues.queues import (
+from apps.scheduling.services.queues.queue_settings import (
     queue_change,
     queue_close,
     queue_ensure,

@@ -11,8 +11,13 @@ from apps.scheduling.queue_config.time_windows import weekly_read, weekly_text
 from apps.scheduling.selectors.queue_tree import queue_tree
 from apps.scheduling.selectors.workloads import queue_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.queues.queues import queue_change, queue_ensure, queue_make, queue_remove
-from apps.scheduling.services.workloads.workloads import workload_stop
+from apps.scheduling.services.queues.queue_settings import (
+    queue_change,
+    queue_ensure,
+    queue_make,
+    queue_remove,
+)
+from apps.scheduling.services.workloads.submit_and_stop import workload_stop
 from tests.apps.scheduling.pool import node_make, submit
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.services.cycle.apply_changes import workload_elastic
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.lifecycle import workload_scale
-from apps.scheduling.services.queues.queues import direct_commodity_set
+from apps.scheduling.services.queues.queue_settings import direct_commodity_set
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.scaling import scaling_rules_apply, work_rule_make
 from apps.scheduling.services.workloads.bulk import workload_submit_many

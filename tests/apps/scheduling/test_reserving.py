@@ -8,12 +8,12 @@ from django.utils import timezone
 from apps.fleet.models import Device, Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput
-from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.models import Allocation, NominatedRoom, Reservation, Workload
 from apps.scheduling.selectors.workloads import workload_reason
 from apps.scheduling.services.cycle.apply_plan import placements_apply
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
-from apps.scheduling.services.queues.queues import policy_set
+from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.services.queues.reservations import reservation_cancel, reservation_make
 from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.types import WorkloadRequest

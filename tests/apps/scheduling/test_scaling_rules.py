@@ -15,7 +15,7 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.scheduling.models import Queue, ScalingRule, Workload, WorkloadSize
 from apps.scheduling.selectors.scaling import Seen, Standing, wish
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.queues.queues import policy_set
+from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.services.scaling import (
     MOST_RULES,
     queue_rule_make,

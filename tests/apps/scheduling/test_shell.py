@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from apps.fleet.models import Device, Node, Slice
 from apps.kernel.acts import SYSTEM
-from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import ElasticChange, Grant, Preemption
 from apps.scheduling.models import Allocation, Decision, PastUse, Workload
 from apps.scheduling.services.cycle.accounting import past_use_account
@@ -18,9 +18,9 @@ from apps.scheduling.services.cycle.apply_changes import changes_apply, workload
 from apps.scheduling.services.cycle.apply_plan import placements_apply
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import LEADER_LOCK, CycleRunner, cycle_run
-from apps.scheduling.services.queues.queues import policy_set, queue_change, queue_ensure
+from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.workloads import slice_ended, slice_started, workload_stop
+from apps.scheduling.services.workloads.submit_and_stop import slice_ended, slice_started, workload_stop
 from apps.scheduling.snapshot import workloads
 from tests.apps.scheduling.pool import node_make, submit
 

@@ -8,7 +8,7 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
 from tests.apps.fleet.agent import Agent, report
 

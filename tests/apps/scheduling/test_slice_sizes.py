@@ -9,7 +9,7 @@ from apps.scheduling.models import Workload
 from apps.scheduling.selectors.workloads import workload_reason
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.types import WorkloadRequest

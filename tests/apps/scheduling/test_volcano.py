@@ -14,7 +14,7 @@ from apps.scheduling.models import Queue, Workload
 from apps.scheduling.selectors.queue_state import volcano_text
 from apps.scheduling.selectors.workloads import queue_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.queues.queues import queue_change, queue_close, queue_open
+from apps.scheduling.services.queues.queue_settings import queue_change, queue_close, queue_open
 from tests.apps.scheduling.pool import node_make, submit
 from tests.apps.scheduling.test_queue_files import apply, make
 

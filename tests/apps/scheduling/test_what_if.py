@@ -12,7 +12,12 @@ from apps.scheduling.models import Allocation, QueueWindow, Reservation, WhatIf,
 from apps.scheduling.selectors import what_if
 from apps.scheduling.selectors.what_if import kept_read, past_read, what_if_reckon
 from apps.scheduling.services.cycle.what_ifs import what_if_ask, what_if_begin
-from apps.scheduling.services.queues.queues import queue_change, queue_ensure, queue_make, queue_remove
+from apps.scheduling.services.queues.queue_settings import (
+    queue_change,
+    queue_ensure,
+    queue_make,
+    queue_remove,
+)
 from apps.scheduling.states import WhatIfState
 from apps.scheduling.tasks import what_if_run, what_ifs_sweep
 from tests.apps.scheduling.pool import node_make, submit

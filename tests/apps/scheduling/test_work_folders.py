@@ -12,14 +12,14 @@ from django.utils import timezone, translation
 
 from apps.fleet.models import Node, Slice, Watch, WorkFolder
 from apps.fleet.services.folder_transfers import archives_tidy, folders_check
+from apps.fleet.services.nodes.membership import node_drain, node_remove
 from apps.fleet.services.nodes.node_liveness import leaving_check, nodes_check
-from apps.fleet.services.nodes.nodes import node_drain, node_remove
 from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.timeline import timeline
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.lifecycle import workload_requeue, workload_resume, workload_suspend
-from apps.scheduling.services.workloads.workloads import deadlines_keep, workload_stop
+from apps.scheduling.services.workloads.submit_and_stop import deadlines_keep, workload_stop
 from node_agent.folder_transfers import FolderFailed, FolderTransfers
 from node_agent.protocol.folders import piece_path, sent_path
 from node_agent.transport import RequestRefused

@@ -12,7 +12,7 @@ from apps.fleet.services.nodes.devices import device_disable
 from apps.kernel.acts import SYSTEM
 from apps.kernel.events import emit
 from apps.scheduling.models import Workload
-from apps.scheduling.services.queues.queues import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.telemetry.models import LogEntry
 from apps.telemetry.services.alarms import alarm_raise
 from portal import activity_log

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import (
     Alone,
     Amount,

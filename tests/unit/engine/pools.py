@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from apps.scheduling.engine.cycle.cycle import plan
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan
 from apps.scheduling.engine.model.types import (
     Device,
     Grant,

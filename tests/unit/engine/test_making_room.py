@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import (
     Amount,
     ElasticChange,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.engine.cycle.explain import explain
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import (
     Grant,
     Limit,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.engine.cycle.explain import TEXTS
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import (
     Alone,
     HoldKind,

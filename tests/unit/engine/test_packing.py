@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.scheduling.engine.cycle.cycle import plan, plan_kept
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan, plan_kept
 from apps.scheduling.engine.model.types import (
     USUAL,
     Node,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from apps.scheduling.engine.cycle.cycle import plan
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan
 from apps.scheduling.engine.model.types import (
     Amount,
     ElasticChange,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.scheduling.engine.cycle.cycle import plan
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan
 from apps.scheduling.engine.model.types import (
     Amount,
     Device,

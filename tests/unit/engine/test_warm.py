@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, settings
 
-from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import Placing, Queue, Reservation, Snapshot
 from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.histories import History

@@ -36,10 +36,10 @@ from node_agent.protocol.messages import (
 from node_agent.remote_config import Configured
 from node_agent.runtime.process_runtime import ProcessRuntime
 from node_agent.runtime.records import meter
-from node_agent.runtime.records.records import ShimState, SliceSpec
+from node_agent.runtime.records.slice_records import ShimState, SliceSpec
 from node_agent.runtime.records.usage_journal import JournalReader
 from node_agent.runtime.sandbox import proc
-from node_agent.runtime.shim import shim
+from node_agent.runtime.shim import supervisor
 from node_agent.runtime.shim.output import Output, read_chunk
 from node_agent.runtime.shim.workload_process import Work, environment
 from tests.unit.node_agent.server import error_body, portal_server
@@ -306,13 +306,13 @@ def test_what_it_takes_to_build_the_works_walls_is_not_metered(
             super().__init__(*given)
             built.append(datetime.now(UTC))
 
-    monkeypatch.setattr(shim, "Work", SlowlyBuilt)
+    monkeypatch.setattr(supervisor, "Work", SlowlyBuilt)
     # However long this machine keeps the shim waiting: what gaps do is told elsewhere.
     monkeypatch.setattr(meter, "GAP_NS", 600 * meter.NS)
     folder = SliceFolder(tmp_path / "a")
     folder.work.mkdir(parents=True)
     wanted = spec(argv=[sys.executable, "-c", "import time; time.sleep(2.1)"], lib_dir=str(tmp_path))
-    assert shim.Shim(folder, wanted).run() == 0
+    assert supervisor.Shim(folder, wanted).run() == 0
     state, journal = read_json(folder.state) or {}, JournalReader(folder.journal)
     journal.poll()
     started_at = datetime.fromisoformat(state["started_at"])

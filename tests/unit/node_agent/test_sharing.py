@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from node_agent.files import SliceFolder
 from node_agent.runtime.records.meter import NS
-from node_agent.runtime.records.records import SliceSpec
+from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.sandbox import proc
 from node_agent.runtime.sandbox.cgroup import Cgroup
 from node_agent.runtime.shim.device_meter import CpuMeter
-from node_agent.runtime.shim.device_sharing import Entry, Ledger, compute_rate, memory_room
+from node_agent.runtime.shim.device_sharing import Entry, PeerUsage, compute_rate, memory_room
 from node_agent.runtime.shim.idle import IdleWatch
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.share import Share
@@ -76,7 +76,7 @@ def test_memory_is_what_the_device_still_has_where_more_was_promised() -> None:
 
 @pytest.mark.req("POOL-12.5")
 def test_works_of_one_device_see_each_other_while_they_live(tmp_path: Path) -> None:
-    one, two = Ledger(tmp_path / "dev", "one"), Ledger(tmp_path / "dev", "two")
+    one, two = PeerUsage(tmp_path / "dev", "one"), PeerUsage(tmp_path / "dev", "two")
     one.post(compute_percent=70, memory_mib=64, used_mib=5, is_busy=True)
     assert two.others() == [Entry(os.getpid(), one._ticks, 70, 64, 5, 1)]
     assert one.others() == []
@@ -193,7 +193,7 @@ def test_a_control_group_follows_resizing_and_a_full_device(tmp_path: Path) -> N
     files = SliceFolder(tmp_path / "slice")
     files.work.mkdir(parents=True)
     spec = program_spec(argv=["sleep", "60"], compute_percent=70, memory_mib=64, cores=2,
-                        ledger_dir=str(tmp_path / "dev"), device_memory_mib=100)  # fmt: skip
+                        peer_usage_dir=str(tmp_path / "dev"), device_memory_mib=100)  # fmt: skip
     work = Work(spec, files, CpuMeter("d", 2), group)
     try:
         share = Share(spec, work, CpuMeter("d", 2), group, now_ns=0)
@@ -205,7 +205,7 @@ def test_a_control_group_follows_resizing_and_a_full_device(tmp_path: Path) -> N
         assert "20 MiB are in use and 10 MiB asked" in share.resize(50, 10)
         assert (share.compute_percent, share.memory_mib) == (50, 32)
 
-        other = Ledger(tmp_path / "dev", "other")
+        other = PeerUsage(tmp_path / "dev", "other")
         other.post(compute_percent=75, memory_mib=80, used_mib=70, is_busy=True)
         share.look(10 * NS)
         assert (group.path / "cpu.max").read_text() == "80000 100000"

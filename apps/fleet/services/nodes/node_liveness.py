@@ -11,7 +11,7 @@ from apps.fleet.events import NodeDoubled, NodeLost
 from apps.fleet.locks import slices_lock
 from apps.fleet.models import Device, Node, Slice, Watch
 from apps.fleet.services.nodes.devices import devices_leave
-from apps.fleet.services.nodes.nodes import nodes_leave
+from apps.fleet.services.nodes.membership import nodes_leave
 from apps.fleet.services.slices.moves import moves_sweep
 from apps.fleet.services.slices.slice_termination import END_FIELDS, ended_tell, slice_close, slices_end_now
 from apps.fleet.states import MOVING, NODE, NodeState, SliceState

@@ -20,7 +20,7 @@ from apps.fleet.events import SliceMoveBegun, SliceMoved, SliceMoveFailed
 from apps.fleet.locks import slices_lock
 from apps.fleet.migration_rules import move_why_not
 from apps.fleet.models import Device, Node, Slice
-from apps.fleet.services.slices.slices import device_held, slice_unwant
+from apps.fleet.services.slices.slice_lifecycle import device_held, slice_unwant
 from apps.fleet.session_keys import key_new, seal
 from apps.fleet.states import MOVING, Desired, MoveState, NodeState
 from apps.kernel.acts import Actor, act_subject

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.fleet.models import Device, Slice
-from apps.fleet.services.slices.slices import work_check
+from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.fleet.session_keys import key_new, seal
 from apps.fleet.states import Health, NodeState, SliceKind
 from apps.kernel.acts import Actor

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from apps.scheduling.engine.bench.simulation import pool
 from apps.scheduling.engine.bench.speed import jobs
-from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import Placing, Policy, Queue, RunningWorkload, Snapshot
 from apps.scheduling.engine.state.scheduler_state import SchedulerState
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import (
     Device,
     Node,

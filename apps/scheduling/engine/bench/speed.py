@@ -6,7 +6,7 @@ from random import Random
 from time import perf_counter
 
 from apps.scheduling.engine.bench.simulation import pool
-from apps.scheduling.engine.cycle.cycle import plan
+from apps.scheduling.engine.cycle.planner import plan
 from apps.scheduling.engine.model.types import Placing, Policy, Queue, Request, Snapshot
 
 SIZES = ((100, 0), (50, 40_960), (25, 20_480), (10, 8_192), (5, 4_096), (1, 512))

@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import (
     Eta,
     EtaBasis,

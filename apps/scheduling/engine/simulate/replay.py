@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from apps.scheduling.engine.cycle.cycle import plan_kept
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import (
     ElasticChange,
     Grant,

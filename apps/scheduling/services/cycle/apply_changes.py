@@ -28,7 +28,7 @@ from apps.scheduling.services.quota.batch import quotas_use
 from apps.scheduling.services.quota.models import models_refused
 from apps.scheduling.services.workloads.sizes import amounts_held, size_change
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
-from apps.scheduling.services.workloads.workloads import slice_started, workload_changed
+from apps.scheduling.services.workloads.submit_and_stop import slice_started, workload_changed
 from apps.scheduling.states import AfterStop, AllocationState, DecisionKind, PreemptionCause, WorkloadState
 
 log = logging.getLogger(__name__)

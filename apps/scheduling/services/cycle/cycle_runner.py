@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import update_many
 from apps.kernel.service import service
-from apps.scheduling.engine.cycle.cycle import plan_kept
+from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import Hold, Placement, Refusal
 from apps.scheduling.models import Workload
 from apps.scheduling.services.cycle.apply_changes import changes_apply

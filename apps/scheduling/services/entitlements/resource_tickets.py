@@ -17,7 +17,7 @@ from apps.scheduling.events import ResourceTicketAsked, ResourceTicketWithdrawn
 from apps.scheduling.models import ResourceTicket
 from apps.scheduling.permissions import FOR_ALL, ResourcePermission
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.services.entitlements.entitlements import amounts_check, span_check
+from apps.scheduling.services.entitlements.access_rules import amounts_check, span_check
 from apps.scheduling.states import TICKET_FLOW, ResourceTicketState
 from apps.tenancy.models import Tenant
 

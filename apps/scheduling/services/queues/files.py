@@ -23,7 +23,12 @@ from apps.scheduling.selectors.entitlements import user_groups_find
 from apps.scheduling.selectors.queue_state import FAIR, State, queue_state
 from apps.scheduling.selectors.workloads import policy_get, queue_list
 from apps.scheduling.services.queues import checks
-from apps.scheduling.services.queues.queues import default_clear, policy_set, queue_remove, windows_put
+from apps.scheduling.services.queues.queue_settings import (
+    default_clear,
+    policy_set,
+    queue_remove,
+    windows_put,
+)
 from apps.tenancy.selectors import tenant_get, tenant_list
 
 FAIR_SHARE = "fairShare"

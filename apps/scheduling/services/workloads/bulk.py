@@ -9,7 +9,7 @@ from uuid import uuid4
 from django.db.models.base import ModelState
 from django.utils.translation import gettext as _
 
-from apps.fleet.services.slices.slices import work_check
+from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit

@@ -11,7 +11,7 @@ from apps.billing.services.charges_many import charges_open
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import price_lines, price_version_get
 from apps.fleet.selectors import spec_get
-from apps.fleet.services.slices.slices import work_check
+from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import Conflict, InvalidInput

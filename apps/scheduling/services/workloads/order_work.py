@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apps.fleet.services.slices.slices import work_check
+from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.scheduling.models import Workload
 from apps.scheduling.services.workloads import checks
 from apps.scheduling.services.workloads.admission import asked_of, limits_check

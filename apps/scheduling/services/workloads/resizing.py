@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from apps.billing.services.charges import charge_resize
 from apps.fleet.selectors import held_beyond_get
-from apps.fleet.services.slices.slices import slice_resize
+from apps.fleet.services.slices.slice_lifecycle import slice_resize
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.service import service
@@ -19,7 +19,7 @@ from apps.scheduling.services.quota.quotas import quota_keep
 from apps.scheduling.services.workloads.admission import asked_of, limit_check
 from apps.scheduling.services.workloads.checks import amounts_check, hopeless_check
 from apps.scheduling.services.workloads.sizes import amounts_held
-from apps.scheduling.services.workloads.workloads import workload_changed
+from apps.scheduling.services.workloads.submit_and_stop import workload_changed
 from apps.scheduling.states import OPEN_STATES, AllocationState, QuotaItem, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant

@@ -14,8 +14,8 @@ from apps.fleet.services.slices.slice_allocation import ShareRequest
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import NotFound
 from apps.kernel.service import service
-from apps.scheduling.engine.cycle.cycle import plan
 from apps.scheduling.engine.cycle.plan import Plan
+from apps.scheduling.engine.cycle.planner import plan
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.errors import NotMovable
 from apps.scheduling.locks import slices_lock, workload_lock
@@ -23,7 +23,7 @@ from apps.scheduling.models import Allocation, Queue, Workload
 from apps.scheduling.selectors.workloads import reason_sentence
 from apps.scheduling.services.quota.models import models_refused
 from apps.scheduling.services.workloads.checks import device_of, node_read
-from apps.scheduling.services.workloads.workloads import workload_changed
+from apps.scheduling.services.workloads.submit_and_stop import workload_changed
 from apps.scheduling.snapshot.workloads import request_of, snapshot_get
 from apps.scheduling.states import AllocationState, Oversubscribe, WorkKind, WorkloadState
 from apps.tenancy.models import Tenant

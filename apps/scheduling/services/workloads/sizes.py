@@ -16,7 +16,7 @@ from django.utils import timezone
 from apps.fleet.models import GangSize, Slice
 from apps.fleet.services.slices.gangs import Places, gang_sizes_forget, gang_sizes_tell
 from apps.fleet.services.slices.slice_allocation import ShareRequest
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.fleet.states import Desired, SliceState
 from apps.kernel.acts import Actor
 from apps.kernel.events import emit

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from apps.fleet.services.slices.slices import slice_stop
+from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.kernel.acts import Actor
 from apps.scheduling.models import Workload
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, WorkloadState
