@@ -1,4 +1,4 @@
-"""Words that the glossary has retired: in names of modules and classes, and in titles of pages.
+"""Words that the glossary has retired: in names of modules, classes and functions, and in titles of pages.
 
 `python -m gates.names` says which names have one; docs/glossary.md says what to call the thing instead.
 """
@@ -22,6 +22,7 @@ class Retired(NamedTuple):
     """What the glossary retires, each with the word that is kept for it."""
 
     words: dict[str, str]
+    functions: dict[str, str]
     classes: dict[str, str]
     titles: dict[str, str]
 
@@ -34,18 +35,22 @@ def rows() -> list[tuple[str, str, str, str]]:
 
 def retired() -> Retired:
     """What the last column of the glossary says."""
-    every = Retired({}, {}, {})
+    every = Retired({}, {}, {}, {})
     for word, _, _, old in rows():
         for name in re.findall(r"`([^`]+)`", old):
-            (every.classes if name[0].isupper() else every.words)[name] = word
+            if name.endswith("()"):
+                every.functions[name.removesuffix("()")] = word
+            else:
+                (every.classes if name[0].isupper() else every.words)[name] = word
         for title in re.findall(r'"([^"]+)"', old):
             every.titles[title] = word
     return every
 
 
 def found() -> list[str]:
-    """Each retired name that stands in the tree: `module books`, `class FreedHold`, `title My processes`."""
-    return [*_modules(), *_classes(), *_titles()]
+    """Each retired name that stands in the tree: `module books`, `class FreedHold`, `function order_told`,
+    `argument wish`, `title My processes`."""
+    return [*_modules(), *_classes(), *_functions(), *_titles()]
 
 
 def _modules() -> Iterator[str]:
@@ -66,6 +71,22 @@ def _classes() -> Iterator[str]:
                 yield f"class {name}"
 
 
+def _functions() -> Iterator[str]:
+    old = set(retired().functions)
+    for path in python():
+        if not any(word in text(path) for word in old):
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                kind, name = "function", node.name
+            elif isinstance(node, ast.arg):
+                kind, name = "argument", node.arg
+            else:
+                continue
+            if set(name.split("_")) & old:
+                yield f"{kind} {name}"
+
+
 def _is_retired(name: str, old: Retired) -> bool:
     return name in old.classes or bool({word.lower() for word in _WORD.findall(name)} & set(old.words))
 
@@ -83,6 +104,8 @@ def advice(offence: str) -> str:
     old = retired()
     if kind == "title":
         cure = next(word for title, word in old.titles.items() if title.lower() == name.lower())
+    elif kind in ("function", "argument"):
+        cure = next(old.functions[word] for word in name.split("_") if word in old.functions)
     else:
         words = [word.lower() for word in _WORD.findall(name)] + name.split("_")
         cure = old.classes.get(name) or next(old.words[word] for word in words if word in old.words)

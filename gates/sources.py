@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TREES = ("apps", "portal", "workflows", "node_agent", "client", "gates")
+TREES = ("apps", "portal", "workflows", "node_agent", "client", "weir_wire", "gates")
 
 
 @cache

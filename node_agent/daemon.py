@@ -261,8 +261,8 @@ class Daemon:
             case Discard(folder):
                 self._runtime.folder_remove(folder)
                 log.info("work folder %s is deleted: its work is over", folder)
-            case Send(wish):
-                self._transfers.send(wish)
+            case Send(request):
+                self._transfers.send(request)
 
     def _start(self, wanted: DesiredSlice) -> None:
         device = self._node.device(wanted.device_uid)

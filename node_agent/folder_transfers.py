@@ -66,16 +66,16 @@ class FolderTransfers:
         self._unwanted: frozenset[str] = frozenset()
         self._threads: list[threading.Thread] = []
 
-    def send(self, wish: FolderSend) -> None:
+    def send(self, request: FolderSend) -> None:
         """Send a folder, once however often it is asked for."""
-        if wish.transfer not in self._sending:
-            self._sending.add(wish.transfer)
-            self._sends.put(wish)
+        if request.transfer not in self._sending:
+            self._sending.add(request.transfer)
+            self._sends.put(request)
             self._run()
 
-    def is_fetched(self, wish: DesiredFolder) -> bool:
+    def is_fetched(self, desired: DesiredFolder) -> bool:
         """Whether the folder is here as its program is to find it."""
-        return wish.archive is None or self._folders.transfer(wish.key) == wish.archive.transfer
+        return desired.archive is None or self._folders.transfer(desired.key) == desired.archive.transfer
 
     def fetch(self, wanted: DesiredSlice) -> None:
         """Fetch the folder of a slice that is to be started; `fetched` tells how that ended."""
@@ -107,31 +107,31 @@ class FolderTransfers:
 
     def _send_all(self) -> None:
         while True:
-            wish = self._sends.get()
+            request = self._sends.get()
             try:
-                self._send(wish)
+                self._send(request)
             except (TransportError, OSError, ValueError) as error:
-                log.warning("work folder %s was not sent: %s", wish.key, error)
+                log.warning("work folder %s was not sent: %s", request.key, error)
                 time.sleep(PAUSE_S)
             # As long as it is wanted the portal asks for it again.
-            self._sending.discard(wish.transfer)
+            self._sending.discard(request.transfer)
 
-    def _send(self, wish: FolderSend) -> None:
-        log.info("work folder %s is sent to the portal", wish.key)
+    def _send(self, request: FolderSend) -> None:
+        log.info("work folder %s is sent to the portal", request.key)
         try:
-            sent = self._pack(wish)
+            sent = self._pack(request)
         except FolderFailed as error:
-            sent = FolderSent(protocol=PROTOCOL_VERSION, transfer=wish.transfer, problem=str(error)[:500])
-        _patiently(lambda: self._portal.folder_sent(wish.key, sent))
+            sent = FolderSent(protocol=PROTOCOL_VERSION, transfer=request.transfer, problem=str(error)[:500])
+        _patiently(lambda: self._portal.folder_sent(request.key, sent))
 
-    def _pack(self, wish: FolderSend) -> FolderSent:
-        owner = self._folders.owner(wish.key)
+    def _pack(self, request: FolderSend) -> FolderSent:
+        owner = self._folders.owner(request.key)
         if owner is None:
             raise FolderFailed("it is not on its node any more")
         process = archive.process(
             "pack",
-            self._folders.home(wish.key),
-            str(wish.limit_bytes),
+            self._folders.home(request.key),
+            str(request.limit_bytes),
             owner=_other(owner),
             library=self._library,
         )
@@ -142,7 +142,7 @@ class FolderTransfers:
                 digest.update(piece)
                 _patiently(
                     lambda piece=piece, count=count: self._portal.piece_put(  # type: ignore[misc]
-                        wish.key, wish.transfer, count, piece
+                        request.key, request.transfer, count, piece
                     )
                 )
                 size_bytes, count = size_bytes + len(piece), count + 1
@@ -152,7 +152,7 @@ class FolderTransfers:
             raise FolderFailed(problem)
         return FolderSent(
             protocol=PROTOCOL_VERSION,
-            transfer=wish.transfer,
+            transfer=request.transfer,
             pieces=count,
             size_bytes=size_bytes,
             sha256=digest.hexdigest(),
@@ -171,19 +171,21 @@ class FolderTransfers:
             self._fetched.put((wanted, problem[:500]))
 
     def _fetch(self, wanted: DesiredSlice) -> None:
-        wish = wanted.folder
-        assert wish is not None
-        assert wish.archive is not None
-        if self.is_fetched(wish):
+        desired = wanted.folder
+        assert desired is not None
+        assert desired.archive is not None
+        if self.is_fetched(desired):
             return
-        log.info("work folder %s is fetched from the portal", wish.key, extra={"slice_uid": wanted.slice_uid})
-        owner = self._owner(wish.key)
+        log.info(
+            "work folder %s is fetched from the portal", desired.key, extra={"slice_uid": wanted.slice_uid}
+        )
+        owner = self._owner(desired.key)
         try:
-            draft = self._folders.draft(wish.key, owner)
-            self._unpack(wanted.slice_uid, wish.key, wish.archive, draft, owner)
-            self._folders.put(wish.key, draft, wish.archive.transfer)
+            draft = self._folders.draft(desired.key, owner)
+            self._unpack(wanted.slice_uid, desired.key, desired.archive, draft, owner)
+            self._folders.put(desired.key, draft, desired.archive.transfer)
         finally:
-            self._folders.drop(wish.key)
+            self._folders.drop(desired.key)
 
     def _unpack(
         self, slice_uid: str, key: str, wanted: FolderArchive, draft: Path, owner: int | None

@@ -17,7 +17,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """Change the share, memory, session wish and told size of a running slice."""
+    """Change the share, memory, session and size of a running slice."""
 
     slice_uid: str
     generation: int
@@ -54,7 +54,7 @@ class Discard:
 class Send:
     """Bring a work folder to the portal: its work goes on on another node."""
 
-    wish: FolderSend
+    request: FolderSend
 
 
 Instruction = Start | Resize | Stop | Forget | Discard | Send

@@ -1,6 +1,6 @@
 """What to do next, decided without I/O and without a clock: `handle(event) -> instructions`.
 
-Level-triggered: the server's wishes and the runtime's observations come in, in any order and as
+Level-triggered: the server's desired state and the runtime's observations come in, in any order and as
 often as they like; what goes out brings the second nearer to the first and never does a thing twice.
 A slice that has ended here never runs again under the same uid.
 """
@@ -131,7 +131,7 @@ class Machine:
         """Nothing is taken from under what runs, or is about to: the server asks again."""
         used = self._folders_used()
         over = [Discard(key) for key in reply.folders_over if key not in used]
-        return [*over, *(Send(wish) for wish in reply.folders_send if wish.key not in used)]
+        return [*over, *(Send(request) for request in reply.folders_send if request.key not in used)]
 
     def _folders_used(self) -> set[str]:
         starting = {wanted.folder.key for wanted in self._starting.values() if wanted.folder}

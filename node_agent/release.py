@@ -152,12 +152,12 @@ class ReleaseStore:
         """The keys that the portal has ever said are trusted no more."""
         return self._kept("revoked")
 
-    def keys_follow(self, told: ReleaseKeys) -> None:
+    def keys_follow(self, named: ReleaseKeys) -> None:
         """Keep the keys the portal named first; later ones never replace them. What it revokes is never trusted
         again: whoever speaks for the portal can take trust away, and cannot give it."""
         kept, revoked = self.keys(), self.revoked()
-        first = () if kept or revoked else told.keys
-        keys, gone = (*kept, *first), tuple(dict.fromkeys((*revoked, *told.revoked)))
+        first = () if kept or revoked else named.keys
+        keys, gone = (*kept, *first), tuple(dict.fromkeys((*revoked, *named.revoked)))
         if (keys, gone) != (kept, revoked):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o755)
             write_json(self.folder / "keys.json", {"keys": list(keys), "revoked": list(gone)})
@@ -173,14 +173,14 @@ class ReleaseStore:
             shutil.rmtree(rest) if rest.is_dir() else rest.unlink(missing_ok=True)
         return self.folder / ".download"
 
-    def take(self, file: Path, wish: DesiredRelease, keys: Iterable[str]) -> None:
+    def take(self, file: Path, desired: DesiredRelease, keys: Iterable[str]) -> None:
         """Verify a fetched file and unpack it under its version, whole or not at all. Raises ReleaseRefused."""
-        signature_check(file, wish, keys)
-        place, draft = self.path(wish.version), self.folder / f".{wish.version}"
+        signature_check(file, desired, keys)
+        place, draft = self.path(desired.version), self.folder / f".{desired.version}"
         try:
-            _unpack(file, wish.version, draft)
+            _unpack(file, desired.version, draft)
         except _UNREADABLE as error:
-            raise ReleaseRefused(f"release {wish.version} is no release: {error}"[:400]) from error
+            raise ReleaseRefused(f"release {desired.version} is no release: {error}"[:400]) from error
         if place.exists():
             shutil.rmtree(place)
         draft.rename(place)
@@ -195,23 +195,23 @@ class ReleaseStore:
                     shutil.rmtree(place, ignore_errors=True)
 
 
-def signature_check(file: Path, wish: DesiredRelease, keys: Iterable[str]) -> None:
-    """Raises ReleaseRefused unless the file is the one that was wished for, signed by a trusted key."""
+def signature_check(file: Path, desired: DesiredRelease, keys: Iterable[str]) -> None:
+    """Raises ReleaseRefused unless the file is the one that is desired, signed by a trusted key."""
     trusted = tuple(keys)
     if not trusted:
         raise ReleaseRefused(
             "no key is trusted on this node (any more): set WEIR_AGENT_RELEASE_KEYS, or make one on the portal"
         )
-    if _digest(file) != wish.sha256:
-        raise ReleaseRefused(f"release {wish.version} is not what was announced: its digest differs")
-    if not any(_is_signed(wish, key) for key in trusted):
-        raise ReleaseRefused(f"release {wish.version} is not signed by a key that this node trusts")
+    if _digest(file) != desired.sha256:
+        raise ReleaseRefused(f"release {desired.version} is not what was announced: its digest differs")
+    if not any(_is_signed(desired, key) for key in trusted):
+        raise ReleaseRefused(f"release {desired.version} is not signed by a key that this node trusts")
 
 
-def _is_signed(wish: DesiredRelease, key: str) -> bool:
+def _is_signed(desired: DesiredRelease, key: str) -> bool:
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
-        public.verify(bytes.fromhex(wish.signature), signed_text(wish.version, wish.sha256))
+        public.verify(bytes.fromhex(desired.signature), signed_text(desired.version, desired.sha256))
     except (InvalidSignature, ValueError):
         return False
     return True
@@ -273,6 +273,6 @@ def running_release() -> str:
     return os.environ.get(RELEASE_ENV, BUILTIN)
 
 
-def is_wish_met(wish: DesiredRelease) -> bool:
-    """Whether what runs is what is wished for."""
-    return running_release() == (BUILTIN if wish.path == BUILTIN_PATH else wish.version)
+def is_desired_running(desired: DesiredRelease) -> bool:
+    """Whether what runs is what is desired."""
+    return running_release() == (BUILTIN if desired.path == BUILTIN_PATH else desired.version)

@@ -26,18 +26,18 @@ class Configured:
         if stored is not None:
             self._apply(stored)
 
-    def follow(self, wish: AgentConfig | None) -> None:
-        """Apply a newer wish, whole or not at all; never raises."""
-        if wish is None or wish.generation <= self._seen:
+    def follow(self, desired: AgentConfig | None) -> None:
+        """Apply a newer desired, whole or not at all; never raises."""
+        if desired is None or desired.generation <= self._seen:
             return
-        self._seen = wish.generation
-        if not self._apply(wish):
+        self._seen = desired.generation
+        if not self._apply(desired):
             return
-        log.info("configuration %d is in force", wish.generation)
+        log.info("configuration %d is in force", desired.generation)
         try:
-            write_json(self._path, wish.model_dump(mode="json"))
+            write_json(self._path, desired.model_dump(mode="json"))
         except OSError as error:
-            log.error("configuration %d is not kept for a restart: %s", wish.generation, error)
+            log.error("configuration %d is not kept for a restart: %s", desired.generation, error)
 
     def _stored(self) -> AgentConfig | None:
         try:
@@ -45,16 +45,16 @@ class Configured:
         except ValidationError:
             return None
 
-    def _apply(self, wish: AgentConfig) -> bool:
-        wanted = wish.model_dump(include={"meter_s", "log_limit_mib", "labels"}, exclude_none=True)
+    def _apply(self, desired: AgentConfig) -> bool:
+        wanted = desired.model_dump(include={"meter_s", "log_limit_mib", "labels"}, exclude_none=True)
         try:
             settings = AgentSettings.model_validate(dict(self._own) | wanted)
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             self.problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:500]
-            log.error("configuration %d is not followed: %s", wish.generation, self.problem)
+            log.error("configuration %d is not followed: %s", desired.generation, self.problem)
             return False
-        log.setLevel((wish.log_level or "info").upper())
+        log.setLevel((desired.log_level or "info").upper())
         self.settings, self.problem = settings, ""
-        self.generation = self._seen = wish.generation
+        self.generation = self._seen = desired.generation
         return True

@@ -12,7 +12,7 @@ from node_agent.protocol.slices import DesiredSession, DesiredSize, SliceReport
 class LocalSlice:
     """A slice that exists here. Its share counts against the device until it is terminal.
 
-    `session` is the wish its worker was last told, `size` what its work was last told of its size, `folder` the work
+    `session` is what its worker was last told, `size` what its work was last told of its size, `folder` the work
     folder it runs in ("": one of its own).
     """
 

@@ -1,4 +1,4 @@
-"""Following the portal's wish for a release while the agent goes on: fetch, verify, select (POOL-12.20, 12.22)."""
+"""Taking the release that the portal desires while the agent goes on: fetch, verify, select (POOL-12.20, 12.22)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Protocol
 from node_agent.config import AgentSettings
 from node_agent.protocol.releases import BUILTIN_PATH, RELEASES_PATH, ReleaseKeys
 from node_agent.protocol.sync import DesiredRelease
-from node_agent.release import BUILTIN, ReleaseRefused, ReleaseStore, is_wish_met, running_release
+from node_agent.release import BUILTIN, ReleaseRefused, ReleaseStore, is_desired_running, running_release
 from node_agent.transport import TransportError
 
 log = logging.getLogger("weir.agent")
@@ -35,7 +35,7 @@ class Upgrade:
         self._portal = portal
         self._given_keys = settings.release_keys
         self._thread: threading.Thread | None = None
-        self._wish: DesiredRelease | None = None
+        self._desired: DesiredRelease | None = None
         self._refused: DesiredRelease | None = None
         self._has_asked_keys = False
         self._is_confirmed = False
@@ -43,7 +43,7 @@ class Upgrade:
         self.problem, self._has_failed = state.problem, bool(state.refused)
         self.is_due = threading.Event()
 
-    def synced(self, wish: DesiredRelease | None) -> None:
+    def synced(self, desired: DesiredRelease | None) -> None:
         """Called after each exchange: what runs has proved itself, and this is what should run."""
         if not self._is_confirmed:
             self._store.confirm()
@@ -53,23 +53,23 @@ class Upgrade:
             return
         if not self._has_asked_keys:
             self._begin(self._keys_take)
-        elif wish is None:
+        elif desired is None:
             self._forgive()
-        elif self._is_news(wish):
-            self._wish = wish
+        elif self._is_news(desired):
+            self._desired = desired
             self._begin(self._follow)
 
     def _forgive(self) -> None:
-        """Nothing is wished for any more: what failed may be tried again when it is wished for anew."""
+        """Nothing is desired any more: what failed may be tried again when it is desired anew."""
         self._refused = None
         if self._has_failed:
             self._store.forgive()
             self._has_failed = False
 
-    def _is_news(self, wish: DesiredRelease) -> bool:
-        if is_wish_met(wish):
+    def _is_news(self, desired: DesiredRelease) -> bool:
+        if is_desired_running(desired):
             return False
-        has_failed = wish == self._refused or wish.sha256 == self._store.read().refused
+        has_failed = desired == self._refused or desired.sha256 == self._store.read().refused
         if not has_failed and self.problem:
             self.problem = ""
         return not has_failed
@@ -86,31 +86,31 @@ class Upgrade:
             log.warning("the portal's release keys were not taken: %s", error)
 
     def _follow(self) -> None:
-        wish = self._wish
-        assert wish is not None
+        desired = self._desired
+        assert desired is not None
         try:
-            self._take(wish)
+            self._take(desired)
         except ReleaseRefused as error:
-            self._fail(wish, str(error))
+            self._fail(desired, str(error))
         except (TransportError, OSError) as error:
-            # The disk may get room again and the portal may come back: tried again with the next wish.
-            self._fail(None, f"release {wish.version} could not be taken: {error}")
+            # The disk may get room again and the portal may come back: tried again with the next desired.
+            self._fail(None, f"release {desired.version} could not be taken: {error}")
         else:
-            log.info("release %s is here; the agent gives way to it", wish.version)
+            log.info("release %s is here; the agent gives way to it", desired.version)
             self.is_due.set()
 
-    def _take(self, wish: DesiredRelease) -> None:
-        if wish.path == BUILTIN_PATH:
-            self._store.select(BUILTIN, running_release(), wish.sha256)
+    def _take(self, desired: DesiredRelease) -> None:
+        if desired.path == BUILTIN_PATH:
+            self._store.select(BUILTIN, running_release(), desired.sha256)
             return
-        if not wish.path.startswith(RELEASES_PATH):
-            raise ReleaseRefused(f"release {wish.version} is not at the portal's place for releases")
+        if not desired.path.startswith(RELEASES_PATH):
+            raise ReleaseRefused(f"release {desired.version} is not at the portal's place for releases")
         keys, file = self._keys(), self._store.draft()
-        self._portal.fetch(wish.path, file)
-        self._store.take(file, wish, keys)
+        self._portal.fetch(desired.path, file)
+        self._store.take(file, desired, keys)
         file.unlink(missing_ok=True)
-        self._store.prune({wish.version, running_release()})
-        self._store.select(wish.version, running_release(), wish.sha256)
+        self._store.prune({desired.version, running_release()})
+        self._store.select(desired.version, running_release(), desired.sha256)
 
     def _keys(self) -> tuple[str, ...]:
         """Those given to this node, else those that the portal named first: from then on no others are believed. The

@@ -115,7 +115,7 @@ within(RolloutFailed, alarms.rollout_failed)
 within(RolloutDone, alarms.rollout_done)
 within(BackupFailed, alarms.backup_failed)
 within(BackupMade, alarms.backup_made)
-within(AlarmNotified, alarms.alarm_told)
+within(AlarmNotified, alarms.alarm_notify)
 # Sweep: deliveries_send.
 after(AlarmFired, lambda event: telemetry_tasks.deliveries_send.delay())
 after(AlarmResolved, lambda event: telemetry_tasks.deliveries_send.delay())

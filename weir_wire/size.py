@@ -87,12 +87,12 @@ def _confirm(size: Size, path: str) -> None:
         part.replace(path)
 
 
-def _follow(function: Callable[[Size], object], last: Size, told: str, said: str) -> None:
+def _follow(function: Callable[[Size], object], last: Size, size_file: str, reply_file: str) -> None:
     # Looking needs no signal handler, which only a main thread could set and which would replace the program's own.
     pause = threading.Event()
-    while Path(told).is_file() and not pause.wait(LOOK_S):
-        size = _read(told)
+    while Path(size_file).is_file() and not pause.wait(LOOK_S):
+        size = _read(size_file)
         if size != last:
             function(size)
-            _confirm(size, said)
+            _confirm(size, reply_file)
             last = size

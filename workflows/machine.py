@@ -104,7 +104,7 @@ def machine_check(xml: bytes) -> str:
 
 
 @contextmanager
-def _damage_told() -> Iterator[None]:
+def _damage_named() -> Iterator[None]:
     """A saved state that the library stumbles over is told as damaged, not as the library's own error."""
     try:
         yield
@@ -136,7 +136,7 @@ class Machine:
     def restored(cls, definition: Definition, saved: dict[str, Any], values: Mapping[str, Any]) -> Machine:
         """The instance of a saved state; the process itself always comes from the definition."""
         specs = json.loads(_specs_json(definition.xml))
-        with _damage_told():
+        with _damage_named():
             machine = cls(_SERIALIZER.from_dict({**saved, **specs}), definition, values)
             machine.waiting()
             return machine
@@ -144,7 +144,7 @@ class Machine:
     def decide(self, task: Task, values: Mapping[str, Any]) -> None:
         """Finish a waiting task and move on; conditions from here on read the new values."""
         self.workflow.script_engine = SafeScriptEngine(values)
-        with _damage_told():
+        with _damage_named():
             task.run()
             self.advance()
 

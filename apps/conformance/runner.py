@@ -126,7 +126,7 @@ class Runner:
     def _one(self, case: TestCase, who: People, leases: Leases) -> None:
         if self._stop.is_set():
             return
-        record = Record(case.entry, lambda: self._told(case, record), is_fail_fast=self._is_fail_fast)
+        record = Record(case.entry, lambda: self._progressed(case, record), is_fail_fast=self._is_fail_fast)
         result_begin(actor=SYSTEM, run=self._run, number=case.number)
         error: BaseException | None = None
         with who.for_test(case.number) as callers:
@@ -157,7 +157,7 @@ class Runner:
         self._put(case, record, outcome, reason)
         self._say(f"{case.number:6} {outcome.value:8} {case.entry.title.en}{': ' + reason if reason else ''}")
 
-    def _told(self, case: TestCase, record: Record) -> None:
+    def _progressed(self, case: TestCase, record: Record) -> None:
         self._put(case, record, Outcome.RUNNING, "")
 
     def _put(self, case: TestCase, record: Record, outcome: Outcome, reason: str) -> None:

@@ -217,8 +217,8 @@ def pool_power(now: PoolNow) -> Power | None:
     return _together(node_power(node, devices[node.pk], now.at) for node in now.nodes)
 
 
-def _source(told: object) -> str:
-    return PowerSource.MEASURED if told == PowerSource.MEASURED else PowerSource.MODELLED
+def _source(source: object) -> str:
+    return PowerSource.MEASURED if source == PowerSource.MEASURED else PowerSource.MODELLED
 
 
 def _together(parts: Iterable[Power | None]) -> Power | None:

@@ -121,7 +121,7 @@ def release_key_list() -> QuerySet[ReleaseKey]:
     return ReleaseKey.objects.all()
 
 
-def release_keys_told() -> ReleaseKeys:
+def agent_release_keys() -> ReleaseKeys:
     """What agents are told of keys when they join, and before they take a release."""
     rows = ReleaseKey.objects.order_by("created_at", "pk").values_list("public_key", flat=True)
     return ReleaseKeys(

@@ -32,13 +32,13 @@ class Lease:
 
     Args:
         client: who asks; it stays the caller's.
-        wish: what `POST /workloads` takes, without `kind`.
+        request: what `POST /workloads` takes, without `kind`.
         tell: called with one line whenever what is waited for changes.
     """
 
-    def __init__(self, client: Client, wish: Json, *, tell: Callable[[str], None] = _silent) -> None:
+    def __init__(self, client: Client, request: Json, *, tell: Callable[[str], None] = _silent) -> None:
         self._client, self._tell = client, tell
-        self.workload = client.workload_submit(**{"name": "session", **wish, "kind": "session"})
+        self.workload = client.workload_submit(**{"name": "session", **request, "kind": "session"})
         self.shares: list[Json] = []
         self.is_released = False
 
@@ -109,8 +109,8 @@ class Lease:
 class Session:
     """The devices of a session, while its `with` block runs. `devices[0]` is "weir:0" in a fresh process."""
 
-    def __init__(self, client: Client, wish: Json, *, wait_s: float | None) -> None:
-        self._client, self._wish, self._wait_s = client, wish, wait_s
+    def __init__(self, client: Client, request: Json, *, wait_s: float | None) -> None:
+        self._client, self._request, self._wait_s = client, request, wait_s
         self._lease: Lease | None = None
         self.devices: list[torch.device] = []
 
@@ -128,7 +128,7 @@ class Session:
         from weir.link_remote import connect
         from weir.torch import attach
 
-        self._lease = Lease(self._client, self._wish)
+        self._lease = Lease(self._client, self._request)
         try:
             for share in self._lease.wait(timeout_s=self._wait_s):
                 link = connect(share["host"], share["port"], share["fingerprint"], share["token"])
@@ -155,7 +155,7 @@ class Session:
             self._client.__exit__(None, None, None)
 
 
-def session(*, client: Client | None = None, wait_s: float | None = None, **wish: Any) -> Session:
+def session(*, client: Client | None = None, wait_s: float | None = None, **request: Any) -> Session:
     """A share of a remote accelerator for a `with` block: asked for, attached as a PyTorch device, given back.
 
     `with weir.session(compute_percent=30, memory_mib=4096) as session: model.to(session.device)`
@@ -163,8 +163,8 @@ def session(*, client: Client | None = None, wait_s: float | None = None, **wish
     Args:
         client: who asks; else who `weir login` signed in.
         wait_s: how long to wait for room; None waits for ever.
-        wish: compute_percent, memory_mib, spec, environment, shares, replicas, shares_per_replica, queue, priority,
+        request: compute_percent, memory_mib, spec, environment, shares, replicas, shares_per_replica, queue, priority,
             model, node, idle_timeout_s, run_timeout_s and whatever else `POST /workloads` takes. A fixed environment
             or a specification decides the amounts whatever is asked (POOL-12.1, POOL-12.14).
     """
-    return Session(client or Client.from_config(), wish, wait_s=wait_s)
+    return Session(client or Client.from_config(), request, wait_s=wait_s)

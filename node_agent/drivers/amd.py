@@ -30,18 +30,18 @@ class AmdDriver(ToolDriver):
         if shutil.which("rocm-smi") is None:
             self.tool = "amd-smi"
 
-    def _told(self) -> str:
+    def _output(self) -> str:
         if self.tool == "rocm-smi":
-            return super()._told()
+            return super()._output()
         answers = (tool_run([self.tool, *arguments]).strip() or "null" for arguments in (_STATIC, _METRIC))
         return '{{"static": {}, "metric": {}}}'.format(*answers)
 
     def parse(self, text: str) -> list[Card]:
-        told = json_object(text)
-        if "static" not in told:
+        answer = json_object(text)
+        if "static" not in answer:
             return rocm_cards(text, default_model="AMD GPU")
-        doing = {first(row, "gpu"): row for row in _rows(told.get("metric"))}
-        return [_card(row, doing.get(first(row, "gpu"), {})) for row in _rows(told["static"])]
+        doing = {first(row, "gpu"): row for row in _rows(answer.get("metric"))}
+        return [_card(row, doing.get(first(row, "gpu"), {})) for row in _rows(answer["static"])]
 
 
 def _rows(answer: Any) -> list[Mapping[str, Any]]:
@@ -65,12 +65,12 @@ def _card(is_: Mapping[str, Any], does: Mapping[str, Any]) -> Card:
     )
 
 
-def _value(told: Any) -> float | None:
+def _value(value: Any) -> float | None:
     """A number, plain or as an object of value and unit."""
-    return number(first(told, "value") if isinstance(told, Mapping) else told)
+    return number(first(value, "value") if isinstance(value, Mapping) else value)
 
 
-def _size(told: Any) -> int | None:
-    if isinstance(told, Mapping):
-        return mib(first(told, "value"), str(first(told, "unit") or ""))
-    return mib(told)
+def _size(value: Any) -> int | None:
+    if isinstance(value, Mapping):
+        return mib(first(value, "value"), str(first(value, "unit") or ""))
+    return mib(value)

@@ -160,7 +160,7 @@ class RuntimeDriver(Protocol):
         session: DesiredSession | None,
         size: DesiredSize | None = None,
     ) -> None:
-        """Change share, memory, session wish and told size of a running slice. Raises DriverError."""
+        """Change share, memory, session and size of a running slice. Raises DriverError."""
         ...
 
     def remove(self, slice_uid: str) -> None:

@@ -101,7 +101,7 @@ class ToolDriver:
         """Run the tool once. Cards once seen stay known while it gives no sensible answer."""
         self._read_s = time.monotonic()
         try:
-            cards = [_sane(card) for card in self.parse(self._told()) if _is_card(card)]
+            cards = [_sane(card) for card in self.parse(self._output()) if _is_card(card)]
             trouble = "" if cards else f"{self.tool} prints nothing that makes sense; run it by hand"
         except ToolError as error:
             cards, trouble = [], f"{error}; run it by hand"
@@ -113,7 +113,7 @@ class ToolDriver:
         if not trouble:
             self._know(cards)
 
-    def _told(self) -> str:
+    def _output(self) -> str:
         return tool_run([self.tool, *self.arguments])
 
     def _know(self, cards: Sequence[Card]) -> None:

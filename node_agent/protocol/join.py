@@ -29,7 +29,7 @@ class NodeInfo(Message):
     """The machine an agent speaks for. `memory_mib` is its main memory.
 
     `address`: where clients reach its sessions; `components`: version of each part that runs here;
-    `config_generation`: the configuration it has applied; the problems say why a wish was not followed.
+    `config_generation`: the configuration it has applied; the problems say why what was desired is not in force.
     `isolation`: how work is kept apart from the node and from other work, and `isolation_problem` why not better.
     """
 

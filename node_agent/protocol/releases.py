@@ -11,7 +11,7 @@ from node_agent.protocol.fields import Counter, Digest, Message
 RELEASES_PATH = "/api/agent/v1/releases/"
 KEYS_PATH = "/api/agent/v1/release-keys"
 MANIFEST = "manifest.json"
-# The wish to go back to what is installed on the node: nothing is fetched for it, so nothing is signed.
+# Desires what is installed on the node: nothing is fetched for it, so nothing is signed.
 BUILTIN_PATH = "builtin"
 RELEASE_BYTES = 32 * 1024 * 1024
 RELEASE_FILES = 4_000

@@ -27,10 +27,10 @@ from node_agent.runtime.records.state_reader import (
     held_from,
     held_starting,
     last_line,
+    session_read,
     size_read,
     spec_read,
     state_read,
-    wish_read,
 )
 from node_agent.runtime.records.usage_journal import JournalReader
 from node_agent.runtime.sandbox import proc
@@ -111,9 +111,9 @@ class ProcessRuntime:
         before = (held.compute_percent, held.memory_mib) if held is not None else None
         if driver is not None and before != (compute_percent, memory_mib):
             driver.resize(slice_uid, compute_percent, memory_mib)
-        wish = session.model_dump(mode="json") if session else None
-        told = size.model_dump() if size else None
-        self._control(slice_uid, Control(generation, compute_percent, memory_mib, "running", wish, told))
+        desired = session.model_dump(mode="json") if session else None
+        places = size.model_dump() if size else None
+        self._control(slice_uid, Control(generation, compute_percent, memory_mib, "running", desired, places))
 
     def _driver_of(self, slice_uid: str) -> SliceDriver | None:
         spec = spec_read(self._folder(slice_uid))
@@ -162,10 +162,10 @@ class ProcessRuntime:
         """Write down that the work is to end, or to save itself and end; the shim sees to it within its grace."""
         held = self._held(slice_uid)
         if held is not None and not held.is_terminal:
-            wish = held.session.model_dump(mode="json") if held.session else None
+            session = held.session.model_dump(mode="json") if held.session else None
             size = held.size.model_dump() if held.size else None
             share = (held.compute_percent, held.memory_mib)
-            self._control(slice_uid, Control(generation, *share, "stopped", wish, size, saves))
+            self._control(slice_uid, Control(generation, *share, "stopped", session, size, saves))
 
     def _control(self, slice_uid: str, control: Control) -> None:
         try:
@@ -180,7 +180,9 @@ class ProcessRuntime:
     def list(self) -> tuple[LocalSlice, ...]:
         """Every slice found, adopted or our own; a folder that makes no sense never stops the others."""
         self._shims = {
-            uid: shim for uid, shim in self._shims.items() if shim.poll() is None or not self._is_told(uid)
+            uid: shim
+            for uid, shim in self._shims.items()
+            if shim.poll() is None or not self._has_reported(uid)
         }
         names = sorted(
             path.name for path in self._slices.iterdir() if path.is_dir() and _UID.match(path.name)
@@ -188,7 +190,7 @@ class ProcessRuntime:
         found = (self._held(name) for name in names)
         return tuple(held for held in found if held is not None)
 
-    def _is_told(self, slice_uid: str) -> bool:
+    def _has_reported(self, slice_uid: str) -> bool:
         return self._folder(slice_uid).state.exists() or not self._folder(slice_uid).path.exists()
 
     def _held(self, slice_uid: str) -> LocalSlice | None:
@@ -202,9 +204,9 @@ class ProcessRuntime:
         if not state.is_terminal and not self._is_shim_alive(state):
             state = self._settle_lost(folder, state)
         known.journal.poll()
-        wish = wish_read(folder) if known.is_session else None
+        session = session_read(folder) if known.is_session else None
         size = size_read(folder) if known.is_sized else None
-        held = replace(held_from(state, known.journal.last_seq, wish, size), folder=known.folder)
+        held = replace(held_from(state, known.journal.last_seq, session, size), folder=known.folder)
         if held.is_terminal:
             self._release(slice_uid)
             known.ended = held

@@ -87,11 +87,11 @@ class Maker:
                 f"the slice's folder cannot be made: {error.strerror}; look at the node's disk"
             ) from error
 
-    def _work_folder(self, wish: DesiredFolder, owner: int | None) -> None:
+    def _work_folder(self, desired: DesiredFolder, owner: int | None) -> None:
         """Where the program goes on, or begins: what lies here of an attempt before others is not its past."""
-        if not wish.is_kept and wish.archive is None:
-            self._folders.remove(wish.key)
-        self._folders.make(wish.key, owner)
+        if not desired.is_kept and desired.archive is None:
+            self._folders.remove(desired.key)
+        self._folders.make(desired.key, owner)
 
     def _driver_name(self, wanted: DesiredSlice, device: Device) -> str:
         """The driver asked for, or the first that serves this work here. Raises DriverError."""
@@ -119,7 +119,7 @@ class Maker:
         work = wanted.work
         is_session = work.kind == "session"
         if is_session and wanted.session is None:
-            raise DriverError("a session needs a token, and none came with the wish")
+            raise DriverError("a session needs a token, and none came with it")
         settings = self._configured.settings
         address = data_address(settings.address, settings.server)
         return SliceSpec(

@@ -1,6 +1,6 @@
 """The loop of a worker: takes frames of the one client, runs them, answers; moves the session when asked.
 
-One thread runs it. Its facts are read, and wishes (`tell`, `move_to`, `stop_soon`) are made, by others.
+One thread runs it. Others read its facts, and ask it for something by `tell`, `move_to` and `stop_soon`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Service:
         self._kept = KeptReplies()
         self._frozen_s: float | None = None
         self._gone_to: Target | None = None
-        self._wished: Target | None = None
+        self._move_target: Target | None = None
         self._mover: Mover | None = None
         self._sent: Mover | None = None
         self._wire: Transport | None = None
@@ -281,10 +281,10 @@ class Service:
     # --- moving
 
     def move_to(self, target: Target | None) -> None:
-        """A wish of session.json: go there. Called again with the same target, does nothing."""
-        if target == self._wished:
+        """What session.json says: go there. Called again with the same target, does nothing."""
+        if target == self._move_target:
             return
-        self._wished = target
+        self._move_target = target
         if target is not None and not self._ticket and self._frozen_s is None:
             self.move, self.move_reason = "sending", ""
             threading.Thread(target=self._prepare, args=(Mover(target),), daemon=True).start()
@@ -306,7 +306,7 @@ class Service:
         mover, self._mover = self._mover, None
         if mover is None:
             return
-        if mover.target != self._wished:
+        if mover.target != self._move_target:
             mover.close()
             self._move_failed("the move was called off")
             return

@@ -68,16 +68,16 @@ class Watch:
         return found
 
     def _session_read(self) -> None:
-        wish = self._changed("session.json")
-        if wish is None:
+        settings = self._changed("session.json")
+        if settings is None:
             return
         service = self._service
         with contextlib.suppress(TypeError, ValueError):
-            service.detach_s = float(wish.get("detach_s") or service.detach_s)
-            idle_s = wish.get("idle_timeout_s")
+            service.detach_s = float(settings.get("detach_s") or service.detach_s)
+            idle_s = settings.get("idle_timeout_s")
             self._idle_timeout_s = service.idle_timeout_s = None if idle_s is None else float(idle_s)
-            self._share_set(int(wish["memory_mib"]), int(wish["compute_percent"]))
-        service.move_to(Target.of(wish.get("move_to")))
+            self._share_set(int(settings["memory_mib"]), int(settings["compute_percent"]))
+        service.move_to(Target.of(settings.get("move_to")))
 
     def _share_set(self, quota_mib: int, compute_percent: int) -> None:
         session = self._service.session

@@ -34,14 +34,14 @@ def main() -> int:
     """Serve the session; 0 when it ended in order, 2 where session.json says nothing usable."""
     folder = Path.cwd()
     heap_tune()
-    wish = read_json(folder / "session.json")
+    settings = read_json(folder / "session.json")
     try:
-        service = _service_make(wish or {})
+        service = _service_make(settings or {})
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         print(f"the session cannot be served: {error}", file=sys.stderr)
         return 2
     _threads_set(service.session)
-    listener = Listener(str((wish or {}).get("host") or "127.0.0.1"), service, context_make())
+    listener = Listener(str((settings or {}).get("host") or "127.0.0.1"), service, context_make())
     watch = Watch(folder, service, listener)
 
     def ended(_signal: int, _frame: FrameType | None) -> None:
@@ -58,15 +58,19 @@ def main() -> int:
     return 0
 
 
-def _service_make(wish: dict[str, Any]) -> Service:
-    device, quota_mib, percent = str(wish["device"]), int(wish["memory_mib"]), int(wish["compute_percent"])
+def _service_make(settings: dict[str, Any]) -> Service:
+    device, quota_mib, percent = (
+        str(settings["device"]),
+        int(settings["memory_mib"]),
+        int(settings["compute_percent"]),
+    )
     clock = _device_prepare(torch.device(device), quota_mib, percent)
     session = Session(device, quota_mib, clock=clock)
     session.share_set(quota_mib=quota_mib, compute_percent=percent)
-    ticket, token = str(wish.get("ticket") or ""), str(wish["token"])
+    ticket, token = str(settings.get("ticket") or ""), str(settings["token"])
     if len(token) < 8:
         raise ValueError("the token is too short")
-    return Service(session, token=token, ticket=ticket, detach_s=float(wish.get("detach_s") or 60))
+    return Service(session, token=token, ticket=ticket, detach_s=float(settings.get("detach_s") or 60))
 
 
 def _device_prepare(device: torch.device, quota_mib: int, percent: int) -> Clock | None:

@@ -102,7 +102,7 @@ class Journey:
         self.step(
             f"{applicant} finds “{goods['name_en']}” ({goods['number']}) in the square and asks for {_short(amounts)}"
         )
-        self.quote_told(quote)
+        self.quote_print(quote)
         form = self.form_made(user, goods, amounts, remark)
         self.step(f"   form {form['no']} is a {form['state']}; withdrawn and sent again to show that one can")
         form = user.application_submit(form["uid"])
@@ -112,7 +112,7 @@ class Journey:
         self.approvals(form, decider)
         return self.delivered(user, form)
 
-    def quote_told(self, quote: Json) -> None:
+    def quote_print(self, quote: Json) -> None:
         for line in quote["lines"]:
             price = f"{line['unit_amount']} CNY for one share and {line['price_unit']}"
             self.step(
@@ -214,7 +214,7 @@ class Journey:
         coupon = payer.coupon_claim(activity["uid"])
         self.step(f"olga claims coupon {coupon['code']} worth {coupon['face_value']} CNY")
         bill = payer.bill(bill["uid"])
-        self.bill_told(payer, bill)
+        self.bill_print(payer, bill)
         payer.bill_confirm(bill["uid"])
         before = payer.account()["balance"]
         payer.bill_pay(bill["uid"], coupon["uid"])
@@ -236,17 +236,17 @@ class Journey:
                 return None
             raise
 
-    def bill_told(self, payer: weir.Client, bill: Json) -> None:
+    def bill_print(self, payer: weir.Client, bill: Json) -> None:
         self.step(f"bill {bill['no']} is {bill['state']}: {bill['total']} CNY")
         sum_of_lines = Decimal(0)
         for line in bill["lines"]:
             detail = payer.bill_line(bill["uid"], line["uid"])
             sum_of_lines += Decimal(line["amount"])
-            self.line_told(line, detail)
+            self.line_print(line, detail)
         if sum_of_lines != Decimal(bill["total"]):
             raise JourneyFailed(f"the lines sum to {sum_of_lines}, the bill says {bill['total']}")
 
-    def line_told(self, line: Json, detail: Json) -> None:
+    def line_print(self, line: Json, detail: Json) -> None:
         """The amount, and the way to get it by hand: seconds x price an hour ÷ 3600, half up."""
         records = detail["records"]["results"]
         by_hand = Decimal(line["unit_amount"]) * line["share_seconds"] / 3600

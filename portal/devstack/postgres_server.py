@@ -72,10 +72,10 @@ class PostgresServer:
     @property
     def socket_dir(self) -> Path:
         """Where the socket is; in the temporary directory where the path would be too long for one."""
-        wished = self.var_dir / "run" / "pg"
-        if len(str(wished)) <= _SOCKET_PATH_MAX - len("/.s.PGSQL.5432.lock"):
-            return wished
-        short = hashlib.sha256(str(wished).encode()).hexdigest()[:16]
+        preferred = self.var_dir / "run" / "pg"
+        if len(str(preferred)) <= _SOCKET_PATH_MAX - len("/.s.PGSQL.5432.lock"):
+            return preferred
+        short = hashlib.sha256(str(preferred).encode()).hexdigest()[:16]
         return Path(tempfile.gettempdir()) / f"weir-pg-{short}"
 
     @property

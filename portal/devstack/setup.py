@@ -14,7 +14,7 @@ from django.core.management import call_command
 from portal.devstack.processes import text_write
 
 
-def _told(*command: str) -> str:
+def _output_of(*command: str) -> str:
     heard = io.StringIO()
     call_command(*command, stdout=heard)
     return heard.getvalue().strip()
@@ -31,7 +31,7 @@ def main(result: Path, nodes: list[str]) -> None:
     call_command("seed")
     call_command("release_key_make", stdout=io.StringIO())
     tokens = {node: join_token_make(actor=SYSTEM, note=f"local node {node}")[1] for node in nodes}
-    text_write(result, json.dumps({"tokens": tokens, "logins": _told("seed", "--show")}))
+    text_write(result, json.dumps({"tokens": tokens, "logins": _output_of("seed", "--show")}))
 
 
 if __name__ == "__main__":

@@ -129,5 +129,5 @@ def backup_made(event: BackupMade, actor: Actor) -> None:
 # --- told --------------------------------------------------------------------------------------------------------
 
 
-def alarm_told(event: AlarmNotified, actor: Actor) -> None:
+def alarm_notify(event: AlarmNotified, actor: Actor) -> None:
     notice_send(actor=actor, user_ids=event.user_ids, msgid=event.msgid, params=event.params, link=event.link)

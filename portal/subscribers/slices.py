@@ -12,7 +12,7 @@ from apps.kernel.acts import Actor
 from apps.notices.push import push
 from apps.scheduling.models import Allocation
 from apps.scheduling.services.workloads import session_moves, submit_and_stop
-from apps.scheduling.services.workloads.checkpoints import folder_told, workload_saved
+from apps.scheduling.services.workloads.checkpoints import folder_record, workload_saved
 from apps.scheduling.services.workloads.resizing import workload_shrunk
 from apps.telemetry.services.samples import samples_put, share_past_add
 from apps.telemetry.types import Measured
@@ -42,7 +42,7 @@ def saved(event: fleet.SliceSaved, actor: Actor) -> None:
 
 def folder_moved(event: fleet.FolderMoved, actor: Actor) -> None:
     """Its owner reads on the time line where the folder is, and whether it could be brought."""
-    folder_told(
+    folder_record(
         actor=actor,
         workload_uid=UUID(event.workload_uid),
         code=f"left:{event.given_up}" if event.step == "left" else event.step,

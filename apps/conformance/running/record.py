@@ -29,18 +29,18 @@ class Record:
 
     Args:
         entry: what the standard asks for.
-        told: called after each note, so that a page can show it.
+        on_note: called after each note, so that a page can show it.
         is_fail_fast: the first expectation that is not met ends the test.
     """
 
     def __init__(
-        self, entry: Entry, told: Callable[[], None] = lambda: None, *, is_fail_fast: bool = False
+        self, entry: Entry, on_note: Callable[[], None] = lambda: None, *, is_fail_fast: bool = False
     ) -> None:
         self.entry, self._is_fail_fast = entry, is_fail_fast
         self.steps: list[dict[str, Any]] = []
         self._devices: list[dict[str, Any]] = []
         self._seen: dict[str, list[dict[str, Any]]] = {}
-        self._told = told
+        self._on_note = on_note
         self._lock = threading.Lock()
 
     def step(self, name: str, asked: str, seen: str, **figures: Any) -> None:
@@ -49,7 +49,7 @@ class Record:
         note = {"step": name, "at": _now(), "asked": asked, "seen": _short(seen), "figures": figures}
         with self._lock:
             self.steps.append(note)
-        self._told()
+        self._on_note()
 
     def expect(self, name: str, is_met: bool, evidence: str) -> bool:
         """Note whether an expectation is met, with the evidence; several notes must all be met."""
@@ -57,7 +57,7 @@ class Record:
         note = {"is_met": bool(is_met), "evidence": _short(evidence)}
         with self._lock:
             self._seen.setdefault(name, []).append(note)
-        self._told()
+        self._on_note()
         if not is_met and self._is_fail_fast:
             raise Unmet(f"{name}: {note['evidence']}")
         return is_met

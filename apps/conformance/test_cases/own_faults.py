@@ -11,7 +11,7 @@ WITHIN_S = NODE_ALARM.value
 
 
 class Resync(TestCase):
-    """An agent is killed, wishes change, it is started: it follows by itself (POOL-8.1c)."""
+    """An agent is killed, the desired state changes, it is started: it follows by itself (POOL-8.1c)."""
 
     number = "8.1c"
     seconds = 25

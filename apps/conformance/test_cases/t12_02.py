@@ -119,9 +119,9 @@ def _felt(pool: Ground, work: dict, cores: int, is_it: Callable[[_Speed], bool])
     return found if found and is_it(found) else None
 
 
-def _speed(told: list[ProgressLine], cores: int) -> _Speed | None:
-    last = told[-1]
-    first = next((row for row in reversed(told) if last.at_s - row.at_s >= WINDOW_S), None)
+def _speed(progress: list[ProgressLine], cores: int) -> _Speed | None:
+    last = progress[-1]
+    first = next((row for row in reversed(progress) if last.at_s - row.at_s >= WINDOW_S), None)
     if first is None:
         return None
     wall_s, processor_s = last.at_s - first.at_s, last.processor_s - first.processor_s

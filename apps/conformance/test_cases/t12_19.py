@@ -21,7 +21,7 @@ class Alarms(TestCase):
         alarm = pool.until("the alarm", lambda: _firing(pool, code))
         say.step("S1", f"rule {code} on power use: {RULE}", alarm["title"], fired_at=alarm["fired_at"])
         self._records(pool, say, code, alarm)
-        self._told(pool, say, alarm)
+        self._delivered(pool, say, alarm)
         self._edited(pool, say, code, alarm)
 
     @staticmethod
@@ -53,7 +53,7 @@ class Alarms(TestCase):
         say.expect("E2", detail["uid"] == alarm["uid"], f"its details: {detail['title']}")
 
     @staticmethod
-    def _told(pool: Ground, say: Record, alarm: dict) -> None:
+    def _delivered(pool: Ground, say: Record, alarm: dict) -> None:
         def look() -> dict | None:
             rows = list(pool.operator.all("alarm-deliveries", alarm=alarm["uid"]))
             # Other routes of this portal may tell other people, or fail to: they are not the test's.

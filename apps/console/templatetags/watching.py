@@ -45,7 +45,7 @@ def _word(code: str) -> str:
 
 
 @register.filter
-def told_names(codes: Iterable[str], names: Mapping[str, str]) -> str:
+def names_of(codes: Iterable[str], names: Mapping[str, str]) -> str:
     """Codes by their names, in one line."""
     return ", ".join(str(names.get(code, code)) for code in codes)
 

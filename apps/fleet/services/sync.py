@@ -39,7 +39,7 @@ from apps.fleet.services.slices.observed_state import (
     slice_has_shrunk,
     slice_observe,
 )
-from apps.fleet.services.slices.slice_termination import ended_tell, shrunk_told, slice_close
+from apps.fleet.services.slices.slice_termination import ended_tell, slice_close, slice_shrunk
 from apps.fleet.services.slices.usage import usage_take
 from apps.fleet.services.work_folders import folders_follow
 from apps.fleet.states import MOVING, NODE, NodeState
@@ -259,10 +259,10 @@ def _take_reports(turn: _Turn, request: SyncRequest) -> None:
             turn.events.append(SliceSized(slice_uid=str(row.uid), workload_uid=str(row.workload_uid)))
         if row.is_final and not was_final:
             turn.ended.append(row)
-            turn.events += [shrunk_told(row)] if row.holds_more else []
+            turn.events += [slice_shrunk(row)] if row.holds_more else []
         elif slice_has_shrunk(row, report):
             turn.freed.append(hold_shrink(row))
-            turn.events.append(shrunk_told(row))
+            turn.events.append(slice_shrunk(row))
         if row.measured_at == turn.now and not row.is_moving:
             turn.events.append(_measured(row))
 

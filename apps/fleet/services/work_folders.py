@@ -107,7 +107,7 @@ def folder_comes() -> Exists:
     return Exists(rows.exclude(node=OuterRef("node")))
 
 
-def folder_wishes(rows: Iterable[Slice]) -> dict[int, DesiredFolder]:
+def desired_folders(rows: Iterable[Slice]) -> dict[int, DesiredFolder]:
     """By key of the slice: where programs are to run. Those that run already only need the name."""
     programs = [row for row in rows if row.kind == SliceKind.PROGRAM]
     waiting = {row.workload_uid for row in programs if row.started_at is None}
@@ -115,10 +115,10 @@ def folder_wishes(rows: Iterable[Slice]) -> dict[int, DesiredFolder]:
         (folder.workload_uid, folder.share): folder
         for folder in (WorkFolder.plain.filter(workload_uid__in=waiting) if waiting else ())
     }
-    return {row.pk: _wish(row, known.get((row.workload_uid, row.share))) for row in programs}
+    return {row.pk: _desired_folder(row, known.get((row.workload_uid, row.share))) for row in programs}
 
 
-def _wish(row: Slice, folder: WorkFolder | None) -> DesiredFolder:
+def _desired_folder(row: Slice, folder: WorkFolder | None) -> DesiredFolder:
     key = folder_key(row.workload_uid, row.share)
     if row.started_at is not None or (folder is not None and folder.node_id == row.node_id):
         return DesiredFolder(key=key, is_kept=True)

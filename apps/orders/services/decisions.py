@@ -11,7 +11,7 @@ from apps.kernel.service import service
 from apps.orders.events import OrderMade
 from apps.orders.models import ApplicationForm, FormLine, Order
 from apps.orders.selectors import in_both
-from apps.orders.services.notes import form_shown, form_told, order_shown
+from apps.orders.services.notes import form_notify, form_shown, order_shown
 from apps.orders.services.submissions import holds_release
 from apps.orders.services.terminations import termination_granted, termination_refused
 from apps.orders.states import FORM, FormKind, FormState
@@ -52,11 +52,11 @@ def _refused(actor: Actor, form: ApplicationForm, outcome: str) -> None:
         FORM.move(form, state, actor=actor)
         holds_release(actor, form)
         form_shown(actor, form)
-    form_told(actor, form, REJECTED if outcome == "rejected" else SENT_BACK)
+    form_notify(actor, form, REJECTED if outcome == "rejected" else SENT_BACK)
 
 
 def _approved(actor: Actor, form: ApplicationForm) -> None:
-    form_told(actor, form, APPROVED)
+    form_notify(actor, form, APPROVED)
     if form.kind == FormKind.TERMINATION:
         termination_granted(actor, form)
         return

@@ -17,7 +17,7 @@ from apps.kernel.errors import Conflict, Forbidden, NotFound, WeirError
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orders.models import Order
-from apps.orders.services.notes import order_shown, order_told
+from apps.orders.services.notes import order_notify, order_shown
 from apps.orders.services.settling import form_delivering, form_settle
 from apps.orders.services.terminations import order_ended_write, order_lock, order_terminated
 from apps.orders.states import ORDER, FormState, OrderState
@@ -152,7 +152,7 @@ def order_started(*, actor: Actor, order_uid: UUID, at: datetime) -> None:
         order.state_before = OrderState.COMPLETED
         order.save(update_fields=["state_before", "updated_at"])
     order_shown(actor, order)
-    order_told(actor, order, DELIVERED)
+    order_notify(actor, order, DELIVERED)
     form_settle(order.form_id)
 
 
@@ -181,7 +181,7 @@ def order_ended(
     elif order.started_at is None:
         _failed_write(order, reason or reason_code)
     else:
-        order_told(actor, order, ENDED)
+        order_notify(actor, order, ENDED)
     order_shown(actor, order)
 
 
@@ -222,7 +222,7 @@ def _fail(order: Order, reason: str) -> None:
 def _failed_write(order: Order, reason: str) -> None:
     ORDER.move(order, OrderState.FAILED, actor=SYSTEM, note=reason[:500])
     order_shown(SYSTEM, order)
-    order_told(SYSTEM, order, FAILED, reason=reason)
+    order_notify(SYSTEM, order, FAILED, reason=reason)
     form_settle(order.form_id)
 
 

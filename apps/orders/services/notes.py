@@ -24,12 +24,12 @@ def order_shown(actor: Actor, order: Order) -> None:
     push(f"user.{order.applicant_id}", "order")
 
 
-def form_told(actor: Actor, form: ApplicationForm, msgid: str, **params: object) -> None:
+def form_notify(actor: Actor, form: ApplicationForm, msgid: str, **params: object) -> None:
     """A message to the form's applicant."""
     _tell(actor, [form.applicant_id], msgid, {"no": form.no, **params}, f"/forms/{form.uid}/")
 
 
-def order_told(actor: Actor, order: Order, msgid: str, **params: object) -> None:
+def order_notify(actor: Actor, order: Order, msgid: str, **params: object) -> None:
     """A message to the order's applicant."""
     _tell(actor, [order.applicant_id], msgid, {"no": order.no, **params}, f"/orders/{order.uid}/")
 

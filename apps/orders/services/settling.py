@@ -4,7 +4,7 @@ from django.utils.translation import gettext_noop
 
 from apps.kernel.acts import SYSTEM
 from apps.orders.models import ApplicationForm, Order
-from apps.orders.services.notes import form_shown, form_told
+from apps.orders.services.notes import form_notify, form_shown
 from apps.orders.states import FORM, FormState, OrderState
 
 FORM_DONE = gettext_noop("Application %(no)s is completed.")
@@ -38,7 +38,7 @@ def form_settle(form_id: int) -> None:
     note = NOTE_FAILED if any(one.started_at is None for one in orders) else ""
     FORM.move(form, FormState.COMPLETED, actor=SYSTEM, note=note)
     form_shown(SYSTEM, form)
-    form_told(SYSTEM, form, FORM_DONE)
+    form_notify(SYSTEM, form, FORM_DONE)
 
 
 def _is_settled(order: Order) -> bool:

@@ -21,7 +21,7 @@ from apps.orders.models import ApplicationForm, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles, order_get, order_is_terminable
 from apps.orders.services.drafts import REMARK_MAX, draft_check, form_lock
-from apps.orders.services.notes import form_shown, form_told, order_shown, order_told
+from apps.orders.services.notes import form_notify, form_shown, order_notify, order_shown
 from apps.orders.services.settling import form_settle
 from apps.orders.states import FORM, ORDER, FormKind, FormState, OrderState
 from apps.orgs.selectors import organization_of
@@ -186,9 +186,9 @@ def order_terminated(actor: Actor, order: Order) -> None:
     """The resource of an order whose termination was granted is released: both are done."""
     ORDER.move(order, OrderState.TERMINATED, actor=actor, state_before="")
     order_shown(actor, order)
-    order_told(actor, order, TERMINATED)
+    order_notify(actor, order, TERMINATED)
     form = order.terminations.select_for_update(no_key=True, of=("self",)).get(state=FormState.DELIVERING)
     FORM.move(form, FormState.COMPLETED, actor=actor)
     form_shown(actor, form)
     if form.applicant_id != order.applicant_id:
-        form_told(actor, form, TERMINATED_FORM)
+        form_notify(actor, form, TERMINATED_FORM)

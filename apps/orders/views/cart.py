@@ -21,7 +21,7 @@ from apps.orders.types import LineInput, amounts_delivered
 from apps.scheduling.selectors.workloads import expected_start_get
 from apps.tenancy.models import Tenant
 
-WISHED = "weir_duration"
+CHOSEN_DURATION = "weir_duration"
 
 
 def quote_context(tenant: Tenant, lines: list[LineInput], given: dict) -> dict[str, object]:
@@ -57,17 +57,17 @@ def quote(request: TenantRequest, uid: UUID) -> HttpResponse:
 @page("orders.apply")
 def add(request: TenantRequest, uid: UUID) -> HttpResponse:
     line = line_of(request.POST, uid)
-    wished_s = cleaned(DurationForm(request.POST))["seconds"] if "duration" in request.POST else None
+    chosen_s = cleaned(DurationForm(request.POST))["seconds"] if "duration" in request.POST else None
     cart_add(
         actor=request.actor,
         commodity_uid=uid,
         amounts=dict(line.amounts),
         count=line.count,
-        duration_s=wished_s,
+        duration_s=chosen_s,
     )
-    if wished_s is not None:
+    if chosen_s is not None:
         # How long was asked for beside the quote; the cart does not ask for it a second time.
-        request.session[WISHED] = [request.POST["duration"], request.POST["duration_unit"]]
+        request.session[CHOSEN_DURATION] = [request.POST["duration"], request.POST["duration_unit"]]
     messages.success(request, _("It is in your cart."))
     return go(request, "orders:cart")
 
@@ -79,7 +79,7 @@ def cart(request: TenantRequest) -> HttpResponse:
     open_ids = (
         set(commodity_list(tenant=request.entered_tenant).values_list("pk", flat=True)) if rows else set()
     )
-    duration, unit = request.session.get(WISHED, ("1", "3600"))
+    duration, unit = request.session.get(CHOSEN_DURATION, ("1", "3600"))
     context = {
         "rows": [(row, row.commodity_id in open_ids) for row in rows],
         "duration": duration,

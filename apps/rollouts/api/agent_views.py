@@ -12,7 +12,7 @@ from apps.identity.tokens import agent_authenticate
 from apps.kernel.errors import NotFound, WeirError
 from apps.kernel.planes import in_public
 from apps.rollouts.models import Release
-from apps.rollouts.selectors import release_keys_told
+from apps.rollouts.selectors import agent_release_keys
 from node_agent.protocol.errors import ErrorDetail, ErrorReply
 
 
@@ -41,7 +41,7 @@ def _json(status: int, body: str) -> HttpResponse:
 def release_keys(request: HttpRequest) -> HttpResponse:
     """The public keys that this pool's operators sign with, and those they have revoked."""
     # An agent of before there was revoking refuses words that it does not know.
-    return _json(200, release_keys_told().model_dump_json(exclude_defaults=True))
+    return _json(200, agent_release_keys().model_dump_json(exclude_defaults=True))
 
 
 @_for_agents

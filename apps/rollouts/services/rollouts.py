@@ -148,7 +148,7 @@ def rollout_cancel(*, actor: Actor, uid: UUID | str) -> Rollout:
     rollout = _locked(uid)
     ROLLOUT.move(rollout, RolloutState.CANCELLED, actor=actor, finished_at=timezone.now())
     _close(rollout)
-    _told(rollout, actor)
+    _moved_emit(rollout, actor)
     return rollout
 
 
@@ -162,7 +162,7 @@ def rollout_roll_back(*, actor: Actor, uid: UUID | str) -> Rollout:
 
 def _moved(rollout: Rollout, state: RolloutState, actor: Actor) -> Rollout:
     ROLLOUT.move(rollout, state, actor=actor)
-    _told(rollout, actor)
+    _moved_emit(rollout, actor)
     return rollout
 
 
@@ -239,7 +239,7 @@ def _next(rollout: Rollout, actor: Actor) -> None:
         failed = [step for step in steps if step.state == StepState.FAILED]
         if failed:
             _fail(rollout, failed[0], actor)
-    _told(rollout, actor)
+    _moved_emit(rollout, actor)
 
 
 def _fail(rollout: Rollout, step: RolloutStep, actor: Actor) -> None:
@@ -261,7 +261,7 @@ def _send_back(rollout: Rollout, why: dict[str, Any], actor: Actor) -> None:
     _apart(lambda: rollout.steps.update(is_open=True))
     for step in rollout.steps.filter(state__in=[StepState.UPGRADING, StepState.DONE, StepState.FAILED]):
         step_undo(step, rollout, actor=actor)
-    _told(rollout, actor)
+    _moved_emit(rollout, actor)
 
 
 def _follow_back(rollout: Rollout, now: datetime, actor: Actor) -> None:
@@ -269,11 +269,11 @@ def _follow_back(rollout: Rollout, now: datetime, actor: Actor) -> None:
         if step_is_back(step, rollout, now=now):
             step.state, step.finished_at = StepState.ROLLED_BACK, now
             step.save()
-            _told(rollout, actor)
+            _moved_emit(rollout, actor)
     if not rollout.steps.filter(state=StepState.ROLLING_BACK).exists():
         ROLLOUT.move(rollout, RolloutState.ROLLED_BACK, actor=actor, finished_at=now)
         _close(rollout)
-        _told(rollout, actor)
+        _moved_emit(rollout, actor)
 
 
 def _close(rollout: Rollout) -> None:
@@ -281,5 +281,5 @@ def _close(rollout: Rollout) -> None:
     rollout.steps.update(is_open=False)
 
 
-def _told(rollout: Rollout, actor: Actor) -> None:
+def _moved_emit(rollout: Rollout, actor: Actor) -> None:
     emit(RolloutMoved(rollout_uid=str(rollout.uid), state=rollout.state), actor=actor)

@@ -54,7 +54,7 @@ def _node_begin(step: RolloutStep, rollout: Rollout, actor: Actor) -> None:
     step.slices = [str(uid) for uid in running.values_list("uid", flat=True)]
     if rollout.release is not None:
         step.to_version = rollout.release.version
-        node_want(actor=actor, node_uid=node.uid, release=release_wish(rollout.release))
+        node_want(actor=actor, node_uid=node.uid, release=desired_release(rollout.release))
     else:
         step.to_version = node.agent_version
         step.generation = _configure(node.uid, rollout.config, actor)
@@ -65,7 +65,7 @@ def _configure(node_uid: str, config: dict[str, Any], actor: Actor) -> int:
     return int((node.wanted_config or {}).get("generation", 0))
 
 
-def release_wish(release: Release) -> dict[str, str]:
+def desired_release(release: Release) -> dict[str, str]:
     """A release as agents are told of it."""
     return {
         "version": release.version,

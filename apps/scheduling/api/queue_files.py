@@ -58,7 +58,7 @@ class OutcomeOut(serializers.Serializer):
     state = serializers.CharField()
 
 
-def _told(found: Outcome) -> Response:
+def _response(found: Outcome) -> Response:
     changes = [
         {
             "name": each.name,
@@ -98,7 +98,7 @@ class QueueFileView(ApiView):
     @extend_schema(request=QueueFileIn, responses=OutcomeOut)
     def put(self, request: Request) -> Response:
         """Bring the queues to what the file says, all of it or nothing; `prune` removes those it does not name."""
-        return _told(queue_file_apply(actor=self.actor, **read(QueueFileIn, request)))
+        return _response(queue_file_apply(actor=self.actor, **read(QueueFileIn, request)))
 
 
 class QueueFilePlanView(ApiView):
@@ -110,7 +110,7 @@ class QueueFilePlanView(ApiView):
     def post(self, request: Request) -> Response:
         """What the file would change, and whether it would be refused; nothing is kept."""
         body = read(QueueFileIn, request)
-        return _told(queue_file_plan(actor=self.actor, text=body["text"], prune=body["prune"]))
+        return _response(queue_file_plan(actor=self.actor, text=body["text"], prune=body["prune"]))
 
 
 class QueueOpenView(ApiView):

@@ -93,7 +93,7 @@ class QueueRuleView(ApiView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, code: str, rule: UUID) -> Response:
-        """Remove it; what it wished ends with it."""
+        """Remove it; what it asked for ends with it."""
         queue_rule_remove(actor=self.actor, queue=queue_get(code), uid=rule)
         return Response(status=204)
 
@@ -119,7 +119,7 @@ class WorkloadRulesView(WorkView):
 class WorkloadRuleView(WorkView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, uid: UUID, rule: UUID) -> Response:
-        """Remove it; what it wished ends with it."""
+        """Remove it; what it asked for ends with it."""
         row = self.row(uid)
         work_rule_remove(actor=self.actor, tenant=row.tenant, workload_uid=row.uid, uid=rule)
         return Response(status=204)

@@ -657,7 +657,7 @@ class Migration(migrations.Migration):
                 ('step', models.PositiveIntegerField(default=1, verbose_name='changes')),
                 ('is_open', models.BooleanField(default=False, verbose_name='being told')),
                 ('due_at', models.DateTimeField(blank=True, null=True, verbose_name='confirmed until')),
-                ('wished_at', models.DateTimeField(blank=True, null=True, verbose_name='wish changed at')),
+                ('target_changed_at', models.DateTimeField(blank=True, null=True, verbose_name='target changed at')),
                 ('workload', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='size', to='scheduling.workload', verbose_name='workload')),
             ],
             options={

@@ -130,8 +130,8 @@ CREATE TRIGGER tell AFTER INSERT OR UPDATE OR DELETE ON public.scheduling_validi
     FOR EACH ROW EXECUTE FUNCTION public.scheduling_tell_windows('rule');
 """
 
-# The leader hears of what the rules that scale elastic work wish.
-WISHES = """
+# The leader hears of what the scaling rules ask for.
+TARGETS = """
 CREATE TRIGGER tell_wanted AFTER UPDATE ON public.scheduling_workload FOR EACH ROW WHEN (
     OLD.wanted_shares IS DISTINCT FROM NEW.wanted_shares
 ) EXECUTE FUNCTION public.scheduling_tell('work');
@@ -165,6 +165,6 @@ class Migration(migrations.Migration):
         migrations.RunSQL(FEED, UNFEED),
         migrations.RunSQL(SHRINKING, "DROP FUNCTION public.scheduling_tell_slice() CASCADE;"),
         migrations.RunSQL(WINDOWS, "DROP FUNCTION public.scheduling_tell_windows() CASCADE;"),
-        migrations.RunSQL(WISHES, "DROP TRIGGER tell_wanted ON public.scheduling_workload;"),
+        migrations.RunSQL(TARGETS, "DROP TRIGGER tell_wanted ON public.scheduling_workload;"),
         *map(_rules, RULES),
     ]

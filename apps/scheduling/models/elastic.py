@@ -14,7 +14,7 @@ class WorkloadSize(models.Model):
 
     `shares` is what it is to have, `confirmed` what it had when the last change was settled; `step` counts the
     changes. A change is open until all shares that stay run and have confirmed it, or `due_at` has passed, and those
-    that leave have ended. `wished_at`: when its scaling rules last changed their wish.
+    that leave have ended. `target_changed_at`: when its scaling rules last changed what they ask for.
     """
 
     workload = models.OneToOneField(
@@ -25,7 +25,7 @@ class WorkloadSize(models.Model):
     step = models.PositiveIntegerField(_("changes"), default=1)
     is_open = models.BooleanField(_("being told"), default=False)
     due_at = models.DateTimeField(_("confirmed until"), null=True, blank=True)
-    wished_at = models.DateTimeField(_("wish changed at"), null=True, blank=True)
+    target_changed_at = models.DateTimeField(_("target changed at"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("size of elastic work")
@@ -40,10 +40,10 @@ class ScalingRule(models.Model):
     """A policy that scales elastic work between its least and its most shares (ELA-907): of all elastic work of a
     queue, or of one workload.
 
-    By queue depth or utilisation: at `high` and above, and at `low` and below, the wish moves by `step` replicas
+    By queue depth or utilisation: at `high` and above, and at `low` and below, the target moves by `step` replicas
     (which are shares where a replica has one), at most once in `cooldown_s`; between them it stays.
-    `grows_when_high` says which way. By time window: inside `windows` (as of queues) the wish is `shares`; outside
-    the rule wishes nothing.
+    `grows_when_high` says which way. By time window: inside `windows` (as of queues) the target is `shares`; outside
+    the rule asks for nothing.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

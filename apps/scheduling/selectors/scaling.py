@@ -1,4 +1,4 @@
-"""What the scaling rules of elastic work wish (ELA-907), and what they look at."""
+"""What the scaling rules of elastic work ask for (ELA-907), and what they look at."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ _FRESH = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Elastic work as its rules find it. `wished`: what they wished last, None for nothing; `shares`: how many it
-    has, None while it waits; `changed_at`: its start, or its last change of size or of that wish."""
+    """Elastic work as its rules find it. `target`: what they asked for last, None for nothing; `shares`: how many it
+    has, None while it waits; `changed_at`: its start, or its last change of size or of that target."""
 
     least: int
     most: int
     shares: int | None
-    wished: int | None
+    target: int | None
     changed_at: datetime | None
     per: int = 1
     """So many shares are a replica: it has whole ones (ELA-505)."""
@@ -43,16 +43,16 @@ class Seen:
     now: datetime
 
 
-def wish(rules: Sequence[ScalingRule], standing: Standing, seen: Seen) -> int | None:
-    """The number of shares that the rules wish for now; None: they set no bound.
+def target_shares(rules: Sequence[ScalingRule], standing: Standing, seen: Seen) -> int | None:
+    """The number of shares that the rules ask for now; None: they set no bound.
 
-    By queue depth and utilisation the wish moves by a step of replicas from what the work has: a rule that shrinks
-    outweighs one that grows. A time window bounds it. What was wished before stays until every rule has cooled down
+    By queue depth and utilisation the target moves by a step of replicas from what the work has: a rule that shrinks
+    outweighs one that grows. A time window bounds it. The target from before stays until every rule has cooled down
     (ELA-908).
     """
     measured = [rule for rule in rules if rule.by != ScalingBy.WINDOW]
     # Work that rules steer by measure grows by them alone, not into whatever room there is.
-    holds = standing.shares if measured and standing.wished is None else standing.wished
+    holds = standing.shares if measured and standing.target is None else standing.target
     found = holds
     if _has_rested(rules, standing, seen.now):
         # While it waits there is nothing to measure.

@@ -39,7 +39,7 @@ def queue_rule_make(*, actor: Actor, queue: Queue, given: Mapping[str, Any]) -> 
 
 @service(SchedulingPermission.MANAGE)
 def queue_rule_remove(*, actor: Actor, queue: Queue, uid: UUID) -> None:
-    """Take a rule of a queue away; what it wished ends with it."""
+    """Take a rule of a queue away; what it asked for ends with it."""
     row = scaling.rule_get(scaling.rules_of_queue(queue), uid)
     act_subject("queue", queue.code, by=row.by)
     row.delete()
@@ -70,7 +70,7 @@ def work_rule_make(
 
 @service(ResourcePermission.OPERATE)
 def work_rule_remove(*, actor: Actor, tenant: Tenant, workload_uid: UUID, uid: UUID) -> None:
-    """Take a rule of one's own work away; what it wished ends with it."""
+    """Take a rule of one's own work away; what it asked for ends with it."""
     work = workload_get(tenant, workload_uid)
     row = scaling.rule_get(scaling.rules_of_work(work), uid)
     act_subject("workload", work.uid, by=row.by)
@@ -119,8 +119,8 @@ def _window_checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scaling_rules_apply(*, actor: Actor, now: datetime | None = None) -> int:
-    """Bring the wish of all elastic work that a rule is for up to date, each in a transaction of its own; how many
-    changed. Work whose last rule is gone is bound no more."""
+    """Bring the target size of all elastic work that a rule is for up to date, each in a transaction of its own; how
+    many changed. Work whose last rule is gone is bound no more."""
     now = now or timezone.now()
     rules = list(ScalingRule.objects.select_related("workload"))
     works = _ruled(rules)
@@ -129,7 +129,7 @@ def scaling_rules_apply(*, actor: Actor, now: datetime | None = None) -> int:
     changed = 0
     for row in works:
         seen = scaling.Seen(depths.get(row.queue_id, 0), used.get(row.uid), now)
-        changed += wish_follow(actor=actor, workload_uid=row.uid, rules=_rules_for(row, rules), seen=seen)
+        changed += target_follow(actor=actor, workload_uid=row.uid, rules=_rules_for(row, rules), seen=seen)
     return changed
 
 
@@ -148,37 +148,37 @@ def _rules_for(row: Workload, rules: Sequence[ScalingRule]) -> list[ScalingRule]
 
 
 @service(recorded=False)
-def wish_follow(
+def target_follow(
     *, actor: Actor, workload_uid: UUID, rules: Sequence[ScalingRule], seen: scaling.Seen
 ) -> bool:
-    """Let work follow what its rules wish: it gives up what is more, and grows when there is room; whether the wish
-    is another one than before."""
+    """Let work follow what its rules ask for: it gives up what is more, and grows when there is room; whether the
+    target is another one than before."""
     slices_lock(workload_uid)
     row = workload_lock(workload_uid)
     if row is None or row.min_shares is None or row.state not in (WorkloadState.PENDING, *_RUNS):
         return False
     held = list(row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share"))
     size = WorkloadSize.objects.filter(workload=row).first()
-    wanted = scaling.wish(rules, _standing(row, size, len(held)), seen) if rules else None
+    wanted = scaling.target_shares(rules, _standing(row, size, len(held)), seen) if rules else None
     if wanted == row.wanted_shares:
         return False
     row.wanted_shares = wanted
     row.save(update_fields=["wanted_shares", "updated_at"])
     if size is not None:
-        WorkloadSize.objects.filter(pk=size.pk).update(wished_at=seen.now)
+        WorkloadSize.objects.filter(pk=size.pk).update(target_changed_at=seen.now)
     if wanted is not None and row.state in _RUNS and wanted < len(held):
         shares_drop(row, held, wanted, actor, cause="rule")
     return True
 
 
 def _standing(row: Workload, size: WorkloadSize | None, shares: int) -> scaling.Standing:
-    changes = [row.started_at, row.scaled_at, size.wished_at if size else None]
+    changes = [row.started_at, row.scaled_at, size.target_changed_at if size else None]
     assert row.min_shares is not None
     return scaling.Standing(
         least=row.min_shares,
         most=row.shares,
         per=row.shares_per_replica,
         shares=shares if row.state in _RUNS else None,
-        wished=row.wanted_shares,
+        target=row.wanted_shares,
         changed_at=max((at for at in changes if at is not None), default=None),
     )

@@ -48,9 +48,9 @@ def run(
     """
     name = Path(_script(command)).name[:120] or "run"
     several = {"shares": gpus, "distinct_devices": True} if gpus != 1 else {}
-    wish = work_options.wish_of(ctx, name=name, **several)
+    request = work_options.request_of(ctx, name=name, **several)
     with caller(ctx) as client:
-        sys.exit(_run(client, wish, command))
+        sys.exit(_run(client, request, command))
 
 
 def _script(command: list[str]) -> str:
@@ -62,9 +62,9 @@ def _tell(line: str) -> None:
     tell(f"weir: {line}")
 
 
-def _run(client: Client, wish: Json, command: list[str]) -> int:
+def _run(client: Client, request: Json, command: list[str]) -> int:
     with _stopped_by_signal():
-        lease = Lease(client, wish, tell=_tell)
+        lease = Lease(client, request, tell=_tell)
     try:
         with _stopped_by_signal():
             shares = lease.wait()

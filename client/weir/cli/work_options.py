@@ -63,7 +63,7 @@ def _parameter(name: str, ask: Ask) -> inspect.Parameter:
 
 def asking(*only: str, but: Collection[str] = ()) -> Callable[[Command], Command]:
     """The command takes the options of work: all that are declared `but` some, or `only` these. It finds what was said
-    by `wish_of`; its own parameters come first, and the last takes the options by `**`."""
+    by `request_of`; its own parameters come first, and the last takes the options by `**`."""
     known = options_of()
     if unknown := {*only, *but} - known.keys():
         raise ValueError(f"No field of a workload has the option {', '.join(sorted(unknown))}.")
@@ -80,7 +80,7 @@ def asking(*only: str, but: Collection[str] = ()) -> Callable[[Command], Command
     return decorate
 
 
-def wish_of(ctx: typer.Context, **more: Any) -> Json:
+def request_of(ctx: typer.Context, **more: Any) -> Json:
     """What `POST /workloads` takes, of the options that were given to a command; the rest is the centre's to say.
 
     Raises:

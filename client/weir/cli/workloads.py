@@ -105,16 +105,16 @@ def submit(
     """
     if from_ is None and not command:
         raise WeirClientError("There is nothing to run.", "Name a program, or a file of jobs with --from.")
-    wish = work_options.wish_of(ctx, kind="program", argv=command or None)
+    request = work_options.request_of(ctx, kind="program", argv=command or None)
     with caller(ctx) as client:
         if from_ is not None:
-            _submit_many(ctx, client, from_, wish)
+            _submit_many(ctx, client, from_, request)
             return
-        one(ctx, client.workload_submit(**{"name": command[0].rpartition("/")[2], **wish}), WORK)
+        one(ctx, client.workload_submit(**{"name": command[0].rpartition("/")[2], **request}), WORK)
 
 
-def _submit_many(ctx: typer.Context, client: Client, path: Path, wish: Json) -> None:
-    jobs = [{"name": f"job-{number}", **wish, **job} for number, job in enumerate(_jobs(path), start=1)]
+def _submit_many(ctx: typer.Context, client: Client, path: Path, request: Json) -> None:
+    jobs = [{"name": f"job-{number}", **request, **job} for number, job in enumerate(_jobs(path), start=1)]
     done = 0
     for begin in range(0, len(jobs), MOST_AT_ONCE):
         try:
@@ -166,7 +166,7 @@ def eta(
         if uid:
             found = client.workload_explain(uid_of(uid, client.workloads, "no"))["expected"]
         else:
-            found = client.workload_dry_run(**work_options.wish_of(ctx, name="dry run"))
+            found = client.workload_dry_run(**work_options.request_of(ctx, name="dry run"))
     if found is None:
         said(ctx, None, "It does not wait.")
     else:
@@ -239,7 +239,7 @@ def resize(ctx: typer.Context, uid: str, **_asked: Any) -> None:
     """Give each share other amounts while it runs; nothing is restarted."""
     with caller(ctx) as client:
         uid = uid_of(uid, client.workloads, "no")
-        amounts = work_options.wish_of(ctx)
+        amounts = work_options.request_of(ctx)
         found = client.workload_resize(
             uid, compute_percent=amounts.get("compute_percent"), memory_mib=amounts.get("memory_mib")
         )
@@ -272,7 +272,7 @@ def environment_make(
     **_asked: Any,
 ) -> None:
     """Make an environment."""
-    amounts = work_options.wish_of(ctx, name=name, shares=shares)
+    amounts = work_options.request_of(ctx, name=name, shares=shares)
     with caller(ctx) as client:
         found = client.environment_make(**amounts, is_fixed=fixed)
     one(ctx, found, ENVIRONMENT)

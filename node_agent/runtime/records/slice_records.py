@@ -30,7 +30,7 @@ class _Record:
 
 @dataclass(frozen=True, slots=True)
 class SliceSpec(_Record):
-    """What the shim starts, fixed for the life of the slice except for its share, memory and session wish.
+    """What the shim starts, fixed for the life of the slice except for its share, memory and session.
 
     `vendor` names the device meter; `cores` is the size of the device in CPU cores; `work_uid` the user the work
     runs as (None: the agent's); `lib_dir` holds what `python -m node_agent...` may import. The slice

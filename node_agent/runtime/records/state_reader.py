@@ -33,12 +33,12 @@ def spec_read(folder: SliceFolder) -> SliceSpec | None:
         return None
 
 
-def wish_read(folder: SliceFolder) -> DesiredSession | None:
-    """The session wish as last written down for the shim."""
+def session_read(folder: SliceFolder) -> DesiredSession | None:
+    """What the session is to be, as last written down for the shim."""
     for path in (folder.control, folder.spec):
-        wish = (read_json(path) or {}).get("session")
-        if wish is not None:
-            return _session_wish(wish)
+        session = (read_json(path) or {}).get("session")
+        if session is not None:
+            return _desired_session(session)
     return None
 
 
@@ -47,12 +47,12 @@ def size_read(folder: SliceFolder) -> DesiredSize | None:
     for path in (folder.control, folder.spec):
         size = (read_json(path) or {}).get("size")
         if size is not None:
-            return _size_wish(size)
+            return _desired_size(size)
     return None
 
 
 def held_from(
-    state: ShimState, last_seq: int, wish: DesiredSession | None, size: DesiredSize | None = None
+    state: ShimState, last_seq: int, session: DesiredSession | None, size: DesiredSize | None = None
 ) -> LocalSlice:
     """Raises ValueError where the state makes no sense. A worker that reports nonsense of itself costs
     only that."""
@@ -60,7 +60,7 @@ def held_from(
     report = SliceReport.model_validate(
         facts | {"last_usage_seq": last_seq, "session": _session_report(state.session)}
     )
-    return LocalSlice(state.device_uid, state.compute_percent, state.memory_mib, report, wish, size)
+    return LocalSlice(state.device_uid, state.compute_percent, state.memory_mib, report, session, size)
 
 
 def held_starting(slice_uid: str, spec: SliceSpec) -> LocalSlice:
@@ -73,7 +73,7 @@ def held_starting(slice_uid: str, spec: SliceSpec) -> LocalSlice:
         compute_percent=spec.compute_percent,
         memory_mib=spec.memory_mib,
     )
-    session, size = _session_wish(spec.session), _size_wish(spec.size)
+    session, size = _desired_session(spec.session), _desired_size(spec.size)
     return LocalSlice(
         spec.device_uid, spec.compute_percent, spec.memory_mib, report, session, size, spec.folder
     )
@@ -104,24 +104,24 @@ def last_line(path: Path) -> str:
     return next((line for line in reversed(lines) if line.strip()), "no message").replace("\0", "")
 
 
-def _session_report(told: dict[str, Any] | None) -> SessionReport | None:
-    if not isinstance(told, dict):
+def _session_report(value: dict[str, Any] | None) -> SessionReport | None:
+    if not isinstance(value, dict):
         return None
     try:
-        return SessionReport.model_validate(told)
+        return SessionReport.model_validate(value)
     except ValidationError:
-        host = told.get("host")
+        host = value.get("host")
         return SessionReport(host=host if isinstance(host, str) else "")
 
 
-def _session_wish(value: Any) -> DesiredSession | None:
+def _desired_session(value: Any) -> DesiredSession | None:
     try:
         return DesiredSession.model_validate(value) if value is not None else None
     except ValidationError:
         return None
 
 
-def _size_wish(value: Any) -> DesiredSize | None:
+def _desired_size(value: Any) -> DesiredSize | None:
     try:
         return DesiredSize.model_validate(value) if value is not None else None
     except ValidationError:

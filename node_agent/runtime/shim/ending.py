@@ -70,7 +70,7 @@ def stopped(reason: str) -> End:
 
 
 def session_end(word: str) -> End:
-    """A session that ends by its worker's own wish."""
+    """A session that ends because its worker asks for it."""
     return End("exited", "completed", _SESSION_ENDS.get(word, f"the session ended: {word}"))
 
 

@@ -24,7 +24,7 @@ class HostLimits:
     memory_mib: int
     group: Cgroup | CgroupV1 | None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """What holds it, for the work's log."""
         wanted = [f"{self.cpu_milli / 1000:g} cores"] if self.cpu_milli else []
         wanted += [f"{self.memory_mib} MiB of main memory"] if self.memory_mib else []

@@ -67,10 +67,10 @@ class SessionControl:
 
     @property
     def end(self) -> str:
-        """The worker's wish that the slice end, as a word; empty: it goes on."""
+        """Why the worker asks that the slice end, as a word; empty: it goes on."""
         return str(self._typed("end", str) or "")[:200].replace("\0", "")
 
-    def tell(self, wish: dict[str, Any], compute_percent: int, memory_mib: int) -> None:
+    def tell(self, session: dict[str, Any], compute_percent: int, memory_mib: int) -> None:
         """Replace session.json if anything in it has changed. Raises OSError."""
         spec = self._spec
         content = {
@@ -78,9 +78,9 @@ class SessionControl:
             "device": spec.torch_device,
             "compute_percent": compute_percent,
             "memory_mib": memory_mib,
-            "token": wish["token"],
-            "ticket": wish.get("ticket"),
-            "move_to": wish.get("move_to"),
+            "token": session["token"],
+            "ticket": session.get("ticket"),
+            "move_to": session.get("move_to"),
             "host": spec.bind,
             "detach_s": spec.detach_s,
             "idle_timeout_s": spec.idle_timeout_s,

@@ -44,7 +44,7 @@ class Shim:
     def __init__(self, folder: SliceFolder, spec: SliceSpec) -> None:
         self._folder, self._spec = folder, spec
         self._state = _first_state(spec)
-        self._wish: dict[str, Any] = spec.session or {}
+        self._session: dict[str, Any] = spec.session or {}
         self._size = spec.size
         self._end: End | None = None
         self._held = KernelLimits()
@@ -84,7 +84,7 @@ class Shim:
         device_meter = device_meter_make(spec.vendor, spec.metered_uid or spec.device_uid, spec.cores)
         if self._control is not None:
             device_meter = SessionMeter(device_meter, self._control)
-            self._control.tell(self._wish, spec.compute_percent, spec.memory_mib)
+            self._control.tell(self._session, spec.compute_percent, spec.memory_mib)
         self._held.take(spec, device_meter, self._state)
         group, host = self._held.share, self._held.host
         # Before the work starts: where nothing can be written down, nothing runs.
@@ -104,7 +104,7 @@ class Shim:
         self._book.meter = self._meter(started_at, now_ns)
         self._output = Output(self._work.output_fd, self._folder.log, limit_bytes=spec.log_limit_bytes)
         if host is not None:
-            self._output.note(host.told())
+            self._output.note(host.describe())
         self._share = Share(spec, self._work, device_meter, group, now_ns)
         self._started_ns = now_ns
         if self._control is None:
@@ -240,7 +240,7 @@ class Shim:
         if self._checkpoints.look():
             self._state.checkpoint_at = self._book.meter.instant(now_ns).isoformat()
 
-    # ---- wishes ----
+    # ---- what is desired of it ----
 
     def _read_control(self) -> None:
         try:
@@ -260,7 +260,7 @@ class Shim:
     def _apply(self, control: Control) -> None:
         share, state = self._share, self._state
         state.generation = control.generation
-        self._wish = control.session or self._wish
+        self._session = control.session or self._session
         self._size = control.size or self._size
         self._tell_size(self._work.pids)
         if control.state == "stopped":
@@ -291,12 +291,12 @@ class Shim:
         if self._control is None:
             return
         try:
-            self._control.tell(self._wish, self._share.compute_percent, self._share.quota_mib)
+            self._control.tell(self._session, self._share.compute_percent, self._share.quota_mib)
         except OSError as error:
             self._state.reason = f"the session cannot be told: {error.strerror}; look at the node's disk"
 
     def _tell_size(self, pids: list[int]) -> None:
-        """A full disk delays what the work hears; the next wish tells it again."""
+        """A full disk delays what the work hears; the next change tells it again."""
         if self._sizes is None or self._size is None:
             return
         try:

@@ -28,11 +28,11 @@ class Target:
     ticket: str
 
     @classmethod
-    def of(cls, wish: Any) -> Target | None:
-        """From `move_to` of session.json; None where nothing (sensible) is wished."""
+    def of(cls, value: Any) -> Target | None:
+        """From `move_to` of session.json; None where it names no target."""
         try:
-            endpoint = Endpoint(str(wish["host"]), int(wish["port"]), str(wish["fingerprint"]))
-            return cls(endpoint, str(wish["ticket"]))
+            endpoint = Endpoint(str(value["host"]), int(value["port"]), str(value["fingerprint"]))
+            return cls(endpoint, str(value["ticket"]))
         except (KeyError, TypeError, ValueError):
             return None
 

@@ -253,7 +253,7 @@ class Session:
 
     def _remember(self, payload: memoryview) -> None:
         if len(payload) != wire.HANDLE.size:
-            raise WireError("a malformed wish to remember")
+            raise WireError("a malformed request to remember")
         tensor = self._tensor(wire.HANDLE.unpack(payload)[0])
         if tensor is not None:
             self.cache.remember(tensors.bytes_of(tensor))

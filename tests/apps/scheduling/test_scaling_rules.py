@@ -13,7 +13,7 @@ from apps.fleet.models import Slice
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.scheduling.models import Queue, ScalingRule, Workload, WorkloadSize
-from apps.scheduling.selectors.scaling import Seen, Standing, wish
+from apps.scheduling.selectors.scaling import Seen, Standing, target_shares
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.services.scaling import (
@@ -127,14 +127,14 @@ def rule(**changes):
 
 
 def standing(**changes):
-    return Standing(**({"least": 1, "most": 8, "shares": 4, "wished": 4, "changed_at": None} | changes))
+    return Standing(**({"least": 1, "most": 8, "shares": 4, "target": 4, "changed_at": None} | changes))
 
 
 @pytest.mark.req("ELA-908")
 def test_a_rule_rests_between_two_changes():
     busy = Seen(0, 95.0, NOON)
-    assert wish([rule()], standing(changed_at=NOON - timedelta(seconds=299)), busy) == 4
-    assert wish([rule()], standing(changed_at=NOON - timedelta(seconds=300)), busy) == 5
+    assert target_shares([rule()], standing(changed_at=NOON - timedelta(seconds=299)), busy) == 4
+    assert target_shares([rule()], standing(changed_at=NOON - timedelta(seconds=300)), busy) == 5
 
 
 @pytest.mark.req("ELA-908")
@@ -143,27 +143,27 @@ def test_noisy_input_does_not_make_work_swing():
     now, state, changes = NOON, standing(), 0
     for look in range(240):
         now += timedelta(seconds=5)
-        wanted = wish([rule()], state, Seen(0, 10.0 if look % 2 else 95.0, now))
-        if wanted != state.wished:
+        wanted = target_shares([rule()], state, Seen(0, 10.0 if look % 2 else 95.0, now))
+        if wanted != state.target:
             changes += 1
-            state = standing(shares=wanted, wished=wanted, changed_at=now)
+            state = standing(shares=wanted, target=wanted, changed_at=now)
     assert changes == 4
 
 
 def test_a_rule_that_shrinks_outweighs_one_that_grows():
     deep = rule(by="queue_depth", low=0, high=5, grows_when_high=False)
-    assert wish([rule(), deep], standing(), Seen(9, 95.0, NOON)) == 3
+    assert target_shares([rule(), deep], standing(), Seen(9, 95.0, NOON)) == 3
 
 
 def test_a_window_bounds_what_the_others_wish():
     window = rule(by="window", shares=2, windows=WORKDAYS)
-    assert wish([rule(), window], standing(), Seen(0, 95.0, NOON)) == 2
-    assert wish([rule(), window], standing(), Seen(0, 95.0, NOON - timedelta(hours=8))) == 5
+    assert target_shares([rule(), window], standing(), Seen(0, 95.0, NOON)) == 2
+    assert target_shares([rule(), window], standing(), Seen(0, 95.0, NOON - timedelta(hours=8))) == 5
 
 
 @pytest.mark.parametrize(("used_percent", "wanted"), [(0.0, 1), (100.0, 8)])
 def test_the_wish_stays_between_least_and_most(used_percent, wanted):
-    assert wish([rule(step=20)], standing(), Seen(0, used_percent, NOON)) == wanted
+    assert target_shares([rule(step=20)], standing(), Seen(0, used_percent, NOON)) == wanted
 
 
 # --- who sets them -----------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_work_whose_last_rule_is_gone_is_bound_no_more(acme_ready, default_queue
     work_rule_remove(actor=SYSTEM, tenant=acme_ready, workload_uid=row.uid, uid=made.uid)
     assert follow(row, NOON) == (None, 2)
     assert "rule" in row.decisions.filter(kind="scaled").values_list("code", flat=True)
-    assert WorkloadSize.objects.get(workload=row).wished_at == NOON
+    assert WorkloadSize.objects.get(workload=row).target_changed_at == NOON
 
 
 @pytest.mark.parametrize(

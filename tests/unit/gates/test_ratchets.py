@@ -45,7 +45,8 @@ def tree(tmp_path, monkeypatch) -> Path:
     told.write_text(
         "from apps.fleet.models import Node, Slice\nfrom apps.orders.models import Order\n\n\n"
         'class FreedHold:\n    """The same as above."""\n\n    def many(self):\n        """One more."""\n'
-        "        return Node.objects.all(), Slice.plain.count(), Order.objects.all()\n"
+        "        return Node.objects.all(), Slice.plain.count(), Order.objects.all()\n\n\n"
+        "async def order_told(wish):\n    pass\n\n\ndef wishful(untold):\n    pass\n"
     )
     page = tmp_path / "templates" / "orders" / "page.html"
     page.parent.mkdir(parents=True)
@@ -57,10 +58,18 @@ def tree(tmp_path, monkeypatch) -> Path:
 
 
 def test_retired_names_are_found_and_the_word_that_is_kept_is_told(tree):
-    assert Counter(names.found()) == {"module told": 1, "class FreedHold": 1, "title My processes": 1}
+    assert Counter(names.found()) == {
+        "module told": 1,
+        "class FreedHold": 1,
+        "function order_told": 1,
+        "argument wish": 1,
+        "title My processes": 1,
+    }
     assert [names.advice(offence).split('"')[1] for offence in names.found()] == [
         "desired state, observed state",
         "nominated room",
+        "notification",
+        "desired state, observed state",
         "approvals",
     ]
 

@@ -116,7 +116,7 @@ def test_groups_of_version_1_lie_under_our_own_and_hold_all_they_are_told(tmp_pa
 def test_without_control_groups_the_log_says_what_holds_the_host(tmp_path: Path) -> None:
     (tmp_path / "mounts").write_text("tmpfs /tmp tmpfs rw 0 0\n")
     assert cgroup_v1_make("w", tmp_path) is None
-    assert HostLimits(1500, 512, None).told() == (
+    assert HostLimits(1500, 512, None).describe() == (
         "1.5 cores and 512 MiB of main memory of the host; this node lets nobody write control groups: "
         "main memory is watched, the processor is not held"
     )

@@ -55,10 +55,10 @@ def devices_observe(node: Node, reports: Sequence[DeviceReport], *, actor: Actor
     # A device that the scheduler holds just now is left for the next report: measuring waits for nobody.
     rows = Device.objects.filter(node=node).select_for_update(no_key=True, skip_locked=True).order_by("pk")
     known = {device.uid: device for device in rows}
-    told = {report.uid: report for report in reports}
-    events = [event for device in known.values() for event in _observe(node, device, told, now)]
+    found = {report.uid: report for report in reports}
+    events = [event for device in known.values() for event in _observe(node, device, found, now)]
     Device.objects.bulk_update(known.values(), _OBSERVED)
-    new = [report for uid, report in told.items() if uid not in known]
+    new = [report for uid, report in found.items() if uid not in known]
     if new:
         events += _found(node, new)
     for event in events:
@@ -73,8 +73,8 @@ def _found(node: Node, reports: Sequence[DeviceReport]) -> list[Event]:
     return [DeviceFound(device_uid=row.uid, node_uid=node.uid, node=node.name) for row in mine]
 
 
-def _observe(node: Node, device: Device, told: dict[str, DeviceReport], now: datetime) -> list[Event]:
-    report = told.get(device.uid)
+def _observe(node: Node, device: Device, found: dict[str, DeviceReport], now: datetime) -> list[Event]:
+    report = found.get(device.uid)
     if report is None:
         return _miss(node, device, now)
     events: list[Event] = []
@@ -92,7 +92,7 @@ def _observe(node: Node, device: Device, told: dict[str, DeviceReport], now: dat
     device.health, device.health_reason = _health(device, report)
     if device.measured_at is None or now - device.measured_at >= MEASURE_EVERY:
         device.measured_at = now
-        events.append(_told_measure(node, device, now))
+        events.append(_device_measured(node, device, now))
     return events
 
 
@@ -114,7 +114,7 @@ def _return(device: Device) -> None:
     device.is_leaving, device.left_at = False, None
 
 
-def _told_measure(node: Node, device: Device, now: datetime) -> DeviceMeasured:
+def _device_measured(node: Node, device: Device, now: datetime) -> DeviceMeasured:
     figures = device.measured
     return DeviceMeasured(
         device_uid=device.uid,

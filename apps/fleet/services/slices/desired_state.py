@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from apps.fleet.models import GangSize, Node, Slice
-from apps.fleet.services.work_folders import folder_comes, folder_wishes, folders_over, folders_send
+from apps.fleet.services.work_folders import desired_folders, folder_comes, folders_over, folders_send
 from apps.fleet.session_keys import unseal
 from apps.fleet.states import GOES_ON, Desired, MoveState, NodeState, SliceKind
 from node_agent.protocol.fields import (
@@ -54,7 +54,7 @@ def reply_make(
         protocol=PROTOCOL_VERSION,
         server_time=now,
         next_sync_s=next_sync_s,
-        desired=_wishes(rows, knows_folders=request.folders is not None),
+        desired=_desired_slices(rows, knows_folders=request.folders is not None),
         usage_acks={str(row.uid): row.usage_seq for row in acked[:SLICES_PER_NODE]},
         log_acks={str(row.uid): row.log_next for row in acked[:SLICES_PER_NODE]},
         forget=tuple(_forgettable(request, taken, now)) if is_fresh else (),
@@ -92,7 +92,7 @@ def _rows(node: Node, taken: Mapping[str, Slice], running: set[str], now: dateti
     return list(rows.select_related("device").order_by("pk"))
 
 
-def _wishes(rows: list[Slice], *, knows_folders: bool) -> tuple[DesiredSlice, ...]:
+def _desired_slices(rows: list[Slice], *, knows_folders: bool) -> tuple[DesiredSlice, ...]:
     sessions = [row.uid for row in rows if row.kind == SliceKind.SESSION]
     sending = (
         Slice.plain.filter(moves_from__in=sessions, move_state=MoveState.SENDING)
@@ -101,9 +101,9 @@ def _wishes(rows: list[Slice], *, knows_folders: bool) -> tuple[DesiredSlice, ..
     )
     targets = {target.moves_from: target for target in sending.select_related("node")}
     places = _places(rows)
-    folders = folder_wishes(rows) if knows_folders else {}
+    folders = desired_folders(rows) if knows_folders else {}
     return tuple(
-        _wish(row, targets.get(row.uid), places.get(str(row.uid)), folders.get(row.pk))
+        _desired_slice(row, targets.get(row.uid), places.get(str(row.uid)), folders.get(row.pk))
         for row in rows[:SLICES_PER_NODE]
     )
 
@@ -118,7 +118,7 @@ def _places(rows: list[Slice]) -> dict[str, Any]:
     return found
 
 
-def _wish(
+def _desired_slice(
     row: Slice, target: Slice | None, place: Mapping[str, int] | None, folder: DesiredFolder | None
 ) -> DesiredSlice:
     is_stopped = row.is_final or row.desired == Desired.STOPPED

@@ -80,7 +80,7 @@ def _in_order(rows: Iterable[Slice]) -> list[Slice]:
     return sorted(rows, key=lambda row: (row.tenant_id, str(row.workload_uid), row.pk))
 
 
-def shrunk_told(row: Slice) -> SliceShrunk:
+def slice_shrunk(row: Slice) -> SliceShrunk:
     """What is told of a slice that holds no more than its share from now on."""
     return SliceShrunk(slice_uid=str(row.uid), workload_uid=str(row.workload_uid))
 
@@ -119,7 +119,7 @@ def slices_end_now(
         Slice.plain.bulk_update(rows, [*END_FIELDS, "counted_until_at"])
         holds_release(rows)
         for row in _in_order(row for row in rows if row.holds_more):
-            emit(shrunk_told(row), actor=actor)
+            emit(slice_shrunk(row), actor=actor)
         if to == SliceState.LOST:
             _lost_tell(rows, actor=actor)
         ended_tell(rows, actor=actor)

@@ -154,7 +154,7 @@ class SizeOut(serializers.ModelSerializer):
 
 class WorkloadOut(WorkloadRowOut):
     """`expected_start` is None unless it waits and somebody can say; `slices` are all it ever had; `wanted_shares` is
-    what its scaling rules wish, `size` what it was told, both of elastic work alone."""
+    what its scaling rules ask for, `size` what it was told, both of elastic work alone."""
 
     size = serializers.SerializerMethodField()
     expected_start = serializers.SerializerMethodField()

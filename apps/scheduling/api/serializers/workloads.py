@@ -24,7 +24,7 @@ def _count(least: int | None, most: int) -> serializers.IntegerField:
 
 
 class KnownFields(serializers.Serializer):
-    """Refuses a field it does not know by its name: a misspelt wish is not silently dropped."""
+    """Refuses a field it does not know by its name: a misspelt field is not silently dropped."""
 
     def to_internal_value(self, data: Any) -> Any:
         unknown = set(data) - set(self.fields) if isinstance(data, Mapping) else set()

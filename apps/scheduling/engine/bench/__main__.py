@@ -43,21 +43,21 @@ def _openb(options: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(json.dumps(row) if options.json else _told(row))
+    print(json.dumps(row) if options.json else _line(row))
     return 0
 
 
 def _fairness(options: argparse.Namespace) -> int:
     for ordering in ORDERINGS:
         row = fairness(ordering, seed=options.seed, until_s=options.days * DAY_S)
-        print(json.dumps(row) if options.json else _told(row), flush=True)
+        print(json.dumps(row) if options.json else _line(row), flush=True)
     return 0
 
 
 def _fragmentation(options: argparse.Namespace) -> int:
     for placing in PLACINGS:
         row = gangs(placing, days_count=options.days, seed=options.seed)
-        print(json.dumps(row) if options.json else _told(row), flush=True)
+        print(json.dumps(row) if options.json else _line(row), flush=True)
     return 0
 
 
@@ -65,7 +65,7 @@ def _passes(options: argparse.Namespace) -> int:
     from apps.scheduling.engine.bench.passes import growth, passes  # it builds on this module
 
     def tell(row: Mapping[str, object]) -> None:
-        print(json.dumps(row) if options.json else _told(row), flush=True)
+        print(json.dumps(row) if options.json else _line(row), flush=True)
 
     for placing in (Placing.SPREAD, Placing.NODE_COMPACT, Placing.DEVICE_COMPACT):
         for ends in (False, True):
@@ -76,11 +76,11 @@ def _passes(options: argparse.Namespace) -> int:
 
 def _replay(options: argparse.Namespace) -> int:
     row = replayed(options.submissions, options.days, options.seed)
-    print(json.dumps(row) if options.json else _told(row))
+    print(json.dumps(row) if options.json else _line(row))
     return 0
 
 
-def _told(row: Mapping[str, object]) -> str:
+def _line(row: Mapping[str, object]) -> str:
     return "  ".join(f"{name} {value}" for name, value in row.items())
 
 
@@ -101,11 +101,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--policy", default=OURS, help=", ".join([*ENGINE, *PUBLISHED]))
     command.set_defaults(run=_openb)
-    for name, days, run, told in (
+    for name, days, run, text in (
         ("fairness", 7, _fairness, "shares of bursty tenants over simulated days, by order"),
         ("fragmentation", 3, _fragmentation, "whole cards and waiting gangs over simulated days, by placing"),
     ):
-        command = commands.add_parser(name, help=told)
+        command = commands.add_parser(name, help=text)
         command.add_argument("--days", type=int, default=days)
         command.add_argument("--seed", type=int, default=42)
         command.set_defaults(run=run)

@@ -177,7 +177,7 @@ def _least_percent(request: Request) -> int:
 
 
 def _contradiction(request: Request) -> Reason | None:
-    """Two wishes that no pool can meet together."""
+    """Two demands that no pool can meet together."""
     several = request.device_id is not None and request.shares > 1
     start, end = request.earliest_start_s, request.deadline_s
     too_short = start is not None and end is not None and start + (request.duration_s or 0) > end

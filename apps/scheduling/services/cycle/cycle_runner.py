@@ -47,7 +47,7 @@ class CycleRunner:
 
     def __init__(self, cache: ClusterCache, *, actor: Actor) -> None:
         self.cache, self._actor = cache, actor
-        self._told: dict[int, tuple[str, dict[str, object], int]] = {}
+        self._written: dict[int, tuple[str, dict[str, object], int]] = {}
         self._explained_s = -1e9
 
     def run(self) -> CycleReport:
@@ -86,12 +86,12 @@ class CycleRunner:
             return self._place(batch[:half]) + self._place(batch[half:])
         self.cache.placed(chosen)
         for each in chosen:
-            self._told.pop(each.row.pk, None)
+            self._written.pop(each.row.pk, None)
         return len(chosen)
 
     def _explain(self, refusals: Sequence[Refusal]) -> None:
         """Write down why each waits and its place, where that changed; other figures at most each second."""
-        if not refusals or (self._told and monotonic() - self._explained_s < 1.0):
+        if not refusals or (self._written and monotonic() - self._explained_s < 1.0):
             return
         self._explained_s = monotonic()
         news, figures = [], []
@@ -99,28 +99,28 @@ class CycleRunner:
             pk = self.cache.keys.get(refusal.request_id)
             if pk is None:
                 continue
-            told = self._told.get(pk)
+            before = self._written.get(pk)
             now = (refusal.reason.code.value, dict(refusal.reason.params), refusal.position)
-            if told is None or told[0] != now[0]:
+            if before is None or before[0] != now[0]:
                 news.append((pk, now))
-            elif told != now and len(figures) < _FIGURES_MOST:
+            elif before != now and len(figures) < _FIGURES_MOST:
                 figures.append((pk, now))
         for batch in _batches([*news, *figures], 2000):
-            refusals_tell(actor=self._actor, told=batch)
-        self._told.update([*news, *figures])
-        if len(self._told) > 2 * len(self.cache.waiting) + 1000:
+            refusals_tell(actor=self._actor, reasons=batch)
+        self._written.update([*news, *figures])
+        if len(self._written) > 2 * len(self.cache.waiting) + 1000:
             # What was stopped while it waited is told nothing any more.
-            self._told = {pk: told for pk, told in self._told.items() if pk in self.cache.waiting}
+            self._written = {pk: reason for pk, reason in self._written.items() if pk in self.cache.waiting}
 
 
 @service(recorded=False)
-def refusals_tell(*, actor: Actor, told: Sequence[tuple[int, tuple[str, dict[str, object], int]]]) -> None:
+def refusals_tell(*, actor: Actor, reasons: Sequence[tuple[int, tuple[str, dict[str, object], int]]]) -> None:
     """Write down why workloads wait, by key: the code, its figures and the place in the queue."""
-    rows = Workload.plain.filter(pk__in=[pk for pk, _now in told], state=WorkloadState.PENDING)
-    known = {row.pk: row for row in rows.select_related("tenant").only(*_TOLD)}
+    rows = Workload.plain.filter(pk__in=[pk for pk, _now in reasons], state=WorkloadState.PENDING)
+    known = {row.pk: row for row in rows.select_related("tenant").only(*_REASON_COLUMNS)}
     changed = [
         (pk, now)
-        for pk, now in told
+        for pk, now in reasons
         if pk in known and (known[pk].reason_code, known[pk].reason, known[pk].position) != now
     ]
     columns = {"reason_code": "text", "reason": "jsonb", "position": "integer"}
@@ -139,7 +139,7 @@ def refusals_tell(*, actor: Actor, told: Sequence[tuple[int, tuple[str, dict[str
     changed_tell([known[pk] for pk, _now in changed], actor)
 
 
-_TOLD = ("uid", "reason_code", "reason", "position", "tenant__schema_name")
+_REASON_COLUMNS = ("uid", "reason_code", "reason", "position", "tenant__schema_name")
 
 
 def _batches(items: Sequence, size: int = BATCH) -> Iterator[Sequence]:

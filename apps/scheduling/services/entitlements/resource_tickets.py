@@ -23,7 +23,7 @@ from apps.tenancy.models import Tenant
 
 MOST_WAITING = 20
 KIND = "resource_ticket"
-_TOLD = {
+_MESSAGES = {
     "approved": gettext_noop("Your resource ticket %(no)s is approved."),
     "refused": gettext_noop("Your resource ticket %(no)s is refused. %(comment)s"),
     "disabled": gettext_noop("Your resource ticket %(no)s is disabled: what it gave has ended."),
@@ -109,7 +109,7 @@ def resource_ticket_decided(*, actor: Actor, uid: UUID, approved: bool, comment:
         row, state, actor=actor,
         decided_by_id=actor.user_id, decided_at=timezone.now(), comment=comment[:1000],
     )  # fmt: skip
-    _told(row, actor)
+    _notify(row, actor)
 
 
 _ACTS = {
@@ -132,16 +132,16 @@ def resource_ticket_act(*, actor: Actor, uid: UUID, act: str) -> ResourceTicket:
             _("%(no)s waits for a decision.") % {"no": row.no}, cure=_("Refuse it in the inbox instead.")
         )
     TICKET_FLOW.move(row, _ACTS[act], actor=actor)
-    _told(row, actor)
+    _notify(row, actor)
     return row
 
 
-def _told(row: ResourceTicket, actor: Actor) -> None:
+def _notify(row: ResourceTicket, actor: Actor) -> None:
     """Its applicant hears of it, and open pages show it."""
     notice_send(
         actor=actor,
         user_ids=[row.applicant_id],
-        msgid=_TOLD[row.state],
+        msgid=_MESSAGES[row.state],
         params={"no": row.no, "comment": row.comment},
         link=f"/resources/tickets/{row.uid}/",
         tenant=row.tenant,

@@ -18,7 +18,7 @@ def user_group_make(
     *, actor: Actor, code: str, name_en: str, name_zh: str, users: Collection[User] = ()
 ) -> UserGroup:
     """A new group of users. Raises Conflict for a code that is taken."""
-    act_subject("user_group", code, users=_told(users))
+    act_subject("user_group", code, users=_usernames(users))
     try:
         with transaction.atomic():
             row = UserGroup.objects.create(code=code, name_en=name_en, name_zh=name_zh)
@@ -35,7 +35,7 @@ def user_group_change(
     *, actor: Actor, group: UserGroup, name_en: str, name_zh: str, users: Collection[User]
 ) -> UserGroup:
     """Other names, other users. What they have submitted stays in its queue; the next submission follows it."""
-    act_subject("user_group", group.code, users=_told(users))
+    act_subject("user_group", group.code, users=_usernames(users))
     row = _locked(group)
     row.name_en, row.name_zh = name_en, name_zh
     row.save()
@@ -65,5 +65,5 @@ def _locked(group: UserGroup) -> UserGroup:
     return row
 
 
-def _told(users: Collection[User]) -> str:
+def _usernames(users: Collection[User]) -> str:
     return ", ".join(sorted(user.username for user in users))[:200]

@@ -21,7 +21,7 @@ def workload_saved(*, actor: Actor, workload_uid: UUID, at: datetime) -> None:
 
 
 @service(recorded=False)
-def folder_told(
+def folder_record(
     *, actor: Actor, workload_uid: UUID, code: str, share: int, node: str, mib: int, problem: str
 ) -> None:
     """What its shares keep is on its way to another node, has come, or was left: `code` says which (`timeline`)."""

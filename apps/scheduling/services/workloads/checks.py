@@ -72,7 +72,7 @@ def amounts_check(amounts: Amounts) -> None:
 
 
 def asked_check(asked: WorkloadRequest, now: datetime) -> None:
-    """InvalidInput for wishes that contradict one another or have no meaning; DeadlineImpossible."""
+    """InvalidInput for requests that contradict one another or have no meaning; DeadlineImpossible."""
     wrong = _words_check(asked)
     shares = asked.shares or 1
     if asked.placing == engine.Placing.LOCAL and not asked.local_node:

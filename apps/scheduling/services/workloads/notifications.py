@@ -20,7 +20,7 @@ _BY_CODE = {
 _FAILED = gettext_noop("%(name)s (%(no)s) has failed: %(said)s")
 
 
-def workload_told(row: Workload, actor: Actor) -> None:
+def workload_notify(row: Workload, actor: Actor) -> None:
     """A message to who submitted it, with the cause of its end."""
     if row.submitted_by_id is None:
         return

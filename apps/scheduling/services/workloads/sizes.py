@@ -115,7 +115,7 @@ def _place(row: Workload, share: int, shares: int, step: int) -> dict[str, int]:
 def sizes_begin(placed: Sequence[tuple[Workload, Sequence[Slice]]], actor: Actor) -> None:
     """Elastic work, or work of replicas, was placed: its shares are told their places as they start. What is neither is
     told nothing."""
-    placed = [(row, slices) for row, slices in placed if _is_told(row)]
+    placed = [(row, slices) for row, slices in placed if _has_places(row)]
     if not placed:
         return
     known = WorkloadSize.objects.filter(workload__in=[row for row, _slices in placed])
@@ -331,7 +331,7 @@ def _follows(row: Workload) -> bool:
     return row.min_shares is not None and row.kind == WorkKind.PROGRAM
 
 
-def _is_told(row: Workload) -> bool:
+def _has_places(row: Workload) -> bool:
     """Whether its shares are told which they are of how many."""
     return row.kind == WorkKind.PROGRAM and (row.min_shares is not None or row.shares_per_replica > 1)
 

@@ -30,7 +30,7 @@ from apps.scheduling.services.quota.quotas import quota_release
 from apps.scheduling.services.workloads.admission import limit_check
 from apps.scheduling.services.workloads.checkpoints import lost_card_seconds
 from apps.scheduling.services.workloads.direct import direct_ended
-from apps.scheduling.services.workloads.notifications import workload_told
+from apps.scheduling.services.workloads.notifications import workload_notify
 from apps.scheduling.services.workloads.order_work import order_row
 from apps.scheduling.services.workloads.sizes import (
     share_is_spare,
@@ -375,7 +375,7 @@ def _end(row: Workload, actor: Actor, at: datetime, final: str, reason_code: str
     decided(row, DecisionKind.ENDED, actor, reason_code, state=str(final), text=reason[:500])
     if row.is_direct:
         direct_ended(row, actor)
-        workload_told(row, actor)
+        workload_notify(row, actor)
     event = WorkloadEnded(
         schema=row.tenant.schema_name,
         workload_uid=row.uid,
