@@ -311,7 +311,9 @@ def test_what_it_takes_to_build_the_works_walls_is_not_metered(
     monkeypatch.setattr(meter, "GAP_NS", 600 * meter.NS)
     folder = SliceFolder(tmp_path / "a")
     folder.work.mkdir(parents=True)
-    wanted = spec(argv=[sys.executable, "-c", "import time; time.sleep(2.1)"], lib_dir=str(tmp_path))
+    # Between its fork and its exec the work has the memory of the whole test process.
+    program = [sys.executable, "-c", "import time; time.sleep(2.1)"]
+    wanted = spec(argv=program, lib_dir=str(tmp_path), memory_mib=1 << 20)
     assert supervisor.Shim(folder, wanted).run() == 0
     state, journal = read_json(folder.state) or {}, JournalReader(folder.journal)
     journal.poll()
