@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -25,8 +24,9 @@ from apps.fleet.events import (
     SliceSized,
     SliceStarted,
 )
-from apps.fleet.locks import slices_lock
+from apps.fleet.locks import node_slices_lock
 from apps.fleet.models import LogChunk, Node, Slice
+from apps.fleet.services.changed_rows import ChangedRows
 from apps.fleet.services.clock_skew import clock_follow
 from apps.fleet.services.device_capacity import Freed, hold_shrink, holds_release
 from apps.fleet.services.nodes.discovery import MEASURE_EVERY, devices_observe
@@ -42,7 +42,7 @@ from apps.fleet.services.slices.observed_state import (
 from apps.fleet.services.slices.slice_termination import ended_tell, slice_close, slice_shrunk
 from apps.fleet.services.slices.usage import usage_take
 from apps.fleet.services.work_folders import folders_follow
-from apps.fleet.states import MOVING, NODE, NodeState
+from apps.fleet.states import NODE, NodeState
 from apps.kernel.acts import Actor
 from apps.kernel.errors import Forbidden, Unauthenticated
 from apps.kernel.events import Event, emit
@@ -63,6 +63,9 @@ class _Turn:
     now: datetime
     is_fresh: bool
     rows: dict[str, Slice] = field(default_factory=dict)
+    # The node, and what is measured of its slices, as they were read.
+    news: ChangedRows[Node] = field(default_factory=lambda: ChangedRows((), ()))
+    measures: ChangedRows[Slice] = field(default_factory=lambda: ChangedRows((), ()))
     # The other ends of moves that one of the rows is an end of.
     partners: list[Slice] = field(default_factory=list)
     changed: list[Slice] = field(default_factory=list)
@@ -136,10 +139,12 @@ def _turn_open(actor: Actor, request: SyncRequest) -> _Turn:
             % {"node": node.name, "given": request.node.name}
         )
     turn = _Turn(node=node, now=timezone.now(), is_fresh=_is_fresh(node, request))
+    turn.news = ChangedRows((node,), _NODE_FIELDS)
     _only_one_check(turn, request)
     if turn.is_fresh:
         _node_observe(turn, request, actor)
     turn.rows, turn.partners = _rows_locked(node, request)
+    turn.measures = ChangedRows(turn.rows.values(), MEASURE_FIELDS)
     return turn
 
 
@@ -188,7 +193,6 @@ def _is_due(node: Node, now: datetime) -> bool:
 _NODE_FIELDS = [
     "boot_id", "boot_at", "boots_past", "sync_seq", "last_seen_at", "clock_offset_s", "clock_shift_s", "info",
     "agent_version", "address", "components", "config_generation", "power_w", "power_source", "event_seq",
-    "updated_at",
 ]  # fmt: skip
 
 
@@ -214,15 +218,7 @@ def _rows_locked(node: Node, request: SyncRequest) -> tuple[dict[str, Slice], li
     """The node's slices that are open or spoken of, and the other ends of their moves. What another node says of a
     slice is never heard."""
     ended = _ours(report.slice_uid for report in request.slices if report.state in TERMINAL_STATES)
-    moving = Slice.plain.filter(move_state__in=MOVING)
-    open_here = Slice.plain.filter(node=node, closed_at=None).values("uid")
-    locked = slices_lock(
-        Q(closed_at=None, node=node)
-        | Q(uid__in=_ours(_named(request)), node=node)
-        | Q(pk__in=moving.filter(moves_from__in=open_here).values("pk"))
-        | Q(uid__in=moving.filter(node=node).values("moves_from")),
-        ending=Q(uid__in=ended, node=node, closed_at=None),
-    )
+    locked = node_slices_lock(node, named=_ours(_named(request)), ended=ended)
     found = {str(row.uid): row for row in locked if row.node_id == node.pk}
     for row in found.values():
         row.node = node
@@ -295,8 +291,8 @@ def _take_usage(turn: _Turn, request: SyncRequest) -> None:
 
 def _save(turn: _Turn) -> None:
     """Before anything is told: who hears of it may change the same rows."""
-    turn.node.save(update_fields=_NODE_FIELDS if turn.is_fresh else ["event_seq"])
+    turn.node.save(update_fields=[*turn.news.names(), "updated_at"] if turn.is_fresh else ["event_seq"])
     stated = {row.pk: row for row in (*turn.changed, *turn.closed)}
     Slice.plain.bulk_update(stated.values(), STATE_FIELDS)
-    Slice.plain.bulk_update(turn.rows.values(), MEASURE_FIELDS)
+    turn.measures.save(Slice.plain)
     LogChunk.objects.bulk_create(turn.chunks)

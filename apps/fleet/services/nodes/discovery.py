@@ -6,6 +6,7 @@ from typing import Any
 
 from apps.fleet.events import DeviceFound, DeviceMeasured, DeviceMismatch, DeviceMissing, DeviceReturned
 from apps.fleet.models import Device, Node
+from apps.fleet.services.changed_rows import ChangedRows
 from apps.fleet.states import Health
 from apps.kernel.acts import Actor
 from apps.kernel.events import Event, emit
@@ -56,8 +57,9 @@ def devices_observe(node: Node, reports: Sequence[DeviceReport], *, actor: Actor
     rows = Device.objects.filter(node=node).select_for_update(no_key=True, skip_locked=True).order_by("pk")
     known = {device.uid: device for device in rows}
     found = {report.uid: report for report in reports}
+    changes = ChangedRows(known.values(), _OBSERVED)
     events = [event for device in known.values() for event in _observe(node, device, found, now)]
-    Device.objects.bulk_update(known.values(), _OBSERVED)
+    changes.save(Device.objects)
     new = [report for uid, report in found.items() if uid not in known]
     if new:
         events += _found(node, new)

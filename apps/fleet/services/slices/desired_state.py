@@ -83,7 +83,11 @@ def _release(node: Node, request: SyncRequest) -> DesiredRelease | None:
 
 def _rows(node: Node, taken: Mapping[str, Slice], running: set[str], now: datetime) -> list[Slice]:
     """The slices to speak of: those not final, and final ones that the node still runs (it is to stop them)."""
-    if node.state in (NodeState.READY, NodeState.DRAINED):
+    if not taken:
+        # What was made for it since its slices were locked is told next time.
+        return []
+    is_untold = any(row.told_at is None and row.final_at is None for row in taken.values())
+    if is_untold and node.state in (NodeState.READY, NodeState.DRAINED):
         # Marked before they are read: one that is released meanwhile was never told.
         untold = Slice.plain.filter(~folder_comes(), node=node, told_at=None, final_at=None)
         untold.filter(desired=Desired.RUNNING).update(told_at=now)
@@ -93,6 +97,8 @@ def _rows(node: Node, taken: Mapping[str, Slice], running: set[str], now: dateti
 
 
 def _desired_slices(rows: list[Slice], *, knows_folders: bool) -> tuple[DesiredSlice, ...]:
+    if not rows:
+        return ()
     sessions = [row.uid for row in rows if row.kind == SliceKind.SESSION]
     sending = (
         Slice.plain.filter(moves_from__in=sessions, move_state=MoveState.SENDING)
