@@ -1,5 +1,7 @@
 """What every page's frame shows."""
 
+from functools import partial
+
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
@@ -26,6 +28,9 @@ def portal(request: HttpRequest) -> dict[str, object]:
         "actor": actor,
         "entered_tenant": inside(request).entered_tenant,
         "held_roles": roles,
-        "unread_count": message_unread_count(actor),
-        "frame_topics": topics_sign([f"user.{actor.user_id}"], actor.user_id),
+        # Of the frame alone: a part of a page asks for neither.
+        "unread_count": partial(message_unread_count, actor),
+        "frame_topics": partial(
+            topics_sign, [f"user.{actor.user_id}"], actor.user_id, since_s=inside(request).began_at_s
+        ),
     }

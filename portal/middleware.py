@@ -6,6 +6,7 @@ every schema), the actor after both are known.
 
 import logging
 import re
+import time
 import uuid
 from collections.abc import Callable
 
@@ -41,11 +42,12 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
 
 
 def request_id(get_response: Handler) -> Handler:
-    """Give every request an id, the caller's own if it is harmless, and send it back."""
+    """Give every request an id, the caller's own if it is harmless, and send it back; note when it began."""
 
     def handle(request: PortalRequest) -> HttpResponse:
         given = request.headers.get("X-Request-ID", "")
         request.request_id = kept = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        request.began_at_s = time.time()
         with log_context(request_id=kept):
             response = get_response(request)
         response["X-Request-ID"] = kept

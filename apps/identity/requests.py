@@ -29,6 +29,8 @@ class PortalRequest(HttpRequest):
     """A request behind the middleware, in whichever plane."""
 
     request_id: str
+    # Seconds since 1970.
+    began_at_s: float
     actor: Actor
     # None on the provider's side, unless a tenant was chosen by `/t/<schema>/`, by token or by header.
     entered_tenant: Tenant | None

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import logging
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
@@ -14,8 +16,9 @@ from django.urls import path, re_path
 
 from apps.identity.sessions import watcher_id
 from apps.kernel.planes import in_public
-from apps.notices.push import Ticket, group_of, ticket_read
+from apps.notices.push import Ticket, group_of, has_missed, ticket_read
 
+log = logging.getLogger(__name__)
 MAX_TOPICS = 64
 MAX_TICKETS_CHARS = 16_384
 # How long a socket may be open before it says what it watches.
@@ -27,8 +30,9 @@ CHECK_EVERY_S = 60.0
 class LiveConsumer(AsyncWebsocketConsumer):
     """Opens for a browser that is signed in, and takes one message: `{"topics": "<ticket> <ticket> …"}`.
 
-    Tickets that hold, all of this browser's user, are answered with `{"topic": "connected"}`; from then on it sends
-    `{"topic", "event", "data"}` for each push. Otherwise it closes, as it does within a minute of signing out. A
+    Tickets that hold, all of this browser's user, are answered with `{"topic": "connected", "missed": …}`, which says
+    whether something was pushed since the page was made; from then on it sends `{"topic", "event", "data"}` for each
+    push. Otherwise it closes, as it does within a minute of signing out. A
     ticket never stands in an address: addresses are written to logs.
     """
 
@@ -65,7 +69,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         for topic in {topic for ticket in tickets for topic in ticket.topics}:
             await self.channel_layer.group_add(group_of(topic), self.channel_name)
             self.topics.add(topic)
-        await self.send(text_data=json.dumps({"topic": "connected"}))
+        await self.send(text_data=json.dumps({"topic": "connected", "missed": await _missed(tickets)}))
 
     async def live_event(self, message: dict[str, Any]) -> None:
         body = {"topic": message["topic"], "event": message["event"], "data": message["data"]}
@@ -91,6 +95,17 @@ class LiveConsumer(AsyncWebsocketConsumer):
         except DatabaseError:
             return None
         return found
+
+
+async def _missed(tickets: list[Ticket]) -> bool:
+    """Where nobody can say, it may be so."""
+    try:
+        asked: Any = sync_to_async(has_missed)
+        found: bool = await asked(tickets)
+    except Exception:
+        log.exception("it cannot be told what a page has missed")
+        return True
+    return found
 
 
 def _watcher(session_key: str, schemas: frozenset[str]) -> int | None:

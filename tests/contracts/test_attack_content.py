@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -284,15 +285,16 @@ def test_a_socket_tells_only_for_a_ticket_that_was_signed_and_is_fresh(world, mo
     # Between messages a server drops old connections; the test's transaction is on this one.
     monkeypatch.setattr("channels.db.close_old_connections", lambda: None)
     alice, client = User.objects.get(username="alice").pk, world.page("alice")
-    good_ticket = topics_sign(["order.1"], alice)
+    good_ticket = topics_sign(["order.1"], alice, since_s=time.time())
     signed = {"topics": ["order.1"], "user": alice, "tenant": ""}
     assert connects(client, good_ticket)
     forged = [
         "", "x", "order.1", good_ticket[:-1], good_ticket + "x", good_ticket.upper(), f"{good_ticket} x",
         signing.dumps(signed, salt="other"),
         signing.dumps(signed, key="guessed" * 8, salt="weir.live"),
-        topics_sign([], alice), topics_sign([f"order.{number}" for number in range(65)], alice), "x" * 20_000,
-        topics_sign(["order.1"], alice + 1),
+        topics_sign([], alice, since_s=time.time()),
+        topics_sign([f"order.{number}" for number in range(65)], alice, since_s=time.time()), "x" * 20_000,
+        topics_sign(["order.1"], alice + 1, since_s=time.time()),
     ]  # fmt: skip
     assert not [ticket for ticket in forged if connects(client, ticket)]
     late = signing.time.time() + TOPICS_MAX_AGE_S + 1

@@ -18,6 +18,7 @@ from apps.billing.models import RatedItem
 from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, ISOLATION_LABELS, SOURCE_LABELS, STATE_COLOURS
 from apps.console.navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
+from apps.identity.requests import inside
 from apps.kernel.amounts import mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
@@ -42,7 +43,9 @@ def here(context: Context, groups: Iterable[Group]) -> Entry | None:
 @register.simple_tag(takes_context=True)
 def live_ticket(context: Context, topics: Iterable[str] | None) -> str:
     """The ticket with which the page's socket may watch `topics`; the view has checked the rights."""
-    return topics_sign(topics, context["actor"].user_id) if topics else ""
+    if not topics:
+        return ""
+    return topics_sign(topics, context["actor"].user_id, since_s=inside(context["request"]).began_at_s)
 
 
 @register.filter

@@ -1,6 +1,7 @@
 // One socket for the page. The server names a topic that changed; whatever shows it fetches its part again:
 //   <div hx-get="…" hx-trigger="weir:<topic> from:body, weir:connected from:body">
-// weir:connected comes each time the server begins to tell: what was said since the page was made is lost.
+// weir:connected comes when the server begins to tell and something was said since the page was made, and each time
+// the socket is open again: what was said meanwhile is lost.
 // A part in which somebody has begun to fill in a field, or of which a question is open, is left as it is.
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15000;
@@ -13,17 +14,19 @@ function showState(state) {
   document.documentElement.dataset.live = state;
 }
 
-function heard(text) {
+function heard(text, isFirstSocket) {
   let message;
   try {
     message = JSON.parse(text);
   } catch {
     return;
   }
-  if (typeof message?.topic === "string") announce(message.topic, message);
+  if (typeof message?.topic !== "string") return;
+  const isWhole = message.topic === "connected" && isFirstSocket && !message.missed;
+  if (!isWhole) announce(message.topic, message);
 }
 
-function connect(url, topics, attempt) {
+function connect(url, topics, attempt, isFirstSocket) {
   const socket = new WebSocket(url);
   let isOpen = false;
   // The tickets are no part of the address: servers and proxies write addresses to their logs.
@@ -31,14 +34,14 @@ function connect(url, topics, attempt) {
   socket.addEventListener("message", (event) => {
     if (!isOpen) showState("on");
     isOpen = true;
-    heard(event.data);
+    heard(event.data, isFirstSocket);
   });
   socket.addEventListener("close", () => {
     showState("off");
     const next = isOpen ? 1 : attempt + 1;
     const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (next - 1));
     // Spread over a half, so that a restarted server is not met by all pages at once.
-    setTimeout(() => connect(url, topics, next), wait * (0.75 + Math.random() / 2));
+    setTimeout(() => connect(url, topics, next, isFirstSocket && !isOpen), wait * (0.75 + Math.random() / 2));
   });
 }
 
@@ -86,5 +89,5 @@ export function followTopics() {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   const url = `${scheme}://${location.host}/ws/live`;
   // The parts listen once the page is whole: a socket that opened before would tell nobody.
-  document.addEventListener("DOMContentLoaded", () => connect(url, topics, 0));
+  document.addEventListener("DOMContentLoaded", () => connect(url, topics, 0, true));
 }

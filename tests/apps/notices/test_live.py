@@ -1,6 +1,7 @@
 """The socket: who may open it, what a ticket lets through, and that a push comes after the commit or not at all."""
 
 import json
+import time
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
@@ -16,7 +17,7 @@ from apps.identity.sessions import _USED
 from apps.kernel.planes import in_public, in_tenant
 from apps.notices import consumers
 from apps.notices.consumers import socket_urls
-from apps.notices.push import group_of, push, ticket_read, topics_sign
+from apps.notices.push import Ticket, group_of, has_missed, push, ticket_read, topics_sign
 from apps.tenancy.models import Tenant
 from tests.conftest import PASSWORD
 
@@ -49,7 +50,8 @@ class Socket(ApplicationCommunicator):
     async def says(self, text: str) -> bool:
         await self.send_input({"type": "websocket.receive", "text": text})
         answer = await self.receive_output(timeout=60)
-        return answer["type"] == "websocket.send" and json.loads(answer["text"]) == {"topic": "connected"}
+        self.answer = json.loads(answer["text"]) if answer["type"] == "websocket.send" else {}
+        return self.answer.get("topic") == "connected"
 
     async def heard(self) -> object:
         return json.loads((await self.receive_output(timeout=60))["text"])
@@ -88,11 +90,11 @@ def cookies_of(client: Client) -> str:
 
 def test_a_ticket_names_its_topics_and_whose_they_are():
     with in_public():
-        ticket = topics_sign(["form.2", "form.1", "form.1"], 7)
-    assert ticket_read(ticket) == (["form.1", "form.2"], 7, "")
+        ticket = topics_sign(["form.2", "form.1", "form.1"], 7, since_s=time.time())
+    assert ticket_read(ticket)[:3] == (["form.1", "form.2"], 7, "")
     assert " " not in ticket
     with in_tenant("acme"):
-        assert ticket_read(topics_sign(["form.1"], 7)).schema == "acme"
+        assert ticket_read(topics_sign(["form.1"], 7, since_s=time.time())).schema == "acme"
     with pytest.raises(signing.BadSignature):
         ticket_read(ticket[:-1] + ("A" if ticket[-1] != "A" else "B"))
     with pytest.raises(signing.BadSignature):
@@ -106,7 +108,8 @@ def test_a_socket_hears_its_topics_and_no_others(alice, browser):
     async def scenario():
         socket = Socket(cookies)
         assert await socket.watches(
-            topics_sign(["form.1"], alice.user.pk), topics_sign(["user.7"], alice.user.pk)
+            topics_sign(["form.1"], alice.user.pk, since_s=time.time()),
+            topics_sign(["user.7"], alice.user.pk, since_s=time.time()),
         )
         layer = get_channel_layer()
         for topic in ("form.2", "form.1", "user.7"):
@@ -121,6 +124,33 @@ def test_a_socket_hears_its_topics_and_no_others(alice, browser):
         {"topic": "form.1", "event": "changed", "data": {"n": 1}},
         {"topic": "user.7", "event": "changed", "data": {"n": 1}},
     ]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("made_after_s", "is_missed"), [(None, False), (30, False), (-1, True)])
+def test_a_page_is_told_whether_it_missed_a_push_while_it_was_made(
+    alice, browser, made_after_s, is_missed, django_capture_on_commit_callbacks
+):
+    """One that missed nothing asks for none of its parts again. None: nothing was ever pushed."""
+    cookies, topic = cookies_of(browser), f"form.{made_after_s}"
+    if made_after_s is not None:
+        with django_capture_on_commit_callbacks(execute=True):
+            push(topic)
+    made_s = time.time() + (made_after_s or 0)
+
+    async def scenario():
+        socket = Socket(cookies)
+        assert await socket.watches(topics_sign([topic, "form.quiet"], alice.user.pk, since_s=made_s))
+        await socket.close()
+        return socket.answer["missed"]
+
+    assert talk(scenario) is is_missed
+
+
+def test_of_a_page_that_was_made_long_ago_nobody_knows_what_it_missed():
+    old = Ticket(["form.1"], 7, "", time.time() - 3600)
+    assert has_missed([old])
+    assert not has_missed([old._replace(since_s=time.time())])
 
 
 @pytest.mark.django_db
@@ -154,10 +184,10 @@ def test_a_socket_without_a_sound_ticket_is_closed(browser, said):
 @pytest.mark.django_db
 def test_one_bad_ticket_among_good_ones_refuses_all(alice, browser):
     """Forged, another person's, or of a tenant that this one may not enter (S12)."""
-    cookies, good = cookies_of(browser), topics_sign(["form.1"], alice.user.pk)
+    cookies, good = cookies_of(browser), topics_sign(["form.1"], alice.user.pk, since_s=time.time())
     with in_tenant("globex"):
-        elsewhere = topics_sign(["form.1"], alice.user.pk)
-    for bad in ("forged", topics_sign(["user.1"], alice.user.pk + 1), elsewhere):
+        elsewhere = topics_sign(["form.1"], alice.user.pk, since_s=time.time())
+    for bad in ("forged", topics_sign(["user.1"], alice.user.pk + 1, since_s=time.time()), elsewhere):
 
         async def scenario(bad=bad):
             return await Socket(cookies).watches(good, bad)
@@ -173,7 +203,7 @@ def test_a_socket_ends_with_the_session_and_none_opens_after_it(alice, browser, 
     monkeypatch.setattr(consumers, "CHECK_EVERY_S", 0.1)
     cookies = cookies_of(browser)
     with in_tenant("acme"):
-        ticket = topics_sign(["form.1"], alice.user.pk)
+        ticket = topics_sign(["form.1"], alice.user.pk, since_s=time.time())
 
     def end_it():
         if end == "sign out":

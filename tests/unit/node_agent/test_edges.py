@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import stat
+import subprocess
 import sys
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,13 +35,11 @@ from node_agent.protocol.messages import (
 )
 from node_agent.remote_config import Configured
 from node_agent.runtime.process_runtime import ProcessRuntime
-from node_agent.runtime.records import meter
 from node_agent.runtime.records.slice_records import ShimState, SliceSpec
 from node_agent.runtime.records.usage_journal import JournalReader
 from node_agent.runtime.sandbox import proc
-from node_agent.runtime.shim import supervisor
 from node_agent.runtime.shim.output import Output, read_chunk
-from node_agent.runtime.shim.workload_process import Work, environment
+from node_agent.runtime.shim.workload_process import environment
 from tests.unit.node_agent.server import error_body, portal_server
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")
@@ -294,31 +292,39 @@ def test_making_a_slice_twice_leaves_the_first_as_it_is(tmp_path: Path) -> None:
     assert not list((tmp_path / "slices").glob(".*"))
 
 
-def test_what_it_takes_to_build_the_works_walls_is_not_metered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+# A shim of which the work's walls take 0.2 s to build, on a machine that may keep it waiting for as long as it likes.
+_SLOW_SHIM = """
+import sys, time
+from datetime import UTC, datetime
+from node_agent.runtime.records import meter
+from node_agent.runtime.shim import supervisor
+
+class SlowlyBuilt(supervisor.Work):
+    def __init__(self, *given):
+        time.sleep(0.2)
+        super().__init__(*given)
+        print(datetime.now(UTC).isoformat(), flush=True)
+
+meter.GAP_NS, supervisor.Work = 600 * meter.NS, SlowlyBuilt
+sys.exit(supervisor.main(sys.argv[1]))
+"""
+
+
+def test_what_it_takes_to_build_the_works_walls_is_not_metered(tmp_path: Path) -> None:
     """On a busy node it takes seconds, which nobody may be billed for and which no gap may be made of."""
-    built: list[datetime] = []
-
-    class SlowlyBuilt(Work):
-        def __init__(self, *given: Any) -> None:
-            time.sleep(0.2)
-            super().__init__(*given)
-            built.append(datetime.now(UTC))
-
-    monkeypatch.setattr(supervisor, "Work", SlowlyBuilt)
-    # However long this machine keeps the shim waiting: what gaps do is told elsewhere.
-    monkeypatch.setattr(meter, "GAP_NS", 600 * meter.NS)
     folder = SliceFolder(tmp_path / "a")
     folder.work.mkdir(parents=True)
-    # Between its fork and its exec the work has the memory of the whole test process.
-    program = [sys.executable, "-c", "import time; time.sleep(2.1)"]
-    wanted = spec(argv=program, lib_dir=str(tmp_path), memory_mib=1 << 20)
-    assert supervisor.Shim(folder, wanted).run() == 0
+    wanted = spec(argv=[sys.executable, "-c", "import time; time.sleep(2.1)"], lib_dir=str(tmp_path))
+    write_json(folder.spec, wanted.to_json())
+    # A process of its own: a shim ends all that its process has started, and ours has servers.
+    done = subprocess.run(
+        [sys.executable, "-c", _SLOW_SHIM, str(folder.path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
     state, journal = read_json(folder.state) or {}, JournalReader(folder.journal)
     journal.poll()
     started_at = datetime.fromisoformat(state["started_at"])
-    assert started_at >= built[0]
+    assert started_at >= datetime.fromisoformat(done.stdout.split()[0])
     rows = journal.after(0, 10)
     assert datetime.fromisoformat(rows[0].start_at) == started_at
     vouched = datetime.fromisoformat(rows[-1].end_at) - started_at
