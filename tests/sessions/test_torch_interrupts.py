@@ -115,6 +115,36 @@ def test_a_handler_of_the_programs_own_waits_too_and_runs_once(weir0):
         signal.signal(signal.SIGUSR1, before)
 
 
+def test_a_signal_that_always_comes_inside_the_device_is_heard_at_the_next_line(weir0, monkeypatch):
+    """In a loop of operators each may come at the same step of an operator, however often it is sent again."""
+    monkeypatch.setattr(interrupts, "is_safe", lambda _frame: False)
+    heard = []
+
+    def stop(number, frame):
+        heard.append(frame.f_code.co_name)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    try:
+        interrupts.begin(interrupts._progress)
+        x = torch.zeros(8, device=weir0)
+        time.sleep(interrupts.LOOK_S)
+        x = x + 1
+        signal.raise_signal(signal.SIGUSR1)
+        until = time.monotonic() + 60
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+            while time.monotonic() < until:
+                x = x + 1
+        assert heard == ["test_a_signal_that_always_comes_inside_the_device_is_heard_at_the_next_line"]
+        assert sys.gettrace() is None
+        for _more in range(200):
+            x = x + 1
+        assert len(heard) == 1
+        assert len(set(x.tolist())) == 1
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
 def test_a_long_wait_for_something_else_is_interrupted(weir0):
     class Interrupted(Exception):
         pass

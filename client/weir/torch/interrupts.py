@@ -12,6 +12,7 @@ import _thread
 import contextlib
 import opcode
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +23,8 @@ from weir.link_replies import Waiter
 
 AGAIN_S = 0.0005
 LOOK_S = 0.02
+LONG = 200
+"""Tries, a tenth of a second of them at least, after which the next line outside the device is watched for."""
 STILL = 40
 """Tries at one instruction, without an operator between, after which the main thread waits for something else."""
 SIGNALS = tuple(
@@ -56,20 +59,56 @@ def whole(function: Function) -> Function:
 
 
 class Deferred:
-    """A handler that waits for its moment."""
+    """A handler that waits for its moment.
+
+    Its signal is sent again until it meets one. Where each comes at the same step of the device's own, as it may in a
+    loop of operators, the next line of the program outside the device is one: from `LONG` tries on it is watched for,
+    unless a debugger or a measure of coverage watches already.
+    """
 
     def __init__(self, handler: Callable[[int, FrameType | None], Any]) -> None:
         self.handler = handler
         self._at: tuple[object, ...] = ()
-        self._tries = 0
+        self._tries = self._deferrals = 0
+        self._is_again = False
+        self._watched: FrameType | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> Any:
+        is_again, self._is_again = self._is_again, False
+        if is_again and not self._deferrals:
+            # It has met its moment since this one was sent.
+            return None
         if frame is None or is_safe(frame) or (not is_inside(frame) and self._is_still(frame)):
-            self._tries = 0
-            return self.handler(number, frame)
+            return self._run(number, frame)
+        self._deferrals += 1
+        if self._deferrals > LONG and self._watched is None:
+            self._watch(number, frame)
         # Of the interpreter's own: the interrupted code may hold the locks of `threading`.
         _thread.start_new_thread(self._again, (number,))
         return None
+
+    def _run(self, number: int, frame: FrameType | None) -> Any:
+        self._tries = self._deferrals = 0
+        if self._watched is not None:
+            sys.settrace(None)
+            self._watched.f_trace = self._watched = None
+        return self.handler(number, frame)
+
+    def _watch(self, number: int, frame: FrameType) -> None:
+        """Run at the next line of the nearest caller that is no part of the device."""
+        caller: FrameType | None = frame
+        while caller is not None and (caller.f_code.co_name in _BRACKETS or is_inside(caller)):
+            caller = caller.f_back
+        if caller is None or caller is frame or sys.gettrace() is not None:
+            return
+
+        def at_line(here: FrameType, event: str, _given: object) -> Any:
+            if event == "line" and self._deferrals:
+                self._run(number, here)
+            return at_line if self._deferrals else None
+
+        self._watched, caller.f_trace = caller, at_line
+        sys.settrace(_untraced)
 
     def _is_still(self, frame: FrameType) -> bool:
         """Whether the main thread has stayed where it is: in a call that is no operator, as `time.sleep`."""
@@ -81,9 +120,14 @@ class Deferred:
     def _again(self, number: int) -> None:
         time.sleep(AGAIN_S)
         main = threading.main_thread().ident
-        if main is not None and signal.getsignal(number) is self:
+        if self._deferrals and main is not None and signal.getsignal(number) is self:
+            self._is_again = True
             with contextlib.suppress(OSError):
                 signal.pthread_kill(main, number)
+
+
+def _untraced(_frame: FrameType, _event: str, _given: object) -> None:
+    """Of what is called meanwhile nothing is watched."""
 
 
 def is_safe(frame: FrameType) -> bool:
