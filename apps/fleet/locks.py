@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.states import MOVING
 from apps.kernel.queries import ArrayParam, Param, PreparedQuery
 from apps.tenancy.models import Tenant
 
-_NEAR = {"device": Device, "node": Node, "tenant": Tenant}
+_NEAR: dict[str, type[Model]] = {"device": Device, "node": Node, "tenant": Tenant}
 
 
 def slices_lock(wanted: Q, *, ending: Q | None = None) -> QuerySet[Slice]:

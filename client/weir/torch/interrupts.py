@@ -89,9 +89,10 @@ class Deferred:
 
     def _run(self, number: int, frame: FrameType | None) -> Any:
         self._tries = self._deferrals = 0
-        if self._watched is not None:
+        watched, self._watched = self._watched, None
+        if watched is not None:
             sys.settrace(None)
-            self._watched.f_trace = self._watched = None
+            watched.f_trace = None
         return self.handler(number, frame)
 
     def _watch(self, number: int, frame: FrameType) -> None:
