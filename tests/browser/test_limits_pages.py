@@ -64,6 +64,7 @@ def test_more_is_asked_for_decided_in_the_inbox_and_explained(visit: Callable[[s
     admin.shoot("64-ticket")
     admin.press("ticket-delete")
     admin.confirm()
+    admin.page.wait_for_url("**/scheduling/tickets/")
     expect(admin.page.locator(f'[data-no="{number}"]')).to_have_count(0)
     alice.page.reload()
     expect(alice.page.locator('[data-test="limit"][data-tier="default"]')).to_be_visible()

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Request
+from playwright.sync_api import Request, expect
 
 from tests.browser.visitor import Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
-LIVE = "document.documentElement.dataset.live === 'on'"
 ANNOUNCE = "document.body.dispatchEvent(new CustomEvent('weir:connected'))"
 Visit = Callable[[str], Visitor]
 
@@ -19,7 +18,7 @@ def test_a_pages_socket_opens_and_its_address_holds_no_ticket(visit: Visit) -> N
     addresses: list[str] = []
     page.on("websocket", lambda socket: addresses.append(socket.url))
     page.goto("/orders/")
-    page.wait_for_function(LIVE)
+    expect(page.locator("html")).to_have_attribute("data-live", "on")
     assert addresses
     assert all(address.endswith("/ws/live") for address in addresses)
 
@@ -28,7 +27,7 @@ def test_a_page_says_what_it_asks_by_itself(visit: Visit) -> None:
     """S18: what nobody's hand began is no use of the session; what is typed is."""
     page = visit("alice").page
     page.goto("/orders/")
-    page.wait_for_function(LIVE)
+    expect(page.locator("html")).to_have_attribute("data-live", "on")
 
     def is_list(request: Request) -> bool:
         return "/orders/" in request.url and request.headers.get("hx-request") == "true"
