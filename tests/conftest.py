@@ -26,7 +26,7 @@ from apps.tenancy.services import tenant_provision
 from portal.devstack.servers import Servers
 from portal.roles import OPERATOR_ROLES
 from tests.harness import database
-from tests.harness.portal import journey, stack  # noqa: F401
+from tests.harness.portal import SHARED, journey, stack  # noqa: F401
 
 PASSWORD = "correct-horse-9"
 # Groups, and folders of what is in none, by the time they take, the longest first.
@@ -60,6 +60,21 @@ class Person:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest and cannot be shared out begins first."""
     items.sort(key=_turn)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """The shared portal ends with the last of the tests in a row that use it."""
+    module = getattr(nextitem, "module", None)
+    # Some modules have a portal of their own, under the same name.
+    is_asked = "stack" in getattr(nextitem, "fixturenames", ()) and "stack" not in vars(module)
+    if not is_asked:
+        SHARED.stop()
+
+
+def pytest_sessionfinish() -> None:
+    """Broken off, too."""
+    SHARED.stop()
 
 
 def _turn(item: pytest.Item) -> int:

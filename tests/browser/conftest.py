@@ -51,24 +51,27 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def cookies() -> dict[str, dict]:
-    """Who has signed in before, by name: sessions last longer than a test."""
+def cookies() -> dict[tuple[str, str], dict]:
+    """Who has signed in before, by address and name: sessions last longer than a test."""
     return {}
 
 
 @pytest.fixture
-def visit(stack: Stack, chromium: Browser, cookies: dict[str, dict]) -> Iterator[Callable[[str], Visitor]]:
+def visit(
+    stack: Stack, chromium: Browser, cookies: dict[tuple[str, str], dict]
+) -> Iterator[Callable[[str], Visitor]]:
     """`visit("alice")`: alice, signed in on her own host. At the end no page of anybody's has complained."""
     visitors: list[Visitor] = []
 
     def come(name: str) -> Visitor:
-        visitor = Visitor(chromium, address_of(stack, name), name, cookies.get(name))
+        known = address_of(stack, name), name
+        visitor = Visitor(chromium, *known, cookies.get(known))
         visitors.append(visitor)
-        if name in cookies:
+        if known in cookies:
             visitor.page.goto("/")
         else:
             visitor.sign_in(password_of(stack))
-            cookies[name] = visitor.context.storage_state()
+            cookies[known] = visitor.context.storage_state()
         return visitor
 
     yield come

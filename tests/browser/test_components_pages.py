@@ -19,10 +19,10 @@ GATE_S = 300
 ROLL_OUT_MS = 600_000
 
 
-@pytest.fixture(scope="module")
-def archive(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def archive(stack: Stack, tmp_path: Path) -> Path:
     """A release of this tree, signed with the key of that portal."""
-    path = tmp_path_factory.mktemp("release") / "agent.zip"
+    path = tmp_path / "agent.zip"
     stack.manage("release_build", "--release", "5.0.1", "--out", str(path))
     return path
 

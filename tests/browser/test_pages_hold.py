@@ -58,7 +58,7 @@ FOCUS = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def lived_in(stack: Stack) -> None:
     """Lists with rows in them: one order run to its end and one bill paid."""
     journey = Journey(f"http://127.0.0.1:{stack.options.port}", password_of(stack), duration_s=LIVED_S)

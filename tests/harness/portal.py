@@ -1,7 +1,7 @@
 """A whole portal in real processes, shared by the stories over the API and those in a browser."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,14 +36,44 @@ def portal_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
     return folder / "var"
 
 
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Web, worker, beat and two agents on a folder and a port of their own."""
-    with own_environment():
-        running = Stack.in_folder(portal_folder(tmp_path_factory, "portal"))
-        running.start()
-        yield running
-        running.stop()
+class SharedPortal:
+    """One portal, on a folder and a port of its own, for all tests of this process that ask for it in a row.
+
+    It ends with the last of them: an idle one takes a tenth of a processor from the tests that follow.
+    """
+
+    def __init__(self) -> None:
+        self._stack: Stack | None = None
+        self._environment = ExitStack()
+
+    def running(self, tmp_path_factory: pytest.TempPathFactory) -> Stack:
+        """Web, worker, beat and two agents, started by the first who asks."""
+        if self._stack is None:
+            self._environment.enter_context(own_environment())
+            made = Stack.in_folder(portal_folder(tmp_path_factory, "portal"))
+            try:
+                made.start()
+            except BaseException:
+                self._environment.close()
+                raise
+            self._stack = made
+        return self._stack
+
+    def stop(self) -> None:
+        """Stop it where it runs."""
+        if self._stack is not None:
+            self._stack.stop()
+            self._stack = None
+            self._environment.close()
+
+
+SHARED = SharedPortal()
+
+
+@pytest.fixture
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Stack:
+    """The portal that this process's tests share."""
+    return SHARED.running(tmp_path_factory)
 
 
 @pytest.fixture
