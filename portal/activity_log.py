@@ -13,7 +13,7 @@ from apps.fleet import events as fleet
 from apps.fleet.models import Node
 from apps.kernel.acts import Act, Actor
 from apps.kernel.events import Event
-from apps.kernel.sentences import part_text
+from apps.kernel.sentences import message_text
 from apps.rollouts import events as rollouts
 from apps.scheduling import events as scheduling
 from apps.scheduling.models import Workload
@@ -153,7 +153,9 @@ LINES: Mapping[type[Event], Callable[[Any], Iterable[LogLine]]] = {
     telemetry.AlarmFired: lambda e: _alarm(e, _ALARM_LEVELS[e.level], "raised"),
     telemetry.AlarmResolved: lambda e: _alarm(e, "info", "ended"),
     rollouts.RolloutFailed: lambda e: [
-        LogLine(f"roll-out {e.rollout_uid} goes back at {e.target}: {part_text(e.why)}", "error", "rollouts")
+        LogLine(
+            f"roll-out {e.rollout_uid} goes back at {e.target}: {message_text(e.why)}", "error", "rollouts"
+        )
     ],
     rollouts.RolloutDone: lambda e: [LogLine(f"roll-out {e.rollout_uid} is done", "info", "rollouts")],
 }

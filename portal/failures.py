@@ -20,9 +20,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if request.path_info.startswith("/api/"):
         return refuse(request, known)
     # A page's frame asks the database who reads it: this one asks nothing.
-    return _plain(known)
+    return _busy_page(known)
 
 
-def _plain(error: Busy) -> HttpResponse:
+def _busy_page(error: Busy) -> HttpResponse:
     text = render_to_string("unavailable.html", {"error": error})
     return HttpResponse(text, status=error.status, headers={"Retry-After": str(error.retry_after_s)})

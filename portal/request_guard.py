@@ -1,4 +1,4 @@
-"""The outermost door: what no view could understand is refused at once, and an API call is always answered in JSON."""
+"""The outermost check: what no view could understand is refused at once, and an API call is always answered in JSON."""
 
 from collections.abc import Callable
 

@@ -114,7 +114,7 @@ class Kind(IntEnum):
     """JSON {"protocol", "torch", "nonce" (hex)}."""
     WELCOME = 65
     """JSON {"mac" (hex), "session" (id), "processed" (number of the last frame run), "quota_mib", "device",
-    "compute_percent", "local": null or {"address", "key"} of the shared-memory door}."""
+    "compute_percent", "local": null or {"address", "key"} of the listener in shared memory}."""
     REFUSED = 66
     """JSON {"code", "message"}; the connection closes."""
     VALUE = 67

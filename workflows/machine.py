@@ -1,4 +1,4 @@
-"""SpiffWorkflow behind a narrow door: it sees a rebuilt tree of checked elements and never runs any text.
+"""SpiffWorkflow behind a narrow interface: it sees a rebuilt tree of checked elements and never runs any text.
 
 The form's values do not live in the tasks: one flat dictionary beside the workflow holds them, so the saved
 state stays small and nothing from a form can pose as an object of the library.

@@ -56,14 +56,14 @@ class QuoteLine:
             "name_en": self.name_en,
             "amount": self.amount,
             "amount_unit": self.amount_unit,
-            "quantity": plain(self.quantity),
+            "quantity": decimal_text(self.quantity),
             "unit": self.unit,
             "mode": self.mode,
             "price_unit": self.price_unit,
             "tier_method": self.tier_method,
             "steps": steps_json(self.steps),
-            "unit_amount": plain(self.unit_amount),
-            "exact": plain(self.exact),
+            "unit_amount": decimal_text(self.unit_amount),
+            "exact": decimal_text(self.exact),
         }
 
 
@@ -81,7 +81,7 @@ class QuoteCoupon:
             "uid": self.uid,
             "name_zh": self.name_zh,
             "name_en": self.name_en,
-            "amount": plain(self.amount),
+            "amount": decimal_text(self.amount),
         }
 
 
@@ -130,16 +130,16 @@ class Quote:
             "count": self.count,
             "duration_s": self.duration_s,
             "lines": [line.as_json() for line in self.lines],
-            "per_hour": plain(self.per_hour),
-            "total": plain(self.total),
+            "per_hour": decimal_text(self.per_hour),
+            "total": decimal_text(self.total),
             "coupon": self.coupon.as_json() if self.coupon else None,
-            "payable": plain(self.payable),
+            "payable": decimal_text(self.payable),
             "currency": self.currency,
             "at": self.at.isoformat(),
         }
 
 
-def plain(amount: Decimal) -> str:
+def decimal_text(amount: Decimal) -> str:
     """A decimal as text: no exponent, no idle zeros; an amount of money keeps its two places."""
     whole, dot, places = f"{amount:f}".partition(".")
     return f"{whole}.{places.rstrip('0').ljust(2, '0')}" if dot else whole
@@ -149,11 +149,11 @@ def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """The tiers a quantity went through: `[{above, upto, quantity, price, amount}]`."""
     return [
         {
-            "above": plain(step.above),
-            "upto": None if step.upto is None else plain(step.upto),
-            "quantity": plain(step.quantity),
-            "price": plain(step.price),
-            "amount": plain(step.amount),
+            "above": decimal_text(step.above),
+            "upto": None if step.upto is None else decimal_text(step.upto),
+            "quantity": decimal_text(step.quantity),
+            "price": decimal_text(step.price),
+            "amount": decimal_text(step.amount),
         }
         for step in steps
     ]

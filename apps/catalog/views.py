@@ -31,7 +31,7 @@ CARDS_PER_PAGE = 24
 
 @page("catalog.view")
 def square(request: TenantRequest) -> HttpResponse:
-    """The wall of services the tenant may apply for (PLAT-SVC-1 to -5)."""
+    """The services the tenant may apply for (PLAT-SVC-1 to -5)."""
     chosen = cleaned(SquareForm(request.GET))
     rows = commodity_list(tenant=request.entered_tenant, search=chosen["search"], category=chosen["category"])
     shown = paged(request, rows, CARDS_PER_PAGE)

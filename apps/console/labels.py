@@ -23,7 +23,7 @@ HELD_BY_LABELS = {
 # How a node keeps work apart from itself and from other work, as its agent says.
 ISOLATION_LABELS = {
     "namespaces": _("Walled off: own user, own files, own processes"),
-    "user": _("Users of their own, without walls"),
+    "user": _("Users of their own, without namespaces"),
     "refused": _("None: programs are refused"),
     "unsafe": _("None: programs run as the agent does"),
 }

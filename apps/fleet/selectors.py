@@ -13,7 +13,7 @@ from apps.fleet.migration_rules import move_why_not
 from apps.fleet.models import LOG_MAX_BYTES, Device, GroupGrant, LogChunk, Node, ResourceGroup, Slice, Spec
 from apps.fleet.session_keys import unseal
 from apps.fleet.states import MOVING, Desired, NodeState, SliceKind
-from apps.fleet.types import LogPart, SessionConnection
+from apps.fleet.types import LogExcerpt, SessionConnection
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.tenancy.models import Tenant
 
@@ -194,7 +194,7 @@ def spec_get(code: str) -> Spec:
 # --- output ----------------------------------------------------------------------------------------------------
 
 
-def log_read(*, workload_uid: UUID | str, offset: int = 0, limit: int = 65536) -> LogPart:
+def log_read(*, workload_uid: UUID | str, offset: int = 0, limit: int = 65536) -> LogExcerpt:
     """A piece of a workload's output from byte `offset`, at most `limit` bytes, cut between characters.
 
     Of a workload with several slices the outputs follow one another, each from a multiple of `LOG_STRIDE_BYTES`:
@@ -219,7 +219,7 @@ def log_read(*, workload_uid: UUID | str, offset: int = 0, limit: int = 65536) -
         ordinal, inner = ordinal + 1, 0
     is_all_over = bool(rows) and all(row.closed_at is not None for row in rows)
     ended = is_all_over and not text and ordinal >= len(rows)
-    return LogPart(text=text, next_offset=ordinal * LOG_STRIDE_BYTES + inner, ended=ended)
+    return LogExcerpt(text=text, next_offset=ordinal * LOG_STRIDE_BYTES + inner, ended=ended)
 
 
 def _is_cut(row: Slice, inner: int) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class LogPart:
+class LogExcerpt:
     """A piece of a workload's output. `ended`: nothing will follow `next_offset`."""
 
     text: str

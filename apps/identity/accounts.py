@@ -14,7 +14,7 @@ from apps.identity.services import (
     membership_end,
     membership_put,
     password_put,
-    tenant_doors_close,
+    tenant_access_end,
     user_fields_check,
     user_save_new,
 )
@@ -67,7 +67,7 @@ def membership_of(user: User, tenant: Tenant) -> Membership | None:
 def account_disable(*, tenant: Tenant, user: User) -> None:
     """The user enters this tenant no more; sessions, and tokens for it, end at once. Roles are kept (PLAT-TEN-27)."""
     Membership.objects.filter(user=user, tenant=tenant, left_at=None).update(is_active=False)
-    tenant_doors_close(user, tenant)
+    tenant_access_end(user, tenant)
 
 
 def account_enable(*, tenant: Tenant, user: User) -> None:

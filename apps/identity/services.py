@@ -235,7 +235,7 @@ def membership_end(actor: Actor, user: User, tenant: Tenant) -> None:
     """The user belongs to the tenant no more, inside a service."""
     rows = Membership.objects.filter(user=user, tenant=tenant, left_at=None)
     rows.update(is_active=False, left_at=timezone.now())
-    tenant_doors_close(user, tenant)
+    tenant_access_end(user, tenant)
     emit(MembershipEnded(schema=tenant.schema_name, user_id=user.pk), actor=actor)
 
 
@@ -255,7 +255,7 @@ def present_password_check(*, user: User, password: str, address: str | None, sc
         raise InvalidInput(_("The present password is wrong."), fields={"old_password": _("Wrong.")})
 
 
-def tenant_doors_close(user: User, tenant: Tenant) -> None:
+def tenant_access_end(user: User, tenant: Tenant) -> None:
     """End the user's sessions, and the tokens made for this tenant."""
     sessions_end(user)
     ApiToken.objects.filter(user=user, tenant=tenant, revoked_at=None).update(revoked_at=timezone.now())

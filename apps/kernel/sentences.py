@@ -7,29 +7,29 @@ from django.utils.translation import gettext
 
 
 def sentence(msgid: str, params: Mapping[str, Any]) -> str:
-    """The sentence in the current language. A parameter that is a part (see `part`) is a sentence of its own."""
+    """The sentence in the current language. A parameter that is a message (see `message`) is a sentence of its own."""
     return gettext(msgid) % {name: _shown(value) for name, value in params.items()}
 
 
-def part(msgid: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def message(msgid: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """A sentence to be kept in JSON, by itself or as a parameter of another; `msgid` is marked with gettext_noop."""
     return {"msgid": msgid, "params": dict(params or {})}
 
 
-def plain(text: str) -> dict[str, Any]:
-    """Words that come from elsewhere, as they are, where a part is wanted."""
-    return part("%(text)s", {"text": text})
+def literal(text: str) -> dict[str, Any]:
+    """Words that come from elsewhere, as they are, where a message is wanted."""
+    return message("%(text)s", {"text": text})
 
 
-def is_part(value: object) -> bool:
-    """Whether it was made by `part`."""
+def is_message(value: object) -> bool:
+    """Whether it was made by `message`."""
     return isinstance(value, Mapping) and value.keys() == {"msgid", "params"}
 
 
-def part_text(value: Any) -> str:
-    """What `part` kept, in the current language; empty for what is empty, text as it stands."""
+def message_text(value: Any) -> str:
+    """What `message` kept, in the current language; empty for what is empty, text as it stands."""
     return str(_shown(value)) if value else ""
 
 
 def _shown(value: Any) -> Any:
-    return sentence(value["msgid"], value["params"]) if is_part(value) else value
+    return sentence(value["msgid"], value["params"]) if is_message(value) else value

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone, translation
 
 from apps.kernel.acts import Actor, act_subject
-from apps.kernel.sentences import is_part, sentence
+from apps.kernel.sentences import is_message, sentence
 from apps.kernel.service import service
 from apps.notices.models import Message
 from apps.notices.push import push
@@ -31,7 +31,7 @@ def notice_send(
     `msgid` is an English sentence with `%(name)s` places, marked with gettext_noop where it is written;
     `params` are its plain values, or sentences of their own; `link` is a path inside the reader's portal.
     """
-    values = {name: value if is_part(value) else str(value) for name, value in (params or {}).items()}
+    values = {name: value if is_message(value) else str(value) for name, value in (params or {}).items()}
     search_text = "\n".join(_in_language(code, msgid, values) for code, _name in settings.LANGUAGES)
     fields = {"msgid": msgid, "params": values, "search_text": search_text, "link": link, "tenant": tenant}
     rows = Message.objects.bulk_create(

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.sentences import part_text
+from apps.kernel.sentences import message_text
 from apps.rollouts.states import ProcessKind, ProcessState, RolloutState, StepState, TargetKind
 
 
@@ -88,7 +88,7 @@ class Rollout(models.Model):
     @property
     def reason(self) -> str:
         """Why it goes back, in the reader's language."""
-        return part_text(self.why)
+        return message_text(self.why)
 
 
 class RolloutStep(models.Model):
@@ -127,7 +127,7 @@ class RolloutStep(models.Model):
     @property
     def reason(self) -> str:
         """Why it failed, in the reader's language."""
-        return part_text(self.why)
+        return message_text(self.why)
 
 
 class ServerProcess(models.Model):

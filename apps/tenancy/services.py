@@ -62,7 +62,7 @@ def _schema_check(schema: str) -> None:
 
 @service(P.MANAGE)
 def tenant_suspend(*, actor: Actor, tenant: Tenant, reason: str = "") -> Tenant:
-    """Close the tenant's doors: nobody of it signs in, its running work is left to the operators (PLAT-TEN-8)."""
+    """Shut the tenant out: nobody of it signs in, its running work is left to the operators (PLAT-TEN-8)."""
     act_subject("tenant", tenant.schema_name, reason=reason)
     FLOW.move(tenant, TenantState.SUSPENDED, actor=actor)
     return tenant

@@ -78,8 +78,8 @@ WorkKind = Literal["program", "session"]
 # The slice driver of work on the host alone. A node whose devices name it understands what is asked of the host.
 HOST_DRIVER = "host"
 MoveState = Literal["", "sending", "sent", "done", "failed"]
-# What keeps work apart on a node: walls of its own, a user of its own, nothing (then programs are refused), or nothing
-# although an operator lets programs run. "": the agent does not tell.
+# What keeps work apart on a node: namespaces of its own, a user of its own, nothing (then programs are refused), or
+# nothing although an operator lets programs run. "": the agent does not tell.
 IsolationLevel = Literal["", "namespaces", "user", "refused", "unsafe"]
 PowerSource = Literal["", "measured", "modelled"]
 Level = Literal["debug", "info", "warning", "error", "critical"]

@@ -78,7 +78,7 @@ class Servers:
         guard = self._guard()
         self._hold.close()
         self._hold = None
-        # A guard without users takes its name off the door first; one with users keeps it.
+        # A guard without users withdraws its name first; one with users keeps it.
         if guard is not None and wait_until(lambda: self._guard() is None, timeout_s=_NOTICE_S):
             wait_until(lambda: not guard.is_alive(), timeout_s=_STOP_TIMEOUT_S)
 

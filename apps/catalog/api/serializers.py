@@ -16,7 +16,7 @@ from apps.catalog.models import (
     PriceVersion,
     ProcessTemplate,
 )
-from apps.catalog.types import plain
+from apps.catalog.types import decimal_text
 
 _XML_MAX_BYTES = 512 * 1024
 
@@ -26,7 +26,7 @@ class Money(serializers.ReadOnlyField):
     """An exact decimal as text, without idle zeros."""
 
     def to_representation(self, value: Decimal) -> str:
-        return plain(value)
+        return decimal_text(value)
 
 
 class CategoryOut(serializers.ModelSerializer):

@@ -46,7 +46,7 @@ class TenantSuspendView(ApiView):
 
     @extend_schema(request=s.ReasonIn, responses=s.TenantRowOut)
     def post(self, request: Request, schema: str) -> Response:
-        """Close the tenant's doors; what runs goes on."""
+        """Shut the tenant out; what runs goes on."""
         given = s.ReasonIn(data=request.data)
         given.is_valid(raise_exception=True)
         tenant = tenant_suspend(actor=self.actor, tenant=tenant_get(schema), **given.validated_data)

@@ -169,8 +169,8 @@ def isolation_label(code: str) -> str:
 
 
 @register.filter
-def part_label(code: str) -> str:
-    """What a part of a node is called."""
+def component_label(code: str) -> str:
+    """What a component of the pool is called."""
     return str(kind_label(code))
 
 

@@ -17,7 +17,7 @@ from apps.fleet.states import NodeState
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.events import emit
-from apps.kernel.sentences import part
+from apps.kernel.sentences import message
 from apps.kernel.service import service
 from apps.rollouts.errors import NodeUnreachable, ReleaseUnsound, TargetBusy
 from apps.rollouts.events import RolloutDone, RolloutFailed, RolloutMoved
@@ -156,7 +156,7 @@ def rollout_cancel(*, actor: Actor, uid: UUID | str) -> Rollout:
 def rollout_roll_back(*, actor: Actor, uid: UUID | str) -> Rollout:
     """Give every target back what it had before."""
     rollout = _locked(uid)
-    _send_back(rollout, part(gettext_noop("An operator sent it back.")), actor)
+    _send_back(rollout, message(gettext_noop("An operator sent it back.")), actor)
     return rollout
 
 
@@ -252,7 +252,7 @@ def _fail(rollout: Rollout, step: RolloutStep, actor: Actor) -> None:
         ),
         actor=actor,
     )
-    _send_back(rollout, part("%(target)s: %(why)s", {"target": step.name, "why": step.why}), actor)
+    _send_back(rollout, message("%(target)s: %(why)s", {"target": step.name, "why": step.why}), actor)
 
 
 def _send_back(rollout: Rollout, why: dict[str, Any], actor: Actor) -> None:

@@ -13,7 +13,7 @@ from apps.fleet.services.nodes.membership import node_want
 from apps.fleet.states import NodeState, SliceState
 from apps.kernel.acts import Actor
 from apps.kernel.errors import WeirError
-from apps.kernel.sentences import part, plain
+from apps.kernel.sentences import literal, message
 from apps.rollouts.models import Release, Rollout, RolloutStep, ServerProcess
 from apps.rollouts.selectors import PROCESS_LOST_AFTER_S
 from apps.rollouts.services.processes import RESTART_MAX_S, server_restart_request
@@ -38,7 +38,7 @@ def step_begin(step: RolloutStep, rollout: Rollout, *, actor: Actor) -> None:
             with transaction.atomic():
                 _node_begin(step, rollout, actor)
         except WeirError as error:
-            step.state, step.before, step.why = StepState.FAILED, {}, plain(str(error.message))
+            step.state, step.before, step.why = StepState.FAILED, {}, literal(str(error.message))
     step.save()
 
 
@@ -85,7 +85,7 @@ def step_judge(step: RolloutStep, rollout: Rollout, *, now: datetime) -> Verdict
     assert step.started_at is not None
     verdict = _server_judge(step, now) if step.kind == TargetKind.SERVER else _node_judge(step, rollout, now)
     if verdict is None and now - step.started_at > timedelta(seconds=gate_s(step, rollout)):
-        return part(_("It was not healthy within %(gate)s s."), {"gate": gate_s(step, rollout)})
+        return message(_("It was not healthy within %(gate)s s."), {"gate": gate_s(step, rollout)})
     return verdict
 
 
@@ -102,7 +102,7 @@ def _server_judge(step: RolloutStep, now: datetime) -> Verdict:
     behind = ServerProcess.objects.filter(alive | leaving, generation__lt=step.generation)
     gone = behind.filter(leaving, restart_at__lt=now - timedelta(seconds=RESTART_MAX_S)).first()
     if gone is not None:
-        return part(_("%(process)s did not come back."), {"process": str(gone)})
+        return message(_("%(process)s did not come back."), {"process": str(gone)})
     there = set(
         ServerProcess.objects.filter(alive, state=ProcessState.RUNNING).values_list("kind", flat=True)
     )
@@ -112,12 +112,12 @@ def _server_judge(step: RolloutStep, now: datetime) -> Verdict:
 def _node_judge(step: RolloutStep, rollout: Rollout, now: datetime) -> Verdict:
     node = Node.objects.exclude(state=NodeState.REMOVED).filter(uid=step.node_uid).first()
     if node is None:
-        return part(_("The node was removed."))
+        return message(_("The node was removed."))
     problem = node.info.get("release_problem" if rollout.release else "config_problem", "")
     assert step.started_at is not None
     is_heard = node.last_seen_at > step.started_at + timedelta(seconds=_HEARING_S)
     if problem and (is_heard or problem != step.before.get("problem")):
-        return plain(problem)
+        return literal(problem)
     harm = _harm(step, node)
     if harm:
         return harm
@@ -135,7 +135,9 @@ def _harm(step: RolloutStep, node: Node) -> dict[str, Any]:
     while it restarts is no harm: it has to answer in time anyway."""
     broken = Slice.plain.filter(uid__in=step.slices, state__in=[SliceState.FAILED, SliceState.LOST]).first()
     if broken is not None:
-        return part(_("Work that ran on it has ended: %(reason)s"), {"reason": broken.reason or broken.state})
+        return message(
+            _("Work that ran on it has ended: %(reason)s"), {"reason": broken.reason or broken.state}
+        )
     subjects = [node.uid, *node.devices.values_list("uid", flat=True)]
     alarm = (
         Alarm.objects.exclude(state=AlarmState.RESOLVED)
@@ -143,7 +145,9 @@ def _harm(step: RolloutStep, node: Node) -> dict[str, Any]:
         .exclude(key__startswith="node-lost:")
         .first()
     )
-    return part(_("A new alarm: %(title)s"), {"title": part(alarm.msgid, alarm.params)}) if alarm else {}
+    return (
+        message(_("A new alarm: %(title)s"), {"title": message(alarm.msgid, alarm.params)}) if alarm else {}
+    )
 
 
 def step_undo(step: RolloutStep, rollout: Rollout, *, actor: Actor) -> None:

@@ -61,7 +61,7 @@ class WhatIfsView(ApiView):
     @extend_schema(request=d.WhatIfIn, responses={201: d.WhatIfOut})
     def post(self, request: Request) -> Response:
         """Replay the submissions of the last days under other settings; nothing live changes. A worker does it."""
-        body = d.plain(read(d.WhatIfIn, request))
+        body = d.as_dict(read(d.WhatIfIn, request))
         parts = {name: body[name] for name in ("policy", "queues", "quotas") if body.get(name)}
         row = what_if_ask(actor=self.actor, name=body["name"], days=body["days"], changes=parts)
         return Response(d.WhatIfOut(row).data, status=201)

@@ -30,7 +30,7 @@ from apps.tenancy.selectors import tenant_list
 WAITING_SHOWN = 50
 RUNNING_SHOWN = 20
 LIVE = ["pool"]
-POLICY_PARTS = (
+POLICY_SECTIONS = (
     (
         gettext_noop("Order and place"),
         (
@@ -131,7 +131,7 @@ def policy(request: PortalRequest) -> HttpResponse:
     row = policy_get()
     form = PolicyForm(initial={name: getattr(row, name) for name in PolicyForm.base_fields})
     context = {
-        "parts": [(_(title), [form[name] for name in names]) for title, names in POLICY_PARTS],
+        "parts": [(_(title), [form[name] for name in names]) for title, names in POLICY_SECTIONS],
         "history": policy_history(),
         "may_manage": request.actor.may(P.MANAGE),
     }

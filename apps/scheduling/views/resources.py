@@ -56,7 +56,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SliceRow:
     """A slice of a resource and, where there are several, which share and replica it is: both counted from 0."""
 
     slice: Slice
@@ -125,12 +125,12 @@ def _resource(request: TenantRequest, uid: UUID) -> tuple[Workload, dict[str, ob
     return row, context
 
 
-def _parts(row: Workload) -> list[Part]:
+def _parts(row: Workload) -> list[SliceRow]:
     """Those that hold their share first: of a session that moved, or work that was lost, there are older ones."""
     shares = {part.slice_uid: part.share for part in row.allocations.all()} if row.shares > 1 else {}
     per = row.shares_per_replica
     parts = [
-        Part(each, share, None if share is None or per == 1 else share // per)
+        SliceRow(each, share, None if share is None or per == 1 else share // per)
         for each in slice_list(workload_uids=[row.uid])
         for share in [shares.get(each.uid)]
     ]

@@ -22,7 +22,7 @@ from apps.scheduling.selectors.workloads import environment_list
 from apps.scheduling.services.cycle.start_estimates import workload_dry_run
 from apps.scheduling.services.workloads.direct import workload_request
 
-PARTS = (
+SECTIONS = (
     (gettext_lazy("What runs"), ("name", "kind", "purpose", "command")),
     (
         gettext_lazy("How much, of each share"),
@@ -83,7 +83,7 @@ def submit(request: TenantRequest) -> HttpResponse:
         messages.success(request, _("%(no)s waits for its turn.") % {"no": row.no})
         return go(request, "workloads:workload", row.uid)
     form = _form(request)
-    parts = [(title, [form[name] for name in names]) for title, names in PARTS]
+    parts = [(title, [form[name] for name in names]) for title, names in SECTIONS]
     return show(request, "scheduling/submit", {"parts": parts})
 
 

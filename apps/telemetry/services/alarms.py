@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
-from apps.kernel.sentences import is_part
+from apps.kernel.sentences import is_message
 from apps.kernel.service import service
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
 from apps.telemetry.models import Alarm, AlarmRule
@@ -80,7 +80,7 @@ def _raise_again(key: str, title: dict[str, object], now: datetime) -> Alarm | N
 def _plain(params: Mapping[str, object]) -> dict[str, object]:
     return {
         name: value
-        if is_part(value) or isinstance(value, (str, int, float, bool, type(None)))
+        if is_message(value) or isinstance(value, (str, int, float, bool, type(None)))
         else str(value)
         for name, value in params.items()
     }

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_noop
 from apps.identity.selectors import operators_with_role
 from apps.kernel.acts import Actor
 from apps.kernel.events import emit
-from apps.kernel.sentences import part
+from apps.kernel.sentences import message
 from apps.kernel.service import service
 from apps.telemetry.events import AlarmNotified
 from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute
@@ -90,7 +90,7 @@ def delivery_message(*, actor: Actor, delivery_uid: UUID) -> None:
         return
     alarm, msgid, params = row.alarm, row.alarm.msgid, row.alarm.params
     if row.is_over:
-        msgid, params = OVER, {"alarm": part(msgid, params)}
+        msgid, params = OVER, {"alarm": message(msgid, params)}
     emit(
         AlarmNotified(
             user_ids=tuple(sorted(users)), msgid=msgid, params=params, link=f"/alarms/{alarm.uid}/"

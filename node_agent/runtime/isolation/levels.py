@@ -62,17 +62,17 @@ class Isolation:
 
 
 def isolation_find(home: Path, library: Path, *, uid_base: int, is_forced: bool) -> Isolation:
-    """Try the walls on this node, the better ones first. `library` is what work imports from."""
+    """Try what keeps work apart on this node, the strictest first. `library` is what work imports from."""
     is_root = os.geteuid() == 0
     if is_root and not uid_base:
         return Isolation(
             "none", "WEIR_AGENT_WORK_UID_BASE is 0, so work has no user of its own", is_forced=is_forced
         )
     uid = uid_base if is_root else None
-    walls = _tried("namespaces", home, library, uid)
-    if not walls:
+    refused = _tried("namespaces", home, library, uid)
+    if not refused:
         return Isolation("namespaces", has_user=is_root)
-    problem = f"the kernel gives no namespaces here ({walls})"
+    problem = f"the kernel gives no namespaces here ({refused})"
     if not is_root:
         return Isolation("none", f"the agent is not root, and {problem}"[:400], is_forced=is_forced)
     user = _tried("user", home, library, uid)

@@ -26,22 +26,22 @@ def main(level: str, folder: str, library: str, uid: str) -> int:
         around.make()
         if owner is not None:
             os.chown(path / "work", owner, owner)
-        walls = Namespaces(around.view(shm_mib=1)) if level == "namespaces" else None
-        return _run(around, walls, owner)
+        namespaces = Namespaces(around.view(shm_mib=1)) if level == "namespaces" else None
+        return _run(around, namespaces, owner)
     except (OSError, subprocess.SubprocessError) as error:
         print(str(error).replace("\n", " "), file=sys.stderr)
         return 1
 
 
-def _run(around: Surroundings, walls: Namespaces | None, owner: int | None) -> int:
+def _run(around: Surroundings, namespaces: Namespaces | None, owner: int | None) -> int:
     def enter() -> None:
-        if walls is not None:
-            walls.enter()
+        if namespaces is not None:
+            namespaces.enter()
         if owner is not None:
             user_become(owner)
         os.chdir(around.work)
 
-    with walls.children() if walls is not None else nullcontext():
+    with namespaces.children() if namespaces is not None else nullcontext():
         process = subprocess.Popen(
             [sys.executable, "-c", "import node_agent"],
             env={"PYTHONPATH": str(around.library)},
@@ -49,8 +49,8 @@ def _run(around: Surroundings, walls: Namespaces | None, owner: int | None) -> i
             preexec_fn=enter,
         )
     status = process.wait()
-    if walls is not None:
-        walls.end()
+    if namespaces is not None:
+        namespaces.end()
     if status:
         print(f"{sys.executable} ended with status {status}", file=sys.stderr)
     return status

@@ -1,7 +1,7 @@
 """The sandbox of the process runtime, put on between fork and exec.
 
 What it holds: data memory, processes, core files, new privileges, capabilities, the user where the agent runs as root,
-and the walls around the work where the kernel gives namespaces.
+and namespaces of the work's own where the kernel gives namespaces.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _data_limits_set(limits_mib: dict[int, int | None]) -> None:
 
 
 def _as_user(uid: int, act: Callable[[], None]) -> None:
-    """Do it in a child that has become this user, outside the user's walls."""
+    """Do it in a child that has become this user, outside the user's namespaces."""
     child = os.fork()
     if child == 0:
         try:
@@ -79,7 +79,7 @@ def sandbox(
     spec: SliceSpec,
     home: Path,
     group: Cgroup | CgroupV1 | None,
-    walls: Namespaces | None,
+    namespaces: Namespaces | None,
     *,
     data_limit_mib: int | None,
     file_mib: int | None = None,
@@ -89,15 +89,15 @@ def sandbox(
     `file_mib`: no file of it may become larger.
     """
     # Seen from another process namespace, the shim has no number.
-    shim_pid = os.getpid() if walls is None else 0
+    shim_pid = os.getpid() if namespaces is None else 0
 
     def enter() -> None:
         if group is not None:
             group.enter()
         _limit_resources(spec, file_mib)
-        if walls is not None:
-            walls.enter()
-        _drop_capabilities(is_walled=walls is not None)
+        if namespaces is not None:
+            namespaces.enter()
+        _drop_capabilities(has_namespaces=namespaces is not None)
         if spec.work_uid is not None:
             user_become(spec.work_uid)
         os.chdir(home)
@@ -130,9 +130,9 @@ def _limit_resources(spec: SliceSpec, file_mib: int | None) -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
 
 
-def _drop_capabilities(*, is_walled: bool) -> None:
+def _drop_capabilities(*, has_namespaces: bool) -> None:
     """Give up every capability, of root and of an ordinary user in a user namespace of its own. Raises OSError."""
-    if os.geteuid() != 0 and not is_walled:
+    if os.geteuid() != 0 and not has_namespaces:
         return
     last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
     for capability in range(last + 1):

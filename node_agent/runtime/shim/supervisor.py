@@ -99,7 +99,7 @@ class Shim:
             self._folder.work, spec.checkpoint, lambda text: self._output.note(text)
         )
         self._work = Work(spec, self._folder, device_meter, group, host)
-        # Building its walls takes seconds on a busy node: that is not the work's time, and nobody watched it.
+        # Building its namespaces takes seconds on a busy node: that is not the work's time, and nobody watched it.
         started_at, now_ns = datetime.now(UTC), clock_ns()
         self._book.meter = self._meter(started_at, now_ns)
         self._output = Output(self._work.output_fd, self._folder.log, limit_bytes=spec.log_limit_bytes)

@@ -46,10 +46,10 @@ class Work:
         self._around.make()
         others = folder.path.parent
         self.disk = DiskWatch(self._around.kept, spec.disk_mib, others) if spec.disk_mib else None
-        is_walled = spec.isolation == "namespaces"
-        self._walls = (
+        has_namespaces = spec.isolation == "namespaces"
+        self._namespaces = (
             Namespaces(self._around.view(shm_mib=min(spec.limit_mib, proc.host_memory_mib())))
-            if is_walled
+            if has_namespaces
             else None
         )
         # What building them took is not the work's.
@@ -60,7 +60,7 @@ class Work:
         except BaseException:
             os.close(read_fd)
             os.close(write_fd)
-            self._walls_end()
+            self._namespaces_end()
             self._around.remove()
             raise
         # What runs beside the work later writes where it does.
@@ -76,9 +76,9 @@ class Work:
     def _popen(self, argv: list[str], write_fd: int, **env: str) -> subprocess.Popen[bytes]:
         spec = self._spec
         data_limit_mib = spec.limit_mib if self.holds_data else None
-        if self._walls is None:
+        if self._namespaces is None:
             env = {"TMPDIR": str(self._around.temporary)} | env
-        with self._walls.children() if self._walls is not None else nullcontext():
+        with self._namespaces.children() if self._namespaces is not None else nullcontext():
             return subprocess.Popen(
                 argv,
                 env=environment(spec, self._home) | env,
@@ -91,7 +91,7 @@ class Work:
                     spec,
                     self._home,
                     self._host.group if self._host is not None else self._group,
-                    self._walls,
+                    self._namespaces,
                     data_limit_mib=data_limit_mib,
                     file_mib=self.disk.limit_mib if self.disk is not None else None,
                 ),
@@ -113,7 +113,7 @@ class Work:
     @property
     def _first_pids(self) -> list[int]:
         """The first process of its namespaces, which is ours; orphans that it took back are counted with it."""
-        return [self._walls.pid] if self._walls is not None else []
+        return [self._namespaces.pid] if self._namespaces is not None else []
 
     def cpu_seconds(self) -> float:
         """CPU seconds of the tree since the start; never falls."""
@@ -130,7 +130,7 @@ class Work:
         """Memory of the device held now, in MiB."""
         if self._group is not None and not self._spec.is_session:
             return self._group.memory_mib()
-        return self._device_meter.memory_mib(self.pids, limit_mib, self._walls)
+        return self._device_meter.memory_mib(self.pids, limit_mib, self._namespaces)
 
     def limit_memory(self, memory_mib: int, room_mib: int | None) -> None:
         """Hold each process's data to the limit, and to what it has now plus the room there is.
@@ -161,9 +161,9 @@ class Work:
 
     def kill(self) -> None:
         """End the whole tree at once, and take back every process of it."""
-        if self._walls is not None:
+        if self._namespaces is not None:
             # By the kernel, all together: nothing can be born meanwhile.
-            self._walls.end()
+            self._namespaces.end()
         for _ in range(100):
             self.look()
             if not self.pids:
@@ -175,20 +175,20 @@ class Work:
     def close(self, *, makes_room: bool = False) -> None:
         """Nothing of it runs any more: take back what was put around it, and delete its temporary files; with
         `makes_room` its folder too, where that does not outlive the slice."""
-        self._walls_end()
+        self._namespaces_end()
         self._around.remove(makes_room=makes_room)
 
-    def _walls_end(self) -> None:
-        if self._walls is None:
+    def _namespaces_end(self) -> None:
+        if self._namespaces is None:
             return
         # Their first process waits for all others in there, which are taken back by now.
-        self._walls.end()
+        self._namespaces.end()
         for _ in range(500):
-            if self._walls.is_reaped():
+            if self._namespaces.is_reaped():
                 break
             time.sleep(0.01)
-        self._walls.close()
-        self._walls = None
+        self._namespaces.close()
+        self._namespaces = None
 
     def close_output(self) -> None:
         """Nothing more is run beside it: its output ends with its last process."""
@@ -209,7 +209,7 @@ class Work:
 
     def host_end(self) -> End | None:
         """Why it has to end for what it uses of its host beside its share; None: it need not."""
-        return self._host.end(self.pids, self._walls) if self._host is not None else None
+        return self._host.end(self.pids, self._namespaces) if self._host is not None else None
 
     @property
     def disk_used_mib(self) -> int:

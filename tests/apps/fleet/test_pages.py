@@ -65,7 +65,7 @@ def test_a_node_s_page_shows_address_components_cards_and_tasks(pool, node, admi
     ("isolation", "english", "chinese"),
     [
         ("namespaces", "Walled off: own user, own files, own processes", "隔离运行"),
-        ("user", "Users of their own, without walls", "the kernel said no"),
+        ("user", "Users of their own, without namespaces", "the kernel said no"),
         ("refused", "Programs are refused on this node", "此节点拒绝运行程序"),
         ("unsafe", "WEIR_AGENT_ALLOW_ROOT_WORK=1", "只运行可信的程序"),
     ],

@@ -17,7 +17,7 @@ from apps.scheduling.engine.model.types import (
     RunningWorkload,
 )
 from apps.scheduling.engine.queueing.quota import DIMENSIONS, granted, triple
-from apps.scheduling.engine.resources.running_index import leaving_grants, may_part
+from apps.scheduling.engine.resources.running_index import is_separable, leaving_grants
 from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from tests.unit.engine.promises_beside import hold_is_fit, terms_hold
 
@@ -319,7 +319,7 @@ def elastic_work_stays_within_its_bounds(warm: SchedulerState, made: Plan) -> No
 def nobody_is_moved_and_stopped_at_once(warm: SchedulerState, made: Plan) -> None:
     """Of one piece of work the plan does one thing, and what is to be on one node is not parted."""
     moved = {move.running_id for move in made.moves}
-    assert all(may_part(warm.running[each]) for each in moved)
+    assert all(is_separable(warm.running[each]) for each in moved)
     taken = [each.running_id for each in made.preemptions]
     taken += [change.running_id for change in made.resizes if not change.grants]
     assert len(set(taken)) == len(taken)

@@ -292,7 +292,7 @@ def test_making_a_slice_twice_leaves_the_first_as_it_is(tmp_path: Path) -> None:
     assert not list((tmp_path / "slices").glob(".*"))
 
 
-# A shim of which the work's walls take 0.2 s to build, on a machine that may keep it waiting for as long as it likes.
+# A shim whose work's namespaces take 0.2 s to build, on a machine that may keep it waiting for as long as it likes.
 _SLOW_SHIM = """
 import sys, time
 from datetime import UTC, datetime
@@ -310,7 +310,7 @@ sys.exit(supervisor.main(sys.argv[1]))
 """
 
 
-def test_what_it_takes_to_build_the_works_walls_is_not_metered(tmp_path: Path) -> None:
+def test_what_it_takes_to_build_the_works_namespaces_is_not_metered(tmp_path: Path) -> None:
     """On a busy node it takes seconds, which nobody may be billed for and which no gap may be made of."""
     folder = SliceFolder(tmp_path / "a")
     folder.work.mkdir(parents=True)

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from apps.catalog.types import plain
+from apps.catalog.types import decimal_text
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from apps.catalog.types import plain
     ],
 )
 def test_plain(amount: str, text: str) -> None:
-    assert plain(Decimal(amount)) == text
+    assert decimal_text(Decimal(amount)) == text

@@ -221,6 +221,6 @@ class WhatIfOut(serializers.ModelSerializer):
         ]
 
 
-def plain(found: dict[str, Any]) -> dict[str, Any]:
+def as_dict(found: dict[str, Any]) -> dict[str, Any]:
     """Nested ordered dictionaries of a serializer as plain ones."""
-    return {name: plain(value) if isinstance(value, dict) else value for name, value in found.items()}
+    return {name: as_dict(value) if isinstance(value, dict) else value for name, value in found.items()}

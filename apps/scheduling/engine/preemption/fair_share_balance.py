@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apps.scheduling.engine.model.types import Grant, Ordering, Request
-from apps.scheduling.engine.queueing.fair_share import BY_TENANT, PARTS, targets
+from apps.scheduling.engine.queueing.fair_share import BY_TENANT, MILLIONTHS, targets
 from apps.scheduling.engine.state.pass_state import PassState
 
 
@@ -19,7 +19,7 @@ class FairShareBalance:
         tenants = self._state.tenants
         wanting = {group.sample.tenant_id for group in self._state.backlog.groups.values()}
         weights = {name: max(0, tenants.weight(name)) for name in wanting | tenants.holders()}
-        self._targets = targets(PARTS, weights)
+        self._targets = targets(MILLIONTHS, weights)
         self._spent: list[tuple[str, tuple[Grant, ...]]] = []
 
     def ordering(self, queue_id: str) -> Ordering | None:
@@ -31,14 +31,14 @@ class FairShareBalance:
     def owes(self, request: Request, ordering: Ordering) -> bool:
         """Whether the request's tenant would still be within its part with it."""
         tenants, who = self._state.tenants, request.tenant_id
-        more = tenants.part_of(request, ordering)
-        return tenants.part(who, ordering) + more <= self._targets.get(who, 0)
+        more = tenants.fraction_of(request, ordering)
+        return tenants.pool_fraction(who, ordering) + more <= self._targets.get(who, 0)
 
     def spares(self, tenant_id: str, grants: tuple[Grant, ...], ordering: Ordering) -> bool:
         """Whether the tenant keeps its part without these grants and all that was spent."""
         tenants = self._state.tenants
         tenants.add(tenant_id, grants, -1)
-        left = tenants.part(tenant_id, ordering)
+        left = tenants.pool_fraction(tenant_id, ordering)
         tenants.add(tenant_id, grants, 1)
         return left >= self._targets.get(tenant_id, 0)
 

@@ -124,8 +124,8 @@ class Preemptor:
     def make_room(self, group: Group, entry: Entry) -> Made | None:
         """Free room for the request and keep it; None, and nothing done, where that is not possible."""
         roles, has_guarantees = self._pass.state.roles, self._pass.state.queue_quota.has_guarantees
-        may_part = roles.elastic or roles.movable or roles.preemptible or (has_guarantees and roles.firm)
-        if not (may_part or roles.leaving or self._gone) or self._attempts >= ATTEMPTS:
+        is_possible = roles.elastic or roles.movable or roles.preemptible or (has_guarantees and roles.firm)
+        if not (is_possible or roles.leaving or self._gone) or self._attempts >= ATTEMPTS:
             return None
         pass_ = self._pass
         least = group.sample.min_shares or group.sample.shares

@@ -8,7 +8,7 @@ from apps.scheduling.engine.model.types import WHOLE_CARD_PERCENT, Grant, Orderi
 from apps.scheduling.engine.resources.pool import Pool
 
 BY_TENANT = frozenset({Ordering.FAIR_SHARE, Ordering.DOMINANT_SHARE})
-PARTS = 1_000_000
+MILLIONTHS = 1_000_000
 """Shares are counted in millionths."""
 
 Standing = tuple[int, int]
@@ -63,20 +63,20 @@ class Tenants:
         """The tenants that hold something now."""
         return {tenant_id for tenant_id, use in self._uses.items() if use.percent > 0}
 
-    def part(self, tenant_id: str, ordering: Ordering) -> int:
+    def pool_fraction(self, tenant_id: str, ordering: Ordering) -> int:
         """What the tenant holds of the pool now, in millionths: of its compute, or by its dominant part."""
         if ordering is Ordering.DOMINANT_SHARE:
             return self._dominant(tenant_id)
         use = self._uses.get(tenant_id)
-        return PARTS * use.percent // self._capacity[0] if use else 0
+        return MILLIONTHS * use.percent // self._capacity[0] if use else 0
 
-    def part_of(self, request: Request, ordering: Ordering) -> int:
+    def fraction_of(self, request: Request, ordering: Ordering) -> int:
         """What the least that the request starts with is of the pool, in the same measure."""
         shares, (percent, mib, _models) = request.min_shares or request.shares, self._capacity
-        part = PARTS * shares * request.compute_percent // percent
+        fraction = MILLIONTHS * shares * request.compute_percent // percent
         if ordering is Ordering.DOMINANT_SHARE:
-            return max(part, PARTS * shares * request.memory_mib // mib)
-        return part
+            return max(fraction, MILLIONTHS * shares * request.memory_mib // mib)
+        return fraction
 
     def standing(self, tenant_id: str, ordering: Ordering) -> Standing:
         """Where the tenant stands in such a queue."""
@@ -90,7 +90,7 @@ class Tenants:
         percent, mib = request.shares * request.compute_percent, request.shares * request.memory_mib
         if ordering is Ordering.DOMINANT_SHARE:
             whole, memory, _ = self._capacity
-            more = max(PARTS * percent // whole, PARTS * mib // memory)
+            more = max(MILLIONTHS * percent // whole, MILLIONTHS * mib // memory)
         else:
             more = percent * self._ahead_s * 1000 // WHOLE_CARD_PERCENT
         return self.standing(request.tenant_id, ordering), self._weighed(request.tenant_id, more)[1]
@@ -111,8 +111,8 @@ class Tenants:
         if use is None:
             return 0
         percent, mib, models = self._capacity
-        parts = [PARTS * use.percent // percent, PARTS * use.mib // mib]
-        parts += [PARTS * used // models.get(model, 1) for model, used in use.by_model.items() if used]
+        parts = [MILLIONTHS * use.percent // percent, MILLIONTHS * use.mib // mib]
+        parts += [MILLIONTHS * used // models.get(model, 1) for model, used in use.by_model.items() if used]
         return max(parts)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from apps.scheduling.engine.model.types import Ordering, Policy, Queue
 from apps.scheduling.engine.queueing.backlog import Group
-from apps.scheduling.engine.queueing.fair_share import BY_TENANT, PARTS, Standing, Tenants
+from apps.scheduling.engine.queueing.fair_share import BY_TENANT, MILLIONTHS, Standing, Tenants
 from apps.scheduling.engine.queueing.quota import Holder, QuotaTree
 
 Head: TypeAlias = tuple[int, int, str]
@@ -75,10 +75,10 @@ def _over(holder: Holder, capacity: tuple[int, int], weight: int) -> int:
     """What the queue uses beyond its guarantee, for its weight; below its guarantee it comes first."""
     if holder.is_below_guarantee:
         return -1
-    percent = PARTS * (holder.used[0] - holder.guaranteed[0]) // capacity[0]
-    mib = PARTS * (holder.used[1] - holder.guaranteed[1]) // capacity[1]
+    percent = MILLIONTHS * (holder.used[0] - holder.guaranteed[0]) // capacity[0]
+    mib = MILLIONTHS * (holder.used[1] - holder.guaranteed[1]) // capacity[1]
     most = max(percent, mib, 0)
-    return most * 1000 // weight if weight > 0 else PARTS * PARTS + most
+    return most * 1000 // weight if weight > 0 else MILLIONTHS * MILLIONTHS + most
 
 
 class QueueOrder:

@@ -26,7 +26,7 @@ class RunningIndex:
             (self.leaving, leaves),
             (by_queue.setdefault(standing, {}), not work.preempted),
             (self.elastic, work.min_shares is not None and not leaves),
-            (self.movable, work.movable and not leaves and may_part(work)),
+            (self.movable, work.movable and not leaves and is_separable(work)),
         ]
         for place, fits in places:
             if fits and sign > 0:
@@ -37,7 +37,7 @@ class RunningIndex:
             del by_queue[standing]
 
 
-def may_part(work: RunningWorkload) -> bool:
+def is_separable(work: RunningWorkload) -> bool:
     """Whether one share may go to another node while the others stay: not of those that were asked to be together."""
     asks = work.asks
     return asks is not None and asks.shares_per_replica == 1 and not (asks.single_node and asks.shares > 1)

@@ -27,8 +27,8 @@ STEPS = 64
 """At most so many moments of release are looked at. Where there are more, neighbours are taken together at
 the latest of them, so that an estimate is rather late than early."""
 
-Part = Callable[[RunHistory], int]
-PARTS: tuple[Part, ...] = (lambda row: row.p10_s, lambda row: row.p50_s, lambda row: row.p90_s)
+Quantile = Callable[[RunHistory], int]
+QUANTILES: tuple[Quantile, ...] = (lambda row: row.p10_s, lambda row: row.p50_s, lambda row: row.p90_s)
 
 
 def eta(snapshot: Snapshot, request: Request, *, now: int) -> Eta:
@@ -39,11 +39,11 @@ def eta(snapshot: Snapshot, request: Request, *, now: int) -> Eta:
     says; without history nothing is assumed about it. With history the start has an interval: the same once with
     the short and once with the long runs of such work.
     """
-    told, guessed = _eta(snapshot, request, now, PARTS[1])
+    told, guessed = _eta(snapshot, request, now, QUANTILES[1])
     if not snapshot.history or told.basis not in (EtaBasis.KNOWN_ENDS, EtaBasis.UNKNOWN_ENDS):
         return told
-    early, _ = _eta(snapshot, request, now, PARTS[0])
-    late, _ = _eta(snapshot, request, now, PARTS[2])
+    early, _ = _eta(snapshot, request, now, QUANTILES[0])
+    late, _ = _eta(snapshot, request, now, QUANTILES[2])
     if told.start_at_s is None:
         return told
     basis = EtaBasis.HISTORY if guessed else told.basis
@@ -52,12 +52,12 @@ def eta(snapshot: Snapshot, request: Request, *, now: int) -> Eta:
     return replace(told, basis=basis, earliest_s=first, latest_s=last)
 
 
-def _eta(snapshot: Snapshot, request: Request, now: int, part: Part) -> tuple[Eta, bool]:
+def _eta(snapshot: Snapshot, request: Request, now: int, quantile: Quantile) -> tuple[Eta, bool]:
     warm = SchedulerState(
         replace(snapshot, requests=tuple(each for each in snapshot.requests if each.id != request.id))
     )
     warm.request_put(request)
-    replay = Replay(warm, now, part)
+    replay = Replay(warm, now, quantile)
     first = replay.start_of(request, now)
     if first is None:
         return Eta(now, EtaBasis.FREE_NOW), False
@@ -81,9 +81,9 @@ def _hopeless(prospect: Feasibility, reason: Reason) -> EtaBasis | None:
 class Replay:
     """The pool with a calendar: work ends, what waits takes its place, and that ends in its turn."""
 
-    def __init__(self, warm: SchedulerState, now: int, part: Part) -> None:
+    def __init__(self, warm: SchedulerState, now: int, quantile: Quantile) -> None:
         self._warm = warm
-        self._part = part
+        self._quantile = quantile
         self._ends: list[tuple[int, str]] = []
         self.has_guessed = False
         """Some end that was used is one that history guesses."""
@@ -101,14 +101,14 @@ class Replay:
         row = history_of(self._warm.history, work)
         if row is None:
             return work.ends_at_s
-        guess = work.started_at_s + self._part(row)
+        guess = work.started_at_s + self._quantile(row)
         if guess <= now:  # it runs longer than such work does: as long again, up to the longest
             guess = max(work.started_at_s + row.p90_s, now + max(1, (now - work.started_at_s) // 2))
         if work.ends_at_s is None:
             self._guessed.add(work.id)
             return guess
         # Estimates rest on what is known; how early it may be, on what is usual.
-        return min(guess, work.ends_at_s) if self._part is PARTS[0] else work.ends_at_s
+        return min(guess, work.ends_at_s) if self._quantile is QUANTILES[0] else work.ends_at_s
 
     def start_of(self, request: Request, at: int) -> Reason | None:
         """Judge all that waits at this moment; None when the request is placed, else why not."""

@@ -25,7 +25,7 @@ from apps.scheduling.states import WhatIfState
 from apps.tenancy.selectors import tenant_get
 
 Changes = Mapping[str, Mapping[str, Any]]
-PARTS = frozenset({"policy", "queues", "quotas"})
+CHANGEABLE = frozenset({"policy", "queues", "quotas"})
 # What decided on each submission when it came, and stays as it was.
 _NOT_REPLAYED = frozenset({"is_default", "max_run_s", "oversubscribe", "max_jobs"})
 
@@ -36,7 +36,7 @@ def what_if_ask(*, actor: Actor, name: str, days: int, changes: Changes) -> What
     (see `queue_change`), `quotas` by tenant, totals by item. Settings that are refused there are refused here."""
     if not 1 <= days <= MOST_DAYS:
         raise InvalidInput(fields={"days": _("1 to %(most)s") % {"most": MOST_DAYS}})
-    if not any(changes.values()) or set(changes) - PARTS:
+    if not any(changes.values()) or set(changes) - CHANGEABLE:
         raise InvalidInput(_("Nothing is changed."), cure=_("Choose at least one setting to try."))
     untried = {name for each in changes.get("queues", {}).values() for name in _NOT_REPLAYED & set(each)}
     if untried:
