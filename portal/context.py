@@ -1,6 +1,6 @@
 """What every page's frame shows."""
 
-from functools import partial
+from functools import cache, partial
 
 from django.http import HttpRequest
 from django.utils.translation import get_language
@@ -28,8 +28,9 @@ def portal(request: HttpRequest) -> dict[str, object]:
         "actor": actor,
         "entered_tenant": inside(request).entered_tenant,
         "held_roles": roles,
-        # Of the frame alone: a part of a page asks for neither.
-        "unread_count": partial(message_unread_count, actor),
+        "active_role": next((role["name"] for role in roles if role["is_active"]), ""),
+        # Of the frame alone: a part of a page asks for neither, and a page once, however often it shows them.
+        "unread_count": cache(partial(message_unread_count, actor)),
         "frame_topics": partial(
             topics_sign, [f"user.{actor.user_id}"], actor.user_id, since_s=inside(request).began_at_s
         ),
