@@ -8,6 +8,22 @@ from typing import Any
 
 from apps.catalog.pricing.tiers import Step
 
+# What a commodity may look like in the square: the style sheet holds these and what pages show (static/src/icons.txt).
+ICONS = (
+    "box",
+    "brain",
+    "code",
+    "cpu",
+    "cube",
+    "database",
+    "flask",
+    "message-chatbot",
+    "photo",
+    "robot",
+    "server",
+    "video",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ComponentRange:

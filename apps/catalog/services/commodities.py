@@ -20,7 +20,7 @@ from apps.catalog.models import (
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.selectors import price_version_get, uid_of
 from apps.catalog.states import ProcessAppState
-from apps.catalog.types import ComponentRange
+from apps.catalog.types import ICONS, ComponentRange
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
@@ -140,6 +140,7 @@ def commodity_create(
         max_count=max_count,
     )
     _work_check(work)
+    _icon_check(icon)
     row_check(row)
     row.save()
     _components_put(row, components)
@@ -160,6 +161,13 @@ def _work_check(work: dict[str, Any]) -> None:
     ):
         reason = _("The work is a program with its arguments (argv) and its environment (env), all text.")
         raise InvalidInput(reason, fields={"work": reason})
+
+
+def _icon_check(icon: str) -> None:
+    if icon not in ICONS:
+        reason = _("There is no icon %(icon)s for commodities. Choose one of: %(icons)s.")
+        told = reason % {"icon": icon, "icons": ", ".join(ICONS)}
+        raise InvalidInput(told, fields={"icon": told})
 
 
 def _components_put(row: Commodity, components: Sequence[ComponentRange]) -> None:
@@ -204,6 +212,7 @@ def commodity_change(
     for name, value in changes.items():
         setattr(row, name, value)
     _work_check(row.work)
+    _icon_check(row.icon)
     row.version += 1
     row_check(row)
     row.save()

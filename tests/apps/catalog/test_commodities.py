@@ -119,6 +119,7 @@ def test_a_change_on_an_old_version_is_refused() -> None:
         {"work": {"argv": ["a"], "env": {"A": 1}}},
         {"work": {"argv": ["a"], "shell": True}},
         {"name_zh": ""},
+        {"icon": "no-such-icon"},
     ],
 )
 def test_unsound_changes_change_nothing(changes: dict) -> None:
