@@ -2,7 +2,8 @@
 
 A ratchet is a file of lines `<count> <offence>` in gates/ratchets/. An offence that is not in it, or more often than
 it says, is refused; one that has gone is taken out by `make ratchets`, and nothing ever adds a line. Offences are
-named without the file they stand in where that is possible, so that moving code changes nothing.
+named without the file they stand in where that is possible, so that moving code changes nothing. A rule without a
+file forgives nothing.
 """
 
 from collections import Counter
@@ -34,5 +35,7 @@ def shrink(name: str, found: Iterable[str]) -> None:
     """Take out what is mended; what is new is not added."""
     left = allowed(name) & Counter(found)
     file = FOLDER / f"{name}.txt"
+    if not file.exists():
+        return
     comments = [line for line in file.read_text().splitlines() if line.startswith("#")]
     file.write_text("\n".join([*comments, *(f"{left[offence]} {offence}" for offence in sorted(left)), ""]))

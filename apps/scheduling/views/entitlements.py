@@ -54,7 +54,7 @@ def group_queues(request: PortalRequest) -> HttpResponse:
     """The queues of resource groups with what each group has and may use; the default row sums them up
     (PLAT-AICFG-23)."""
     lines, total = group_lines()
-    return show(request, "scheduling/group_queues", {"lines": lines, "total": total, "live": ["pool"]})
+    return show(request, "scheduling/group_queues", {"lines": [total, *lines], "live": ["pool"]})
 
 
 # --- validity ----------------------------------------------------------------------------------------------------

@@ -34,6 +34,12 @@ def test_a_ratchet_shrinks_and_never_grows(of_my_own):
     assert ratchet.beyond("rule", found) == ["class Held"]
 
 
+def test_a_rule_without_a_ratchet_forgives_nothing(of_my_own):
+    ratchet.shrink("strict", ["class Held"])
+    assert ratchet.beyond("strict", ["class Held"]) == ["class Held"]
+    assert not of_my_own.with_name("strict.txt").exists()
+
+
 @pytest.fixture
 def tree(tmp_path, monkeypatch) -> Path:
     """A product of two files and a page, each with its fault."""

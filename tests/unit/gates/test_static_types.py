@@ -33,7 +33,7 @@ def test_one_more_than_forgiven_is_told_with_every_place(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("width", "count"), [(template_lines.COLUMNS, 0), (template_lines.COLUMNS + 1, 1)])
-def test_a_line_is_too_long_from_201_columns_on(tmp_path, monkeypatch, width, count):
+def test_a_line_is_too_long_from_121_columns_on(tmp_path, monkeypatch, width, count):
     page = tmp_path / "templates" / "fleet" / "page.html"
     page.parent.mkdir(parents=True)
     page.write_text("x" * width + "\n")
