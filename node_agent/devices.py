@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pydantic import ValidationError
 
 from node_agent.drivers.base import Device, DeviceDriver, Measurement, SliceDriver
-from node_agent.drivers.table import sizes_of, supported
+from node_agent.drivers.registry import sizes_of, supported
 from node_agent.protocol.join import DeviceReport
 
 MEASURE_S = 1.0

@@ -14,7 +14,7 @@ from node_agent.address import data_address
 from node_agent.devices import Devices, report_of
 from node_agent.drivers.base import Device, Measurement
 from node_agent.drivers.machine_meter import CpuMeter
-from node_agent.drivers.table import device_drivers_load, slice_drivers_load
+from node_agent.drivers.registry import device_drivers_load, slice_drivers_load
 from node_agent.protocol.fields import DEVICES_PER_NODE
 from node_agent.protocol.join import DeviceReport, NodeInfo
 from node_agent.release import running_release

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity.errors import FirstPassword
 from apps.identity.models import ApiToken, Membership, User
-from apps.identity.pages import ROLE_SESSION_KEY
+from apps.identity.page_access import ROLE_SESSION_KEY
 from apps.identity.requests import PortalRequest, Role
 from apps.identity.services import tenants_of
 from apps.identity.sessions import is_over

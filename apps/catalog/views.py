@@ -23,7 +23,7 @@ from apps.catalog.selectors import (
     prices_least,
 )
 from apps.catalog.services.coupons import coupon_claim
-from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 
 CARDS_PER_PAGE = 24

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from apps.console.readings import ALL_POOLS
+from apps.console.alarm_readings import ALL_POOLS
 from apps.fleet.models import ResourceGroup
 from apps.kernel.errors import NotFound
 from apps.telemetry.models import Rollup

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from apps.console.client_wheel import wheel_get, wheel_named
-from apps.identity.pages import page, show
+from apps.identity.page_access import page, show
 from apps.identity.requests import PortalRequest
 
 

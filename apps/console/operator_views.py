@@ -20,7 +20,7 @@ from apps.console import operator_selectors as read
 from apps.console.operator_charts import alarm_option
 from apps.console.operator_forms import AlarmsForm, CasesForm, InboxForm
 from apps.fleet.states import NodeState
-from apps.identity.pages import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
+from apps.identity.page_access import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
 from apps.identity.requests import PortalRequest
 from apps.identity.services import tenants_of
 from apps.kernel.errors import Forbidden

@@ -27,7 +27,7 @@ from apps.console.watching_forms import (
     StatisticsForm,
 )
 from apps.identity.models import OperatorRole
-from apps.identity.pages import cleaned, go, operator_page, paged, show
+from apps.identity.page_access import cleaned, go, operator_page, paged, show
 from apps.identity.requests import PortalRequest
 from apps.telemetry import selectors as read
 from apps.telemetry.exports import exported

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.approvals.selectors import task_list
 from apps.billing.charts import trend_option
 from apps.billing.selectors import account_overview, cost_by_day, cost_total
-from apps.identity.pages import page, show
+from apps.identity.page_access import page, show
 from apps.identity.requests import TenantRequest
 from apps.orders.selectors import form_list
 from apps.scheduling.selectors.model_usage import quota_list

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.identity import operators as services
 from apps.identity.forms import OperatorFilterForm, OperatorForm, OperatorRolesForm
 from apps.identity.models import OperatorRole, User
-from apps.identity.pages import cleaned, go, operator_page, paged, show
+from apps.identity.page_access import cleaned, go, operator_page, paged, show
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.requests import PortalRequest
 from apps.identity.selectors import operator_get, operator_list, operator_role_list, operator_roles_named

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.tickets.forms import TicketsForm
 from apps.tickets.selectors import side_of, ticket_get, ticket_list

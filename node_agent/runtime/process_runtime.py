@@ -20,7 +20,7 @@ from node_agent.protocol.fields import LOG_CHUNK_BYTES
 from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
 from node_agent.remote_config import Configured
 from node_agent.runtime.isolation.levels import Isolation
-from node_agent.runtime.isolation.surroundings import tree_remove
+from node_agent.runtime.isolation.work_environment import tree_remove
 from node_agent.runtime.records.slice_records import Control, ShimState
 from node_agent.runtime.records.state_reader import (
     held_failed,

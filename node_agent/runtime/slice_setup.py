@@ -11,7 +11,7 @@ from pathlib import Path
 
 from node_agent.address import bind_address, data_address
 from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
-from node_agent.drivers.table import preferred, slice_drivers_load
+from node_agent.drivers.registry import preferred, slice_drivers_load
 from node_agent.files import SliceFolder, write_json
 from node_agent.protocol.fields import HOST_DRIVER
 from node_agent.protocol.folders import DesiredFolder

@@ -11,7 +11,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.identity.models import ApiToken, SignIn, User
-from apps.identity.pages import ROLE_SESSION_KEY
+from apps.identity.page_access import ROLE_SESSION_KEY
 from apps.identity.services import user_disable
 from apps.kernel.acts import SYSTEM
 from apps.tenancy.models import Tenant

@@ -12,7 +12,7 @@ from weir.cli.work_options import options_of
 from apps.scheduling.api.serializers import workloads as serializers
 from apps.scheduling.forms import submit as forms
 from apps.scheduling.models import Workload
-from apps.scheduling.services.workloads import direct
+from apps.scheduling.services.workloads import submit
 from weir_wire.workload_request import Ask, WorkloadRequest, asks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,8 +58,8 @@ def test_what_every_face_takes_is_what_is_declared():
 
 def test_a_row_keeps_what_is_declared_or_says_what_it_makes_of_it():
     columns = {each.name for each in Workload._meta.get_fields()}
-    assert set(direct._COPIED) <= columns
-    assert asks().keys() >= direct._READ, "what is read otherwise is still declared"
+    assert set(submit._COPIED) <= columns
+    assert asks().keys() >= submit._READ, "what is read otherwise is still declared"
 
 
 @pytest.mark.parametrize("kind", KINDS)

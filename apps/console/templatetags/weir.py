@@ -16,7 +16,7 @@ from django.utils.translation import get_language, ngettext
 
 from apps.billing.models import RatedItem
 from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, ISOLATION_LABELS, SOURCE_LABELS, STATE_COLOURS
-from apps.console.navigation import Entry, Group, entry_of, navigation_for
+from apps.console.tenant_navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
 from apps.identity.requests import inside
 from apps.kernel.amounts import mib_text, span_text

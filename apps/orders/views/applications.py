@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from apps.approvals.selectors import has_decisions, process_list
 from apps.catalog.selectors import commodity_get, coupon_usable_list
-from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, WeirError

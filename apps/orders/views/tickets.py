@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.pages import cleaned, go, page
+from apps.identity.page_access import cleaned, go, page
 from apps.identity.requests import TenantRequest
 from apps.orders.forms import ExecuteForm
 from apps.orders.services.deliveries import ticket_execute

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from apps.identity.addresses import address_of
 from apps.identity.entering import sign_in_check
 from apps.identity.models import User
-from apps.identity.pages import cleaned
+from apps.identity.page_access import cleaned
 from apps.identity.requests import PortalRequest
 from apps.identity.sessions import session_begin
 from apps.kernel.errors import NotFound, WeirError

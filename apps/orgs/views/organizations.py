@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.identity.selectors import user_names
 from apps.orgs.forms import BusinessSystemForm, MemberSearchForm, OrganizationForm, TakePartForm

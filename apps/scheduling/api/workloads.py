@@ -28,9 +28,9 @@ from apps.scheduling.selectors.workloads import (
     workload_reason,
 )
 from apps.scheduling.services.environments import environment_make, environment_retire
-from apps.scheduling.services.workloads.direct import group_refusal_record, workload_request
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.services.workloads.submit import group_refusal_record, workload_request
 from apps.scheduling.services.workloads.submit_and_stop import workload_halt
 from apps.scheduling.states import WorkloadState
 from apps.scheduling.types import WorkloadRequest

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.identity.pages import cleaned, go, operator_page, paged, show
+from apps.identity.page_access import cleaned, go, operator_page, paged, show
 from apps.identity.requests import PortalRequest
 from apps.scheduling.forms.queues import NewQueueForm, PolicyForm, QueueForm, WhatIfForm
 from apps.scheduling.models import Queue

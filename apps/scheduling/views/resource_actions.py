@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_POST
 
 from apps.fleet.selectors import spec_list
-from apps.identity.pages import cleaned, go, page, paged, show
+from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.kernel.errors import NotFound
 from apps.scheduling.forms.submit import EnvironmentForm, MigrateForm, ResizeForm, ScaleForm, StopForm

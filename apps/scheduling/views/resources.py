@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.billing.selectors import usage_list, workload_cost
 from apps.fleet.models import Device, Slice
 from apps.fleet.selectors import log_read, slice_list
-from apps.identity.pages import cleaned, page, paged, show
+from apps.identity.page_access import cleaned, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.kernel.acts import Actor
 from apps.scheduling.forms.submit import LogForm, ResourcesForm

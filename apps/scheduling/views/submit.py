@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.fleet.selectors import spec_list
-from apps.identity.pages import cleaned, go, page, show
+from apps.identity.page_access import cleaned, go, page, show
 from apps.identity.requests import TenantRequest
 from apps.kernel.errors import WeirError
 from apps.scheduling.engine.model.types import QueueState
@@ -20,7 +20,7 @@ from apps.scheduling.selectors.entitlements import queue_list_of
 from apps.scheduling.selectors.hourly_price import hourly_price
 from apps.scheduling.selectors.workloads import environment_list
 from apps.scheduling.services.cycle.start_estimates import workload_dry_run
-from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.submit import workload_request
 
 SECTIONS = (
     (gettext_lazy("What runs"), ("name", "kind", "purpose", "command")),

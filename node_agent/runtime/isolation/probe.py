@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from node_agent.runtime.isolation.namespaces import Namespaces
-from node_agent.runtime.isolation.surroundings import Surroundings, user_become
+from node_agent.runtime.isolation.work_environment import Surroundings, user_become
 
 
 def main(level: str, folder: str, library: str, uid: str) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from node_agent.runtime.isolation import syscalls
 from node_agent.runtime.isolation.namespaces import Namespaces
-from node_agent.runtime.isolation.surroundings import user_become
+from node_agent.runtime.isolation.work_environment import user_become
 from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.sandbox.cgroup import Cgroup
 from node_agent.runtime.sandbox.cgroup_v1 import CgroupV1

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from node_agent.files import SliceFolder
 from node_agent.runtime.isolation.namespaces import Namespaces
-from node_agent.runtime.isolation.surroundings import Surroundings
+from node_agent.runtime.isolation.work_environment import Surroundings
 from node_agent.runtime.records.slice_records import SliceSpec, cores_for
 from node_agent.runtime.sandbox import limits, proc
 from node_agent.runtime.sandbox.cgroup import Cgroup

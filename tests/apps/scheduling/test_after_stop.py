@@ -10,7 +10,7 @@ from apps.scheduling.models import Workload
 from apps.scheduling.services.cycle.apply_changes import workload_preempt
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.lifecycle import workload_requeue, workload_suspend
-from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.services.workloads.submit_and_stop import workload_stop
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, tenant_ready

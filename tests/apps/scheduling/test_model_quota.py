@@ -21,9 +21,9 @@ from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.services.quota.ending import quota_remove
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.bulk import workload_submit_many
-from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from tests.apps.scheduling.pool import node_make, submit, tenant_ready

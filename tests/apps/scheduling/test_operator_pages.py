@@ -25,7 +25,7 @@ from apps.scheduling.services.cycle.what_ifs import what_if_ask
 from apps.scheduling.services.entitlements.access_rules import priority_set, special_make, validity_make
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults
-from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.tasks import what_if_run, what_ifs_sweep
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, submit

@@ -16,7 +16,7 @@ from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.environments import environment_make
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_make
 from apps.scheduling.services.quota.quotas import quota_defaults
-from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from apps.scheduling.views.charts import use_option
 from apps.scheduling.views.policy_changes import changes_said, policy_history

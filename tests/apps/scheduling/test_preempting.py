@@ -33,7 +33,7 @@ from apps.scheduling.services.queues.queue_settings import (
 )
 from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
 from apps.scheduling.services.workloads.checkpoints import workload_saved
-from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.services.workloads.submit_and_stop import slice_ended, workload_halt
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make

@@ -35,7 +35,7 @@ from apps.scheduling.services.queues.queue_settings import (
     queue_make,
     queue_remove,
 )
-from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import submit
 from tests.apps.scheduling.test_pages import text

@@ -23,7 +23,7 @@ from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
 from apps.scheduling.services.lifecycle import workload_scale, workload_suspend
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make, queue_remove
-from apps.scheduling.services.workloads.direct import workload_request
+from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.services.workloads.submit_and_stop import workload_halt
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant

@@ -22,9 +22,9 @@ from apps.scheduling.services.queues.queue_settings import direct_commodity_set
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.scaling import scaling_rules_apply, work_rule_make
 from apps.scheduling.services.workloads.bulk import workload_submit_many
-from apps.scheduling.services.workloads.direct import workload_request
 from apps.scheduling.services.workloads.session_moves import workload_migrate
 from apps.scheduling.services.workloads.sizes import size_settle, sizes_prune
+from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.pool import node_make, tenant_ready

@@ -5,7 +5,7 @@ import pytest
 from apps.conformance.catalogue import tolerances
 from apps.conformance.catalogue.entries import LEVELS, entry, level_reached, own, required, standard
 from apps.conformance.catalogue.hardware import counted, kinds_of, sentence
-from apps.conformance.test_cases.table import case_of
+from apps.conformance.test_cases.registry import case_of
 from portal.devstack.bootstrap import ROOT
 
 ALL = [*standard(), *own()]

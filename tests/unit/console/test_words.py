@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone, translation
 
-from apps.console.navigation import navigation_for
 from apps.console.templatetags import weir
+from apps.console.tenant_navigation import navigation_for
 from apps.kernel.acts import Actor
 from portal.roles import TENANT_ROLES
 

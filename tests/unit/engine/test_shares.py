@@ -18,7 +18,7 @@ from apps.scheduling.engine.model.types import (
     Request,
     Snapshot,
 )
-from apps.scheduling.engine.queueing.fair_share import targets
+from apps.scheduling.engine.queueing.tenant_shares import targets
 from tests.unit.engine.pools import ask, device, holding, placed, pool, run
 
 TENANTS = ("acme", "globex", "initech")

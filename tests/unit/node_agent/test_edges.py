@@ -21,7 +21,7 @@ from node_agent import transport
 from node_agent.__main__ import main
 from node_agent.config import AgentSettings, CpuPlan
 from node_agent.credential import Credential, credential_load, credential_save
-from node_agent.drivers.table import device_drivers_load
+from node_agent.drivers.registry import device_drivers_load
 from node_agent.files import SliceFolder, read_json, write_json
 from node_agent.node import Node
 from node_agent.protocol.messages import (

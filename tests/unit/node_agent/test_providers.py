@@ -8,7 +8,7 @@ import pytest
 
 from node_agent.config import AgentSettings
 from node_agent.drivers.base import Device, SliceDriver
-from node_agent.drivers.table import SLICE_DRIVERS, slice_drivers_load, supported
+from node_agent.drivers.registry import SLICE_DRIVERS, slice_drivers_load, supported
 
 METHODS = ("refusal", "make", "resize", "remove")
 CPU = Device(uid="cpu", index=0, vendor="cpu", model="CPU", memory_mib=100, cores=1, driver_version="1")

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from node_agent.config import AgentSettings
 from node_agent.drivers.base import Device, DriverError
+from node_agent.drivers.registry import preferred, sizes_of, slice_drivers_load, supported
 from node_agent.drivers.slices.hami import HamiSlices
 from node_agent.drivers.slices.mig import MigSlices, profile_choose, start_choose
 from node_agent.drivers.slices.mig_card import Instance, Profile
 from node_agent.drivers.slices.mps import MpsSlices
-from node_agent.drivers.table import preferred, sizes_of, slice_drivers_load, supported
 from node_agent.protocol.messages import DesiredSlice, WorkSpec
 
 CARD = Device(uid="GPU-1", index=0, vendor="nvidia", model="A100", memory_mib=40_960, cores=108,

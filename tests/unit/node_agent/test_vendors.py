@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from node_agent.config import AgentSettings
 from node_agent.devices import Found, report_of
-from node_agent.drivers import table, tool_driver
+from node_agent.drivers import registry, tool_driver
 from node_agent.drivers.parsing import blocks, csv_rows, json_object, mib, number
-from node_agent.drivers.table import DEVICE_DRIVERS, device_drivers_load
+from node_agent.drivers.registry import DEVICE_DRIVERS, device_drivers_load
 from node_agent.drivers.tool import ToolError, tool_run
 from node_agent.drivers.tool_driver import Card, ToolDriver
 
@@ -222,7 +222,7 @@ def test_the_memory_near_a_card_is_known_by_its_bus(tmp_path: Path, monkeypatch:
 
 
 def test_adding_a_vendor_is_one_file_and_one_line() -> None:
-    folder = Path(table.__file__).parent
+    folder = Path(registry.__file__).parent
     assert all((folder / f"{vendor}.py").is_file() for vendor in VENDORS)
     assert len(VENDORS) == 10
 

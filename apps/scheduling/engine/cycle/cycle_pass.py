@@ -12,7 +12,7 @@ from apps.scheduling.engine.model.types import Feasibility, Hold, HoldKind, Queu
 from apps.scheduling.engine.preemption.preemptor import Preemptor
 from apps.scheduling.engine.queueing.admission import barred, reserved
 from apps.scheduling.engine.queueing.backlog import Entry, Group
-from apps.scheduling.engine.queueing.order import QueueOrder
+from apps.scheduling.engine.queueing.queue_order import QueueOrder
 from apps.scheduling.engine.queueing.refusals import GroupRefusal, Refusals
 from apps.scheduling.engine.resources.shapes import Shape
 from apps.scheduling.engine.state.pass_state import PassState

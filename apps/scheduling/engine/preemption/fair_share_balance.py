@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apps.scheduling.engine.model.types import Grant, Ordering, Request
-from apps.scheduling.engine.queueing.fair_share import BY_TENANT, MILLIONTHS, targets
+from apps.scheduling.engine.queueing.tenant_shares import BY_TENANT, MILLIONTHS, targets
 from apps.scheduling.engine.state.pass_state import PassState
 
 

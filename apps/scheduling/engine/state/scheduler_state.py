@@ -31,9 +31,9 @@ from apps.scheduling.engine.placement.fit import Fit
 from apps.scheduling.engine.placement.place import Placer
 from apps.scheduling.engine.queueing.admission import admits
 from apps.scheduling.engine.queueing.backlog import Backlog, Group
-from apps.scheduling.engine.queueing.fair_share import BY_TENANT, Tenants
 from apps.scheduling.engine.queueing.model_quota import ModelQuotas
 from apps.scheduling.engine.queueing.quota import QuotaTree, Triple, granted
+from apps.scheduling.engine.queueing.tenant_shares import BY_TENANT, Tenants
 from apps.scheduling.engine.resources.pool import Card, Pool
 from apps.scheduling.engine.resources.running_index import RunningIndex, counted_grants
 from apps.scheduling.engine.resources.shapes import Shape, Shapes, invalid

@@ -25,7 +25,7 @@ from apps.scheduling.selectors.forecast import (
     pace_of,
     snapshot_with_history,
 )
-from apps.scheduling.services.workloads.direct import workload_draft
+from apps.scheduling.services.workloads.submit import workload_draft
 from apps.scheduling.states import WorkloadState
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant

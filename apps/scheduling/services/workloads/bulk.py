@@ -20,7 +20,7 @@ from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.workloads.admission import MOST, admission_check, open_check
-from apps.scheduling.services.workloads.direct import take_in, workload_draft
+from apps.scheduling.services.workloads.submit import take_in, workload_draft
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 

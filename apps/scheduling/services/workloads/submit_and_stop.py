@@ -29,7 +29,6 @@ from apps.scheduling.services.decisions import decided, submitted
 from apps.scheduling.services.quota.quotas import quota_release
 from apps.scheduling.services.workloads.admission import limit_check
 from apps.scheduling.services.workloads.checkpoints import lost_card_seconds
-from apps.scheduling.services.workloads.direct import direct_ended
 from apps.scheduling.services.workloads.notifications import workload_notify
 from apps.scheduling.services.workloads.order_work import order_row
 from apps.scheduling.services.workloads.sizes import (
@@ -40,6 +39,7 @@ from apps.scheduling.services.workloads.sizes import (
     shares_outliving,
 )
 from apps.scheduling.services.workloads.stopping import STOPPED, slices_stop, stop_begin
+from apps.scheduling.services.workloads.submit import direct_ended
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, DecisionKind, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant

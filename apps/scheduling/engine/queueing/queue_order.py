@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from apps.scheduling.engine.model.types import Ordering, Policy, Queue
 from apps.scheduling.engine.queueing.backlog import Group
-from apps.scheduling.engine.queueing.fair_share import BY_TENANT, MILLIONTHS, Standing, Tenants
 from apps.scheduling.engine.queueing.quota import Holder, QuotaTree
+from apps.scheduling.engine.queueing.tenant_shares import BY_TENANT, MILLIONTHS, Standing, Tenants
 
 Head: TypeAlias = tuple[int, int, str]
 """Rank, place in line and identity of a request."""
