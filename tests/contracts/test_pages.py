@@ -44,6 +44,12 @@ def test_a_page_opens_for_its_people(world, who, path, language):
         assert "{%" not in answer.content.decode()
 
 
+def test_a_piece_of_a_log_ends_where_its_text_does(world):
+    """It stands in a `pre`: a line break behind it would be a blank line on the page."""
+    answer = world.page("alice").get(world.fill("/resources/{resource}/log/?offset=0"), headers=HTMX)
+    assert answer.content.decode().endswith("</span>")
+
+
 @pytest.mark.req("PLAT-APPLY-12", "PLAT-TODO-4")
 def test_a_form_shows_its_parts(world):
     text = world.page("alice").get(world.fill("/forms/{form}/")).content.decode()
