@@ -1,3 +1,5 @@
+import time
+
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import Record
 from apps.conformance.test_cases.base import TestCase
@@ -5,6 +7,8 @@ from apps.conformance.test_cases.upgrading import Releases, component, rolled, v
 from apps.conformance.test_cases.waiting import node_ready
 
 WANTED = {"web", "worker", "beat", "agent"}
+# A process tells of itself once it has started, which takes a busy machine a while.
+STARTED_S = 45.0
 
 
 class Components(TestCase):
@@ -26,8 +30,13 @@ class Components(TestCase):
 
     @staticmethod
     def _state(pool: Ground, say: Record) -> None:
-        rows = list(pool.operator.all("components"))
-        kinds = {row["component"] for row in rows}
+        until_s = time.monotonic() + STARTED_S
+        while True:
+            rows = list(pool.operator.all("components"))
+            kinds = {row["component"] for row in rows}
+            if kinds >= WANTED or time.monotonic() > until_s:
+                break
+            pool.sleep(1)
         say.step("S1", "the list of components", f"{len(rows)} of {len(kinds)} kinds")
         states = ", ".join(sorted({f"{row['component']} {row['version']} {row['state']}" for row in rows}))
         say.step("S2", "their versions and states", states)

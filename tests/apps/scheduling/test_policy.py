@@ -10,7 +10,7 @@ from apps.scheduling.engine.model.types import Ordering, Placing, Policy
 from apps.scheduling.forms.queues import PolicyForm
 from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.snapshot.cluster import policy_read
-from apps.scheduling.views.queues import POLICY_PARTS
+from apps.scheduling.views.queues import POLICY_SECTIONS
 
 # None of them is what the engine takes where nothing is said.
 OTHERS = {
@@ -31,7 +31,7 @@ def test_every_setting_of_the_engine_can_be_chosen_by_operators():
 
 
 def test_page_and_api_have_the_same_settings():
-    on_page = {name for _, names in POLICY_PARTS for name in names}
+    on_page = {name for _, names in POLICY_SECTIONS for name in names}
     assert on_page == set(PolicyForm.base_fields) - {"mark"} == set(PolicyIn().fields)
     assert on_page | {"direct_commodity"} == set(PolicyOut().fields)
     assert set(OTHERS) <= on_page
