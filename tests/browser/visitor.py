@@ -11,9 +11,11 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 390, "height": 844}
 LIVE_MS = 90_000
-# Refusals are answered with 4xx on purpose; the browser notes each of them as an error of its own.
+# Refusals are answered with 4xx on purpose; the browser notes each of them as an error of its own. And a question that
+# a newer one overtakes is broken off on purpose; one that fails for another reason also says `htmx:sendError`.
 _REFUSAL = re.compile(
     r"Failed to load resource: the server responded with a status of 4\d\d|Response Status Error"
+    r"|^htmx:(afterRequest|sendAbort)\b"
 )
 
 
