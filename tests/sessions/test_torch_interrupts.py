@@ -118,21 +118,27 @@ def test_a_handler_of_the_programs_own_waits_too_and_runs_once(weir0):
 def test_a_signal_that_always_comes_inside_the_device_is_heard_at_the_next_line(weir0, monkeypatch):
     """In a loop of operators each may come at the same step of an operator, however often it is sent again."""
     monkeypatch.setattr(interrupts, "is_safe", lambda _frame: False)
+
+    class Interrupted(Exception):
+        pass
+
     heard = []
 
     def stop(number, frame):
         heard.append(frame.f_code.co_name)
-        raise KeyboardInterrupt
+        raise Interrupted
 
     before = signal.signal(signal.SIGUSR1, stop)
     try:
         interrupts.begin(interrupts._progress)
         x = torch.zeros(8, device=weir0)
-        time.sleep(interrupts.LOOK_S)
-        x = x + 1
+        x.sum().item()
+        time.sleep(2 * interrupts.LOOK_S)
+        x.sum().item()
+        assert isinstance(signal.getsignal(signal.SIGUSR1), interrupts.Deferred)
         signal.raise_signal(signal.SIGUSR1)
         until = time.monotonic() + 60
-        with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        with pytest.raises(Interrupted):  # noqa: PT012
             while time.monotonic() < until:
                 x = x + 1
         assert heard == ["test_a_signal_that_always_comes_inside_the_device_is_heard_at_the_next_line"]
@@ -141,6 +147,29 @@ def test_a_signal_that_always_comes_inside_the_device_is_heard_at_the_next_line(
             x = x + 1
         assert len(heard) == 1
         assert len(set(x.tolist())) == 1
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_signal_that_always_comes_at_the_end_of_a_call_is_heard_at_the_next_line(monkeypatch):
+    """Of the program's own: nothing is under way at the line after it."""
+
+    class Interrupted(Exception):
+        pass
+
+    def stop(number, frame):
+        raise Interrupted
+
+    monkeypatch.setattr(interrupts, "is_safe", lambda _frame: False)
+    monkeypatch.setattr(interrupts, "STILL", 10**9)
+    before = signal.signal(signal.SIGUSR1, interrupts.Deferred(stop))
+    try:
+        until = time.monotonic() + 60
+        with pytest.raises(Interrupted):  # noqa: PT012
+            signal.raise_signal(signal.SIGUSR1)
+            while time.monotonic() < until:
+                pass
+        assert sys.gettrace() is None
     finally:
         signal.signal(signal.SIGUSR1, before)
 

@@ -95,20 +95,23 @@ class Deferred:
             watched.f_trace = None
         return self.handler(number, frame)
 
-    def _watch(self, number: int, frame: FrameType) -> None:
-        """Run at the next line of the nearest caller that is no part of the device."""
-        caller: FrameType | None = frame
-        while caller is not None and (caller.f_code.co_name in _BRACKETS or is_inside(caller)):
-            caller = caller.f_back
-        if caller is None or caller is frame or sys.gettrace() is not None:
+    def _watch(self, number: int, frame: FrameType | None) -> None:
+        """Run at the next line of the program: of this frame, or of the nearest caller that is no part of the device.
+        It may be the program's own frame at a call's end, each time: no call is under way at the line after it."""
+        while frame is not None and (frame.f_code.co_name in _BRACKETS or is_inside(frame)):
+            frame = frame.f_back
+        if frame is None or sys.gettrace() not in (None, _untraced):
             return
 
-        def at_line(here: FrameType, event: str, _given: object) -> Any:
-            if event == "line" and self._deferrals:
+        def at_event(here: FrameType, event: str, _given: object) -> Any:
+            if self._deferrals and event == "line":
                 self._run(number, here)
-            return at_line if self._deferrals else None
+            elif self._deferrals and event == "return":
+                # It had no line left: that of its caller is the next.
+                self._watch(number, here.f_back)
+            return at_event if self._deferrals else None
 
-        self._watched, caller.f_trace = caller, at_line
+        self._watched, frame.f_trace = frame, at_event
         sys.settrace(_untraced)
 
     def _is_still(self, frame: FrameType) -> bool:
