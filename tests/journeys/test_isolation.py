@@ -193,13 +193,20 @@ def test_temporary_files_are_the_works_own_and_go_with_it(agent: Agent) -> None:
 
 def test_files_in_main_memory_count_as_memory(agent: Agent) -> None:
     """S5: /dev/shm is bounded by the work's memory, and counted beside what its processes hold."""
+    bound = (
+        "found['MiB'] = os.statvfs('/dev/shm').f_blocks * os.statvfs('/dev/shm').f_frsize >> 20\n"
+        "f = open('/dev/shm/x', 'wb')\n"
+        "found['put'] = tried(lambda: os.posix_fallocate(f.fileno(), 0, 129 << 20))\n"
+    )
+    found = found_by(agent, "bound", bound, memory_mib=128)
+    assert (found["MiB"], found["put"]) == (128, "OSError")
     alone = (
         "f = open('/dev/shm/x', 'wb')\n"
-        "found['put'] = tried(lambda: [f.write(bytes(1 << 20)) for _ in range(400)])\n"
+        "for _ in range(127): f.write(b'1' * (1 << 20))\n"
+        "f.flush(); import time; time.sleep(60)\n"
     )
-    agent.want("alone", TRY + alone + SAY + "\nimport time; time.sleep(60)", memory_mib=128)
+    agent.want("alone", alone, memory_mib=128)
     assert agent.until_state("alone", "failed").reason_code == "memory_exceeded"
-    assert b'"put": "OSError"' in agent.portal.logs["alone"]
     both = (
         "f = open('/dev/shm/x', 'wb'); [f.write(b'1' * (1 << 20)) for _ in range(90)]; f.flush()\n"
         "import mmap, time\nm = mmap.mmap(-1, 80 << 20); m.write(b'1' * (80 << 20)); time.sleep(60)\n"

@@ -78,17 +78,27 @@ class Output:
 
     def _append(self, data: bytes, *, or_nothing: bool = False) -> int:
         """How many bytes of it the disk took: whole characters, or all or nothing."""
-        try:
-            taken = os.write(self._file, data)
-            whole = len(data[:taken].decode(errors="ignore").encode())
-            if or_nothing and whole < len(data):
-                whole = 0
-            if whole < taken:
+        taken = self._taken(data)
+        whole = len(data[:taken].decode(errors="ignore").encode())
+        if or_nothing and whole < len(data):
+            whole = 0
+        if whole < taken:
+            try:
                 os.ftruncate(self._file, os.fstat(self._file).st_size - (taken - whole))
-        except OSError:
-            return 0
+            except OSError:
+                return 0
         self._written_bytes += whole
         return whole
+
+    def _taken(self, data: bytes) -> int:
+        """How many bytes of it were written. Fewer than asked in one write is no full disk yet: the next one says."""
+        taken = 0
+        while taken < len(data):
+            try:
+                taken += os.write(self._file, memoryview(data)[taken:])
+            except OSError:
+                break
+        return taken
 
 
 def read_chunk(path: Path, offset: int, limit_bytes: int) -> str | None:

@@ -210,6 +210,21 @@ def check_output(path: Path, pieces: list[bytes], limit: int) -> None:
     assert found == text
 
 
+def test_a_write_that_takes_a_part_only_is_not_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems take what they like of one write."""
+    write, (read_fd, write_fd) = os.write, os.pipe()
+    output = Output(read_fd, tmp_path / "log", limit_bytes=90)
+    write(write_fd, "é".encode() * 100)
+    os.close(write_fd)
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+    output.drain()
+    os.close(read_fd)
+    said = "\n[weir] the log has reached its limit of 90 bytes; what follows is dropped\n"
+    assert (tmp_path / "log").read_text() == "é" * 45 + said
+
+
 def test_what_a_full_disk_took_of_the_output_is_told_when_there_is_room_again(tmp_path: Path) -> None:
     """The limit of a file's size refuses as a full disk does: first a part, then all."""
     path, (read_fd, write_fd) = tmp_path / "log", os.pipe()
