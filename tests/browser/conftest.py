@@ -1,6 +1,5 @@
 """Chromium at the shared portal."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
@@ -9,9 +8,9 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from portal.devstack.stack import Stack
 from tests.browser.visitor import LIVE_MS, Visitor
+from tests.harness.chromium import MISSING, PATH
 from tests.harness.portal import password_of
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -31,21 +30,19 @@ GLOBEX = ("gina", "gil", "greta")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Without a Chromium the tests of this folder are skipped, and say so."""
-    if any(map(shutil.which, NAMES)):
+    if PATH is not None:
         return
-    reason = "no Chromium here: install one (Debian: apt-get install chromium) to walk the pages"
     for item in items:
         if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.skip(reason=reason))
+            item.add_marker(pytest.mark.skip(reason=MISSING))
 
 
 # Of the package: Playwright's event loop must be gone before other tests touch the database.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, NAMES)))
     expect.set_options(timeout=LIVE_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, headless=True, args=list(ARGUMENTS))
+        browser = playwright.chromium.launch(executable_path=PATH, headless=True, args=list(ARGUMENTS))
         yield browser
         browser.close()
 

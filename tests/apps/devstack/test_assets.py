@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +12,11 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from portal.devstack import assets, ports
 from portal.devstack.processes import wait_until
+from tests.harness import chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (Debian: apt-get install chromium)"),
+    pytest.mark.skipif(chromium.PATH is None, reason=chromium.MISSING),
 ]
 LATE_S = 0.5
 _POLICY = (
@@ -125,7 +124,7 @@ def site() -> Iterator[Site]:
 @pytest.fixture
 def page(site: Site) -> Iterator[Page]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium.PATH, args=["--no-sandbox"])
         found = browser.new_page()
         complaints: list[str] = []
         found.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
