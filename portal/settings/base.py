@@ -197,6 +197,8 @@ SPECTACULAR_SETTINGS = {
         "BillStateEnum": "apps.billing.states.BillState",
         "FormStateEnum": "apps.orders.states.FormState",
         "OrderStateEnum": "apps.orders.states.OrderState",
+        "ProcessStateEnum": "apps.approvals.states.InstanceState",
+        "TaskStateEnum": "apps.approvals.states.TaskState",
         "RunStateEnum": "apps.conformance.states.RunState",
     },
 }

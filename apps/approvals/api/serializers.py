@@ -71,7 +71,7 @@ class TaskOut(serializers.ModelSerializer):
         ]  # fmt: skip
 
 
-class StepOut(serializers.ModelSerializer):
+class ProcessStepOut(serializers.ModelSerializer):
     step = serializers.CharField(source="name")
     given = DecisionOut(many=True)
 
@@ -84,7 +84,7 @@ class ProcessOut(serializers.ModelSerializer):
     """One run of an approval: the time line."""
 
     process = serializers.CharField(source="process_template.name")
-    tasks = StepOut(many=True)
+    tasks = ProcessStepOut(many=True)
 
     class Meta:
         model = ProcessInstance

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from apps.billing.models import Bill, BillLine, BillPayment, LedgerTransaction, RatedItem
 from apps.billing.selectors import bill_lines
-from apps.catalog.api.serializers import Money, PriceVersionOut
+from apps.catalog.api.serializers import Money, PriceStepOut, PriceVersionOut
 from apps.catalog.pricing.tiers import steps
 from apps.catalog.selectors import pricing_line
 from apps.catalog.types import steps_json
@@ -41,14 +41,6 @@ class BillOut(serializers.ModelSerializer):
             "paid_at",
             "created_at",
         ]
-
-
-class StepOut(serializers.Serializer):
-    above = serializers.CharField()
-    upto = serializers.CharField(allow_null=True)
-    quantity = serializers.CharField()
-    price = serializers.CharField()
-    amount = serializers.CharField()
 
 
 class BillLineOut(serializers.ModelSerializer):
@@ -105,7 +97,7 @@ class BillLineOut(serializers.ModelSerializer):
             "amount",
         ]
 
-    @extend_schema_field(StepOut(many=True))
+    @extend_schema_field(PriceStepOut(many=True))
     def get_steps(self, line: BillLine) -> list[dict[str, Any]]:
         priced = pricing_line(line.price_line)
         return steps_json(steps(priced.method, priced.tiers, line.quantity))

@@ -1,6 +1,7 @@
 """The catalogue as the API shows it. Money and exact figures are text."""
 
 from decimal import Decimal
+from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -27,6 +28,16 @@ class Money(serializers.ReadOnlyField):
 
     def to_representation(self, value: Decimal) -> str:
         return decimal_text(value)
+
+
+class PriceStepOut(serializers.Serializer[Any]):
+    """A tier of a price that a quantity went through: so much of it, at this price."""
+
+    above = serializers.CharField()
+    upto = serializers.CharField(allow_null=True)
+    quantity = serializers.CharField()
+    price = serializers.CharField()
+    amount = serializers.CharField()
 
 
 class CategoryOut(serializers.ModelSerializer):

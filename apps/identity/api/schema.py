@@ -3,9 +3,9 @@
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import append_meta
+from drf_spectacular.plumbing import append_meta, force_instance
 from rest_framework.pagination import BasePagination
-from rest_framework.serializers import FileField
+from rest_framework.serializers import FileField, ModelSerializer
 
 _PROBLEM = "Problem"
 # Why a call was refused, by status; a component of each is written once and referred to.
@@ -25,7 +25,8 @@ _WRITING = ("409", "413", "415")
 
 
 class ApiSchema(AutoSchema):
-    """Adds the refusals, the pages of lists, files and what may be null; says of a view only what it says itself."""
+    """Adds the refusals, the pages of lists, files, what may be null and what is always answered; says of a view only
+    what it says itself."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation = super().get_operation(*args, **kwargs)
@@ -49,6 +50,16 @@ class ApiSchema(AutoSchema):
         # What an act answers is never a page, even where it answers with several rows.
         paginator: BasePagination | None = super()._get_paginator()  # type: ignore[no-untyped-call]
         return paginator if self.method == "GET" else None
+
+    def _map_basic_serializer(self, serializer: Any, direction: str) -> dict[str, Any]:
+        described: dict[str, Any] = super()._map_basic_serializer(  # type: ignore[no-untyped-call]
+            serializer, direction
+        )
+        # A row is answered with all its columns, those too that may be left out of what is sent.
+        row = force_instance(serializer)  # type: ignore[no-untyped-call]
+        if direction == "response" and isinstance(row, ModelSerializer):
+            described["required"] = sorted(described["properties"])
+        return described
 
     def _map_serializer_field(self, field: Any, direction: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
         if direction == "request" and isinstance(field, FileField):

@@ -1,12 +1,14 @@
 from typing import Any
 
 from django.utils.translation import gettext
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.approvals.api.serializers import ProcessOut
-from apps.catalog.api.serializers import Money
+from apps.catalog.api.serializers import Money, PriceStepOut
 from apps.orders.models import ApplicationForm, Attachment, CartLine, FormLine, Order
 from apps.orders.selectors import order_end_reason
+from apps.orders.states import OrderState
 from apps.tickets.api.serializers import TicketOut
 
 
@@ -26,6 +28,76 @@ class LineIn(serializers.Serializer):
 class QuoteIn(LineIn):
     duration_s = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
     coupon = serializers.UUIDField(required=False, allow_null=True, default=None)
+
+
+class QuoteLineOut(serializers.Serializer[Any]):
+    """What one component costs: `unit_amount` for an hour of it all, `exact` for the whole duration, in CNY."""
+
+    component = serializers.CharField()
+    name_zh = serializers.CharField()
+    name_en = serializers.CharField()
+    amount = serializers.IntegerField()
+    amount_unit = serializers.CharField()
+    quantity = serializers.CharField()
+    unit = serializers.CharField()
+    mode = serializers.CharField()
+    price_unit = serializers.CharField()
+    tier_method = serializers.CharField()
+    steps = PriceStepOut(many=True)
+    unit_amount = serializers.CharField()
+    exact = serializers.CharField()
+
+
+class QuoteCouponOut(serializers.Serializer[Any]):
+    """What a coupon takes off a quote."""
+
+    uid = serializers.UUIDField()
+    name_zh = serializers.CharField()
+    name_en = serializers.CharField()
+    amount = serializers.CharField()
+
+
+class QuoteOut(serializers.Serializer[Any]):
+    """The price of amounts and a duration at one price version: `per_hour` exact, `total` an estimate for all of it,
+    `payable` what is left of that beside the coupon, in `currency`."""
+
+    commodity = serializers.UUIDField()
+    commodity_number = serializers.CharField()
+    commodity_name_zh = serializers.CharField()
+    commodity_name_en = serializers.CharField()
+    commodity_version = serializers.IntegerField()
+    supplier = serializers.CharField()
+    price_version = serializers.UUIDField()
+    price_number = serializers.IntegerField()
+    amounts = serializers.DictField(child=AmountField())
+    count = serializers.IntegerField()
+    duration_s = serializers.IntegerField()
+    lines = QuoteLineOut(many=True)
+    per_hour = serializers.CharField()
+    total = serializers.CharField()
+    coupon = QuoteCouponOut(allow_null=True)
+    payable = serializers.CharField()
+    currency = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class QuoteStartOut(serializers.Serializer[Any]):
+    """When what is quoted would start if it were submitted now; null: nobody can say."""
+
+    start_at = serializers.DateTimeField(allow_null=True)
+    basis = serializers.CharField()
+    sentence = serializers.CharField()
+
+
+class QuoteAndStartOut(QuoteOut):
+    """What an application would cost and when its work would start."""
+
+    expected_start = QuoteStartOut()
+
+
+@extend_schema_field(QuoteOut)
+class QuoteField(serializers.ReadOnlyField):
+    """A quote as it was kept when it was made."""
 
 
 class CartIn(serializers.Serializer):
@@ -56,6 +128,7 @@ class FormIn(serializers.Serializer):
 class FormLineOut(serializers.ModelSerializer):
     commodity = serializers.UUIDField(source="commodity.uid")
     commodity_name = serializers.CharField(source="commodity.name")
+    quote = QuoteField(default=None)
 
     class Meta:
         model = FormLine
@@ -107,12 +180,21 @@ class FormRowOut(serializers.ModelSerializer):
         return super().to_representation(row) | {"note": note}
 
 
+class FormOrderOut(serializers.Serializer[Any]):
+    """An order that was made of a form."""
+
+    uid = serializers.UUIDField()
+    no = serializers.CharField()
+    state = serializers.ChoiceField(OrderState.choices)
+    workload = serializers.UUIDField(source="workload_uid", allow_null=True)
+
+
 class FormOut(FormRowOut):
     """A form with its parts: lines, attachments, orders and the time line of its approval."""
 
     lines = FormLineOut(many=True)
     attachments = AttachmentOut(many=True)
-    orders = serializers.SerializerMethodField()
+    orders = FormOrderOut(many=True)
     processes = serializers.SerializerMethodField()
     is_withdrawable = serializers.SerializerMethodField()
 
@@ -128,17 +210,7 @@ class FormOut(FormRowOut):
             "is_withdrawable",
         ]
 
-    def get_orders(self, form: ApplicationForm) -> list[dict[str, Any]]:
-        return [
-            {
-                "uid": str(one.uid),
-                "no": one.no,
-                "state": one.state,
-                "workload": one.workload_uid and str(one.workload_uid),
-            }
-            for one in form.orders.all()
-        ]
-
+    @extend_schema_field(ProcessOut(many=True))
     def get_processes(self, form: ApplicationForm) -> list[dict[str, Any]]:
         return ProcessOut(self.context["processes"], many=True).data
 
@@ -149,15 +221,18 @@ class FormOut(FormRowOut):
 class OrderOut(OrderRowOut):
     """An order with its quote, tickets and the time line of its approvals."""
 
+    quote = QuoteField()
     tickets = serializers.SerializerMethodField()
     processes = serializers.SerializerMethodField()
 
     class Meta(OrderRowOut.Meta):
         fields = [*OrderRowOut.Meta.fields, "quote", "tickets", "processes"]
 
+    @extend_schema_field(TicketOut(many=True))
     def get_tickets(self, order: Order) -> list[dict[str, Any]]:
         return TicketOut(self.context["tickets"], many=True).data
 
+    @extend_schema_field(ProcessOut(many=True))
     def get_processes(self, order: Order) -> list[dict[str, Any]]:
         return ProcessOut(self.context["processes"], many=True).data
 

@@ -43,7 +43,7 @@ class QuotesView(ApiView):
     no_key_because = "it changes nothing"
     permission = "catalog.view"
 
-    @extend_schema(request=s.QuoteIn, responses=OpenApiTypes.OBJECT)
+    @extend_schema(request=s.QuoteIn, responses=s.QuoteAndStartOut)
     def post(self, request: Request) -> Response:
         """What it costs at the prices of this moment, and when it could start. Nothing is changed."""
         given = s.QuoteIn(data=request.data)

@@ -44,7 +44,7 @@ class PersonMoveIn(serializers.Serializer):
 
 
 class PersonOut(serializers.Serializer):
-    """A `Person` of `apps.orgs.selectors`."""
+    """A person of the tenant: account, state, place in the organization and roles."""
 
     uid = serializers.UUIDField(source="user.uid")
     username = serializers.CharField(source="user.username")

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from apps.kernel.acts import SYSTEM
 from apps.kernel.planes import in_tenant
+from apps.orders.api.serializers import QuoteAndStartOut, QuoteLineOut, QuoteStartOut
 from apps.orders.models import ApplicationForm, Order
 from apps.orders.services.deliveries import order_deliver, order_ended, order_started
 from tests.apps.orders.scene import AMOUNTS, scene_make
@@ -151,7 +152,9 @@ def test_the_cart_and_the_quote(scene):
     line = {"commodity": str(scene.commodity.uid), "amounts": AMOUNTS, "count": 2}
     quote = ann.post("/api/v1/quotes", {**line, "duration_s": 3600})
     assert (quote.status_code, quote.json()["total"]) == (200, "14.32")
-    assert set(quote.json()["expected_start"]) == {"start_at", "basis", "sentence"}
+    assert quote.json().keys() == QuoteAndStartOut().fields.keys()
+    assert quote.json()["lines"][0].keys() == QuoteLineOut().fields.keys()
+    assert quote.json()["expected_start"].keys() == QuoteStartOut().fields.keys()
     made = ann.post("/api/v1/cart", line)
     assert made.status_code == 201
     assert [one["count"] for one in ann.get("/api/v1/cart").json()["results"]] == [2]
