@@ -66,8 +66,9 @@ bench: env-dev ## Run the benchmarks against their limits
 assets: env ## Build the front-end assets where they are old
 	@$(PY) -m portal.devstack.assets
 
-openapi: env-dev ## Write the API's description to docs/openapi.yaml
+openapi: env-dev ## Write the API's description to docs/openapi.yaml, and the client's types of it
 	@$(PY) -m portal.devstack.manage spectacular --lang en --validate --fail-on-warn --file docs/openapi.yaml
+	@$(VENV)/datamodel-codegen
 
 requirements: env-dev ## Write the table of requirements, states and tests to docs/requirements/coverage.md
 	@$(PY) -m gates.requirements

@@ -1,5 +1,7 @@
 """Weir from Python: `with weir.Client.from_config() as centre: centre.commodities()`, and a remote accelerator for
-PyTorch: `with weir.session(compute_percent=30, memory_mib=4096) as session: model.to(session.device)`."""
+PyTorch: `with weir.session(compute_percent=30, memory_mib=4096) as session: model.to(session.device)`.
+
+What the client takes and answers has its types in `weir.api_types`, for type checkers and editors."""
 
 from typing import TYPE_CHECKING, Any
 

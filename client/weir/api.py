@@ -1,4 +1,4 @@
-"""The REST API as Python methods. Answers are the API's own JSON: dictionaries and lists."""
+"""The REST API as Python methods. Answers are its JSON: dictionaries, by the types of `weir.api_types`, and lists."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import urlsplit
 
-from weir.calls import Json
 from weir.components import Components
 from weir.config import Config
 from weir.conformance import Conformance
@@ -21,6 +20,35 @@ from weir.watching import Watching
 
 if TYPE_CHECKING:
     import httpx
+
+    from weir.api_types import (
+        AccountOut,
+        ActivityOut,
+        AttachmentOut,
+        BillLineWholeOut,
+        BillOut,
+        BillWholeOut,
+        BusinessSystemOut,
+        CartOut,
+        CommodityOut,
+        CouponOut,
+        FormIn,
+        FormOut,
+        FormRowOut,
+        MeOut,
+        MessageOut,
+        OrderOut,
+        OrderRowOut,
+        QuotaOut,
+        QuoteAndStartOut,
+        SignInOut,
+        TaskOut,
+        TaskRowOut,
+        TicketOut,
+        TransactionOut,
+        UsageOut,
+        WorkloadLogOut,
+    )
 
 _RETRIES = 4
 
@@ -132,7 +160,7 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
         options = {"files": {"file": (file.name, file.read_bytes())}}
         return self._answer(self._try("POST", path, data=fields, **options))
 
-    def all(self, path: str, **query: Any) -> Iterator[Json]:
+    def all(self, path: str, **query: Any) -> Iterator[Any]:
         """Every row of a list, page after page."""
         answer = self.get(path, **query)
         while True:
@@ -154,14 +182,14 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
     @classmethod
     def sign_in(
         cls, url: str, username: str, password: str, *, tenant: str = "", days: int = 1
-    ) -> tuple[Client, Json]:
+    ) -> tuple[Client, SignInOut]:
         """Give account and password; the client for them, and the API's answer with the token."""
         with cls(url) as stranger:
             body = {"username": username, "password": password, "tenant": tenant, "days": days}
             answer = stranger.post("auth/login", body)
         return cls(url, answer["token"], tenant=tenant), answer
 
-    def me(self) -> Json:
+    def me(self) -> MeOut:
         return self.get("auth/me")
 
     def sign_out(self) -> None:
@@ -169,10 +197,10 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
 
     # --- square, quote, application -----------------------------------------------------------------------
 
-    def commodities(self, search: str = "", category: str = "") -> list[Json]:
+    def commodities(self, search: str = "", category: str = "") -> list[CommodityOut]:
         return list(self.all("commodities", search=search, category=category))
 
-    def commodity(self, uid: str) -> Json:
+    def commodity(self, uid: str) -> CommodityOut:
         return self.get(f"commodities/{uid}")
 
     def quote(
@@ -183,64 +211,61 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
         duration_s: int,
         count: int = 1,
         coupon: str | None = None,
-    ) -> Json:
+    ) -> QuoteAndStartOut:
         """Price and expected start of what an application would ask for; nothing is changed."""
         body = {"commodity": commodity, "amounts": dict(amounts), "count": count, "duration_s": duration_s}
         return self.post("quotes", {**body, "coupon": coupon} if coupon else body)
 
-    def cart_add(self, commodity: str, amounts: Mapping[str, int], count: int = 1) -> Json:
+    def cart_add(self, commodity: str, amounts: Mapping[str, int], count: int = 1) -> CartOut:
         return self.post("cart", {"commodity": commodity, "amounts": dict(amounts), "count": count})
 
-    def cart(self) -> list[Json]:
+    def cart(self) -> list[CartOut]:
         return list(self.all("cart"))
 
-    def application_make(
-        self, lines: list[Json], *, duration_s: int, business_system: str, **more: Any
-    ) -> Json:
-        """A draft. `more` may hold remark and coupon."""
-        body = {"lines": lines, "duration_s": duration_s, "business_system": business_system, **more}
-        return self.post("application-forms", body)
+    def application_make(self, **form: Unpack[FormIn]) -> FormOut:
+        """Make a draft of lines, a duration and a business system; it goes nowhere before it is submitted."""
+        return self.post("application-forms", form)
 
-    def application(self, uid: str) -> Json:
+    def application(self, uid: str) -> FormOut:
         return self.get(f"application-forms/{uid}")
 
-    def applications(self, tab: str = "all") -> list[Json]:
+    def applications(self, tab: str = "all") -> list[FormRowOut]:
         return list(self.all("application-forms", tab=tab))
 
-    def application_submit(self, uid: str) -> Json:
+    def application_submit(self, uid: str) -> FormOut:
         return self.post(f"application-forms/{uid}/submit")
 
-    def application_withdraw(self, uid: str) -> Json:
+    def application_withdraw(self, uid: str) -> FormOut:
         return self.post(f"application-forms/{uid}/withdraw")
 
-    def attach(self, application: str, file: Path) -> Json:
+    def attach(self, application: str, file: Path) -> AttachmentOut:
         """Add a file to a draft."""
         return self.upload(f"application-forms/{application}/attachments", file)
 
     # --- approvals, orders, tickets -----------------------------------------------------------------------
 
-    def tasks(self, tab: str = "todo") -> list[Json]:
+    def tasks(self, tab: str = "todo") -> list[TaskRowOut]:
         return list(self.all("tasks", tab=tab))
 
-    def decide(self, task: str, decision: str, comment: str = "") -> Json:
+    def decide(self, task: str, decision: str, comment: str = "") -> TaskOut:
         """Decide a task: `approve`, `refuse` or `send_back`."""
         return self.post(f"tasks/{task}/decide", {"decision": decision, "comment": comment})
 
-    def orders(self) -> list[Json]:
+    def orders(self) -> list[OrderRowOut]:
         return list(self.all("orders"))
 
-    def order(self, uid: str) -> Json:
+    def order(self, uid: str) -> OrderOut:
         return self.get(f"orders/{uid}")
 
-    def order_terminate(self, uid: str, reason: str) -> Json:
+    def order_terminate(self, uid: str, reason: str) -> FormOut:
         return self.post(f"orders/{uid}/terminate", {"reason": reason})
 
-    def tickets(self) -> list[Json]:
+    def tickets(self) -> list[TicketOut]:
         return list(self.all("tickets"))
 
     # --- workloads ----------------------------------------------------------------------------------------
 
-    def log(self, workload: str, offset: int = 0) -> Json:
+    def log(self, workload: str, offset: int = 0) -> WorkloadLogOut:
         """What the workload printed from `offset` (bytes) on: text, next_offset, ended."""
         return self.get(f"workloads/{workload}/logs", offset=offset)
 
@@ -257,53 +282,53 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
                 time.sleep(every_s)
             offset = part["next_offset"]
 
-    def usage(self, workload: str) -> list[Json]:
+    def usage(self, workload: str) -> list[UsageOut]:
         """The metered intervals of a workload, oldest first."""
         return list(self.all(f"workloads/{workload}/usage"))
 
-    def quota(self) -> Any:
+    def quota(self) -> list[QuotaOut]:
         return self.get("quota")
 
     # --- money --------------------------------------------------------------------------------------------
 
-    def account(self) -> Json:
+    def account(self) -> AccountOut:
         return self.get("account")
 
-    def transactions(self) -> list[Json]:
+    def transactions(self) -> list[TransactionOut]:
         return list(self.all("account/transactions"))
 
-    def coupon_activities(self) -> list[Json]:
+    def coupon_activities(self) -> list[ActivityOut]:
         return list(self.all("coupon-activities"))
 
-    def coupon_claim(self, activity: str) -> Json:
+    def coupon_claim(self, activity: str) -> CouponOut:
         return self.post(f"coupon-activities/{activity}/claim")
 
-    def coupons(self) -> list[Json]:
+    def coupons(self) -> list[CouponOut]:
         return list(self.all("coupons"))
 
-    def bills(self) -> list[Json]:
+    def bills(self) -> list[BillOut]:
         return list(self.all("bills"))
 
-    def bill_make(self) -> Json:
+    def bill_make(self) -> BillWholeOut:
         """Bill what was used and rated up to now, before the period is over."""
         return self.post("bills")
 
-    def bill(self, uid: str) -> Json:
+    def bill(self, uid: str) -> BillWholeOut:
         return self.get(f"bills/{uid}")
 
-    def bill_line(self, bill: str, line: str) -> Json:
+    def bill_line(self, bill: str, line: str) -> BillLineWholeOut:
         return self.get(f"bills/{bill}/lines/{line}")
 
-    def bill_confirm(self, uid: str) -> Json:
+    def bill_confirm(self, uid: str) -> BillWholeOut:
         return self.post(f"bills/{uid}/confirm")
 
-    def bill_pay(self, uid: str, coupon: str | None = None) -> Json:
+    def bill_pay(self, uid: str, coupon: str | None = None) -> BillWholeOut:
         return self.post(f"bills/{uid}/pay", {"coupon": coupon} if coupon else {})
 
     # --- messages ----------------------------------------------------------------------------------------
 
-    def messages(self) -> list[Json]:
+    def messages(self) -> list[MessageOut]:
         return list(self.all("messages"))
 
-    def business_systems(self) -> list[Json]:
+    def business_systems(self) -> list[BusinessSystemOut]:
         return list(self.all("business-systems"))

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-Json = dict[str, Any]
-
 
 class Calls(ABC):
     """Who can call the API. Every method raises ApiError for a refusal, Unreachable where nobody answers."""
@@ -16,7 +14,7 @@ class Calls(ABC):
         """One call of the API; empty query values are left out."""
 
     @abstractmethod
-    def all(self, path: str, **query: Any) -> Iterator[Json]:
+    def all(self, path: str, **query: Any) -> Iterator[Any]:
         """Every row of a list."""
 
     @abstractmethod

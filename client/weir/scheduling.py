@@ -1,9 +1,38 @@
 """Work that is submitted directly, the queues it waits in, and the operators' policy."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from __future__ import annotations
 
-from weir.calls import Calls, Json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from weir.calls import Calls
+
+if TYPE_CHECKING:
+    from weir.api_types import (
+        BulkOut,
+        DryRunOut,
+        EnvironmentIn,
+        EnvironmentOut,
+        ExplainOut,
+        HookCallOut,
+        OutcomeOut,
+        PatchedPolicyIn,
+        PatchedQueueChangeIn,
+        PolicyOut,
+        QueueFileOut,
+        QueueIn,
+        QueueOut,
+        QuotaOut,
+        ReservationIn,
+        ReservationOut,
+        ScalingRuleIn,
+        ScalingRuleOut,
+        UserGroupOut,
+        WorkloadIn,
+        WorkloadOut,
+        WorkloadRowOut,
+        WorkloadSessionOut,
+    )
 
 
 class Scheduling(Calls):
@@ -11,50 +40,50 @@ class Scheduling(Calls):
 
     # --- work ---------------------------------------------------------------------------------------------
 
-    def workload_submit(self, **body: Any) -> Json:
-        """Put a program or a session in a queue: name, kind, argv, compute_percent, memory_mib and whatever else
-        `POST /workloads` takes. The answer is the resource, with its uid."""
+    def workload_submit(self, **body: Unpack[WorkloadIn]) -> WorkloadOut:
+        """Put a program or a session in a queue; the answer has its uid and number."""
         return self.post("workloads", body)
 
-    def workloads_submit(self, jobs: Sequence[Mapping[str, Any]]) -> Json:
+    def workloads_submit(self, jobs: Sequence[WorkloadIn]) -> BulkOut:
         """Put up to 10,000 in their queues in one call, all or none; each as for `workload_submit`."""
-        return self.post("workloads/bulk", {"jobs": [dict(job) for job in jobs]})
+        return self.post("workloads/bulk", {"jobs": list(jobs)})
 
-    def workload_dry_run(self, **body: Any) -> Json:
+    def workload_dry_run(self, **body: Unpack[WorkloadIn]) -> DryRunOut:
         """When such work would start, and with how much it could start now; nothing is submitted."""
         return self.post("workloads/dry-run", body)
 
-    def workload_explain(self, uid: str) -> Json:
+    def workload_explain(self, uid: str) -> ExplainOut:
         """Why it waits, its place, when it is expected to start and how sure that is, and every decision on it."""
         return self.get(f"workloads/{uid}/explain")
 
-    def workload(self, uid: str) -> Json:
+    def workload(self, uid: str) -> WorkloadOut:
         """State, reason, place in the queue, and what each share holds and really gets."""
         return self.get(f"workloads/{uid}")
 
-    def workloads(self, *, state: str = "", queue: str = "") -> list[Json]:
+    def workloads(self, *, state: str = "", queue: str = "") -> list[WorkloadRowOut]:
         """The tenant's workloads, newest first; all tenants' for an operator who has entered none."""
         return list(self.all("workloads", state=state, queue=queue))
 
-    def workload_stop(self, uid: str, reason: str = "") -> Json:
+    def workload_stop(self, uid: str, reason: str = "") -> WorkloadOut:
         return self.post(f"workloads/{uid}/stop", {"reason": reason})
 
-    def workload_act(self, uid: str, act: str, reason: str = "") -> Json:
+    def workload_act(self, uid: str, act: str, reason: str = "") -> WorkloadOut:
         """`suspend` (gives its room back), `resume` (waits again), or `requeue` (stopped, and waits again)."""
         return self.post(f"workloads/{uid}/{act}", {"reason": reason})
 
-    def workload_scale(self, uid: str, shares: int | None = None, *, replicas: int | None = None) -> Json:
+    def workload_scale(
+        self, uid: str, shares: int | None = None, *, replicas: int | None = None
+    ) -> WorkloadOut:
         """Let elastic work have so many shares, or so many replicas, from now on at the most."""
         told = {"shares": shares, "replicas": replicas}
         return self.post(f"workloads/{uid}/scale", {name: n for name, n in told.items() if n is not None})
 
-    def workload_rules(self, uid: str) -> list[Json]:
+    def workload_rules(self, uid: str) -> list[ScalingRuleOut]:
         """The work's own scaling rules, each with its sentence."""
         return list(self.all(f"workloads/{uid}/scaling-rules"))
 
-    def workload_rule_set(self, uid: str, **rule: Any) -> Json:
-        """Scale elastic work by one more rule: `by` (queue_depth, utilisation or window) and what else
-        `POST /workloads/{uid}/scaling-rules` takes."""
+    def workload_rule_set(self, uid: str, **rule: Unpack[ScalingRuleIn]) -> ScalingRuleOut:
+        """Scale elastic work by one more rule: by queue depth, utilisation or window."""
         return self.post(f"workloads/{uid}/scaling-rules", rule)
 
     def workload_rule_remove(self, uid: str, rule: str) -> None:
@@ -62,110 +91,108 @@ class Scheduling(Calls):
 
     def workload_resize(
         self, uid: str, *, compute_percent: int | None = None, memory_mib: int | None = None
-    ) -> Json:
+    ) -> WorkloadOut:
         """Give each share other amounts while it runs; None leaves one as it is."""
         body = {"compute_percent": compute_percent, "memory_mib": memory_mib}
         return self.post(f"workloads/{uid}/resize", body)
 
-    def workload_migrate(self, uid: str, *, node: str = "", device: str = "", share: int = 0) -> Json:
+    def workload_migrate(self, uid: str, *, node: str = "", device: str = "", share: int = 0) -> WorkloadOut:
         """Begin to move a share of a running session; with neither node nor device the pool chooses."""
         return self.post(f"workloads/{uid}/migrate", {"node": node, "device": device, "share": share})
 
-    def workload_session(self, uid: str) -> Json:
+    def workload_session(self, uid: str) -> WorkloadSessionOut:
         """State, reason and how to reach each share, with its key: for who submitted it."""
         return self.get(f"workloads/{uid}/session")
 
-    def environments(self) -> list[Json]:
+    def environments(self) -> list[EnvironmentOut]:
         return list(self.all("environments"))
 
-    def environment_make(self, name: str, **body: Any) -> Json:
-        """`is_fixed`, and `spec` or `compute_percent` with `memory_mib`, and `shares`."""
-        return self.post("environments", {"name": name, **body})
+    def environment_make(self, **environment: Unpack[EnvironmentIn]) -> EnvironmentOut:
+        """Put amounts under a name: those of a specification, or compute and memory by themselves."""
+        return self.post("environments", environment)
 
     def environment_remove(self, uid: str) -> None:
         self.call("DELETE", f"environments/{uid}")
 
     # --- scheduling (operators) ---------------------------------------------------------------------------
 
-    def queue_rules(self, code: str) -> list[Json]:
+    def queue_rules(self, code: str) -> list[ScalingRuleOut]:
         """The scaling rules of all elastic work of a queue."""
         return list(self.all(f"queues/{code}/scaling-rules"))
 
-    def queue_rule_set(self, code: str, **rule: Any) -> Json:
-        """Scale all elastic work of a queue by one more rule; see `workload_rule_set`."""
+    def queue_rule_set(self, code: str, **rule: Unpack[ScalingRuleIn]) -> ScalingRuleOut:
+        """Scale all elastic work of a queue by one more rule: by queue depth, utilisation or window."""
         return self.post(f"queues/{code}/scaling-rules", rule)
 
     def queue_rule_remove(self, code: str, rule: str) -> None:
         self.call("DELETE", f"queues/{code}/scaling-rules/{rule}")
 
-    def queues(self) -> list[Json]:
+    def queues(self) -> list[QueueOut]:
         """The queues in the order in which they are served."""
         return list(self.all("queues"))
 
-    def queue_make(self, code: str, name_en: str, name_zh: str = "", **settings: Any) -> Json:
-        """`settings` as for `queue_change`."""
-        return self.call(
-            "POST", "queues", {"code": code, "name_en": name_en, "name_zh": name_zh or name_en, **settings}
-        )
+    def queue_make(self, **queue: Unpack[QueueIn]) -> QueueOut:
+        """A new queue with a code and names in both languages; it is open and without limits but for what is given."""
+        return self.post("queues", queue)
 
-    def queue_change(self, code: str, **settings: Any) -> Json:
-        """state, parent, priority, weight, ordering, placing, resource_group, tenants, windows, user_groups,
-        is_default, max_run_s, oversubscribe (yes, no, exclusive, force) with max_jobs, and the limits max_,
-        guaranteed_, borrow_ and lend_ of compute_percent and memory_mib."""
+    def queue_change(self, code: str, **settings: Unpack[PatchedQueueChangeIn]) -> QueueOut:
+        """Change the settings that are given; a limit of None is taken away, what is not given stays."""
         return self.call("PATCH", f"queues/{code}", settings)
 
     def queue_remove(self, code: str) -> None:
         """Refused while work waits or runs in it, or queues are below it."""
         self.call("DELETE", f"queues/{code}")
 
-    def queue_open(self, code: str) -> Json:
+    def queue_open(self, code: str) -> QueueOut:
         return self.post(f"queues/{code}/open", {})
 
-    def queue_close(self, code: str) -> Json:
+    def queue_close(self, code: str) -> QueueOut:
         return self.post(f"queues/{code}/close", {})
 
-    def queue_file(self, *, form: str = "queues", resource: str = "nvidia.com/gpu") -> Json:
+    def queue_file(self, *, form: str = "queues", resource: str = "nvidia.com/gpu") -> QueueFileOut:
         """`text`, as queues.yaml or, with form "volcano", as manifests whose cards are `resource`; and `state`."""
         return self.get("queue-file", form=form, resource=resource)
 
-    def queue_file_plan(self, text: str, *, prune: bool = False) -> Json:
+    def queue_file_plan(self, text: str, *, prune: bool = False) -> OutcomeOut:
         """What the file would change; refused as its application would be."""
         return self.post("queue-file/plan", {"text": text, "prune": prune})
 
-    def queue_file_apply(self, text: str, *, prune: bool = False, state: str = "") -> Json:
+    def queue_file_apply(self, text: str, *, prune: bool = False, state: str = "") -> OutcomeOut:
         """All of the file or nothing; with `state` only where the queues are still as they were planned for."""
         return self.call("PUT", "queue-file", {"text": text, "prune": prune, "state": state})
 
-    def reservations(self) -> list[Json]:
+    def reservations(self) -> list[ReservationOut]:
         """What is reserved now or later, what begins next first."""
         return list(self.all("reservations"))
 
-    def reservation_make(self, name: str, from_at: str, to_at: str, **body: Any) -> Json:
+    def reservation_make(self, **reservation: Unpack[ReservationIn]) -> ReservationOut:
         """Keep `device_uids` whole, or `compute_percent` and `memory_mib` of `count` devices (of a `model`), for a
         `tenant` or a `queue`, from one instant to another (ISO 8601)."""
-        return self.post("reservations", {"name": name, "from_at": from_at, "to_at": to_at, **body})
+        return self.post("reservations", reservation)
 
     def reservation_cancel(self, uid: str) -> None:
         self.call("DELETE", f"reservations/{uid}")
 
-    def hook_calls(self) -> list[Json]:
+    def hook_calls(self) -> list[HookCallOut]:
         """The calls of the site's hooks that were not made, given up or still tried, newest first."""
         return list(self.all("hook-calls"))
 
-    def hook_call_retry(self, uid: str) -> Json:
+    def hook_call_retry(self, uid: str) -> HookCallOut:
         """Try a call again that was given up."""
         return self.post(f"hook-calls/{uid}/retry", {})
 
-    def user_groups(self) -> list[Json]:
+    def user_groups(self) -> list[UserGroupOut]:
         """The groups of users, with the queues that are for them."""
         return list(self.all("user-groups"))
 
-    def user_group_make(self, code: str, name_en: str, name_zh: str = "", users: Iterable[str] = ()) -> Json:
+    def user_group_make(
+        self, code: str, name_en: str, name_zh: str = "", users: Iterable[str] = ()
+    ) -> UserGroupOut:
         """`users`: login accounts."""
         names = {"name_en": name_en, "name_zh": name_zh or name_en}
         return self.post("user-groups", {"code": code, **names, "users": list(users)})
 
-    def user_group_change(self, code: str, name_en: str, name_zh: str, users: Iterable[str]) -> Json:
+    def user_group_change(self, code: str, name_en: str, name_zh: str, users: Iterable[str]) -> UserGroupOut:
         """Other names, and all the users that it is to have."""
         body = {"name_en": name_en, "name_zh": name_zh, "users": list(users)}
         return self.call("PUT", f"user-groups/{code}", body)
@@ -174,17 +201,17 @@ class Scheduling(Calls):
         """Refused while a queue is for it."""
         self.call("DELETE", f"user-groups/{code}")
 
-    def scheduling_policy(self) -> Json:
+    def scheduling_policy(self) -> PolicyOut:
         return self.get("scheduling-policy")
 
-    def scheduling_policy_set(self, **settings: Any) -> Json:
-        """placing, ordering, has_backfill, patience_s, aging_s; what is not named stays."""
+    def scheduling_policy_set(self, **settings: Unpack[PatchedPolicyIn]) -> PolicyOut:
+        """Change the settings by which all queues are served; what is not given stays."""
         return self.call("PATCH", "scheduling-policy", settings)
 
-    def tenant_quota(self, tenant: str) -> list[Json]:
+    def tenant_quota(self, tenant: str) -> list[QuotaOut]:
         return self.get(f"quotas/{tenant}")
 
-    def tenant_quota_set(self, tenant: str, item: str, total: int, *, model: str = "") -> list[Json]:
+    def tenant_quota_set(self, tenant: str, item: str, total: int, *, model: str = "") -> list[QuotaOut]:
         """The most a tenant may hold of `instances`, `compute_percent` or `gpu_memory_mib`; with a `model` the most of
         it on devices of that model."""
         return self.call("PUT", f"quotas/{tenant}", {"item": item, "total": total, "model": model})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ from weir.errors import WeirClientError
 if TYPE_CHECKING:
     import torch
 
-Json = dict[str, Any]
+    from weir.api_types import ConnectionOut, WorkloadSessionOut
+
 _FIRST_LOOK_S, _LAST_LOOK_S = 0.2, 2.0
 _FINAL = frozenset({"finished", "failed", "lost"})
 
@@ -36,10 +37,12 @@ class Lease:
         tell: called with one line whenever what is waited for changes.
     """
 
-    def __init__(self, client: Client, request: Json, *, tell: Callable[[str], None] = _silent) -> None:
+    def __init__(
+        self, client: Client, request: Mapping[str, Any], *, tell: Callable[[str], None] = _silent
+    ) -> None:
         self._client, self._tell = client, tell
         self.workload = client.workload_submit(**{"name": "session", **request, "kind": "session"})
-        self.shares: list[Json] = []
+        self.shares: list[ConnectionOut] = []
         self.is_released = False
 
     @property
@@ -50,7 +53,7 @@ class Lease:
     def no(self) -> str:
         return str(self.workload["no"])
 
-    def wait(self, *, timeout_s: float | None = None) -> list[Json]:
+    def wait(self, *, timeout_s: float | None = None) -> list[ConnectionOut]:
         """Wait until a worker listens for each share; how to reach them.
 
         Raises:
@@ -72,7 +75,7 @@ class Lease:
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, _LAST_LOOK_S)
 
-    def look(self) -> Json:
+    def look(self) -> WorkloadSessionOut:
         """State, reason and shares as they are now."""
         found = self._client.workload_session(self.uid)
         self.shares = found["shares"]
@@ -109,7 +112,7 @@ class Lease:
 class Session:
     """The devices of a session, while its `with` block runs. `devices[0]` is "weir:0" in a fresh process."""
 
-    def __init__(self, client: Client, request: Json, *, wait_s: float | None) -> None:
+    def __init__(self, client: Client, request: Mapping[str, Any], *, wait_s: float | None) -> None:
         self._client, self._request, self._wait_s = client, request, wait_s
         self._lease: Lease | None = None
         self.devices: list[torch.device] = []
@@ -131,6 +134,7 @@ class Session:
         self._lease = Lease(self._client, self._request)
         try:
             for share in self._lease.wait(timeout_s=self._wait_s):
+                assert share["port"] is not None, "who waited for it has its port"
                 link = connect(share["host"], share["port"], share["fingerprint"], share["token"])
                 self.devices.append(attach(link))
         except BaseException:

@@ -15,12 +15,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import weir
 from weir.errors import WeirClientError
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from weir.api_types import (
+        BillLineOut,
+        BillLineWholeOut,
+        BillWholeOut,
+        CommodityOut,
+        FormOut,
+        OrderOut,
+        QuoteAndStartOut,
+        TaskRowOut,
+        WorkloadOut,
+    )
+
 AMOUNTS = {"compute_share": 40, "gpu_memory": 512, "cpu": 1, "memory": 1024}
 NEIGHBOUR_AMOUNTS = {"compute_share": 20, "gpu_memory": 256, "cpu": 1, "memory": 512}
 RUN_FOR_S = 12
@@ -75,7 +87,7 @@ class Journey:
 
     # --- the story ----------------------------------------------------------------------------------------
 
-    def tell(self) -> Json:
+    def tell(self) -> "BillWholeOut":
         """All of it; the last bill, paid."""
         neighbour = self.order_made("gina", "gil", NEIGHBOUR_AMOUNTS, "a second tenant on the same device")
         order = self.order_made("alice", "dan", AMOUNTS, "train a small model")
@@ -88,13 +100,13 @@ class Journey:
         self.totals(order, [first, last])
         return last
 
-    def commodity(self, who: weir.Client) -> Json:
+    def commodity(self, who: weir.Client) -> "CommodityOut":
         found = who.commodities("development")
         if not found:
             raise JourneyFailed("nothing is listed in the square")
         return found[0]
 
-    def order_made(self, applicant: str, decider: str, amounts: dict[str, int], remark: str) -> Json:
+    def order_made(self, applicant: str, decider: str, amounts: dict[str, int], remark: str) -> "OrderOut":
         """Square, quote, cart, form, approvals, order, running resource; the order."""
         user = self.person(applicant)
         goods = self.commodity(user)
@@ -112,7 +124,7 @@ class Journey:
         self.approvals(form, decider)
         return self.delivered(user, form)
 
-    def quote_print(self, quote: Json) -> None:
+    def quote_print(self, quote: "QuoteAndStartOut") -> None:
         for line in quote["lines"]:
             price = f"{line['unit_amount']} CNY for one share and {line['price_unit']}"
             self.step(
@@ -123,12 +135,14 @@ class Journey:
             f" price version {quote['price_number']}; expected start: {_start(quote)}"
         )
 
-    def form_made(self, user: weir.Client, goods: Json, amounts: dict[str, int], remark: str) -> Json:
+    def form_made(
+        self, user: weir.Client, goods: "CommodityOut", amounts: dict[str, int], remark: str
+    ) -> "FormOut":
         """Cart, draft and attachment."""
         line = user.cart_add(goods["uid"], amounts)
         system = user.business_systems()[-1]
         form = user.application_make(
-            [{"commodity": line["commodity"], "amounts": line["amounts"], "count": line["count"]}],
+            lines=[{"commodity": line["commodity"], "amounts": line["amounts"], "count": line["count"]}],
             duration_s=self.duration_s,
             business_system=system["uid"],
             remark=remark,
@@ -144,7 +158,7 @@ class Journey:
         quota = user.quota()
         return ", ".join(f"{row['item']} {row['in_process']} of {row['total']}" for row in quota)
 
-    def approvals(self, form: Json, decider: str) -> None:
+    def approvals(self, form: "FormOut", decider: str) -> None:
         """The tenant's decision maker, then the operators' manager."""
         task = self.task_of(self.person(decider), form)
         self.person(decider).decide(task["uid"], "approve", "Fits our plan.")
@@ -153,46 +167,47 @@ class Journey:
         self.person("ops", task["tenant"]).decide(task["uid"], "approve", "Capacity is there.")
         self.step(f"   ops approves step “{task['step']}”")
 
-    def task_of(self, client: weir.Client, form: Json) -> Json:
-        return self.wait(
+    def task_of(self, client: weir.Client, form: "FormOut") -> "TaskRowOut":
+        found: TaskRowOut = self.wait(
             f"the task of {form['no']}",
             lambda: next((task for task in client.tasks() if task["no"] == form["no"]), None),
         )
+        return found
 
-    def delivered(self, user: weir.Client, form: Json) -> Json:
-        order = self.wait("the order", lambda: next(iter(user.application(form["uid"])["orders"]), None))
-        self.step(f"   order {order['no']} is made: {order['state']}")
-        order = self.wait("delivery", lambda: self.order_in(user, order["uid"], "completed"))
-        work = user.workload(order["workload"])
+    def delivered(self, user: weir.Client, form: "FormOut") -> "OrderOut":
+        made = self.wait("the order", lambda: next(iter(user.application(form["uid"])["orders"]), None))
+        self.step(f"   order {made['no']} is made: {made['state']}")
+        order: OrderOut = self.wait("delivery", lambda: self.order_in(user, made["uid"], "completed"))
+        work = user.workload(_workload(order))
         self.step(
             f"   order {order['no']} is {order['state']}: {work['state']} on {_place(work)},"
             f" {work['compute_percent']} % and {work['memory_mib']} MiB"
         )
         return order
 
-    def order_in(self, user: weir.Client, uid: str, state: str) -> Json | None:
+    def order_in(self, user: weir.Client, uid: str, state: str) -> "OrderOut | None":
         order = user.order(uid)
         if order["state"] == "failed":
             raise JourneyFailed(f"order {order['no']} failed: {order['note']}")
         return order if order["state"] == state else None
 
-    def neighbours(self, order: Json, neighbour: Json) -> None:
-        mine = self.person("alice").workload(order["workload"])
-        theirs = self.person("gina").workload(neighbour["workload"])
+    def neighbours(self, order: "OrderOut", neighbour: "OrderOut") -> None:
+        mine = self.person("alice").workload(_workload(order))
+        theirs = self.person("gina").workload(_workload(neighbour))
         is_shared = mine["slices"][0]["device"] == theirs["slices"][0]["device"]
         self.step(
             f"two tenants run at the same time{' on the same device' if is_shared else ''}: {_place(mine)}"
         )
 
-    def watch(self, order: Json) -> None:
+    def watch(self, order: "OrderOut") -> None:
         """The log as it grows, and the share as it is measured."""
-        user, uid = self.person("alice"), order["workload"]
+        user, uid = self.person("alice"), _workload(order)
         self.step("the log of alice's work streams:")
         offset, until, shown = 0, time.monotonic() + RUN_FOR_S, 0
         while time.monotonic() < until:
-            part = user.log(uid, offset)
-            offset = part["next_offset"]
-            for line in part["text"].splitlines()[: max(0, 5 - shown)]:
+            printed = user.log(uid, offset)
+            offset = printed["next_offset"]
+            for line in printed["text"].splitlines()[: max(0, 5 - shown)]:
                 shown += 1
                 self.say(f"             | {line}")
             time.sleep(1)
@@ -206,10 +221,10 @@ class Journey:
                 f" and {part['memory_enforced_by']}"
             )
 
-    def settle(self, order: Json) -> Json:
+    def settle(self, order: "OrderOut") -> "BillWholeOut":
         """Claim a coupon, make a bill of what was used up to now, confirm it, pay it."""
         payer = self.person("olga")
-        bill = self.wait("a bill of the usage", lambda: self.bill_made(payer))
+        bill: BillWholeOut = self.wait("a bill of the usage", lambda: self.bill_made(payer))
         activity = payer.coupon_activities()[0]
         coupon = payer.coupon_claim(activity["uid"])
         self.step(f"olga claims coupon {coupon['code']} worth {coupon['face_value']} CNY")
@@ -221,6 +236,8 @@ class Journey:
         after = payer.account()["balance"]
         bill = payer.bill(bill["uid"])
         paid = bill["payment"]
+        if paid is None:
+            raise JourneyFailed(f"bill {bill['no']} is {bill['state']} and has no payment")
         self.step(
             f"   bill {bill['no']} is {bill['state']}: {paid['coupon_amount']} CNY from the coupon and"
             f" {paid['balance_amount']} from the balance; balance {before} → {after} CNY"
@@ -228,7 +245,7 @@ class Journey:
         return bill
 
     @staticmethod
-    def bill_made(payer: weir.Client) -> Json | None:
+    def bill_made(payer: weir.Client) -> "BillWholeOut | None":
         try:
             return payer.bill_make()
         except weir.ApiError as refusal:
@@ -236,7 +253,7 @@ class Journey:
                 return None
             raise
 
-    def bill_print(self, payer: weir.Client, bill: Json) -> None:
+    def bill_print(self, payer: weir.Client, bill: "BillWholeOut") -> None:
         self.step(f"bill {bill['no']} is {bill['state']}: {bill['total']} CNY")
         sum_of_lines = Decimal(0)
         for line in bill["lines"]:
@@ -246,7 +263,7 @@ class Journey:
         if sum_of_lines != Decimal(bill["total"]):
             raise JourneyFailed(f"the lines sum to {sum_of_lines}, the bill says {bill['total']}")
 
-    def line_print(self, line: Json, detail: Json) -> None:
+    def line_print(self, line: "BillLineOut", detail: "BillLineWholeOut") -> None:
         """The amount, and the way to get it by hand: seconds x price an hour ÷ 3600, half up."""
         records = detail["records"]["results"]
         by_hand = Decimal(line["unit_amount"]) * line["share_seconds"] / 3600
@@ -261,15 +278,15 @@ class Journey:
         if sum(record["seconds"] for record in records) != line["share_seconds"]:
             raise JourneyFailed("the intervals do not add up to the seconds billed")
 
-    def end(self, order: Json, applicant: str, decider: str) -> None:
+    def end(self, order: "OrderOut", applicant: str, decider: str) -> None:
         """Terminate: approval, release, quota back, metering stops to the second."""
         user = self.person(applicant)
         form = user.order_terminate(order["uid"], "done")
         task = self.task_of(self.person(decider), form)
         self.person(decider).decide(task["uid"], "approve", "")
         self.wait("release", lambda: self.order_in(user, order["uid"], "terminated"))
-        work = user.workload(order["workload"])
-        metered = sum(record["seconds"] for record in user.usage(order["workload"]))
+        work = user.workload(_workload(order))
+        metered = sum(record["seconds"] for record in user.usage(_workload(order)))
         self.step(
             f"{applicant} terminates {order['no']}, {decider} approves: {work['state']}; ran"
             f" {_clock(work['started_at'])}–{_clock(work['ended_at'])}, {metered} s metered, quota in process or used:"
@@ -279,8 +296,8 @@ class Journey:
     def held(self, user: weir.Client) -> int:
         return sum(row["used"] + row["in_process"] for row in user.quota())
 
-    def totals(self, order: Json, bills: list[Json]) -> None:
-        usage = self.person("alice").usage(order["workload"])
+    def totals(self, order: "OrderOut", bills: "list[BillWholeOut]") -> None:
+        usage = self.person("alice").usage(_workload(order))
         seconds = sum(record["seconds"] for record in usage)
         lines = [line for bill in bills for line in bill["lines"] if line["order_no"] == order["no"]]
         total = sum((Decimal(line["amount"]) for line in lines), Decimal(0))
@@ -293,12 +310,18 @@ def _short(amounts: dict[str, int]) -> str:
     return ", ".join(f"{name} {amount}" for name, amount in amounts.items())
 
 
-def _start(quote: Json) -> str:
-    start = quote.get("expected_start") or {}
-    return str(start.get("sentence") or start.get("start_at") or "unknown")
+def _start(quote: "QuoteAndStartOut") -> str:
+    return quote["expected_start"]["sentence"] or quote["expected_start"]["start_at"] or "unknown"
 
 
-def _place(work: Json) -> str:
+def _workload(order: "OrderOut") -> str:
+    """The uid of what an order runs."""
+    if order["workload"] is None:
+        raise JourneyFailed(f"order {order['no']} runs nothing")
+    return order["workload"]
+
+
+def _place(work: "WorkloadOut") -> str:
     return ", ".join(f"{part['node']} / {part['device']}" for part in work["slices"])
 
 

@@ -88,7 +88,7 @@ def finished(process: subprocess.Popen) -> tuple[str, str]:
 @pytest.mark.req("POOL-12.3", "POOL-12.1", "POOL-12.14", "POOL-7.1c")
 def test_an_unmodified_script_trains_on_a_share_elsewhere_and_gives_it_back(alice, journey):
     api = journey.person("alice")
-    api.environment_make("run-fixed", compute_percent=20, memory_mib=128)
+    api.environment_make(name="run-fixed", compute_percent=20, memory_mib=128)
     process = alice(
         TRAIN, *run_of("--environment", "run-fixed"), WEIR_COMPUTE_PERCENT="90", WEIR_MEMORY_MIB="2048"
     )
@@ -123,7 +123,7 @@ def test_a_session_that_lies_idle_is_released_and_the_terminal_says_so(alice, jo
 def test_while_it_waits_the_terminal_says_why_and_where_and_a_signal_takes_it_back(alice, journey):
     admin = journey.person("admin")
     if "closed" not in [queue["code"] for queue in admin.queues()]:
-        admin.queue_make("closed", "Closed", state="down")
+        admin.queue_make(code="closed", name_en="Closed", name_zh="Closed", state="down")
     process = alice(IDLE, *run_of("--share", "5", "--memory", "64", "--queue", "closed"))
     waits = next(line for line in iter(process.stderr.readline, "") if "waits" in line)
     assert "place 1 in queue closed. Queue closed is down and starts no work." in waits

@@ -2,6 +2,7 @@ import ssl
 import threading
 import time
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -11,6 +12,9 @@ from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import PROGRESS, rounds
 from apps.conformance.test_cases.upgrading import Releases, rolled, versions
 from apps.conformance.test_cases.waiting import node_ready
+
+if TYPE_CHECKING:
+    from weir.api_types import RolloutOut
 
 # Between two requests of a thread of `_Load`.
 PAUSE_S = 0.25
@@ -49,7 +53,9 @@ class GreyUpgrade(TestCase):
         say.expect("E3", versions(pool, *names)[names[1]] == second, f"{names[1]} runs {second}")
 
     @staticmethod
-    def _judge(pool: Ground, say: Record, names: tuple, found: dict, load: "_Load", works: list) -> None:
+    def _judge(
+        pool: Ground, say: Record, names: tuple, found: "RolloutOut", load: "_Load", works: list
+    ) -> None:
         step, expectation = names
         text = f"{found['state']} {found['reason']}".strip()
         say.step(

@@ -1,6 +1,7 @@
 """Releases for tests: the agent of this source tree under a new version, signed with a key of the test's own."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -9,6 +10,9 @@ from django.conf import settings
 from apps.conformance.running.ground import Ground
 from apps.conformance.running.record import CaseFailed
 from apps.rollouts.building import public_key_of, release_pack, release_sign
+
+if TYPE_CHECKING:
+    from weir.api_types import ComponentOut, RolloutOut
 
 ROLLOUT_S = 900
 GATE_S = 300
@@ -51,20 +55,21 @@ def _broken(pool: Ground) -> Path:
     return root
 
 
-def rolled(pool: Ground, *, patience_s: float = ROLLOUT_S, **body: object) -> dict:
+def rolled(pool: Ground, *, patience_s: float = ROLLOUT_S, **body: object) -> "RolloutOut":
     """Start a roll-out and follow it to its end."""
     made = pool.operator.post("rollouts", {"batch": 1, "gate_s": GATE_S, **body})
     return followed(pool, made["uid"], patience_s=patience_s)
 
 
-def followed(pool: Ground, uid: str, *, patience_s: float = ROLLOUT_S) -> dict:
+def followed(pool: Ground, uid: str, *, patience_s: float = ROLLOUT_S) -> "RolloutOut":
     """A roll-out once it is over."""
 
-    def look() -> dict | None:
-        found = pool.operator.get(f"rollouts/{uid}")
+    def look() -> "RolloutOut | None":
+        found = pool.operator.rollout(uid)
         return found if found["state"] in CLOSED else None
 
-    return pool.until("the roll-out to end", look, patience_s)
+    found: RolloutOut = pool.until("the roll-out to end", look, patience_s)
+    return found
 
 
 def versions(pool: Ground, *nodes: str) -> dict[str, str]:
@@ -72,11 +77,9 @@ def versions(pool: Ground, *nodes: str) -> dict[str, str]:
     return {row["name"]: row["agent_version"] for row in pool.operator.all("nodes") if row["name"] in nodes}
 
 
-def component(pool: Ground, node: str) -> dict:
+def component(pool: Ground, node: str) -> "ComponentOut":
     """The agent of a node in the list of components."""
-    rows = [
-        row for row in pool.operator.all("components") if row["component"] == "agent" and row["name"] == node
-    ]
+    rows = [row for row in pool.operator.components() if row["component"] == "agent" and row["name"] == node]
     if not rows:
         raise CaseFailed(f"the agent of {node} is not among the components")
     return rows[0]

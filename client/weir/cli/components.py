@@ -1,12 +1,16 @@
 """For operators: the pool's components, releases of the node agent, roll-outs."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from weir.cli.context import caller
 from weir.cli.show import one, rows, said
 from weir.errors import WeirClientError
+
+if TYPE_CHECKING:
+    from weir.api_types import NodeOut
 
 _ROLLOUT = [
     ("uid", "uid"),
@@ -111,13 +115,18 @@ def roll_out(
     """Bring a release or a configuration to nodes, batch by batch."""
     with caller(ctx) as client:
         uids = [] if server_only else _uids(client.nodes(), nodes or [])
-        body = {"release": release, "nodes": uids, "server": server or server_only}
-        config = {"config": _config(setting)} if setting else {}
-        answer = client.rollout_start(**body, **config, batch=batch, gate_s=gate)
+        answer = client.rollout_start(
+            release=release,
+            config=_config(setting) if setting else None,
+            nodes=uids,
+            server=server or server_only,
+            batch=batch,
+            gate_s=gate,
+        )
     said(ctx, answer, f"Roll-out {answer['uid']} has begun with {len(answer['steps'])} targets.")
 
 
-def _uids(known: list[dict], wanted: list[str]) -> list[str]:
+def _uids(known: list["NodeOut"], wanted: list[str]) -> list[str]:
     named = {name: node["uid"] for node in known for name in (node["name"], node["uid"])}
     unknown = [name for name in wanted if name not in named]
     if unknown:
@@ -126,7 +135,7 @@ def _uids(known: list[dict], wanted: list[str]) -> list[str]:
     return [named[name] for name in wanted] if wanted else there
 
 
-def _config(settings: list[str]) -> dict[str, object]:
+def _config(settings: list[str]) -> dict[str, Any]:
     pairs = [text.partition("=") for text in settings]
     if not all(sign for _key, sign, _value in pairs):
         raise WeirClientError("A setting is written name=value.", "For example --set meter_s=5.")

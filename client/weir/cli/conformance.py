@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,7 +13,9 @@ from weir.cli.group import App
 from weir.cli.show import as_json, one, rows, said, say, say_json, tell
 from weir.errors import WeirClientError
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from weir.api_types import RunOut
+
 FORMS = ("json", "text", "junit", "pdf")
 _RUN = [
     ("uid", "uid"),
@@ -69,7 +71,6 @@ def follow(
 
 def _follow(ctx: typer.Context, client: Client, uid: str) -> None:
     told: set[str] = set()
-    found: Json = {}
     for found in client.conformance_follow(uid):
         for result in found["results"]:
             if result["outcome"] in _SETTLED and result["number"] not in told:
@@ -83,7 +84,7 @@ def _follow(ctx: typer.Context, client: Client, uid: str) -> None:
         sys.exit(1)
 
 
-def _summary(run: Json) -> str:
+def _summary(run: "RunOut") -> str:
     count = sum(row["outcome"] == "passed" for row in run["results"])
     level = f"; level {run['level_reached']} is reached" if run["level_reached"] else ""
     note = f" {run['note']}" if run["note"] else ""

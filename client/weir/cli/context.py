@@ -1,7 +1,7 @@
 """The signed-in client of a command, and things called by their number."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import typer
@@ -17,7 +17,7 @@ def caller(ctx: typer.Context) -> Client:
     return Client.from_config(tenant=ctx.find_root().params["tenant"])
 
 
-def uid_of(given: str, listed: Callable[[], Iterable[dict[str, Any]]], *names: str) -> str:
+def uid_of(given: str, listed: Callable[[], Iterable[Mapping[str, Any]]], *names: str) -> str:
     """The uid of what a person calls by uid or by one of its numbers; `listed` is asked only for a number.
 
     Raises:

@@ -107,12 +107,15 @@ def apply(
     draft: bool = typer.Option(False, help="Keep it as a draft instead of submitting."),
 ) -> None:
     """Make an application form and submit it."""
-    line = {"amounts": amounts(amount), "count": count}
-    more = {"remark": remark, **({"coupon": coupon} if coupon else {})}
     with caller(ctx) as client:
-        line["commodity"] = uid_of(commodity, client.commodities, "number")
-        system = uid_of(business_system, client.business_systems, "number")
-        form = client.application_make([line], duration_s=duration_s(for_), business_system=system, **more)
+        goods = uid_of(commodity, client.commodities, "number")
+        form = client.application_make(
+            lines=[{"commodity": goods, "amounts": amounts(amount), "count": count}],
+            duration_s=duration_s(for_),
+            business_system=uid_of(business_system, client.business_systems, "number"),
+            remark=remark,
+            coupon=coupon or None,
+        )
         for file in attach:
             client.attach(form["uid"], file)
         form = form if draft else client.application_submit(form["uid"])

@@ -1,6 +1,6 @@
 """For operators: the queues as a file, planned, applied and exported; opened and closed by command."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -9,7 +9,9 @@ from weir.cli.group import App
 from weir.cli.show import as_json, rows, said, say, tell
 from weir.cluster import Cluster, manifests_of, text_of
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from weir.api_types import ChangeOut, OutcomeOut
+
 _CHANGE = [
     ("what", "act"),
     ("queue", "name"),
@@ -113,7 +115,7 @@ def pull(ctx: typer.Context, kubeconfig: str = Kubeconfig, context: str = Contex
         typer.echo(text_of(found), nl=False)
 
 
-def _tell(ctx: typer.Context, found: Json) -> None:
+def _tell(ctx: typer.Context, found: "OutcomeOut") -> None:
     """Each setting that changes on a line of its own, then what the file leaves alone."""
     if as_json(ctx):
         said(ctx, found, "")
@@ -129,7 +131,7 @@ def _tell(ctx: typer.Context, found: Json) -> None:
     say(f"State: {found['state']}")
 
 
-def _lines(change: Json) -> list[Json]:
+def _lines(change: "ChangeOut") -> list[dict[str, Any]]:
     head = {"act": change["act"], "name": change["name"]}
     told = [{**head, **each, "name": change["name"], "setting": each["name"]} for each in change["settings"]]
     return told or [head]

@@ -1,6 +1,6 @@
 """For operators: what is reserved of the pool, and the calls of the site's hooks that were not made."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -9,6 +9,9 @@ from weir.cli.group import App
 from weir.cli.show import rows, said
 from weir.cli.units import instant
 from weir.errors import WeirClientError
+
+if TYPE_CHECKING:
+    from weir.api_types import ReservationOut
 
 _RESERVED = [
     ("name", "name"), ("tenant", "tenant"), ("queue", "queue"), ("devices", "devices"), ("from", "from_at"),
@@ -29,7 +32,7 @@ def list_(ctx: typer.Context) -> None:
         rows(ctx, [row | {"devices": _devices(row)} for row in client.reservations()], _RESERVED)
 
 
-def _devices(row: dict[str, Any]) -> str:
+def _devices(row: "ReservationOut") -> str:
     if row["device_uids"]:
         return ", ".join(row["device_uids"])
     memory = f", {row['memory_mib']} MiB" if row["memory_mib"] else ""
@@ -53,13 +56,13 @@ def make(
     """Keep devices for a tenant or a queue; what runs there is not stopped."""
     if not (tenant or queue):
         raise WeirClientError("It is for nobody.", "Name a tenant with --for, or a queue with --queue.")
-    given = {
-        "tenant": tenant, "queue": queue, "device_uids": list(device), "count": count, "compute_percent": share,
-        "memory_mib": memory, "model": model,
+    given: dict[str, Any] = {
+        "name": name, "from_at": instant(from_), "to_at": instant(until), "tenant": tenant, "queue": queue,
+        "device_uids": list(device), "count": count, "compute_percent": share, "memory_mib": memory, "model": model,
     }  # fmt: skip
     body = {key: value for key, value in given.items() if value not in (None, "", 0, [])}
     with caller(ctx) as client:
-        found = client.reservation_make(name, instant(from_), instant(until), **body)
+        found = client.reservation_make(**body)
     said(ctx, found, f"{name} is reserved from {found['from_at']} until {found['to_at']}.")
 
 

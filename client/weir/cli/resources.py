@@ -64,12 +64,9 @@ def quota(ctx: typer.Context) -> None:
     """Total, allocated, allocatable, used and in process."""
     with caller(ctx) as client:
         found = client.quota()
-    listed = (
-        found if isinstance(found, list) else [{"item": item, **figures} for item, figures in found.items()]
-    )
     rows(
         ctx,
-        listed,
+        found,
         [
             ("item", "item"),
             ("model", "model"),

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,7 +24,9 @@ from weir.cli.show import tell
 from weir.errors import WeirClientError
 from weir.session import Lease
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from weir.api_types import ConnectionOut
+
 _LOOK_S = 2.0
 _UNUSED_S = 60.0
 _NOT_FOUND = 127
@@ -62,7 +64,7 @@ def _tell(line: str) -> None:
     tell(f"weir: {line}")
 
 
-def _run(client: Client, request: Json, command: list[str]) -> int:
+def _run(client: Client, request: Mapping[str, Any], command: list[str]) -> int:
     with _stopped_by_signal():
         lease = Lease(client, request, tell=_tell)
     try:
@@ -75,7 +77,7 @@ def _run(client: Client, request: Json, command: list[str]) -> int:
         _release(lease)
 
 
-def _where(lease: Lease, shares: list[Json]) -> str:
+def _where(lease: Lease, shares: list["ConnectionOut"]) -> str:
     held = [f"{each['compute_percent']} % and {each['memory_mib']} MiB on {each['node']}" for each in shares]
     return f"{lease.no} runs: {', '.join(held)}"
 
@@ -109,7 +111,7 @@ def _release(lease: Lease) -> None:
 
 
 @contextmanager
-def _session_file(shares: list[Json]) -> Iterator[Path]:
+def _session_file(shares: list["ConnectionOut"]) -> Iterator[Path]:
     """Where the sessions are and their keys, readable by this user alone; gone with the script."""
     handle, name = tempfile.mkstemp(prefix="weir-", suffix=".json")
     os.close(handle)
@@ -121,7 +123,7 @@ def _session_file(shares: list[Json]) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
-def _session_write(path: Path, shares: list[Json]) -> None:
+def _session_write(path: Path, shares: list["ConnectionOut"]) -> None:
     fresh = path.with_suffix(".new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

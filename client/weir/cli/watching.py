@@ -112,7 +112,7 @@ def alarm_rule(
 ) -> None:
     """Show a rule, or change what is named; it holds at once."""
     wanted = {"threshold": threshold, "for_s": for_s, "severity": severity, "is_enabled": enabled}
-    changes = {name: value for name, value in wanted.items() if value not in (None, "")}
+    changes: dict[str, Any] = {name: value for name, value in wanted.items() if value not in (None, "")}
     with caller(ctx) as client:
         found = client.alarm_rule_edit(code, **changes) if changes else client.alarm_rule(code)
     one(ctx, found, _RULE_COLUMNS)

@@ -2,8 +2,9 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -13,6 +14,9 @@ from weir.cli.context import caller, uid_of
 from weir.cli.group import App
 from weir.cli.show import as_json, one, rows, said, tell
 from weir.errors import WeirClientError
+
+if TYPE_CHECKING:
+    from weir.api_types import WorkloadIn
 
 Json = dict[str, Any]
 MOST_AT_ONCE = 10_000
@@ -118,7 +122,9 @@ def _submit_many(ctx: typer.Context, client: Client, path: Path, request: Json) 
     done = 0
     for begin in range(0, len(jobs), MOST_AT_ONCE):
         try:
-            done += client.workloads_submit(jobs[begin : begin + MOST_AT_ONCE])["count"]
+            done += client.workloads_submit(cast("list[WorkloadIn]", jobs[begin : begin + MOST_AT_ONCE]))[
+                "count"
+            ]
         except WeirClientError:
             if done:
                 tell(f"{done} of {len(jobs)} jobs were submitted before this:")
@@ -164,6 +170,7 @@ def eta(
     """When work starts: of some that waits, or of some that is not submitted yet."""
     with caller(ctx) as client:
         if uid:
+            found: Mapping[str, Any] | None
             found = client.workload_explain(uid_of(uid, client.workloads, "no"))["expected"]
         else:
             found = client.workload_dry_run(**work_options.request_of(ctx, name="dry run"))
@@ -184,10 +191,11 @@ def explain(ctx: typer.Context, uid: str) -> None:
     """Why work waits, its place in the queue, when it is expected to start, and every decision on it."""
     with caller(ctx) as client:
         uid = uid_of(uid, client.workloads, "no")
-        found = client.workload(uid) | client.workload_explain(uid)
+        explained = client.workload_explain(uid)
+        found = {**client.workload(uid), **explained}
     one(ctx, found, EXPLAINED)
     if not as_json(ctx):
-        rows(ctx, found["decisions"], DECISION)
+        rows(ctx, explained["decisions"], DECISION)
 
 
 def _act(ctx: typer.Context, uid: str, act: str, reason: str, text: str) -> None:

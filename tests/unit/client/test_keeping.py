@@ -34,7 +34,7 @@ class Centre:
     def reservations(self):
         return [ROW]
 
-    def reservation_make(self, name, from_at, to_at, **more):
+    def reservation_make(self, *, name, from_at, to_at, **more):
         self.asked.append(("make", name, more))
         assert from_at < to_at
         return ROW

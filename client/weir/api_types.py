@@ -1,0 +1,3240 @@
+"""What the API takes and answers, by the names of its description. Written by `make openapi`: not by hand."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class AccountOut(TypedDict):
+    is_open: bool
+    opened_at: str | None
+    balance: str
+    unbilled: str
+    unpaid: str
+    coupon_count: int
+    coupon_remaining: str
+    month_cost: str
+    year_cost: str
+
+
+class ActivityOut(TypedDict):
+    uid: str
+    name_zh: str
+    name_en: str
+    face_value: str
+    quantity: int
+    left_count: int
+    per_tenant_limit: int
+    claimed_by_tenant: int
+    minimum_spend: str
+    ratio_percent: int
+    valid_from: str
+    valid_until: str
+    created_at: str
+
+
+class AgentTokenIn(TypedDict):
+    note: str
+    ttl_s: NotRequired[int]
+
+
+class AgentTokenMadeOut(TypedDict):
+    uid: str
+    kind: Literal["join", "node"]
+    node_uid: str
+    note: str
+    expires_at: str | None
+    used_at: str | None
+    revoked_at: str | None
+    created_at: str
+    secret: str
+
+
+class AgentTokenOut(TypedDict):
+    uid: str
+    kind: Literal["join", "node"]
+    node_uid: str
+    note: str
+    expires_at: str | None
+    used_at: str | None
+    revoked_at: str | None
+    created_at: str
+
+
+class AheadOut(TypedDict):
+    """A day to come, in percent of devices; `low` to `high` holds nine of ten such days."""
+
+    day: str
+    mid: float
+    low: float
+    high: float
+
+
+class Amounts(TypedDict):
+    """The most of each; null says nothing of it."""
+
+    instances: NotRequired[int | None]
+    compute_percent: NotRequired[int | None]
+    memory_mib: NotRequired[int | None]
+
+
+class AttachmentIn(TypedDict):
+    file: str
+
+
+class AttachmentOut(TypedDict):
+    uid: str
+    name: str
+    size: int
+    content_type: str
+    sha256: str
+    created_at: str
+
+
+class BillIn(TypedDict):
+    until: NotRequired[str | None]
+
+
+class BillItemOut(TypedDict):
+    """One usage record's part of a bill line, with what vouches for it."""
+
+    usage: str
+    slice_uid: str
+    seq: int
+    start_at: str
+    end_at: str
+    seconds: int
+    compute_percent: int
+    memory_mib: int
+    cpu_seconds: str
+    memory_peak_mib: int
+    node_uid: str
+    device_uid: str
+    report_id: str
+    received_at: str
+    rated_at: str
+    ledger_transaction: str | None
+    unit_amount: str
+    exact: str
+
+
+class BillItemsOut(TypedDict):
+    next: str | None
+    previous: str | None
+    results: list[BillItemOut]
+
+
+class BulkRowOut(TypedDict):
+    uid: str
+    no: str
+
+
+class BusinessSystemIn(TypedDict):
+    name: str
+    number: str
+    organization: str
+    parent: NotRequired[str | None]
+
+
+class BusinessSystemOut(TypedDict):
+    uid: str
+    name: str
+    number: str
+    organization: str
+    organization_name: str
+    parent: str | None
+    is_enabled: bool
+    created_at: str
+
+
+class CalibrationOut(TypedDict):
+    """How the start estimates of the last days came true: 90 percent are to start inside their interval."""
+
+    scored: int
+    inside_percent: int | None
+    median_error_s: int | None
+    without_start: int
+
+
+class CartIn(TypedDict):
+    commodity: str
+    amounts: NotRequired[dict[str, int]]
+    count: NotRequired[int]
+
+
+class CartOut(TypedDict):
+    uid: str
+    commodity: str
+    commodity_name: str
+    amounts: Any
+    count: int
+    created_at: str
+
+
+class CategoryOut(TypedDict):
+    code: str
+    name_zh: str
+    name_en: str
+    parent: str | None
+
+
+class ComponentOut(TypedDict):
+    component: str
+    host: str
+    name: str
+    node_uid: str
+    version: str
+    wanted_version: str
+    state: str
+    is_upgrading: bool
+    config_generation: int
+    wanted_generation: int
+    config: dict[str, Any]
+    problem: str
+    seen_at: str | None
+    started_at: str | None
+
+
+class ComponentRangeOut(TypedDict):
+    component: str
+    name_zh: str
+    name_en: str
+    amount_unit: str
+    minimum: int
+    maximum: int
+    step: int
+    default: int
+
+
+class ConnectionOut(TypedDict):
+    index: int
+    slice: str
+    state: str
+    host: str
+    port: int | None
+    fingerprint: str
+    token: str
+    node: str
+    device: str
+    model: str
+    compute_percent: int
+    memory_mib: int
+
+
+class CostOut(TypedDict):
+    key: str
+    label_zh: str
+    label_en: str
+    exact: str
+    share_seconds: int
+
+
+class CostsOut(TypedDict):
+    dimension: str
+    total: str
+    rows: list[CostOut]
+
+
+class CountOut(TypedDict):
+    count: int
+
+
+class DepositIn(TypedDict):
+    amount: str
+    reference: str
+
+
+class DevicesIn(TypedDict):
+    devices: list[str]
+
+
+class EnvironmentIn(TypedDict):
+    """Amounts under a name."""
+
+    name: str
+    is_fixed: NotRequired[bool]
+    spec: NotRequired[str]
+    compute_percent: NotRequired[int | None]
+    memory_mib: NotRequired[int | None]
+    shares: NotRequired[int]
+
+
+class EnvironmentOut(TypedDict):
+    uid: str
+    name: str
+    is_fixed: bool
+    spec: str
+    shares: int
+    compute_percent: int
+    memory_mib: int
+    made_by: str
+    created_at: str
+
+
+class ExpectationOut(TypedDict):
+    """An expected start; nine of ten fall between `low_at` and `high_at`. All null: nobody can say."""
+
+    start_at: str | None
+    low_at: str | None
+    high_at: str | None
+    basis: str
+    basis_text: str
+    sentence: str
+    why: str
+
+
+class FirstPasswordOut(TypedDict):
+    password: str
+
+
+class GrantIn(TypedDict):
+    tenant: str
+    members: NotRequired[list[str] | None]
+
+
+class GrantOut(TypedDict):
+    """`members` are login accounts; null: all members of the tenant."""
+
+    tenant: str
+    members: list[str] | None
+    created_at: str
+
+
+class GroupQueueOut(TypedDict):
+    """The queue of a resource group: what its usable devices can give, what the queue may use of it, what is used."""
+
+    code: str
+    nodes: int
+    devices: int
+    models: list[str]
+    room_percent: int
+    room_mib: int
+    most_percent: int
+    most_mib: int
+    compute_percent: int
+    memory_mib: int
+    running: int
+    waiting: int
+
+
+class HardwareOut(TypedDict):
+    """A kind of device that a test ran on."""
+
+    vendor: str
+    model: str
+    is_simulated: bool
+
+
+class InvitationAcceptIn(TypedDict):
+    tenant: str
+    secret: str
+    username: str
+    password: str
+    display_name: NotRequired[str]
+
+
+class InvitationIn(TypedDict):
+    """Where a person comes to: an organization and roles."""
+
+    organization: NotRequired[str | None]
+    roles: NotRequired[list[str]]
+    display_name: str
+    email: NotRequired[str]
+    days: NotRequired[int]
+
+
+class InvitationMadeOut(TypedDict):
+    uid: str
+    display_name: str
+    email: str
+    organization: str | None
+    roles: list[str]
+    state: str
+    expires_at: str
+    created_at: str
+    secret: str
+
+
+class InvitationOut(TypedDict):
+    uid: str
+    display_name: str
+    email: str
+    organization: str | None
+    roles: list[str]
+    state: str
+    expires_at: str
+    created_at: str
+
+
+class JoinedOut(TypedDict):
+    tenant: str
+    username: str
+
+
+class LevelCountOut(TypedDict):
+    level: str
+    count: int
+
+
+class LineIn(TypedDict):
+    commodity: str
+    amounts: dict[str, int]
+    count: NotRequired[int]
+
+
+class LogOut(TypedDict):
+    id: int
+    at: str
+    level: Literal["debug", "info", "warning", "error", "critical"]
+    component: str
+    node: str
+    task: str
+    tenant: str
+    priority: int | None
+    text: str
+
+
+class MemberIn(TypedDict):
+    username: str
+    organization: str
+
+
+class MemberOut(TypedDict):
+    uid: str
+    username: str
+    display_name: str
+    organization: str
+    organization_name: str
+    post: str
+    created_at: str
+
+
+class MessageOut(TypedDict):
+    uid: str
+    title: str
+    link: str
+    read_at: str | None
+    created_at: str
+
+
+class MigrateIn(TypedDict):
+    """Where to; with neither the best other device of the same model."""
+
+    node: NotRequired[str]
+    device: NotRequired[str]
+    share: NotRequired[int]
+
+
+class MoveIn(TypedDict):
+    device: str
+
+
+class NameIn(TypedDict):
+    code: str
+    name_en: str
+    name_zh: NotRequired[str]
+
+
+class NodeCountOut(TypedDict):
+    state: str
+    count: int
+
+
+class NowOut(TypedDict):
+    """With how much the same work could start at once; 0 is none."""
+
+    percent: int
+    shares: int
+    sentence: str
+
+
+class OperatorIn(TypedDict):
+    username: str
+    display_name: str
+    email: NotRequired[str]
+    roles: NotRequired[list[str]]
+
+
+class OperatorOut(TypedDict):
+    uid: str
+    username: str
+    display_name: str
+    email: str
+    is_active: bool
+    must_change_password: bool
+    roles: list[str]
+    created_at: str
+
+
+class OperatorRoleOut(TypedDict):
+    code: str
+    name_en: str
+    name_zh: str
+    permissions: list[str]
+    is_builtin: bool
+
+
+class OperatorRolesIn(TypedDict):
+    roles: list[str]
+
+
+class OrganizationIn(TypedDict):
+    name: str
+    parent: NotRequired[str | None]
+    description: NotRequired[str]
+
+
+class OrganizationOut(TypedDict):
+    uid: str
+    name: str
+    parent: str | None
+    description: str
+    attributes: Any
+    is_enabled: bool
+    created_at: str
+
+
+class OrganizationRowOut(TypedDict):
+    organization: OrganizationOut
+    depth: int
+    head_count: int
+
+
+class OutlookOut(TypedDict):
+    """
+    `pool` "*": all devices. `full_*`: when demand passes the capacity of now; null: not within the days forecast,
+    or not known yet, which `method` null tells.
+    """
+
+    pool: str
+    name: str
+    capacity_percent: float
+    demand_percent: float | None
+    days_known: int
+    days_wanted: int
+    method: NotRequired[Literal["weeks", "trend"] | None]
+    off_by_percent: NotRequired[float | None]
+    full_on: str | None
+    full_from: str | None
+    full_until: str | None
+
+
+class OversubscribeIn(TypedDict):
+    compute_permille: int
+    memory_permille: NotRequired[int]
+
+
+class PaginatedActivityOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ActivityOut]
+
+
+class PaginatedAgentTokenOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[AgentTokenOut]
+
+
+class PaginatedAttachmentOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[AttachmentOut]
+
+
+class PaginatedBusinessSystemOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[BusinessSystemOut]
+
+
+class PaginatedCartOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[CartOut]
+
+
+class PaginatedCategoryOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[CategoryOut]
+
+
+class PaginatedEnvironmentOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[EnvironmentOut]
+
+
+class PaginatedInvitationOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[InvitationOut]
+
+
+class PaginatedLogOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[LogOut]
+
+
+class PaginatedMemberOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[MemberOut]
+
+
+class PaginatedMessageOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[MessageOut]
+
+
+class PaginatedOperatorOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[OperatorOut]
+
+
+class PaginatedOperatorRoleOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[OperatorRoleOut]
+
+
+class PaginatedOrganizationOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[OrganizationOut]
+
+
+class PasswordIn(TypedDict):
+    old_password: str
+    new_password: str
+
+
+class PastDayOut(TypedDict):
+    """A day that was seen, in percent of devices."""
+
+    day: str
+    demand: float
+    capacity: float | None
+
+
+class PatchedFormIn(TypedDict):
+    lines: NotRequired[list[LineIn]]
+    duration_s: NotRequired[int]
+    business_system: NotRequired[str | None]
+    remark: NotRequired[str]
+    data: NotRequired[dict[str, Any]]
+    coupon: NotRequired[str | None]
+    cart: NotRequired[list[str]]
+
+
+class PatchedRouteEditIn(TypedDict):
+    """What is named changes; the rest stays."""
+
+    name: NotRequired[str]
+    severities: NotRequired[list[Literal["critical", "major", "minor", "notice"]]]
+    addresses: NotRequired[list[str]]
+    roles: NotRequired[list[str]]
+    is_enabled: NotRequired[bool]
+
+
+class PatchedRuleEditIn(TypedDict):
+    """What is named changes; the rest stays."""
+
+    comparison: NotRequired[Literal["gt", "ge", "lt", "le"]]
+    threshold: NotRequired[float]
+    for_s: NotRequired[int]
+    severity: NotRequired[Literal["critical", "major", "minor", "notice"]]
+    subject: NotRequired[str]
+    ends_after_s: NotRequired[int | None]
+    is_enabled: NotRequired[bool]
+
+
+class PayIn(TypedDict):
+    coupon: NotRequired[str | None]
+
+
+class PaymentOut(TypedDict):
+    uid: str
+    coupon_uid: str | None
+    coupon_code: str
+    coupon_amount: str
+    balance_amount: str
+    created_at: str
+
+
+class PersonAddIn(TypedDict):
+    """Where a person comes to: an organization and roles."""
+
+    organization: NotRequired[str | None]
+    roles: NotRequired[list[str]]
+    username: str
+
+
+class PersonEditIn(TypedDict):
+    display_name: str
+    email: NotRequired[str]
+
+
+class PersonIn(TypedDict):
+    """Where a person comes to: an organization and roles."""
+
+    organization: NotRequired[str | None]
+    roles: NotRequired[list[str]]
+    username: str
+    display_name: str
+    email: NotRequired[str]
+
+
+class PersonMoveIn(TypedDict):
+    organization: str
+
+
+class PersonOut(TypedDict):
+    """A person of the tenant: account, state, place in the organization and roles."""
+
+    uid: str
+    username: str
+    display_name: str
+    email: str
+    state: str
+    must_change_password: bool
+    organization: NotRequired[str | None]
+    organization_name: NotRequired[str]
+    roles: list[str]
+    created_at: str
+
+
+class PersonRolesIn(TypedDict):
+    roles: list[str]
+
+
+class PersonRowOut(TypedDict):
+    """A person of the tenant: account, state, place in the organization and roles."""
+
+    uid: str
+    username: str
+    display_name: str
+    email: str
+    state: str
+    must_change_password: bool
+    organization: NotRequired[str | None]
+    organization_name: NotRequired[str]
+    roles: list[str]
+    created_at: str
+
+
+class PolicyIn(TypedDict):
+    """What is not sent stays; null: a head waits for ever, no aging, no memory of past use."""
+
+    placing: NotRequired[
+        Literal[
+            "spread",
+            "best_fit",
+            "local",
+            "local_first",
+            "node_balanced",
+            "node_compact",
+            "device_balanced",
+            "device_compact",
+            "fragmentation",
+        ]
+    ]
+    ordering: NotRequired[Literal["first_come", "priority", "fair_share", "dominant_share"]]
+    has_backfill: NotRequired[bool]
+    reserved_starts: NotRequired[int]
+    patience_s: NotRequired[int | None]
+    aging_s: NotRequired[int | None]
+    half_life_s: NotRequired[int | None]
+    ahead_s: NotRequired[int]
+    has_preemption: NotRequired[bool]
+    has_reclaim: NotRequired[bool]
+    grace_s: NotRequired[int]
+    min_run_s: NotRequired[int]
+    max_preemptions: NotRequired[int]
+    fair_share_preempts: NotRequired[bool]
+    consolidates: NotRequired[bool]
+    max_moves: NotRequired[int]
+    grows_elastic: NotRequired[bool]
+    hysteresis_s: NotRequired[int]
+    max_open_per_user: NotRequired[int]
+    max_open_per_tenant: NotRequired[int]
+
+
+class PolicyOut(TypedDict):
+    placing: Literal[
+        "spread",
+        "best_fit",
+        "local",
+        "local_first",
+        "node_balanced",
+        "node_compact",
+        "device_balanced",
+        "device_compact",
+        "fragmentation",
+    ]
+    ordering: Literal["first_come", "priority", "fair_share", "dominant_share"]
+    has_backfill: bool
+    reserved_starts: int
+    patience_s: int | None
+    aging_s: int | None
+    half_life_s: int | None
+    ahead_s: int
+    has_preemption: bool
+    has_reclaim: bool
+    grace_s: int
+    min_run_s: int
+    max_preemptions: int
+    fair_share_preempts: bool
+    consolidates: bool
+    max_moves: int
+    grows_elastic: bool
+    hysteresis_s: int
+    max_open_per_user: int
+    max_open_per_tenant: int
+    direct_commodity: str
+
+
+class PoolQueueOut(TypedDict):
+    code: str
+    max_percent: int | None
+    guaranteed_percent: int
+
+
+class PriceLineIn(TypedDict):
+    component: str
+    tiers: list[list[str | None]]
+    mode: NotRequired[str]
+    unit: NotRequired[str]
+    tier_method: NotRequired[str]
+
+
+class PriceStepOut(TypedDict):
+    """A tier of a price that a quantity went through: so much of it, at this price."""
+
+    above: str
+    upto: str | None
+    quantity: str
+    price: str
+    amount: str
+
+
+class PricesIn(TypedDict):
+    lines: list[PriceLineIn]
+    effective_from: NotRequired[str | None]
+
+
+class PriorityIn(TypedDict):
+    priority: int
+    most_priority: int
+    may_urgent: NotRequired[bool]
+
+
+class PriorityOut(TypedDict):
+    user: str
+    name: str
+    groups: list[str]
+    priority: int
+    most_priority: int
+    may_urgent: bool
+
+
+class Error(TypedDict):
+    code: str
+    message: str
+    cure: str
+    fields: NotRequired[dict[str, str]]
+
+
+class Problem(TypedDict):
+    """Why something was refused, and what to do about it. `code` is for programs."""
+
+    error: Error
+
+
+class ProcessTemplateIn(TypedDict):
+    key: str
+    name_zh: NotRequired[str]
+    name_en: NotRequired[str]
+    file: str
+
+
+class ProcessTemplateOut(TypedDict):
+    uid: str
+    key: str
+    version: str
+    name_zh: str
+    name_en: str
+    created_at: str
+
+
+class QueueFileIn(TypedDict):
+    """`text`: queues.yaml, a ConfigMap that holds it, or manifests of Volcano's queues."""
+
+    text: str
+    prune: NotRequired[bool]
+    state: NotRequired[str]
+
+
+class QueueFileOut(TypedDict):
+    """`state` changes with any of it: sent back with a file, the file is applied to that and nothing else."""
+
+    text: str
+    state: str
+
+
+class QuotaIn(TypedDict):
+    item: str
+    model: NotRequired[str]
+    total: int
+
+
+class QuotaOut(TypedDict):
+    """With a `model` of what lies on devices of that model alone; there `in_process` waits for just that model."""
+
+    item: str
+    model: str
+    total: int
+    allocated: int
+    allocatable: int
+    used: int
+    in_process: int
+    left: int
+
+
+class QuoteCouponOut(TypedDict):
+    """What a coupon takes off a quote."""
+
+    uid: str
+    name_zh: str
+    name_en: str
+    amount: str
+
+
+class QuoteIn(TypedDict):
+    commodity: str
+    amounts: dict[str, int]
+    count: NotRequired[int]
+    duration_s: int
+    coupon: NotRequired[str | None]
+
+
+class QuoteLineOut(TypedDict):
+    """What one component costs: `unit_amount` for an hour of it all, `exact` for the whole duration, in CNY."""
+
+    component: str
+    name_zh: str
+    name_en: str
+    amount: int
+    amount_unit: str
+    quantity: str
+    unit: str
+    mode: str
+    price_unit: str
+    tier_method: str
+    steps: list[PriceStepOut]
+    unit_amount: str
+    exact: str
+
+
+class QuoteOut(TypedDict):
+    """
+    The price of amounts and a duration at one price version: `per_hour` exact, `total` an estimate for all of it,
+    `payable` what is left of that beside the coupon, in `currency`.
+    """
+
+    commodity: str
+    commodity_number: str
+    commodity_name_zh: str
+    commodity_name_en: str
+    commodity_version: int
+    supplier: str
+    price_version: str
+    price_number: int
+    amounts: dict[str, int]
+    count: int
+    duration_s: int
+    lines: list[QuoteLineOut]
+    per_hour: str
+    total: str
+    coupon: QuoteCouponOut | None
+    payable: str
+    currency: str
+    at: str
+
+
+class QuoteStartOut(TypedDict):
+    """When what is quoted would start if it were submitted now; null: nobody can say."""
+
+    start_at: str | None
+    basis: str
+    sentence: str
+
+
+class ReasonIn(TypedDict):
+    reason: NotRequired[str]
+
+
+class RecordOut(TypedDict):
+    uid: str
+    name: str
+    actor_kind: str
+    actor_name: str
+    role: str
+    schema: str
+    request_id: str
+    subject_kind: str
+    subject_id: str
+    detail: Any
+    at: str
+
+
+class ReleaseIn(TypedDict):
+    file: str
+    signature: str
+    notes: NotRequired[str]
+
+
+class ReleaseKeyIn(TypedDict):
+    public_key: str
+    name: str
+
+
+class ReleaseKeyOut(TypedDict):
+    public_key: str
+    name: str
+    created_at: str
+    revoked_at: str | None
+
+
+class ReleaseOut(TypedDict):
+    version: str
+    size: int
+    file_count: int
+    sha256: str
+    signature: str
+    signed_by: str
+    public_key: str
+    notes: str
+    created_by: str
+    created_at: str
+
+
+class RemovedOut(TypedDict):
+    count: int
+
+
+ReportOut = TypedDict(
+    "ReportOut",
+    {
+        "report": str,
+        "totals": dict[str, Any],
+        "sections": dict[str, list[dict[str, Any]]],
+        "from": str,
+        "to": str,
+    },
+)
+
+
+class ReservationIn(TypedDict):
+    """Named devices, which it keeps whole, or a number of devices with so much of each."""
+
+    name: str
+    tenant: NotRequired[str]
+    queue: NotRequired[str]
+    device_uids: NotRequired[list[str]]
+    count: NotRequired[int]
+    compute_percent: NotRequired[int]
+    memory_mib: NotRequired[int]
+    model: NotRequired[str]
+    from_at: str
+    to_at: str
+
+
+class ReservationOut(TypedDict):
+    uid: str
+    name: str
+    tenant: str
+    queue: str
+    device_uids: Any
+    count: int
+    compute_percent: int
+    memory_mib: int
+    model: str
+    from_at: str
+    to_at: str
+    cancelled_at: str | None
+    created_at: str
+
+
+class ResizeIn(TypedDict):
+    """Other amounts for each share; what is left out stays."""
+
+    compute_percent: NotRequired[int | None]
+    memory_mib: NotRequired[int | None]
+
+
+class ResourceGroupOut(TypedDict):
+    code: str
+    name_en: str
+    name_zh: str
+    devices: list[str]
+    grants: list[GrantOut]
+    created_at: str
+
+
+class ResourceTicketIn(TypedDict):
+    """The most of each; null says nothing of it."""
+
+    instances: NotRequired[int | None]
+    compute_percent: NotRequired[int | None]
+    memory_mib: NotRequired[int | None]
+    reason: str
+    from_at: str
+    until_at: str
+    for_all: NotRequired[bool]
+
+
+class ResultOut(TypedDict):
+    number: str
+    outcome: Literal["waiting", "running", "passed", "failed", "not_run"]
+    reason: str
+    hardware: list[HardwareOut]
+    is_simulated: bool
+    steps: Any
+    expectations: Any
+    started_at: str | None
+    ended_at: str | None
+
+
+class RoleOut(TypedDict):
+    code: str
+    name_en: str
+    name_zh: str
+
+
+class RolloutIn(TypedDict):
+    release: NotRequired[str]
+    config: NotRequired[dict[str, Any] | None]
+    nodes: NotRequired[list[str]]
+    server: NotRequired[bool]
+    batch: NotRequired[int]
+    gate_s: NotRequired[int]
+
+
+class RouteIn(TypedDict):
+    """What is named changes; the rest stays."""
+
+    name: NotRequired[str]
+    severities: NotRequired[list[Literal["critical", "major", "minor", "notice"]]]
+    addresses: NotRequired[list[str]]
+    roles: NotRequired[list[str]]
+    is_enabled: NotRequired[bool]
+    channel: Literal["in_site", "email"]
+
+
+class RouteOut(TypedDict):
+    uid: str
+    name: str
+    channel: Literal["in_site", "email"]
+    severities: list[Literal["critical", "major", "minor", "notice"]]
+    addresses: list[str]
+    roles: list[str]
+    is_enabled: bool
+    created_at: str
+    updated_at: str
+
+
+class ScaleIn(TypedDict):
+    """Another most number, in shares or in replicas."""
+
+    shares: NotRequired[int | None]
+    replicas: NotRequired[int | None]
+
+
+class SettingOut(TypedDict):
+    name: str
+    before: Any | None
+    after: Any | None
+
+
+class SignInIn(TypedDict):
+    username: str
+    password: str
+    tenant: NotRequired[str]
+    days: NotRequired[int]
+
+
+class SizeOut(TypedDict):
+    """What elastic work was told of its size last: `shares` at `step`; `confirmed` is what it goes by (ELA-906)."""
+
+    shares: int
+    confirmed: int
+    step: int
+    is_open: bool
+    due_at: str | None
+
+
+class SpecIn(TypedDict):
+    code: str
+    name_en: str
+    name_zh: NotRequired[str]
+    compute_percent: int
+    memory_mib: int
+
+
+class SpecOut(TypedDict):
+    code: str
+    name_en: str
+    name_zh: str
+    compute_percent: int
+    memory_mib: int
+    is_enabled: bool
+    created_at: str
+
+
+class SpecialSpecChangeIn(TypedDict):
+    """The most of each; null says nothing of it."""
+
+    instances: NotRequired[int | None]
+    compute_percent: NotRequired[int | None]
+    memory_mib: NotRequired[int | None]
+    name: str
+    from_at: str
+    until_at: str
+
+
+class SpecialSpecIn(TypedDict):
+    """No users: one rule for each user of the tenant."""
+
+    instances: NotRequired[int | None]
+    compute_percent: NotRequired[int | None]
+    memory_mib: NotRequired[int | None]
+    name: str
+    from_at: str
+    until_at: str
+    tenant: str
+    users: NotRequired[list[str]]
+
+
+class SpecialSpecOut(TypedDict):
+    """`user` empty: it is for each user of the tenant. `phase`: coming, now or over."""
+
+    id: int
+    name: str
+    tenant: str
+    user: str
+    instances: int | None
+    compute_percent: int | None
+    memory_mib: int | None
+    from_at: str
+    until_at: str
+    phase: Literal["coming", "now", "over"]
+    is_enabled: bool
+    created_at: str
+
+
+class StartEstimateOut(TypedDict):
+    made_at: str
+    basis: str
+    start_at: str | None
+    low_at: str | None
+    high_at: str | None
+    started_at: str | None
+    is_kept: bool | None
+
+
+class StateCountOut(TypedDict):
+    kind: str
+    state: str
+    count: int
+
+
+class StopIn(TypedDict):
+    reason: NotRequired[str]
+
+
+class TaskRowOut(TypedDict):
+    """A task in an inbox, of one tenant or of all."""
+
+    uid: str
+    no: str
+    tenant: str
+    title: str
+    step: str
+    applicant_name: str
+    state: str
+    due_at: str | None
+    urged_at: str | None
+    created_at: str
+
+
+class TenantIn(TypedDict):
+    schema: str
+    name: str
+    timezone: NotRequired[str]
+
+
+class TenantOut(TypedDict):
+    schema: str
+    name: str
+
+
+class TenantQuotaIn(TypedDict):
+    """Totals by item; what is not named stays as it is."""
+
+    instances: NotRequired[int]
+    compute_percent: NotRequired[int]
+    gpu_memory_mib: NotRequired[int]
+
+
+class TenantRoleOut(TypedDict):
+    code: str
+    name_en: str
+    name_zh: str
+    permissions: list[str]
+    is_builtin: bool
+
+
+class TerminateIn(TypedDict):
+    reason: str
+
+
+class TextOut(TypedDict):
+    en: str
+    zh: str
+
+
+class TicketExecuteIn(TypedDict):
+    text: NotRequired[str]
+
+
+class TimelineOut(TypedDict):
+    at: str
+    kind: str
+    what: str
+    sentence: str
+    actor: str
+
+
+class TokenIn(TypedDict):
+    name: str
+    days: NotRequired[int]
+
+
+class TokenMadeOut(TypedDict):
+    uid: str
+    name: str
+    hint: str
+    expires_at: str
+    revoked_at: str | None
+    used_at: str | None
+    created_at: str
+    secret: str
+
+
+class TokenOut(TypedDict):
+    uid: str
+    name: str
+    hint: str
+    expires_at: str
+    revoked_at: str | None
+    used_at: str | None
+    created_at: str
+
+
+class TriedQueueIn(TypedDict):
+    """
+    A queue's settings but for whose it is, when, how long its work runs and with whom it shares devices: those stay
+    as they are.
+    """
+
+    name_en: NotRequired[str]
+    name_zh: NotRequired[str]
+    state: NotRequired[Literal["up", "down", "drain", "inactive"]]
+    parent: NotRequired[str | None]
+    priority: NotRequired[int]
+    weight: NotRequired[int]
+    ordering: NotRequired[Literal["first_come", "priority", "fair_share", "dominant_share"] | Literal[""]]
+    placing: NotRequired[
+        Literal[
+            "spread",
+            "best_fit",
+            "local",
+            "local_first",
+            "node_balanced",
+            "node_compact",
+            "device_balanced",
+            "device_compact",
+            "fragmentation",
+        ]
+        | Literal[""]
+    ]
+    resource_group: NotRequired[str]
+    max_compute_percent: NotRequired[int | None]
+    max_memory_mib: NotRequired[int | None]
+    borrow_compute_percent: NotRequired[int]
+    borrow_memory_mib: NotRequired[int]
+    guaranteed_compute_percent: NotRequired[int]
+    guaranteed_memory_mib: NotRequired[int]
+    lend_compute_percent: NotRequired[int | None]
+    lend_memory_mib: NotRequired[int | None]
+    preempts: NotRequired[bool]
+    reclaims: NotRequired[bool]
+
+
+class UsageOut(TypedDict):
+    slice_uid: str
+    seq: int
+    start_at: str
+    end_at: str
+    seconds: int
+    compute_percent: int
+    memory_mib: int
+    cpu_seconds: float
+    memory_peak_mib: int
+
+
+class UserGroupChangeIn(TypedDict):
+    """`users` are login accounts, of any tenants: all of the group."""
+
+    name_en: str
+    name_zh: str
+    users: NotRequired[list[str]]
+
+
+class UserGroupIn(TypedDict):
+    """`users` are login accounts, of any tenants: all of the group."""
+
+    name_en: str
+    name_zh: str
+    users: NotRequired[list[str]]
+    code: str
+
+
+class UserGroupOut(TypedDict):
+    code: str
+    name_en: str
+    name_zh: str
+    users: list[str]
+    queues: list[str]
+
+
+class UserOut(TypedDict):
+    uid: str
+    username: str
+    display_name: str
+    email: str
+    is_operator: bool
+    must_change_password: bool
+
+
+class UsernameIn(TypedDict):
+    username: str
+
+
+class ValidityRemoveIn(TypedDict):
+    ids: list[int]
+
+
+class VerdictOut(TypedDict):
+    """What can be said of a report."""
+
+    is_sound: bool
+    is_own: bool
+    public_key: str
+
+
+class WhatIfIn(TypedDict):
+    """
+    Settings to try on the submissions of the last days. `policy`: as for the scheduling policy; `queues`: by code,
+    as for a queue; `quotas`: by tenant, its totals by item.
+    """
+
+    name: str
+    days: NotRequired[int]
+    policy: NotRequired[PolicyIn]
+    queues: NotRequired[dict[str, TriedQueueIn]]
+    quotas: NotRequired[dict[str, dict[str, int]]]
+
+
+class Window(TypedDict):
+    """A span of a weekday (Monday is 0) in which work may start, in minutes of the centre's day."""
+
+    weekday: int
+    from_minute: int
+    to_minute: int
+
+
+class WorkloadGrantOut(TypedDict):
+    """
+    A share that the resource holds now: where, how much, by which driver, and what is really given.
+
+    `mounted` is false until the work has really begun to use the device. `moving`: the session is on its way here.
+    """
+
+    slice: str
+    node: str
+    node_uid: str
+    device: int
+    device_uid: str
+    model: str
+    vendor: str
+    is_simulated: bool
+    compute_percent: int
+    memory_mib: int
+    delivered_percent: float | None
+    memory_used_mib: int | None
+    driver: str
+    memory_enforced_by: str
+    compute_enforced_by: str
+    mounted: bool
+    moving: bool
+    state: str
+
+
+class WorkloadLogOut(TypedDict):
+    text: str
+    next_offset: int
+    ended: bool
+
+
+class WorkloadSessionOut(TypedDict):
+    """`shares` lists those that a worker serves or is about to; empty host or port: its worker does not listen yet."""
+
+    state: str
+    reason_code: str
+    reason: str
+    shares: list[ConnectionOut]
+
+
+class WorkloadSliceOut(TypedDict):
+    """A share of a resource on one device, as sold and as measured."""
+
+    uid: str
+    node: str
+    device: str
+    device_model: str
+    vendor: str
+    is_simulated: bool
+    state: str
+    compute_percent: int
+    memory_mib: int
+    delivered_percent: float | None
+    memory_used_mib: int | None
+    compute_enforced_by: str
+    memory_enforced_by: str
+    started_at: str | None
+    ended_at: str | None
+
+
+class AlarmOut(TypedDict):
+    uid: str
+    key: str
+    level: Literal["critical", "major", "minor", "notice"]
+    state: Literal["firing", "acknowledged", "resolved"]
+    source: str
+    rule: str
+    subject_kind: str
+    subject_id: str
+    title: str
+    params: Any
+    count: int
+    fired_at: str
+    raised_at: str
+    acknowledged_at: str | None
+    acknowledged_by: str
+    resolved_at: str | None
+    created_at: str
+
+
+class BillLineOut(TypedDict):
+    """`unit_amount` × `share_seconds` ÷ the seconds of `price_unit` = `exact`, rounded half up to `amount`."""
+
+    uid: str
+    order_no: str
+    order_uid: str | None
+    workload_uid: str
+    commodity_zh: str
+    commodity_en: str
+    business_system: str
+    organization: str
+    person: str
+    component: str
+    name_zh: str
+    name_en: str
+    quantity: str
+    unit: str
+    mode: str
+    price_unit: str
+    tier_method: str
+    price_number: int
+    steps: list[PriceStepOut]
+    unit_amount: str
+    share_seconds: int
+    exact: str
+    accrued: str
+    amount: str
+
+
+class BillOut(TypedDict):
+    uid: str
+    no: str
+    tenant: str
+    state: Literal["made", "confirmed", "paid"]
+    period_from: str
+    period_until: str
+    total: str
+    made_at: str
+    confirmed_at: str | None
+    paid_at: str | None
+    created_at: str
+
+
+class BillWholeOut(TypedDict):
+    uid: str
+    no: str
+    tenant: str
+    state: Literal["made", "confirmed", "paid"]
+    period_from: str
+    period_until: str
+    total: str
+    made_at: str
+    confirmed_at: str | None
+    paid_at: str | None
+    created_at: str
+    lines: list[BillLineOut]
+    payment: PaymentOut | None
+
+
+class BulkOut(TypedDict):
+    count: int
+    workloads: list[BulkRowOut]
+
+
+class CaseOut(TypedDict):
+    kind: Literal["form", "order", "ticket", "task"]
+    uid: str
+    no: str
+    title: str
+    state: str
+    tenant: str
+    tenant_name: str
+    applicant_name: str
+    organization: str
+    business_system: str
+    side: str
+    roles: list[str]
+    due_at: str | None
+    urged_at: str | None
+    is_open: bool
+    link: str
+    created_at: str
+    updated_at: str
+
+
+class ChangeOut(TypedDict):
+    """`settings` in the words of the file; of `fairShare` too."""
+
+    name: str
+    act: Literal["make", "change", "remove"]
+    settings: list[SettingOut]
+
+
+class CommodityOut(TypedDict):
+    uid: str
+    number: str
+    name_zh: str
+    name_en: str
+    intro_zh: str
+    intro_en: str
+    icon: str
+    supplier: str
+    category: CategoryOut
+    components: list[ComponentRangeOut]
+    min_duration_s: int
+    max_duration_s: int
+    max_count: int
+    is_listed: bool
+    is_enabled: bool
+    version: int
+
+
+class CouponOut(TypedDict):
+    uid: str
+    code: str
+    activity: str
+    name_zh: str
+    name_en: str
+    state: Literal["claimed", "used", "expired", "recalled"]
+    face_value: str
+    remaining: str
+    minimum_spend: str
+    ratio_percent: int
+    valid_from: str
+    valid_until: str
+    created_at: str
+
+
+class DecideIn(TypedDict):
+    decision: Literal["approve", "refuse", "send_back"]
+    comment: NotRequired[str]
+
+
+class DecisionOut(TypedDict):
+    user_name: str
+    role: str
+    decision: Literal["approve", "refuse", "send_back"]
+    comment: str
+    at: str
+
+
+class DeliveryOut(TypedDict):
+    uid: str
+    alarm: str
+    route: str
+    is_over: bool
+    channel: Literal["in_site", "email"]
+    addresses: list[str]
+    roles: list[str]
+    state: Literal["pending", "sent", "failed"]
+    error: str
+    tries: int
+    next_try_at: str
+    sent_at: str | None
+    created_at: str
+
+
+class DeviceOut(TypedDict):
+    uid: str
+    node: str
+    node_uid: str
+    index: int
+    vendor: str
+    model: str
+    memory_mib: int
+    reported_mib: int
+    cores: int
+    driver_version: str
+    is_enabled: bool
+    is_sliced: bool
+    is_leaving: bool
+    is_simulated: bool
+    is_verified: bool
+    group: str | None
+    apis: Any
+    numa_node: int | None
+    slice_drivers: Any
+    slice_sizes: Any
+    health: Literal["ok", "degraded", "failed"]
+    health_reason: str
+    oversubscribe_permille: int
+    memory_oversubscribe_permille: int
+    held_percent: int
+    held_mib: int
+    whole_held: bool
+    free_percent: int
+    free_mib: int
+    measured: Any
+    measured_at: str | None
+    created_at: str
+
+
+class DryRunOut(TypedDict):
+    """
+    When work would start if it were submitted now, the shares it would hold (`compute_percent` and `memory_mib` of
+    each), and `now`: what could start at once.
+    """
+
+    start_at: str | None
+    low_at: str | None
+    high_at: str | None
+    basis: str
+    basis_text: str
+    sentence: str
+    why: str
+    shares: int
+    shares_per_replica: int
+    compute_percent: int
+    memory_mib: int
+    now: NowOut | None
+
+
+class ExplainOut(TypedDict):
+    """`expected` is null unless it waits; `ahead`: how many stand before it in its queue."""
+
+    state: str
+    reason_code: str
+    reason: str
+    queue: str
+    position: int | None
+    ahead: int | None
+    expected: ExpectationOut | None
+    start_estimate: StartEstimateOut | None
+    decisions: list[TimelineOut]
+
+
+class FormIn(TypedDict):
+    lines: list[LineIn]
+    duration_s: int
+    business_system: NotRequired[str | None]
+    remark: NotRequired[str]
+    data: NotRequired[dict[str, Any]]
+    coupon: NotRequired[str | None]
+    cart: NotRequired[list[str]]
+
+
+class FormLineOut(TypedDict):
+    uid: str
+    commodity: str
+    commodity_name: str
+    amounts: Any
+    count: int
+    quote: QuoteOut | None
+
+
+class FormOrderOut(TypedDict):
+    """An order that was made of a form."""
+
+    uid: str
+    no: str
+    state: Literal["pending", "processing", "shipped", "completed", "terminating", "terminated", "failed"]
+    workload: str | None
+
+
+class FormRowOut(TypedDict):
+    uid: str
+    no: str
+    kind: Literal["new", "change", "termination", "regularization"]
+    state: Literal["draft", "submitted", "approving", "approved", "delivering", "completed", "rejected"]
+    applicant_name: str
+    organization_name: str
+    business_system: str
+    business_system_number: str
+    target_order: str | None
+    duration_s: int
+    remark: str
+    total: str
+    note: str
+    submitted_at: str | None
+    created_at: str
+    updated_at: str
+
+
+class HookCallOut(TypedDict):
+    uid: str
+    hook: str
+    kind: Literal["started", "ended", "preempted"]
+    schema: str
+    workload_uid: str
+    at: str
+    state: Literal["pending", "done", "failed"]
+    tries: int
+    error: str
+    next_try_at: str
+
+
+class LimitOut(TypedDict):
+    """
+    What the user holds of an item and may hold; `most` null: nothing of the user's bounds it. `source` says which
+    tier does, by its name, and until when.
+    """
+
+    item: Literal["instances", "compute_percent", "memory_mib"]
+    used: int
+    most: int | None
+    tier: NotRequired[Literal["ticket", "special_user", "special_group", "default"] | None]
+    name: NotRequired[str]
+    until_at: NotRequired[str | None]
+    source: str
+
+
+class MeOut(TypedDict):
+    user: UserOut
+    side: Literal["user", "operator"]
+    tenant: str
+    role: str
+    roles: list[RoleOut]
+    permissions: list[str]
+    tenants: list[TenantOut]
+
+
+class NodeOut(TypedDict):
+    uid: str
+    name: str
+    state: Literal["ready", "lost", "drained", "removed"]
+    is_drained: bool
+    is_leaving: bool
+    is_upgrading: bool
+    address: str
+    components: dict[str, str]
+    power_w: float | None
+    power_source: str
+    last_seen_at: str
+    lost_at: str | None
+    agent_version: str
+    clock_offset_s: float
+    hostname: str
+    os: str
+    cpu_count: int
+    memory_mib: int
+    labels: dict[str, str]
+    created_at: str
+
+
+class OperatorMadeOut(TypedDict):
+    password: str
+    operator: OperatorOut
+
+
+class OrderRowOut(TypedDict):
+    uid: str
+    no: str
+    form: str
+    form_no: str
+    state: Literal["pending", "processing", "shipped", "completed", "terminating", "terminated", "failed"]
+    commodity_name: str
+    supplier: str
+    applicant_name: str
+    organization_name: str
+    business_system: str
+    duration_s: int
+    workload: str | None
+    ticket: str | None
+    note: str
+    started_at: str | None
+    ended_at: str | None
+    end_reason_code: str
+    end_reason: str
+    created_at: str
+    updated_at: str
+
+
+class OutcomeOut(TypedDict):
+    """`kept`: queues that the file does not name; `notes`: what it says and nothing is made of."""
+
+    changes: list[ChangeOut]
+    kept: list[str]
+    notes: list[str]
+    state: str
+
+
+class OutlookDaysOut(TypedDict):
+    """With every day, past and to come."""
+
+    pool: str
+    name: str
+    capacity_percent: float
+    demand_percent: float | None
+    days_known: int
+    days_wanted: int
+    method: NotRequired[Literal["weeks", "trend"] | None]
+    off_by_percent: NotRequired[float | None]
+    full_on: str | None
+    full_from: str | None
+    full_until: str | None
+    past: list[PastDayOut]
+    ahead: NotRequired[list[AheadOut]]
+
+
+class OverviewOut(TypedDict):
+    """What the operator pages show; a part that the active role may not see is null."""
+
+    tenants: int
+    alarms: list[LevelCountOut] | None
+    nodes: list[NodeCountOut] | None
+    held_percent: int | None
+    limit_percent: int | None
+    held_mib: int | None
+    limit_mib: int | None
+    waiting_workloads: int | None
+    my_approvals: int | None
+    cases: list[StateCountOut] | None
+    revenue_month: str | None
+
+
+class PaginatedAlarmOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[AlarmOut]
+
+
+class PaginatedBillOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[BillOut]
+
+
+class PaginatedCaseOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[CaseOut]
+
+
+class PaginatedCommodityOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[CommodityOut]
+
+
+class PaginatedCouponOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[CouponOut]
+
+
+class PaginatedDeliveryOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[DeliveryOut]
+
+
+class PaginatedDeviceOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[DeviceOut]
+
+
+class PaginatedFormRowOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[FormRowOut]
+
+
+class PaginatedHookCallOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[HookCallOut]
+
+
+class PaginatedNodeOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[NodeOut]
+
+
+class PaginatedOrderRowOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[OrderRowOut]
+
+
+class PaginatedPersonRowOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[PersonRowOut]
+
+
+class PaginatedProcessTemplateOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ProcessTemplateOut]
+
+
+class PaginatedRecordOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[RecordOut]
+
+
+class PaginatedReleaseKeyOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ReleaseKeyOut]
+
+
+class PaginatedReleaseOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ReleaseOut]
+
+
+class PaginatedReservationOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ReservationOut]
+
+
+class PaginatedResourceGroupOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ResourceGroupOut]
+
+
+class PaginatedRouteOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[RouteOut]
+
+
+class PaginatedSpecOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[SpecOut]
+
+
+class PaginatedSpecialSpecOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[SpecialSpecOut]
+
+
+class PaginatedTaskRowOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[TaskRowOut]
+
+
+class PaginatedTenantRoleOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[TenantRoleOut]
+
+
+class PaginatedTokenOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[TokenOut]
+
+
+class PaginatedUsageOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[UsageOut]
+
+
+class PaginatedUserGroupOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[UserGroupOut]
+
+
+class PatchedPolicyIn(TypedDict):
+    """What is not sent stays; null: a head waits for ever, no aging, no memory of past use."""
+
+    placing: NotRequired[
+        Literal[
+            "spread",
+            "best_fit",
+            "local",
+            "local_first",
+            "node_balanced",
+            "node_compact",
+            "device_balanced",
+            "device_compact",
+            "fragmentation",
+        ]
+    ]
+    ordering: NotRequired[Literal["first_come", "priority", "fair_share", "dominant_share"]]
+    has_backfill: NotRequired[bool]
+    reserved_starts: NotRequired[int]
+    patience_s: NotRequired[int | None]
+    aging_s: NotRequired[int | None]
+    half_life_s: NotRequired[int | None]
+    ahead_s: NotRequired[int]
+    has_preemption: NotRequired[bool]
+    has_reclaim: NotRequired[bool]
+    grace_s: NotRequired[int]
+    min_run_s: NotRequired[int]
+    max_preemptions: NotRequired[int]
+    fair_share_preempts: NotRequired[bool]
+    consolidates: NotRequired[bool]
+    max_moves: NotRequired[int]
+    grows_elastic: NotRequired[bool]
+    hysteresis_s: NotRequired[int]
+    max_open_per_user: NotRequired[int]
+    max_open_per_tenant: NotRequired[int]
+
+
+class PatchedQueueChangeIn(TypedDict):
+    """What is not sent stays; null takes a limit away; an empty list of tenants admits all, of windows is always."""
+
+    name_en: NotRequired[str]
+    name_zh: NotRequired[str]
+    state: NotRequired[Literal["up", "down", "drain", "inactive"]]
+    parent: NotRequired[str | None]
+    priority: NotRequired[int]
+    weight: NotRequired[int]
+    ordering: NotRequired[Literal["first_come", "priority", "fair_share", "dominant_share"] | Literal[""]]
+    placing: NotRequired[
+        Literal[
+            "spread",
+            "best_fit",
+            "local",
+            "local_first",
+            "node_balanced",
+            "node_compact",
+            "device_balanced",
+            "device_compact",
+            "fragmentation",
+        ]
+        | Literal[""]
+    ]
+    resource_group: NotRequired[str]
+    max_compute_percent: NotRequired[int | None]
+    max_memory_mib: NotRequired[int | None]
+    borrow_compute_percent: NotRequired[int]
+    borrow_memory_mib: NotRequired[int]
+    guaranteed_compute_percent: NotRequired[int]
+    guaranteed_memory_mib: NotRequired[int]
+    lend_compute_percent: NotRequired[int | None]
+    lend_memory_mib: NotRequired[int | None]
+    preempts: NotRequired[bool]
+    reclaims: NotRequired[bool]
+    is_default: NotRequired[bool]
+    max_run_s: NotRequired[int | None]
+    oversubscribe: NotRequired[Literal["yes", "no", "exclusive", "force"]]
+    max_jobs: NotRequired[int | None]
+    tenants: NotRequired[list[str]]
+    windows: NotRequired[list[Window]]
+    user_groups: NotRequired[list[str]]
+
+
+class Period(TypedDict):
+    """A span of the week in which work of a purpose may start."""
+
+    weekday: int
+    from_minute: int
+    to_minute: int
+    purpose: Literal["training", "development", "inference", "visualization"]
+
+
+class PersonMadeOut(TypedDict):
+    password: str
+    person: PersonOut
+
+
+class PoolFiguresOut(TypedDict):
+    """In percent of devices; available is total less allocated and reserved. `kind`: the vendor, or "mixed"."""
+
+    code: str
+    name_en: str
+    name_zh: str
+    kind: str
+    devices: int
+    total_percent: int
+    allocated_percent: int
+    reserved_percent: int
+    available_percent: int
+    utilisation_percent: int
+    queues: list[PoolQueueOut]
+
+
+class PriceLineOut(TypedDict):
+    component: str
+    per: str
+    mode: Literal["on_demand", "subscription", "per_use"]
+    unit: Literal["hour", "use", "day", "month", "year"]
+    tier_method: Literal["flat", "progressive", "whole_amount"]
+    tiers: Any
+
+
+class PriceVersionOut(TypedDict):
+    uid: str
+    number: int
+    effective_from: str
+    published_at: str
+    lines: list[PriceLineOut]
+
+
+class ProcessStepOut(TypedDict):
+    uid: str
+    step: str
+    side: str
+    rule: str
+    state: Literal["waiting", "done", "cancelled"]
+    given: list[DecisionOut]
+    due_at: str | None
+    done_at: str | None
+    created_at: str
+
+
+class QueueIn(TypedDict):
+    """What is not sent stays; null takes a limit away; an empty list of tenants admits all, of windows is always."""
+
+    name_en: str
+    name_zh: str
+    state: NotRequired[Literal["up", "down", "drain", "inactive"]]
+    parent: NotRequired[str | None]
+    priority: NotRequired[int]
+    weight: NotRequired[int]
+    ordering: NotRequired[Literal["first_come", "priority", "fair_share", "dominant_share"] | Literal[""]]
+    placing: NotRequired[
+        Literal[
+            "spread",
+            "best_fit",
+            "local",
+            "local_first",
+            "node_balanced",
+            "node_compact",
+            "device_balanced",
+            "device_compact",
+            "fragmentation",
+        ]
+        | Literal[""]
+    ]
+    resource_group: NotRequired[str]
+    max_compute_percent: NotRequired[int | None]
+    max_memory_mib: NotRequired[int | None]
+    borrow_compute_percent: NotRequired[int]
+    borrow_memory_mib: NotRequired[int]
+    guaranteed_compute_percent: NotRequired[int]
+    guaranteed_memory_mib: NotRequired[int]
+    lend_compute_percent: NotRequired[int | None]
+    lend_memory_mib: NotRequired[int | None]
+    preempts: NotRequired[bool]
+    reclaims: NotRequired[bool]
+    is_default: NotRequired[bool]
+    max_run_s: NotRequired[int | None]
+    oversubscribe: NotRequired[Literal["yes", "no", "exclusive", "force"]]
+    max_jobs: NotRequired[int | None]
+    tenants: NotRequired[list[str]]
+    windows: NotRequired[list[Window]]
+    user_groups: NotRequired[list[str]]
+    code: str
+
+
+class QueueOut(TypedDict):
+    code: str
+    name_en: str
+    name_zh: str
+    state: Literal["up", "down", "drain", "inactive"]
+    parent: str | None
+    priority: int
+    weight: int
+    ordering: Literal["first_come", "priority", "fair_share", "dominant_share"] | Literal[""]
+    placing: (
+        Literal[
+            "spread",
+            "best_fit",
+            "local",
+            "local_first",
+            "node_balanced",
+            "node_compact",
+            "device_balanced",
+            "device_compact",
+            "fragmentation",
+        ]
+        | Literal[""]
+    )
+    resource_group: str
+    max_compute_percent: int | None
+    max_memory_mib: int | None
+    borrow_compute_percent: int
+    borrow_memory_mib: int
+    guaranteed_compute_percent: int
+    guaranteed_memory_mib: int
+    lend_compute_percent: int | None
+    lend_memory_mib: int | None
+    preempts: bool
+    reclaims: bool
+    is_default: bool
+    max_run_s: int | None
+    oversubscribe: Literal["yes", "no", "exclusive", "force"]
+    max_jobs: int | None
+    tenants: list[str]
+    windows: list[Window]
+    user_groups: list[str]
+
+
+class QuoteAndStartOut(TypedDict):
+    """What an application would cost and when its work would start."""
+
+    commodity: str
+    commodity_number: str
+    commodity_name_zh: str
+    commodity_name_en: str
+    commodity_version: int
+    supplier: str
+    price_version: str
+    price_number: int
+    amounts: dict[str, int]
+    count: int
+    duration_s: int
+    lines: list[QuoteLineOut]
+    per_hour: str
+    total: str
+    coupon: QuoteCouponOut | None
+    payable: str
+    currency: str
+    at: str
+    expected_start: QuoteStartOut
+
+
+class ResourceTicketOut(TypedDict):
+    """`user` empty: it is for each user of the tenant. `phase`: whether its period is coming, now or over."""
+
+    uid: str
+    no: str
+    tenant: str
+    applicant: str
+    user: str
+    instances: int | None
+    compute_percent: int | None
+    memory_mib: int | None
+    from_at: str
+    until_at: str
+    phase: Literal["coming", "now", "over"]
+    reason: str
+    state: Literal["waiting", "approved", "refused", "withdrawn", "disabled", "deleted"]
+    decided_by: str
+    decided_at: str | None
+    comment: str
+    created_at: str
+
+
+class RolloutStepOut(TypedDict):
+    batch_no: int
+    kind: Literal["server", "node"]
+    node_uid: str
+    name: str
+    state: Literal["waiting", "upgrading", "done", "failed", "rolling_back", "rolled_back", "skipped"]
+    from_version: str
+    to_version: str
+    reason: str
+    started_at: str | None
+    finished_at: str | None
+
+
+class RuleIn(TypedDict):
+    code: str
+    metric: Literal[
+        "device_utilisation",
+        "device_memory",
+        "device_temperature",
+        "device_power",
+        "device_failed",
+        "device_missing",
+        "device_degraded",
+        "node_utilisation",
+        "node_power",
+        "pool_power",
+        "node_silent",
+        "node_lost",
+        "node_clock",
+        "network_silent",
+        "session_latency",
+        "share_waiting",
+        "share_missing",
+        "queue_wait",
+        "quota_used",
+        "disk_used",
+    ]
+    comparison: NotRequired[Literal["gt", "ge", "lt", "le"]]
+    threshold: float
+    for_s: NotRequired[int]
+    severity: NotRequired[Literal["critical", "major", "minor", "notice"]]
+    subject: NotRequired[str]
+    is_enabled: NotRequired[bool]
+
+
+class RuleOut(TypedDict):
+    code: str
+    metric: Literal[
+        "device_utilisation",
+        "device_memory",
+        "device_temperature",
+        "device_power",
+        "device_failed",
+        "device_missing",
+        "device_degraded",
+        "node_utilisation",
+        "node_power",
+        "pool_power",
+        "node_silent",
+        "node_lost",
+        "node_clock",
+        "network_silent",
+        "session_latency",
+        "share_waiting",
+        "share_missing",
+        "queue_wait",
+        "quota_used",
+        "disk_used",
+        "device_mismatch",
+        "order_untold",
+        "usage_refused",
+        "usage_doubted",
+    ]
+    label: str
+    unit: str
+    is_event: bool
+    comparison: Literal["gt", "ge", "lt", "le"]
+    threshold: float
+    for_s: int
+    severity: Literal["critical", "major", "minor", "notice"]
+    subject: str
+    ends_after_s: int | None
+    is_enabled: bool
+    created_at: str
+    updated_at: str
+
+
+class RunIn(TypedDict):
+    """All 27 tests where nothing is named."""
+
+    level: NotRequired[int | None]
+    tests: NotRequired[
+        list[
+            Literal[
+                "12.1",
+                "12.2",
+                "12.3",
+                "12.4",
+                "12.5",
+                "12.6",
+                "12.7",
+                "12.8",
+                "12.9",
+                "12.10",
+                "12.11",
+                "12.12",
+                "12.13",
+                "12.14",
+                "12.15",
+                "12.16",
+                "12.17",
+                "12.18",
+                "12.19",
+                "12.20",
+                "12.21",
+                "12.22",
+                "12.23",
+                "12.24",
+                "12.25",
+                "12.26",
+                "12.27",
+                "7.6c",
+                "8.1a",
+                "8.1b",
+                "8.1c",
+                "8.2a",
+                "8.2b",
+                "8.2c",
+                "9.1",
+                "9.2",
+                "10.1",
+                "10.2",
+                "10.3",
+                "10.4",
+                "10.5",
+                "10.6",
+                "11a",
+                "11c",
+                "11d",
+            ]
+        ]
+    ]
+    clauses: NotRequired[bool]
+
+
+class RunOut(TypedDict):
+    uid: str
+    state: Literal["queued", "running", "finished", "interrupted"]
+    tests: list[str]
+    started_by: str
+    level_reached: int | None
+    note: str
+    created_at: str
+    started_at: str | None
+    ended_at: str | None
+    inventory: Any
+    results: list[ResultOut]
+
+
+class RunRowOut(TypedDict):
+    uid: str
+    state: Literal["queued", "running", "finished", "interrupted"]
+    tests: list[str]
+    started_by: str
+    level_reached: int | None
+    note: str
+    created_at: str
+    started_at: str | None
+    ended_at: str | None
+
+
+class ScalingRuleIn(TypedDict):
+    """
+    By queue depth (how many wait) or utilisation (percent of its shares): `low`, `high`, `step` and
+    `grows_when_high`, which is true for utilisation and false for queue depth where it is not sent. By window:
+    `shares` at most inside `windows`.
+    """
+
+    by: Literal["queue_depth", "utilisation", "window"]
+    low: NotRequired[int]
+    high: NotRequired[int]
+    grows_when_high: NotRequired[bool]
+    step: NotRequired[int]
+    shares: NotRequired[int]
+    windows: NotRequired[list[Window]]
+    cooldown_s: NotRequired[int]
+
+
+class ScalingRuleOut(TypedDict):
+    uid: str
+    by: Literal["queue_depth", "utilisation", "window"]
+    low: int
+    high: int
+    grows_when_high: bool
+    step: int
+    shares: int | None
+    windows: list[Window]
+    cooldown_s: int
+    sentence: str
+    created_at: str
+
+
+class SessionOut(TypedDict):
+    """A session: its slice, and what its worker reports of the connection."""
+
+    uid: str
+    workload: str
+    tenant: str
+    kind: Literal["program", "session"]
+    node: str
+    node_uid: str
+    device: str
+    model: str
+    compute_percent: int
+    memory_mib: int
+    is_exclusive: bool
+    resource_group: str
+    desired: Literal["running", "stopped"]
+    state: Literal["desired", "starting", "running", "stopping", "exited", "failed", "released", "lost"]
+    is_vouched: bool
+    reason_code: str
+    reason: str
+    driver: str
+    driver_enforced: str
+    compute_enforced_by: str
+    memory_enforced_by: str
+    mounted: bool
+    delivered_percent: float | None
+    memory_used_mib: int | None
+    measured_at: str | None
+    moves_from: str | None
+    move_state: Literal["waiting", "sending", "done", "failed"] | Literal[""]
+    move_reason: str
+    started_at: str | None
+    created_at: str
+    attached: bool
+    transport: str
+    bandwidth_mib_s: float | None
+    latency_us: float | None
+    operators: int
+    idle_s: float
+    pause_ms: float | None
+
+
+class SignInOut(TypedDict):
+    token: str
+    expires_at: str
+    user: UserOut
+    tenants: list[TenantOut]
+
+
+class SliceOut(TypedDict):
+    """A slice as operators see it: whose, where, what was sold and what is delivered."""
+
+    uid: str
+    workload: str
+    tenant: str
+    kind: Literal["program", "session"]
+    node: str
+    node_uid: str
+    device: str
+    model: str
+    compute_percent: int
+    memory_mib: int
+    is_exclusive: bool
+    resource_group: str
+    desired: Literal["running", "stopped"]
+    state: Literal["desired", "starting", "running", "stopping", "exited", "failed", "released", "lost"]
+    is_vouched: bool
+    reason_code: str
+    reason: str
+    driver: str
+    driver_enforced: str
+    compute_enforced_by: str
+    memory_enforced_by: str
+    mounted: bool
+    delivered_percent: float | None
+    memory_used_mib: int | None
+    measured_at: str | None
+    moves_from: str | None
+    move_state: Literal["waiting", "sending", "done", "failed"] | Literal[""]
+    move_reason: str
+    started_at: str | None
+    created_at: str
+
+
+class TaskOut(TypedDict):
+    uid: str
+    no: str
+    title: str
+    subject_kind: str
+    subject: str
+    process: str
+    process_state: str
+    applicant_name: str
+    organization: str
+    business_system: str
+    step: str
+    side: str
+    rule: str
+    state: Literal["waiting", "done", "cancelled"]
+    decisions: list[str]
+    given: list[DecisionOut]
+    due_at: str | None
+    urged_at: str | None
+    done_at: str | None
+    created_at: str
+
+
+class TenantRowOut(TypedDict):
+    schema: str
+    name: str
+    state: Literal["active", "suspended", "closed"]
+    timezone: str
+    created_at: str
+
+
+class TestOut(TypedDict):
+    """A test of the catalogue; level 0 is one of our own."""
+
+    number: str
+    level: int
+    title: TextOut
+    clauses: list[str]
+    steps: dict[str, TextOut]
+    expectations: dict[str, TextOut]
+
+
+class TicketOut(TypedDict):
+    uid: str
+    no: str
+    kind: Literal["delivery", "repair", "purchase", "outsourcing"]
+    title: str
+    subject_kind: str
+    subject: str
+    subject_no: str
+    side: str
+    state: Literal["waiting", "delivering", "done", "failed"]
+    submitter_name: str
+    organization: str
+    business_system: str
+    assignee: str
+    result: Any
+    created_at: str
+    claimed_at: str | None
+    done_at: str | None
+
+
+class TransactionOut(TypedDict):
+    uid: str
+    kind: Literal["deposit", "rate", "bill", "payment"]
+    reference: str
+    total: str
+    balance_change: str
+    coupon_amount: str
+    balance_after: str
+    created_at: str
+
+
+class ValidityRuleIn(TypedDict):
+    """A purpose without a period is valid at all times."""
+
+    name: str
+    users: list[str]
+    periods: NotRequired[list[Period]]
+
+
+class ValidityRuleOut(TypedDict):
+    id: int
+    name: str
+    users: list[str]
+    periods: list[Period]
+    created_at: str
+    updated_at: str
+
+
+class WhatIfOut(TypedDict):
+    uid: str
+    name: str
+    days: int
+    state: Literal["waiting", "running", "done", "failed"]
+    changes: dict[str, Any]
+    result: dict[str, Any]
+    error: str
+    made_by: str
+    created_at: str
+    ended_at: str | None
+
+
+class WorkloadIn(TypedDict):
+    """
+    What is asked for; amounts are per share. A fixed environment decides them, else a specification does.
+
+    Each `shares_per_replica` shares are a replica, on one node: how many is said in `replicas` and `min_replicas`, or
+    in `shares` and `min_shares`, which count them all.
+    """
+
+    name: str
+    kind: NotRequired[Literal["program", "session"]]
+    argv: NotRequired[list[str]]
+    env: NotRequired[dict[str, str]]
+    spec: NotRequired[str]
+    environment: NotRequired[str]
+    compute_percent: NotRequired[int | None]
+    memory_mib: NotRequired[int | None]
+    shares: NotRequired[int | None]
+    replicas: NotRequired[int | None]
+    shares_per_replica: NotRequired[int]
+    whole_cards: NotRequired[bool]
+    distinct_devices: NotRequired[bool]
+    single_node: NotRequired[bool]
+    queue: NotRequired[str]
+    priority: NotRequired[int | None]
+    urgent: NotRequired[bool]
+    preemptible: NotRequired[bool]
+    oversubscribe: NotRequired[bool]
+    checkpoint_signal: NotRequired[str]
+    checkpoint_command: NotRequired[list[str]]
+    min_shares: NotRequired[int | None]
+    min_replicas: NotRequired[int | None]
+    host_cpu_milli: NotRequired[int]
+    host_memory_mib: NotRequired[int]
+    earliest_start_at: NotRequired[str | None]
+    deadline_at: NotRequired[str | None]
+    purpose: NotRequired[str]
+    any_models: NotRequired[list[str]]
+    reservation: NotRequired[str]
+    client_key: NotRequired[str]
+    max_attempts: NotRequired[int]
+    retry_delay_s: NotRequired[int]
+    vendor: NotRequired[str]
+    model: NotRequired[str]
+    node: NotRequired[str]
+    device: NotRequired[str]
+    resource_group: NotRequired[str]
+    affinity: NotRequired[str]
+    anti_affinity: NotRequired[str]
+    placing: NotRequired[str]
+    local_node: NotRequired[str]
+    run_timeout_s: NotRequired[int | None]
+    idle_timeout_s: NotRequired[int | None]
+    requeue_on_loss: NotRequired[bool]
+    driver: NotRequired[str]
+    wait_for_quota: NotRequired[bool]
+
+
+class WorkloadOut(TypedDict):
+    """
+    `expected_start` is None unless it waits and somebody can say; `slices` are all it ever had; `wanted_shares` is
+    what its scaling rules ask for, `size` what it was told, both of elastic work alone.
+    """
+
+    uid: str
+    no: str
+    name: str
+    kind: Literal["program", "session"]
+    tenant: str
+    order_uid: str | None
+    submitted_by: str
+    state: Literal["pending", "placed", "running", "stopping", "finished", "failed", "lost", "suspended"]
+    reason_code: str
+    reason: str
+    position: int | None
+    queue: str
+    priority: int
+    environment: str
+    environment_uid: str | None
+    spec: str
+    shares: int
+    shares_per_replica: int
+    replicas: int
+    min_replicas: int | None
+    current_replicas: int
+    compute_percent: int
+    memory_mib: int
+    whole_cards: bool
+    distinct_devices: bool
+    single_node: bool
+    placing: (
+        Literal[
+            "spread",
+            "best_fit",
+            "local",
+            "local_first",
+            "node_balanced",
+            "node_compact",
+            "device_balanced",
+            "device_compact",
+            "fragmentation",
+        ]
+        | Literal[""]
+    )
+    local_node: str
+    resource_group: str
+    affinity: str
+    anti_affinity: str
+    driver: str
+    pins: Any
+    run_timeout_s: int | None
+    idle_timeout_s: int | None
+    requeue_on_loss: bool
+    attempt: int
+    min_shares: int | None
+    active_shares: int | None
+    urgent: bool
+    preemptible: bool
+    preemptions: int
+    checkpoint_at: str | None
+    host_cpu_milli: int
+    host_memory_mib: int
+    earliest_start_at: str | None
+    deadline_at: str | None
+    purpose: Literal["training", "development", "inference", "visualization"] | Literal[""]
+    client_key: str
+    labels: Any
+    node: str
+    device: str
+    created_at: str
+    placed_at: str | None
+    started_at: str | None
+    ended_at: str | None
+    wanted_shares: int | None
+    size: SizeOut | None
+    expected_start: str | None
+    grants: list[WorkloadGrantOut]
+    slices: list[WorkloadSliceOut]
+
+
+class WorkloadRowOut(TypedDict):
+    uid: str
+    no: str
+    name: str
+    kind: Literal["program", "session"]
+    tenant: str
+    order_uid: str | None
+    submitted_by: str
+    state: Literal["pending", "placed", "running", "stopping", "finished", "failed", "lost", "suspended"]
+    reason_code: str
+    reason: str
+    position: int | None
+    queue: str
+    priority: int
+    environment: str
+    environment_uid: str | None
+    spec: str
+    shares: int
+    shares_per_replica: int
+    replicas: int
+    min_replicas: int | None
+    current_replicas: int
+    compute_percent: int
+    memory_mib: int
+    whole_cards: bool
+    distinct_devices: bool
+    single_node: bool
+    placing: (
+        Literal[
+            "spread",
+            "best_fit",
+            "local",
+            "local_first",
+            "node_balanced",
+            "node_compact",
+            "device_balanced",
+            "device_compact",
+            "fragmentation",
+        ]
+        | Literal[""]
+    )
+    local_node: str
+    resource_group: str
+    affinity: str
+    anti_affinity: str
+    driver: str
+    pins: Any
+    run_timeout_s: int | None
+    idle_timeout_s: int | None
+    requeue_on_loss: bool
+    attempt: int
+    min_shares: int | None
+    active_shares: int | None
+    urgent: bool
+    preemptible: bool
+    preemptions: int
+    checkpoint_at: str | None
+    host_cpu_milli: int
+    host_memory_mib: int
+    earliest_start_at: str | None
+    deadline_at: str | None
+    purpose: Literal["training", "development", "inference", "visualization"] | Literal[""]
+    client_key: str
+    labels: Any
+    node: str
+    device: str
+    created_at: str
+    placed_at: str | None
+    started_at: str | None
+    ended_at: str | None
+
+
+class AlarmDetailOut(TypedDict):
+    uid: str
+    key: str
+    level: Literal["critical", "major", "minor", "notice"]
+    state: Literal["firing", "acknowledged", "resolved"]
+    source: str
+    rule: str
+    subject_kind: str
+    subject_id: str
+    title: str
+    params: Any
+    count: int
+    fired_at: str
+    raised_at: str
+    acknowledged_at: str | None
+    acknowledged_by: str
+    resolved_at: str | None
+    created_at: str
+    deliveries: list[DeliveryOut]
+
+
+class BillLineWholeOut(TypedDict):
+    """`unit_amount` × `share_seconds` ÷ the seconds of `price_unit` = `exact`, rounded half up to `amount`."""
+
+    uid: str
+    order_no: str
+    order_uid: str | None
+    workload_uid: str
+    commodity_zh: str
+    commodity_en: str
+    business_system: str
+    organization: str
+    person: str
+    component: str
+    name_zh: str
+    name_en: str
+    quantity: str
+    unit: str
+    mode: str
+    price_unit: str
+    tier_method: str
+    price_number: int
+    steps: list[PriceStepOut]
+    unit_amount: str
+    share_seconds: int
+    exact: str
+    accrued: str
+    amount: str
+    price_version: PriceVersionOut
+    records: BillItemsOut
+
+
+class BranchOut(TypedDict):
+    """A queue in the tree with what its whole branch uses (ELA-1101); depth counts from 0."""
+
+    queue: QueueOut
+    depth: int
+    compute_percent: int
+    memory_mib: int
+    running: int
+    waiting: int
+    oldest_at: str | None
+    borrowed_percent: int
+
+
+class BulkIn(TypedDict):
+    """Many at once, all taken in or none."""
+
+    jobs: list[WorkloadIn]
+
+
+class NodeDetailOut(TypedDict):
+    uid: str
+    name: str
+    state: Literal["ready", "lost", "drained", "removed"]
+    is_drained: bool
+    is_leaving: bool
+    is_upgrading: bool
+    address: str
+    components: dict[str, str]
+    power_w: float | None
+    power_source: str
+    last_seen_at: str
+    lost_at: str | None
+    agent_version: str
+    clock_offset_s: float
+    hostname: str
+    os: str
+    cpu_count: int
+    memory_mib: int
+    labels: dict[str, str]
+    created_at: str
+    devices: list[DeviceOut]
+    tasks: list[SliceOut]
+
+
+class PaginatedPriceVersionOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[PriceVersionOut]
+
+
+class PaginatedResourceTicketOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ResourceTicketOut]
+
+
+class PaginatedRuleOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[RuleOut]
+
+
+class PaginatedRunRowOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[RunRowOut]
+
+
+class PaginatedSessionOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[SessionOut]
+
+
+class PaginatedSliceOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[SliceOut]
+
+
+class PaginatedTenantRowOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[TenantRowOut]
+
+
+class PaginatedTicketOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[TicketOut]
+
+
+class PaginatedTransactionOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[TransactionOut]
+
+
+class PaginatedValidityRuleOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ValidityRuleOut]
+
+
+class PaginatedWhatIfOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[WhatIfOut]
+
+
+class PaginatedWorkloadRowOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[WorkloadRowOut]
+
+
+class ProcessOut(TypedDict):
+    """One run of an approval: the time line."""
+
+    uid: str
+    process: str
+    state: Literal["running", "approved", "rejected", "sent_back", "withdrawn"]
+    created_at: str
+    tasks: list[ProcessStepOut]
+
+
+class RolloutOut(TypedDict):
+    uid: str
+    release: str
+    config: Any
+    batch: int
+    gate_s: int
+    state: Literal["running", "paused", "rolling_back", "done", "rolled_back", "cancelled"]
+    reason: str
+    created_by: str
+    created_at: str
+    finished_at: str | None
+    steps: list[RolloutStepOut]
+
+
+class FormOut(TypedDict):
+    """A form with its parts: lines, attachments, orders and the time line of its approval."""
+
+    uid: str
+    no: str
+    kind: Literal["new", "change", "termination", "regularization"]
+    state: Literal["draft", "submitted", "approving", "approved", "delivering", "completed", "rejected"]
+    applicant_name: str
+    organization_name: str
+    business_system: str
+    business_system_number: str
+    target_order: str | None
+    duration_s: int
+    remark: str
+    total: str
+    note: str
+    submitted_at: str | None
+    created_at: str
+    updated_at: str
+    data: Any
+    coupon_uid: str | None
+    lines: list[FormLineOut]
+    attachments: list[AttachmentOut]
+    orders: list[FormOrderOut]
+    processes: list[ProcessOut]
+    is_withdrawable: bool
+
+
+class OrderOut(TypedDict):
+    """An order with its quote, tickets and the time line of its approvals."""
+
+    uid: str
+    no: str
+    form: str
+    form_no: str
+    state: Literal["pending", "processing", "shipped", "completed", "terminating", "terminated", "failed"]
+    commodity_name: str
+    supplier: str
+    applicant_name: str
+    organization_name: str
+    business_system: str
+    duration_s: int
+    workload: str | None
+    ticket: str | None
+    note: str
+    started_at: str | None
+    ended_at: str | None
+    end_reason_code: str
+    end_reason: str
+    created_at: str
+    updated_at: str
+    quote: QuoteOut
+    tickets: list[TicketOut]
+    processes: list[ProcessOut]
+
+
+class PaginatedRolloutOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[RolloutOut]
