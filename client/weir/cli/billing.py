@@ -129,10 +129,11 @@ def transactions(ctx: typer.Context) -> None:
             ctx,
             client.transactions(),
             [
-                ("time", "at"),
+                ("time", "created_at"),
                 ("kind", "kind"),
-                ("amount", "amount"),
-                ("balance", "balance"),
+                ("amount", "balance_change"),
+                ("coupon", "coupon_amount"),
+                ("balance", "balance_after"),
                 ("reference", "reference"),
             ],
         )

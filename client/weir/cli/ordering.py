@@ -50,7 +50,7 @@ def square(ctx: typer.Context, search: str = typer.Argument("", help="A part of 
         [
             ("number", "number"),
             ("name", "name_en"),
-            ("category", "category"),
+            ("category", "category.name_en"),
             ("supplier", "supplier"),
             ("uid", "uid"),
         ],
