@@ -22,8 +22,8 @@ from node_agent.node import Node
 from node_agent.release import ReleaseStore
 from node_agent.remote_config import Configured
 from node_agent.runtime.isolation.levels import isolation_find
+from node_agent.runtime.isolation.own_packages import own_packages_link
 from node_agent.runtime.process_runtime import ProcessRuntime
-from node_agent.runtime.sandbox.library import library_make
 
 log = logging.getLogger("weir.agent")
 
@@ -127,7 +127,7 @@ def _isolation(settings: AgentSettings) -> int:
     with tempfile.TemporaryDirectory(prefix="isolation.", dir=settings.home) as name:
         folder = Path(name)
         folder.chmod(0o711)
-        library = library_make(folder / "lib")
+        library = own_packages_link(folder / "lib")
         base, is_forced = settings.work_uid_base, settings.allow_root_work
         print(isolation_find(folder, library, uid_base=base, is_forced=is_forced).sentence)
     return 0

@@ -19,6 +19,7 @@ from node_agent.files import SliceFolder, write_json
 from node_agent.protocol.fields import LOG_CHUNK_BYTES
 from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
 from node_agent.remote_config import Configured
+from node_agent.runtime import proc
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.isolation.work_environment import tree_remove
 from node_agent.runtime.records.slice_records import Control, ShimState
@@ -33,7 +34,6 @@ from node_agent.runtime.records.state_reader import (
     state_read,
 )
 from node_agent.runtime.records.usage_journal import JournalReader
-from node_agent.runtime.sandbox import proc
 from node_agent.runtime.shim.output import read_chunk
 from node_agent.runtime.slice_setup import Maker
 from node_agent.slice_state import LocalSlice

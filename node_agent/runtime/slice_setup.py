@@ -19,9 +19,9 @@ from node_agent.protocol.slices import DesiredSlice
 from node_agent.release import running_release
 from node_agent.remote_config import Configured
 from node_agent.runtime.isolation.levels import Isolation, isolation_find
+from node_agent.runtime.isolation.own_packages import own_packages_link
 from node_agent.runtime.isolation.users import NoUserLeft, WorkUsers
 from node_agent.runtime.records.slice_records import SliceSpec, cores_for
-from node_agent.runtime.sandbox.library import library_make
 from node_agent.work_folders import WorkFolders
 
 _MIB = 1024 * 1024
@@ -35,7 +35,7 @@ class Maker:
         settings = configured.settings
         # Of each release its own: work that runs keeps importing from the one it began with.
         release = f"-{running_release()}" if running_release() else ""
-        self._lib = library_make(settings.home / f"lib{release}")
+        self._lib = own_packages_link(settings.home / f"lib{release}")
         self.drivers: Mapping[str, SliceDriver] = slice_drivers_load(settings)
         self._users = WorkUsers(settings.users_dir, settings.work_uid_base)
 

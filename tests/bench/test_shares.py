@@ -18,8 +18,8 @@ import psutil
 import pytest
 
 from node_agent.files import write_json
-from node_agent.runtime.sandbox import proc
-from node_agent.runtime.sandbox.library import library_make
+from node_agent.runtime import proc
+from node_agent.runtime.isolation.own_packages import own_packages_link
 from node_agent.sessions.available import torch_version
 from tests.journeys.test_shim import SPIN, ShimSlice
 
@@ -62,7 +62,7 @@ def kept(folder: Path, percents: list[int], kind: str) -> Iterator[list[ShimSlic
 
 def session(one: ShimSlice, folder: Path) -> ShimSlice:
     wish = {"kind": "session", "argv": [], "session": {"token": TOKEN}, "host": "127.0.0.1",
-            "bind": "127.0.0.1", "lib_dir": str(library_make(folder / "lib"))}  # fmt: skip
+            "bind": "127.0.0.1", "lib_dir": str(own_packages_link(folder / "lib"))}  # fmt: skip
     write_json(one.files.spec, one.spec | wish)
     return one.start()
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from node_agent.files import SliceFolder, read_json, write_json
-from node_agent.runtime.sandbox import proc
+from node_agent.runtime import proc
 from tests.journeys.priority import go_first
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("shim")]

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from node_agent.runtime.sandbox import proc
-from node_agent.runtime.sandbox.untrusted import Seen, file_look, seen_now, seen_of
+from node_agent.runtime import proc
+from node_agent.runtime.isolation.untrusted_files import Seen, file_look, seen_now, seen_of
 
 FILE = "weir-checkpoint"
 # Between the request to end that follows and the kill, at most.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Protocol, cast
 
-from node_agent.runtime.sandbox import proc
-from node_agent.runtime.sandbox.proc import SharedMemory
+from node_agent.runtime import proc
+from node_agent.runtime.proc import SharedMemory
 from node_agent.runtime.shim.session import SessionControl
 
 DEVICE_METERS = {

@@ -10,7 +10,7 @@ import time
 
 import pynvml
 
-from node_agent.runtime.sandbox.proc import SharedMemory
+from node_agent.runtime.proc import SharedMemory
 
 _MIB = 1024 * 1024
 

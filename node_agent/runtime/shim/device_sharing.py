@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from node_agent.runtime.sandbox import proc
+from node_agent.runtime import proc
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from node_agent.files import read_json
-from node_agent.runtime.sandbox import proc
+from node_agent.runtime import proc
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.ending import End
 

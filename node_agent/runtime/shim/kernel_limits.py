@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from node_agent.runtime import proc
+from node_agent.runtime.limits.cgroup import Cgroup, cgroup_make
+from node_agent.runtime.limits.cgroup_v1 import CgroupV1, cgroup_v1_make
+from node_agent.runtime.proc import SharedMemory
 from node_agent.runtime.records.slice_records import ShimState, SliceSpec
-from node_agent.runtime.sandbox import proc
-from node_agent.runtime.sandbox.cgroup import Cgroup, cgroup_make
-from node_agent.runtime.sandbox.cgroup_v1 import CgroupV1, cgroup_v1_make
-from node_agent.runtime.sandbox.proc import SharedMemory
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.device_meter import DeviceMeter
 from node_agent.runtime.shim.ending import End

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from node_agent.runtime.isolation.untrusted_files import Seen, file_look, file_put, seen_of
 from node_agent.runtime.records.meter import NS
 from node_agent.runtime.records.slice_records import SliceSpec
-from node_agent.runtime.sandbox.untrusted import Seen, file_look, file_put, seen_of
 
 READ_BYTES = 64 * 1024
 _AGE_MAX_S = 2.0

@@ -7,9 +7,9 @@ import os
 from collections import deque
 from pathlib import Path
 
+from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.records.meter import NS
 from node_agent.runtime.records.slice_records import SliceSpec
-from node_agent.runtime.sandbox.cgroup import Cgroup
 from node_agent.runtime.shim.device_meter import DeviceMeter
 from node_agent.runtime.shim.device_sharing import PeerUsage, compute_rate, memory_room
 from node_agent.runtime.shim.idle import IdleWatch

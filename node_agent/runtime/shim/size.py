@@ -11,8 +11,8 @@ import json
 import signal
 from pathlib import Path
 
-from node_agent.runtime.sandbox import proc
-from node_agent.runtime.sandbox.untrusted import Seen, file_look, file_put, seen_now, seen_of
+from node_agent.runtime import proc
+from node_agent.runtime.isolation.untrusted_files import Seen, file_look, file_put, seen_now, seen_of
 
 FILE, CONFIRMED = "weir-size.json", "weir-size.confirmed"
 SIGNAL = signal.SIGWINCH

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from node_agent.files import SliceFolder, read_json, write_json
+from node_agent.runtime import proc
 from node_agent.runtime.records.meter import NS, Meter, clock_ns
 from node_agent.runtime.records.slice_records import Control, ShimState, SliceSpec
 from node_agent.runtime.records.usage_book import UsageBook
-from node_agent.runtime.sandbox import limits, proc
+from node_agent.runtime.sandbox import become_subreaper
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import LAST_S, CheckpointControl
 from node_agent.runtime.shim.device_meter import SessionMeter, device_meter_make
@@ -389,7 +390,7 @@ def main(path: str) -> int:
         return EXIT_BUSY
     if folder.state.exists():
         return EXIT_BUSY
-    limits.become_subreaper()
+    become_subreaper()
     shim = Shim(replace(folder, home=Path(spec.home) if spec.home else None), spec)
     signal.signal(signal.SIGTERM, lambda *_: setattr(shim, "stop_wanted", "stopped on its node"))
     for number in (signal.SIGINT, signal.SIGHUP):

@@ -12,11 +12,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from node_agent.files import SliceFolder
+from node_agent.runtime import proc
 from node_agent.runtime.isolation.namespaces import Namespaces
 from node_agent.runtime.isolation.work_environment import Surroundings
+from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.records.slice_records import SliceSpec, cores_for
-from node_agent.runtime.sandbox import limits, proc
-from node_agent.runtime.sandbox.cgroup import Cgroup
+from node_agent.runtime.sandbox import data_limits, sandbox
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import checkpoint_environment
 from node_agent.runtime.shim.device_meter import DeviceMeter
@@ -87,7 +88,7 @@ class Work:
                 stderr=write_fd,
                 start_new_session=True,
                 close_fds=True,
-                preexec_fn=limits.sandbox(
+                preexec_fn=sandbox(
                     spec,
                     self._home,
                     self._host.group if self._host is not None else self._group,
@@ -145,7 +146,7 @@ class Work:
             has_room_mib = None if room_mib is None else proc.data_mib(pid) + room_mib
             most = [item for item in (limit_mib, has_room_mib) if item is not None]
             wanted[pid] = min(most, default=None)
-        limits.data_limits(wanted, self._spec.work_uid)
+        data_limits(wanted, self._spec.work_uid)
 
     def pause(self, is_wanted: bool) -> None:
         """Stop or continue the whole tree; children made in between are caught at the next step."""

@@ -34,10 +34,10 @@ from node_agent.protocol.messages import (
     WorkSpec,
 )
 from node_agent.remote_config import Configured
+from node_agent.runtime import proc
 from node_agent.runtime.process_runtime import ProcessRuntime
 from node_agent.runtime.records.slice_records import ShimState, SliceSpec
 from node_agent.runtime.records.usage_journal import JournalReader
-from node_agent.runtime.sandbox import proc
 from node_agent.runtime.shim.output import Output, read_chunk
 from node_agent.runtime.shim.workload_process import environment
 from tests.unit.node_agent.server import error_body, portal_server

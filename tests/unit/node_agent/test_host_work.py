@@ -12,8 +12,8 @@ from node_agent.drivers.base import Device, DriverError
 from node_agent.drivers.slices.host import HostSlices
 from node_agent.machine import DevicesFound, Machine, Observed, Start
 from node_agent.protocol.messages import DesiredSession, DesiredSlice, DeviceReport, WorkSpec
+from node_agent.runtime.limits.cgroup_v1 import CgroupV1, cgroup_v1_make
 from node_agent.runtime.records.slice_records import UNBOUNDED_MIB, SliceSpec
-from node_agent.runtime.sandbox.cgroup_v1 import CgroupV1, cgroup_v1_make
 from node_agent.runtime.shim.kernel_limits import HostLimits
 from node_agent.runtime.shim.workload_process import environment
 from tests.unit.node_agent.test_machine import held, machine, replied, report, wanted

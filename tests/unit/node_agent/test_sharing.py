@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node_agent.files import SliceFolder
+from node_agent.runtime import proc
+from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.records.meter import NS
 from node_agent.runtime.records.slice_records import SliceSpec
-from node_agent.runtime.sandbox import proc
-from node_agent.runtime.sandbox.cgroup import Cgroup
 from node_agent.runtime.shim.device_meter import CpuMeter
 from node_agent.runtime.shim.device_sharing import Entry, PeerUsage, compute_rate, memory_room
 from node_agent.runtime.shim.idle import IdleWatch

@@ -9,7 +9,7 @@ from pathlib import Path
 PACKAGES = ("node_agent", "weir_wire")
 
 
-def library_make(path: Path) -> Path:
+def own_packages_link(path: Path) -> Path:
     """A folder of links to our packages; one that is not installed is left out. Raises OSError."""
     path.mkdir(parents=True, exist_ok=True)
     for name in PACKAGES:

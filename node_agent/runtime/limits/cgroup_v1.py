@@ -8,7 +8,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from node_agent.runtime.sandbox.cgroup import PERIOD_US
+from node_agent.runtime.limits.cgroup import PERIOD_US
 
 _MIB = 1024 * 1024
 

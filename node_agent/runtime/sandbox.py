@@ -16,9 +16,9 @@ from pathlib import Path
 from node_agent.runtime.isolation import syscalls
 from node_agent.runtime.isolation.namespaces import Namespaces
 from node_agent.runtime.isolation.work_environment import user_become
+from node_agent.runtime.limits.cgroup import Cgroup
+from node_agent.runtime.limits.cgroup_v1 import CgroupV1
 from node_agent.runtime.records.slice_records import SliceSpec
-from node_agent.runtime.sandbox.cgroup import Cgroup
-from node_agent.runtime.sandbox.cgroup_v1 import CgroupV1
 
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _PROCESSES_OWN_USER, _PROCESSES_SHARED_USER = 512, 4096
