@@ -36,7 +36,7 @@ from apps.scheduling.services.queues.queue_settings import (
     queue_make,
 )
 from apps.scheduling.services.workloads.session_moves import workload_migrate
-from apps.scheduling.services.workloads.submit_and_stop import workload_stop
+from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.states import MOST_QUEUE_PRIORITY, OPEN_STATES, AllocationState, WorkKind, WorkloadState
 from apps.tenancy.selectors import tenant_list
 

@@ -15,8 +15,8 @@ from apps.scheduling.services.hooks import (
     hook_calls_prune,
 )
 from apps.scheduling.services.scaling import scaling_rules_apply
-from apps.scheduling.services.workloads.sizes import size_settle, sizes_prune
-from apps.scheduling.services.workloads.submit_and_stop import deadlines_keep
+from apps.scheduling.services.workloads.elastic_size import size_settle, sizes_prune
+from apps.scheduling.services.workloads.stopping import deadlines_keep
 
 log = logging.getLogger(__name__)
 _HOOKS_MOST = 200

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from weir.api import Client
 from weir.checkpoint import checkpointed
+from weir.elastic_size import scaled
 from weir.errors import ApiError, NotSignedIn, Unreachable, WeirClientError
 from weir.session import SessionEnded, session
-from weir.sizes import scaled
 from weir_wire.version import VERSION
 
 __all__ = [

@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from node_agent.runtime.shim import checkpoint, size
+from node_agent.runtime.shim import checkpoint, elastic_size
 
-_SPOKEN = frozenset({checkpoint.FILE, size.FILE, size.CONFIRMED})
+_SPOKEN = frozenset({checkpoint.FILE, elastic_size.FILE, elastic_size.CONFIRMED})
 _MIB = 1024 * 1024
 
 

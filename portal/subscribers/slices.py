@@ -11,7 +11,7 @@ from apps.fleet import events as fleet
 from apps.kernel.acts import Actor
 from apps.notices.push import push
 from apps.scheduling.models import Allocation
-from apps.scheduling.services.workloads import session_moves, submit_and_stop
+from apps.scheduling.services.workloads import session_moves, slice_reports
 from apps.scheduling.services.workloads.checkpoints import folder_record, workload_saved
 from apps.scheduling.services.workloads.resizing import workload_shrunk
 from apps.telemetry.services.samples import samples_put, share_past_add
@@ -19,11 +19,11 @@ from apps.telemetry.types import Measured
 
 
 def started(event: fleet.SliceStarted, actor: Actor) -> None:
-    submit_and_stop.slice_started(actor=actor, workload_uid=event.workload_uid, at=event.at)
+    slice_reports.slice_started(actor=actor, workload_uid=event.workload_uid, at=event.at)
 
 
 def ended(event: fleet.SliceEnded, actor: Actor) -> None:
-    submit_and_stop.slice_ended(
+    slice_reports.slice_ended(
         actor=actor,
         workload_uid=event.workload_uid,
         slice_uid=event.slice_uid,

@@ -22,7 +22,7 @@ from apps.identity.models import User
 from apps.kernel.acts import SYSTEM
 from apps.notices.consumers import LiveConsumer
 from apps.notices.push import TOPICS_MAX_AGE_S, topics_sign
-from apps.scheduling.services.workloads.submit_and_stop import workload_submit
+from apps.scheduling.services.workloads.order_work import workload_submit
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 from node_agent.protocol.messages import LogChunk, UsageReport

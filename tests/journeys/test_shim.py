@@ -338,10 +338,10 @@ def test_a_session_whose_worker_dies_is_reported_and_leaves_nothing(kept: Callab
 
 FOLLOWS = """
 import signal, threading
-from weir_wire import size
+from weir_wire import elastic_size
 woken = threading.Event()
 signal.signal(signal.SIGWINCH, lambda *_: woken.set())
-size.scaled(lambda now: print('size', now.share, now.shares, now.leaving, flush=True))
+elastic_size.scaled(lambda now: print('size', now.share, now.shares, now.leaving, flush=True))
 while not woken.wait(0.05):
     pass
 print('woken', flush=True)

@@ -24,7 +24,7 @@ from apps.orders.states import ORDER, FormState, OrderState
 from apps.orders.types import amounts_delivered
 from apps.scheduling.models import Workload
 from apps.scheduling.services.quota.quotas import quota_release, quota_use
-from apps.scheduling.services.workloads.submit_and_stop import workload_submit
+from apps.scheduling.services.workloads.order_work import workload_submit
 from apps.scheduling.states import WorkloadState
 from apps.tickets.models import Ticket
 from apps.tickets.selectors import ticket_get

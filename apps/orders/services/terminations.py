@@ -27,7 +27,7 @@ from apps.orders.states import FORM, ORDER, FormKind, FormState, OrderState
 from apps.orgs.selectors import organization_of
 from apps.orgs.services.numbers import number_next
 from apps.scheduling.services.quota.quotas import quota_release
-from apps.scheduling.services.workloads.submit_and_stop import workload_stop
+from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.tickets.services import ticket_fail
 
 TERMINATED = gettext_noop("Order %(no)s is terminated and its resource released.")

@@ -30,8 +30,8 @@ from apps.scheduling.selectors.workloads import (
 from apps.scheduling.services.environments import environment_make, environment_retire
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.services.workloads.stopping import workload_halt
 from apps.scheduling.services.workloads.submit import group_refusal_record, workload_request
-from apps.scheduling.services.workloads.submit_and_stop import workload_halt
 from apps.scheduling.states import WorkloadState
 from apps.scheduling.types import WorkloadRequest
 from weir_wire.workload_request import asks

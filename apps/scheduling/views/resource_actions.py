@@ -15,7 +15,7 @@ from apps.kernel.errors import NotFound
 from apps.scheduling.forms.submit import EnvironmentForm, MigrateForm, ResizeForm, ScaleForm, StopForm
 from apps.scheduling.selectors.workloads import environment_list, workload_get
 from apps.scheduling.services.environments import environment_make, environment_retire
-from apps.scheduling.services.lifecycle import (
+from apps.scheduling.services.workload_control import (
     workload_requeue,
     workload_resume,
     workload_scale,
@@ -23,7 +23,7 @@ from apps.scheduling.services.lifecycle import (
 )
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
-from apps.scheduling.services.workloads.submit_and_stop import workload_halt
+from apps.scheduling.services.workloads.stopping import workload_halt
 
 
 @require_POST

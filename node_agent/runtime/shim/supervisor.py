@@ -25,12 +25,12 @@ from node_agent.runtime.sandbox import become_subreaper
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import LAST_S, CheckpointControl
 from node_agent.runtime.shim.device_meter import SessionMeter, device_meter_make
+from node_agent.runtime.shim.elastic_size import SizeControl
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import KernelLimits
 from node_agent.runtime.shim.output import Output
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.share import Share
-from node_agent.runtime.shim.size import SizeControl
 from node_agent.runtime.shim.workload_process import Work
 
 WATCH_S = 0.1

@@ -22,9 +22,9 @@ from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import checkpoint_environment
 from node_agent.runtime.shim.device_meter import DeviceMeter
 from node_agent.runtime.shim.disk import DiskWatch
+from node_agent.runtime.shim.elastic_size import size_environment
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
-from node_agent.runtime.shim.size import size_environment
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

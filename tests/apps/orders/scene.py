@@ -23,7 +23,7 @@ from apps.scheduling.models import Workload
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.submit_and_stop import slice_ended
+from apps.scheduling.services.workloads.slice_reports import slice_ended
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import AMOUNTS, DEFINITIONS, commodity_make
 from tests.conftest import Person

@@ -9,9 +9,9 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Workload
 from apps.scheduling.services.cycle.apply_changes import workload_preempt
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.lifecycle import workload_requeue, workload_suspend
+from apps.scheduling.services.workload_control import workload_requeue, workload_suspend
+from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.services.workloads.submit import workload_request
-from apps.scheduling.services.workloads.submit_and_stop import workload_stop
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_shell import BENEFICIARY, ends, parts, preemption, runs

@@ -11,14 +11,14 @@ from apps.scheduling.errors import TooMuchOpen
 from apps.scheduling.models import Allocation, QuotaHold, Workload
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.lifecycle import (
+from apps.scheduling.services.queues.queue_settings import policy_set
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workload_control import (
     workload_requeue,
     workload_resume,
     workload_scale,
     workload_suspend,
 )
-from apps.scheduling.services.queues.queue_settings import policy_set
-from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.admission import MOST
 from apps.scheduling.services.workloads.bulk import workload_submit_many
 from apps.scheduling.services.workloads.submit import workload_request

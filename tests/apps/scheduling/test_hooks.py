@@ -15,7 +15,7 @@ from apps.scheduling.models import HookCall, Workload
 from apps.scheduling.services.cycle.apply_changes import workload_preempt
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.hooks import hook_call_claim
-from apps.scheduling.services.workloads.submit_and_stop import workload_stop
+from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.states import HookKind
 from apps.scheduling.tasks import hooks_call, past_sizes_and_calls_forget
 from tests.apps.scheduling.pool import node_make, submit

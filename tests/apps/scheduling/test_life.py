@@ -18,7 +18,7 @@ from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_make
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.submit_and_stop import workload_stop
+from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.states import FLOW, WorkloadState
 from tests.apps.scheduling.pool import node_make, submit
 from tests.apps.scheduling.test_shell import ends, parts, runs

@@ -30,8 +30,8 @@ from apps.scheduling.services.entitlements.resource_tickets import (
     resource_ticket_ask,
     resource_ticket_withdraw,
 )
-from apps.scheduling.services.lifecycle import workload_resume, workload_scale, workload_suspend
 from apps.scheduling.services.queues.queue_settings import queue_change, queue_make, queue_remove
+from apps.scheduling.services.workload_control import workload_resume, workload_scale, workload_suspend
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest

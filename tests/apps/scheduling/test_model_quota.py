@@ -16,10 +16,10 @@ from apps.scheduling.models import Allocation, TenantQuota, Workload
 from apps.scheduling.selectors.model_usage import quota_list
 from apps.scheduling.services.cycle.apply_plan import placements_apply
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.lifecycle import workload_resume, workload_scale, workload_suspend
 from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.services.quota.ending import quota_remove
 from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workload_control import workload_resume, workload_scale, workload_suspend
 from apps.scheduling.services.workloads.bulk import workload_submit_many
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate

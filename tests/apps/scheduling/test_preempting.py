@@ -24,7 +24,6 @@ from apps.scheduling.services.cycle.apply_changes import workload_preempt
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
 from apps.scheduling.services.cycle.nominated_room import nominated_room_keep
-from apps.scheduling.services.lifecycle import workload_suspend
 from apps.scheduling.services.queues.queue_settings import (
     direct_commodity_set,
     policy_set,
@@ -32,9 +31,11 @@ from apps.scheduling.services.queues.queue_settings import (
     queue_make,
 )
 from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
+from apps.scheduling.services.workload_control import workload_suspend
 from apps.scheduling.services.workloads.checkpoints import workload_saved
+from apps.scheduling.services.workloads.slice_reports import slice_ended
+from apps.scheduling.services.workloads.stopping import workload_halt
 from apps.scheduling.services.workloads.submit import workload_request
-from apps.scheduling.services.workloads.submit_and_stop import slice_ended, workload_halt
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.test_shell import read_anew, rows_of

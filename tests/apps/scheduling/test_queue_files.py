@@ -20,7 +20,7 @@ from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
 from apps.scheduling.services.queues.files import queue_file_apply, queue_file_plan
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.submit_and_stop import workload_stop
+from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.snapshot.workloads import snapshot_get
 from tests.apps.scheduling.pool import node_make, submit
 

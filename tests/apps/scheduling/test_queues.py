@@ -17,7 +17,7 @@ from apps.scheduling.services.queues.queue_settings import (
     queue_make,
     queue_remove,
 )
-from apps.scheduling.services.workloads.submit_and_stop import workload_stop
+from apps.scheduling.services.workloads.stopping import workload_stop
 from tests.apps.scheduling.pool import node_make, submit
 
 pytestmark = pytest.mark.django_db

@@ -17,20 +17,20 @@ from apps.scheduling.selectors.arrivals import mix_read
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.services.cycle.apply_changes import workload_elastic
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.lifecycle import workload_scale
 from apps.scheduling.services.queues.queue_settings import direct_commodity_set
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.scaling import scaling_rules_apply, work_rule_make
+from apps.scheduling.services.workload_control import workload_scale
 from apps.scheduling.services.workloads.bulk import workload_submit_many
+from apps.scheduling.services.workloads.elastic_size import size_settle, sizes_prune
 from apps.scheduling.services.workloads.session_moves import workload_migrate
-from apps.scheduling.services.workloads.sizes import size_settle, sizes_prune
 from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_bulk import steer
+from tests.apps.scheduling.test_elastic_size import confirm, last_code, leaves
 from tests.apps.scheduling.test_shell import ends, parts, runs
-from tests.apps.scheduling.test_sizes import confirm, last_code, leaves
 
 pytestmark = pytest.mark.req("ELA-505")
 CARDS = 4

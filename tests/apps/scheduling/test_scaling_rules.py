@@ -26,8 +26,8 @@ from apps.scheduling.services.scaling import (
 )
 from apps.scheduling.services.workloads.submit import workload_request
 from tests.apps.scheduling.test_bulk import ASKED, one
+from tests.apps.scheduling.test_elastic_size import acme_ready, confirm, leaves
 from tests.apps.scheduling.test_shell import parts, runs
-from tests.apps.scheduling.test_sizes import acme_ready, confirm, leaves
 
 __all__ = ["acme_ready"]
 pytestmark = pytest.mark.req("ELA-907", "ELA-2208")

@@ -20,7 +20,8 @@ from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import LEADER_LOCK, CycleRunner, cycle_run
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.submit_and_stop import slice_ended, slice_started, workload_stop
+from apps.scheduling.services.workloads.slice_reports import slice_ended, slice_started
+from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.snapshot import workloads
 from tests.apps.scheduling.pool import node_make, submit
 

@@ -18,8 +18,8 @@ from apps.kernel.acts import SYSTEM
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.timeline import timeline
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.lifecycle import workload_requeue, workload_resume, workload_suspend
-from apps.scheduling.services.workloads.submit_and_stop import deadlines_keep, workload_stop
+from apps.scheduling.services.workload_control import workload_requeue, workload_resume, workload_suspend
+from apps.scheduling.services.workloads.stopping import deadlines_keep, workload_stop
 from node_agent.folder_transfers import FolderFailed, FolderTransfers
 from node_agent.protocol.folders import piece_path, sent_path
 from node_agent.transport import RequestRefused

@@ -35,8 +35,8 @@ from apps.scheduling.services.entitlements.start_limits import Starts
 from apps.scheduling.services.quota.batch import quotas_use
 from apps.scheduling.services.quota.models import models_refused
 from apps.scheduling.services.workloads.checks import groups_refused
-from apps.scheduling.services.workloads.sizes import sizes_begin
-from apps.scheduling.services.workloads.submit_and_stop import workload_refuse
+from apps.scheduling.services.workloads.elastic_size import sizes_begin
+from apps.scheduling.services.workloads.ending import workload_refuse
 from apps.scheduling.snapshot.cluster import guarantees_reclaimed, policy_get
 from apps.scheduling.states import FLOW, DecisionKind, WorkloadState
 from node_agent.protocol.fields import GRACE_MAX_S

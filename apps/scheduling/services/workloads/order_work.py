@@ -1,19 +1,85 @@
-"""Work that an order asks for: what could never run is refused when the order is asked for, and again at delivery.
-
-Internal to the app's services, but for `order_lines_check`.
-"""
+"""Work that an order asks for: what could never run is refused when the order is asked for, and again at delivery."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
 
 from apps.fleet.services.slices.slice_lifecycle import work_check
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.bulk import insert_many
+from apps.kernel.errors import InvalidInput
+from apps.kernel.events import emit
+from apps.kernel.queries import Param, PreparedQuery, pipeline
+from apps.kernel.service import service
+from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Workload
+from apps.scheduling.services.decisions import decided, submitted
 from apps.scheduling.services.workloads import checks
-from apps.scheduling.services.workloads.admission import asked_of, limits_check
+from apps.scheduling.services.workloads.admission import asked_of, limit_check, limits_check
+from apps.scheduling.states import DecisionKind
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 from node_agent.protocol.fields import HOST_DRIVER
+
+PINS = frozenset({"vendor", "model", "node", "device"})
+
+_OF_ORDER = PreparedQuery(lambda: Workload.plain.filter(tenant=Param("tenant"), order_uid=Param("order")))
+
+
+@service()
+def workload_submit(
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    order_uid: UUID,
+    order_no: str,
+    name_en: str,
+    name_zh: str,
+    amounts: Amounts,
+    work: Mapping[str, Any],
+    run_timeout_s: int | None = None,
+    queue: str = "",
+    priority: int = 0,
+    labels: Mapping[str, str] | None = None,
+    pins: Mapping[str, str] | None = None,
+    user_id: int | None = None,
+) -> Workload:
+    """Put an order's work in a queue; asking again for the same order gives the same workload.
+
+    `pins` may name vendor, model, node or device (uids).
+    `user_id` is who applied for it, whose limits it counts against. Without a `queue` it goes to the default one
+    (PLAT-CLU-50). Raises what `order_row` raises, and QuotaExceeded.
+    """
+    submissions_lock(tenant)
+    if found := _OF_ORDER.first(tenant=tenant.pk, order=order_uid):
+        return found
+    if set(pins or {}) - PINS:
+        raise InvalidInput(fields={"pins": _("one of %(pins)s") % {"pins": ", ".join(sorted(PINS))}})
+    row = order_row(
+        tenant=tenant,
+        user_id=user_id,
+        amounts=amounts,
+        work=work,
+        run_timeout_s=run_timeout_s,
+        queue=queue,
+        order_uid=order_uid,
+        no=f"W-{order_no}",
+        name_en=name_en,
+        name_zh=name_zh,
+        priority=priority,
+        labels=dict(labels or {}),
+        pins=dict(pins or {}),
+    )
+    limit_check(row)
+    act_subject("workload", row.uid, order=order_no)
+    with pipeline():
+        insert_many([row])
+        decided(row, DecisionKind.SUBMITTED, actor)
+        emit(submitted(row), actor=actor)
+    return row
 
 
 def order_row(

@@ -18,8 +18,8 @@ from apps.scheduling.services.quota.models import work_models_check
 from apps.scheduling.services.quota.quotas import quota_keep
 from apps.scheduling.services.workloads.admission import asked_of, limit_check
 from apps.scheduling.services.workloads.checks import amounts_check, hopeless_check
-from apps.scheduling.services.workloads.sizes import amounts_held
-from apps.scheduling.services.workloads.submit_and_stop import workload_changed
+from apps.scheduling.services.workloads.elastic_size import amounts_held
+from apps.scheduling.services.workloads.ending import workload_changed
 from apps.scheduling.states import OPEN_STATES, AllocationState, QuotaItem, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant

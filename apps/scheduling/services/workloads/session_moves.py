@@ -23,7 +23,7 @@ from apps.scheduling.models import Allocation, Queue, Workload
 from apps.scheduling.selectors.workloads import reason_sentence
 from apps.scheduling.services.quota.models import models_refused
 from apps.scheduling.services.workloads.checks import device_of, node_read
-from apps.scheduling.services.workloads.submit_and_stop import workload_changed
+from apps.scheduling.services.workloads.ending import workload_changed
 from apps.scheduling.snapshot.workloads import request_of, snapshot_get
 from apps.scheduling.states import AllocationState, Oversubscribe, WorkKind, WorkloadState
 from apps.tenancy.models import Tenant

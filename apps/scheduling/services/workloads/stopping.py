@@ -1,15 +1,71 @@
-"""Bringing work to a stop: it says at once what it will become, and its slices get their notice."""
+"""Stopping work: it says at once what it will become, and its slices get their notice."""
 
-from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
-from apps.kernel.acts import Actor
+from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.service import service
+from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Workload
+from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.services.workloads.ending import workload_changed, workload_end
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, WorkloadState
+from apps.tenancy.models import Tenant
 
-STOPPED: Mapping[str, Any] = {"after_stop": "", "preempted_by": None, "preemption_cause": ""}
-"""What every move away from stopping sets."""
+_RUNS = frozenset({WorkloadState.PLACED, WorkloadState.RUNNING})
+_LATE_AT_ONCE = 500
+
+
+@service()
+def workload_stop(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str) -> Workload:
+    """Stop it: at once while it waits, else its slices stop and the end follows. Stopping twice changes nothing."""
+    slices_lock(workload_uid)
+    row = workload_lock(workload_uid)
+    if row is None or row.tenant_id != tenant.pk:
+        raise NotFound()
+    act_subject("workload", row.uid, reason=reason)
+    if row.state in (WorkloadState.PENDING, WorkloadState.SUSPENDED):
+        workload_end(row, actor, timezone.now(), WorkloadState.FINISHED, "stopped", reason)
+    elif row.state in (WorkloadState.PLACED, WorkloadState.RUNNING):
+        stop_begin(row, actor, AfterStop.STOP, "stopped", reason)
+        slices_stop(row, actor, reason)
+        workload_changed(row, actor)
+        # A slice that no node was told of ends at once, and with the last of them the workload.
+        row.refresh_from_db()
+    return row
+
+
+@service(recorded=False)
+def deadlines_keep(*, actor: Actor) -> int:
+    """Stop what runs past its deadline: it was to have ended by then. How many were stopped."""
+    late = Workload.plain.filter(state__in=_RUNS, deadline_at__lte=timezone.now()).order_by("pk")
+    stopped = 0
+    for uid in late.values_list("uid", flat=True)[:_LATE_AT_ONCE]:
+        slices_lock(uid)
+        row = workload_lock(uid)
+        if row is not None and row.state in _RUNS:
+            stop_begin(row, actor, AfterStop.STOP, "deadline")
+            slices_stop(row, actor, "", reason_code="deadline")
+            workload_changed(row, actor)
+            stopped += 1
+    return stopped
+
+
+@service(P.OPERATE)
+def workload_halt(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str) -> Workload:
+    """Stop work as somebody who operates resources. What an order stands behind ends by its order, unless an
+    operator stops it."""
+    row = Workload.plain.filter(uid=workload_uid, tenant=tenant).first()
+    if row is not None and not row.is_direct and actor.kind != "operator":
+        raise Conflict(
+            _("%(no)s belongs to an order.") % {"no": row.no}, cure=_("Terminate the order instead.")
+        )
+    return workload_stop(actor=actor, tenant=tenant, workload_uid=workload_uid, reason=reason)
 
 
 def stop_begin(

@@ -2,7 +2,7 @@
 
 `weir-size.json` in the work's folder always says the size it has now. Each change is followed by SIGWINCH to the
 work's processes: who does not listen for that is not disturbed by it. The work confirms by writing the step it goes
-by into `weir-size.confirmed`. `weir_wire.size` does both for programs in Python.
+by into `weir-size.confirmed`. `weir_wire.elastic_size` does both for programs in Python.
 """
 
 from __future__ import annotations

@@ -1,155 +1,32 @@
-"""Submit and stop workloads, and follow what their slices report."""
+"""What follows for work when its slices start and end: it runs, it ends, or it waits again."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from apps.fleet.selectors import slice_list
-from apps.fleet.services.work_folders import folders_end, folders_keep
-from apps.kernel.acts import Actor, act_subject
-from apps.kernel.bulk import insert_many
-from apps.kernel.errors import Conflict, InvalidInput, NotFound, WeirError
+from apps.fleet.services.work_folders import folders_keep
+from apps.kernel.acts import Actor
 from apps.kernel.events import emit
-from apps.kernel.queries import Param, PreparedQuery, pipeline
 from apps.kernel.service import service
-from apps.scheduling.events import (
-    WorkloadChanged,
-    WorkloadEnded,
-    WorkloadPreempted,
-    WorkloadStarted,
-)
-from apps.scheduling.locks import slices_lock, submissions_lock, workload_lock
+from apps.scheduling.events import WorkloadPreempted, WorkloadStarted
+from apps.scheduling.locks import workload_lock
 from apps.scheduling.models import Workload
-from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.decisions import decided, submitted
 from apps.scheduling.services.quota.quotas import quota_release
-from apps.scheduling.services.workloads.admission import limit_check
 from apps.scheduling.services.workloads.checkpoints import lost_card_seconds
-from apps.scheduling.services.workloads.notifications import workload_notify
-from apps.scheduling.services.workloads.order_work import order_row
-from apps.scheduling.services.workloads.sizes import (
+from apps.scheduling.services.workloads.elastic_size import (
     share_is_spare,
     share_left,
     share_started,
     shares_go_on,
     shares_outliving,
 )
-from apps.scheduling.services.workloads.stopping import STOPPED, slices_stop, stop_begin
-from apps.scheduling.services.workloads.submit import direct_ended
+from apps.scheduling.services.workloads.ending import STOPPED, workload_changed, workload_end
+from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, DecisionKind, WorkloadState
-from apps.scheduling.types import Amounts
-from apps.tenancy.models import Tenant
-
-_RUNS = frozenset({WorkloadState.PLACED, WorkloadState.RUNNING})
-_LATE_AT_ONCE = 500
-PINS = frozenset({"vendor", "model", "node", "device"})
-
-
-_OF_ORDER = PreparedQuery(lambda: Workload.plain.filter(tenant=Param("tenant"), order_uid=Param("order")))
-
-
-@service()
-def workload_submit(
-    *,
-    actor: Actor,
-    tenant: Tenant,
-    order_uid: UUID,
-    order_no: str,
-    name_en: str,
-    name_zh: str,
-    amounts: Amounts,
-    work: Mapping[str, Any],
-    run_timeout_s: int | None = None,
-    queue: str = "",
-    priority: int = 0,
-    labels: Mapping[str, str] | None = None,
-    pins: Mapping[str, str] | None = None,
-    user_id: int | None = None,
-) -> Workload:
-    """Put work in a queue; asking again for the same order gives the same workload.
-
-    `pins` may name vendor, model, node or device (uids).
-    `user_id` is who applied for it, whose limits it counts against. Without a `queue` it goes to the default one
-    (PLAT-CLU-50). Raises what `order_row` raises, and QuotaExceeded.
-    """
-    submissions_lock(tenant)
-    if found := _OF_ORDER.first(tenant=tenant.pk, order=order_uid):
-        return found
-    if set(pins or {}) - PINS:
-        raise InvalidInput(fields={"pins": _("one of %(pins)s") % {"pins": ", ".join(sorted(PINS))}})
-    row = order_row(
-        tenant=tenant,
-        user_id=user_id,
-        amounts=amounts,
-        work=work,
-        run_timeout_s=run_timeout_s,
-        queue=queue,
-        order_uid=order_uid,
-        no=f"W-{order_no}",
-        name_en=name_en,
-        name_zh=name_zh,
-        priority=priority,
-        labels=dict(labels or {}),
-        pins=dict(pins or {}),
-    )
-    limit_check(row)
-    act_subject("workload", row.uid, order=order_no)
-    with pipeline():
-        insert_many([row])
-        decided(row, DecisionKind.SUBMITTED, actor)
-        emit(submitted(row), actor=actor)
-    return row
-
-
-@service()
-def workload_stop(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str) -> Workload:
-    """Stop it: at once while it waits, else its slices stop and the end follows. Stopping twice changes nothing."""
-    slices_lock(workload_uid)
-    row = workload_lock(workload_uid)
-    if row is None or row.tenant_id != tenant.pk:
-        raise NotFound()
-    act_subject("workload", row.uid, reason=reason)
-    if row.state in (WorkloadState.PENDING, WorkloadState.SUSPENDED):
-        _end(row, actor, timezone.now(), WorkloadState.FINISHED, "stopped", reason)
-    elif row.state in (WorkloadState.PLACED, WorkloadState.RUNNING):
-        stop_begin(row, actor, AfterStop.STOP, "stopped", reason)
-        slices_stop(row, actor, reason)
-        workload_changed(row, actor)
-        # A slice that no node was told of ends at once, and with the last of them the workload.
-        row.refresh_from_db()
-    return row
-
-
-@service(recorded=False)
-def deadlines_keep(*, actor: Actor) -> int:
-    """Stop what runs past its deadline: it was to have ended by then. How many were stopped."""
-    late = Workload.plain.filter(state__in=_RUNS, deadline_at__lte=timezone.now()).order_by("pk")
-    stopped = 0
-    for uid in late.values_list("uid", flat=True)[:_LATE_AT_ONCE]:
-        slices_lock(uid)
-        row = workload_lock(uid)
-        if row is not None and row.state in _RUNS:
-            stop_begin(row, actor, AfterStop.STOP, "deadline")
-            slices_stop(row, actor, "", reason_code="deadline")
-            workload_changed(row, actor)
-            stopped += 1
-    return stopped
-
-
-@service(P.OPERATE)
-def workload_halt(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str) -> Workload:
-    """Stop work as somebody who operates resources. What an order stands behind ends by its order, unless an
-    operator stops it."""
-    row = Workload.plain.filter(uid=workload_uid, tenant=tenant).first()
-    if row is not None and not row.is_direct and actor.kind != "operator":
-        raise Conflict(
-            _("%(no)s belongs to an order.") % {"no": row.no}, cure=_("Terminate the order instead.")
-        )
-    return workload_stop(actor=actor, tenant=tenant, workload_uid=workload_uid, reason=reason)
 
 
 @service(recorded=False)
@@ -331,7 +208,7 @@ def _end_by(row: Workload, actor: Actor, at: datetime, failed: bool, reason_code
     final = WorkloadState.FAILED if failed else WorkloadState.FINISHED
     if reason_code == "lost":
         final = WorkloadState.LOST
-    _end(row, actor, _last_end(row, at), final, reason_code, reason)
+    workload_end(row, actor, _last_end(row, at), final, reason_code, reason)
 
 
 def _requeue(row: Workload, actor: Actor, code: str = "lost", **changes: Any) -> None:
@@ -359,37 +236,3 @@ def _last_end(row: Workload, at: datetime) -> datetime:
     """The slice that is told of last need not have ended last: what the others ran until then is charged too."""
     ends = slice_list(workload_uids=[row.uid]).exclude(ended_at=None).values_list("ended_at", flat=True)
     return max([at, *ends])
-
-
-def workload_refuse(row: Workload, actor: Actor, error: WeirError) -> None:
-    """End work that no node could run; its owner reads why."""
-    _end(row, actor, timezone.now(), WorkloadState.FAILED, error.code, str(error.message))
-
-
-def _end(row: Workload, actor: Actor, at: datetime, final: str, reason_code: str, reason: str) -> None:
-    FLOW.move(
-        row, final, actor=actor, ended_at=at, reason_code=reason_code, reason={"text": reason}, position=None,
-        **STOPPED,
-    )  # fmt: skip
-    folders_end(actor=actor, workload_uid=row.uid)
-    decided(row, DecisionKind.ENDED, actor, reason_code, state=str(final), text=reason[:500])
-    if row.is_direct:
-        direct_ended(row, actor)
-        workload_notify(row, actor)
-    event = WorkloadEnded(
-        schema=row.tenant.schema_name,
-        workload_uid=row.uid,
-        order_uid=row.order_uid,
-        at=at,
-        started=row.started_at is not None,
-        failed=final != WorkloadState.FINISHED,
-        reason_code=reason_code,
-        reason=reason,
-    )
-    emit(event, actor=actor)
-    workload_changed(row, actor)
-
-
-def workload_changed(row: Workload, actor: Actor) -> None:
-    """Pages that show it look again."""
-    emit(WorkloadChanged(schema=row.tenant.schema_name, workload_uid=row.uid), actor=actor)

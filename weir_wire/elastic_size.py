@@ -1,6 +1,6 @@
 """How many shares this work has now, for programs that Weir runs as elastic work (ELA-906).
 
-    from weir_wire import size
+    from weir_wire import elastic_size
 
     def rebuild(now):                 # called at once, and again whenever the size has changed
         if now.leaving:

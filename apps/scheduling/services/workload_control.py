@@ -1,4 +1,4 @@
-"""What the owner of work does with it while it waits or runs: put aside, take up again, start over, scale (ELA-503)."""
+"""Suspend, resume, requeue and scale work, as its owner does while it waits or runs (ELA-503)."""
 
 from uuid import UUID
 
@@ -18,9 +18,9 @@ from apps.scheduling.services.quota.models import work_models_check
 from apps.scheduling.services.quota.quotas import quota_hold, quota_keep, quota_release
 from apps.scheduling.services.workloads.admission import asked_of, limit_check
 from apps.scheduling.services.workloads.checks import amounts_check, elastic_check, hopeless_check
+from apps.scheduling.services.workloads.ending import workload_changed
 from apps.scheduling.services.workloads.replicas import shares_of
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
-from apps.scheduling.services.workloads.submit_and_stop import workload_changed
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, DecisionKind, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant

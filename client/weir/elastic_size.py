@@ -5,7 +5,7 @@
 
     weir.scaled(rebuild)
 
-Programs without this client say `from weir_wire import size`: a node puts that into the path of all it runs.
+Programs without this client say `from weir_wire import elastic_size`: a node puts that into the path of all it runs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import threading
 from collections.abc import Callable
 
 from weir.errors import WeirClientError
-from weir_wire import size
+from weir_wire import elastic_size
 
 
-def scaled(function: Callable[[size.Size], object]) -> threading.Thread:
+def scaled(function: Callable[[elastic_size.Size], object]) -> threading.Thread:
     """Call `function(now)` now and after each change of size; its return confirms.
 
     `now` has `share`, `shares`, `leaving` and, of work of replicas, `replica` and `replicas`; work that is neither is
@@ -26,4 +26,4 @@ def scaled(function: Callable[[size.Size], object]) -> threading.Thread:
     """
     if not os.environ.get("WEIR_SLICE"):
         raise WeirClientError("No pool runs this program.", "Submit it as elastic work.")
-    return size.scaled(function)
+    return elastic_size.scaled(function)

@@ -10,10 +10,10 @@ import pytest
 from node_agent.instructions import Resize, Start
 from node_agent.machine import Observed
 from node_agent.protocol.messages import DesiredSize, DesiredSlice, SliceReport
-from node_agent.runtime.shim.size import CONFIRMED, FILE, SizeControl, size_environment
+from node_agent.runtime.shim.elastic_size import CONFIRMED, FILE, SizeControl, size_environment
 from node_agent.slice_state import LocalSlice
 from tests.unit.node_agent.test_machine import machine, replied, wanted
-from weir_wire import size
+from weir_wire import elastic_size
 
 pytestmark = pytest.mark.req("ELA-906")
 THREE = {"share": 0, "shares": 3, "step": 1}
@@ -55,7 +55,7 @@ def test_a_share_is_told_which_of_how_many_replicas_it_is_in(tmp_path, monkeypat
     assert [found[name] for name in names] == [str(replica), "2", "8", "16"]
     SizeControl(tmp_path, None).tell(told, [])
     monkeypatch.setenv("WEIR_SIZE_FILE", found["WEIR_SIZE_FILE"])
-    now = size.now()
+    now = elastic_size.now()
     assert (now.replica, now.replicas, now.shares_per_replica) == (replica, 2, 8)
     assert DesiredSize(**told).shares_per_replica == 8
     with pytest.raises(ValueError, match="shares_per_replica"):
@@ -100,7 +100,7 @@ def test_work_learns_its_size_and_confirms_each_change_once_its_function_returns
             changed.set()
 
     control.tell(THREE, [])
-    size.scaled(rebuild)
+    elastic_size.scaled(rebuild)
     assert control.look()
     assert control.confirmed_step == 1
     control.tell(TWO, [])
@@ -114,15 +114,15 @@ def test_a_function_that_raises_confirms_nothing(inside):
     control = SizeControl(inside, None)
     control.tell(THREE, [])
     with pytest.raises(RuntimeError):
-        size.scaled(lambda now: (_ for _ in ()).throw(RuntimeError("no")))
+        elastic_size.scaled(lambda now: (_ for _ in ()).throw(RuntimeError("no")))
     assert not control.look()
 
 
 def test_work_that_is_not_elastic_is_one_of_one(monkeypatch):
     for name in ("WEIR_SIZE_FILE", "WEIR_SIZE_CONFIRM"):
         monkeypatch.delenv(name, raising=False)
-    assert size.now() == size.Size(0, 1, 0)
-    size.confirm(size.now())
+    assert elastic_size.now() == elastic_size.Size(0, 1, 0)
+    elastic_size.confirm(elastic_size.now())
 
 
 # --- the agent ---------------------------------------------------------------------------------------------------
