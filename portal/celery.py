@@ -4,16 +4,21 @@ import os
 import signal
 
 from celery import Celery
-from celery.signals import beat_init, worker_ready, worker_shutdown
+from celery.signals import beat_init, task_prerun, worker_ready, worker_shutdown
+from django.db import close_old_connections
 
 from portal.heartbeat import Heartbeat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings.prod")
+# Django's checks belong to a deployment (`manage.py check`), not to each start of a worker or beat.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 app = Celery("weir")
 # For every thread of every process: pages are served by threads, which would else ask a broker of Celery's own guess.
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+# One that is old or has failed is closed; one that died meanwhile is noticed (CONN_HEALTH_CHECKS).
+task_prerun.connect(close_old_connections)
 
 
 # --- the processes tell of themselves --------------------------------------------------------------------------

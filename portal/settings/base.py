@@ -147,6 +147,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 5,
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A worker keeps its connection to the database from task to task, as a web does from request to request
+# (CONN_MAX_AGE): Celery would close it before and after each. `portal.celery` lets go of one that has gone bad.
+CELERY_DB_REUSE_MAX = 2**31
 CELERY_TASK_DEFAULT_QUEUE = "weir"
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULER = "portal.beat:LeaderScheduler"
@@ -205,6 +208,10 @@ SPECTACULAR_SETTINGS = {
 
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
+PASSWORD_HASHERS = [
+    "apps.identity.passwords.Argon2idHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",

@@ -1,9 +1,10 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
-from apps.identity.models import AgentToken, ApiToken, SignIn
+from apps.identity.models import AgentToken, ApiToken, SignIn, User
 from apps.identity.services import (
     LOCK_AFTER,
     credentials_check,
@@ -27,6 +28,7 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, Throttled, Una
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import RoleBinding
 from apps.tenancy.services import tenant_suspend
+from portal.settings import base
 from tests.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -206,3 +208,14 @@ def test_an_expired_join_token_lets_nobody_in(operator):
     AgentToken.objects.filter(pk=token.pk).update(expires_at=timezone.now())
     with pytest.raises(Unauthenticated):
         join_token_use(actor=SYSTEM, secret=secret, node_uid="n1")
+
+
+def test_a_password_is_kept_by_argon2_and_one_kept_before_by_pbkdf2_still_enters(member, settings):
+    settings.PASSWORD_HASHERS = base.PASSWORD_HASHERS
+    person = member("acme", "tenant_front_line", "alice")
+    assert User.objects.get(pk=person.user.pk).password.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
+    assert enter("alice")
+    User.objects.filter(pk=person.user.pk).update(password=make_password(PASSWORD, hasher="pbkdf2_sha256"))
+    assert enter("alice")
+    with pytest.raises(Unauthenticated):
+        enter("alice", "another-password-9")
