@@ -24,7 +24,7 @@ METRICS = {"authorization": f"Bearer {ENVIRONMENT['WEIR_METRICS_TOKEN']}"}
 for name, value in ENVIRONMENT.items():
     os.environ.setdefault(name, value)
 # `make unit` looks at fewer examples of each property than `make test` does.
-settings.register_profile("quick", settings.get_profile("ci"), max_examples=25)
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=10)
 # Loading makes hundreds of thousands of objects that all stay: the collector looks for none that go meanwhile.
 gc.disable()
 

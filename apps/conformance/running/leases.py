@@ -86,7 +86,7 @@ class Leases:
                     self._taken.update({row["uid"]: holder for row in chosen})
                     return chosen
             if time.monotonic() > until_s:
-                raise NotRun(f"{_lack(free, *wanted)}; the others were in use for {patience_s:.0f} s")
+                raise NotRun(f"{_lack(free, *wanted)}; the others were in use for {patience_s:g} s")
             time.sleep(_POLL_S)
 
     def _is_usable(self, device: Json) -> bool:

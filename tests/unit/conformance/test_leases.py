@@ -39,8 +39,8 @@ def test_two_tests_never_have_the_same_card():
 
 def test_a_card_in_use_is_waited_for_and_one_that_is_not_there_is_not():
     busy = [card("a", 0, held_percent=30)]
-    with pytest.raises(NotRun, match="in use for 1 s"):
-        Leases(lambda: busy).take("x", patience_s=1)
+    with pytest.raises(NotRun, match=r"in use for 0\.1 s"):
+        Leases(lambda: busy).take("x", patience_s=0.1)
     with pytest.raises(NotRun, match="2 devices on 2 nodes"):
         Leases(lambda: busy).take("x", count=2, nodes=2)
     with pytest.raises(NotRun):
@@ -50,8 +50,8 @@ def test_a_card_in_use_is_waited_for_and_one_that_is_not_there_is_not():
 def test_real_cards_are_waited_for_where_the_pool_could_give_them():
     leases = Leases(lambda: POOL)
     assert uids(leases.take("one", count=3, nodes=2)) == ["a-0", "b-0", "a-1"]
-    with pytest.raises(NotRun, match="in use for 1 s"):
-        leases.take("two", patience_s=1)
+    with pytest.raises(NotRun, match=r"in use for 0\.1 s"):
+        leases.take("two", patience_s=0.1)
     assert uids(leases.take("three", fits=lambda row: row["node"] == "s")) == ["s-0"]
 
 
@@ -59,8 +59,8 @@ def test_a_whole_node_is_taken_or_none_of_it():
     leases = Leases(lambda: POOL)
     assert uids(leases.take_node("one", nodes=2)) == ["b-0"]
     leases.take("two")
-    with pytest.raises(NotRun, match="in use for 1 s"):
-        leases.take_node("three", nodes=2, patience_s=1)
+    with pytest.raises(NotRun, match=r"in use for 0\.1 s"):
+        leases.take_node("three", nodes=2, patience_s=0.1)
     with pytest.raises(NotRun, match="4 nodes"):
         leases.take_node("four", nodes=4)
 
@@ -70,5 +70,5 @@ def test_what_a_test_of_this_run_has_put_into_a_group_is_waited_for_and_not_miss
     leases = Leases(lambda: pool)
     leases.take("one", count=2, nodes=2)
     pool[:] = [{**row, "group": "cf-1"} for row in pool]
-    with pytest.raises(NotRun, match="in use for 1 s"):
-        leases.take("two", count=2, nodes=2, patience_s=1)
+    with pytest.raises(NotRun, match=r"in use for 0\.1 s"):
+        leases.take("two", count=2, nodes=2, patience_s=0.1)

@@ -142,19 +142,25 @@ def waiting(archive: FolderArchive) -> DesiredSlice:
     return wanted().model_copy(update={"folder": DesiredFolder(key="w.0", archive=archive)})
 
 
-@pytest.fixture
-def sent(full: Path, tmp_path: Path) -> Shelf:
+def send(full: Path, tmp_path: Path, *, fails: int = 0) -> Shelf:
+    """A folder sent to a shelf that cannot be reached so often."""
     shelf = Shelf()
     here = transfers(tmp_path / "here", shelf)
     home = here._folders.make("w.0", None)
     full.rename(home / "full")
     (home / "big").write_bytes(os.urandom(4_000_000))
-    shelf.fails = 2
+    shelf.fails = fails
     here._send(FolderSend(key="w.0", transfer="t", limit_bytes=2**30))
     return shelf
 
 
-def test_it_comes_across_in_pieces_and_through_trouble_on_the_way(sent: Shelf, tmp_path: Path) -> None:
+@pytest.fixture
+def sent(full: Path, tmp_path: Path) -> Shelf:
+    return send(full, tmp_path)
+
+
+def test_it_comes_across_in_pieces_and_through_trouble_on_the_way(full: Path, tmp_path: Path) -> None:
+    sent = send(full, tmp_path, fails=2)
     assert len(sent.pieces) == 4
     there = transfers(tmp_path / "there", sent)
     there.fetch(waiting(sent.archive()))

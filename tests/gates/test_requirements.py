@@ -7,7 +7,7 @@ import pytest
 
 from gates import requirements
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 # Numbers of questions that a source leaves open, as texts cite them.
 QUESTION = re.compile(r"(?<![A-Z0-9-])(N-\d+|JC-Q-\d+|ORCH-Q-\d+)(?![\d.])")
 TREES = (
