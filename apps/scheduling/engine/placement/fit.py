@@ -320,10 +320,17 @@ def _least_mib(cards: Iterable[Card], shape: Shape) -> int:
     """The cheapest parts, a replica or all shares of one node each, that are enough."""
     per = shape.shares if shape.single_node else shape.shares_per_replica
     lines: dict[str, list[int]] = {}
+    # A pool has many cards of few kinds.
+    has_room: dict[object, bool] = {}
     for card in cards:
-        if room_when_empty(card, shape):
+        device = card.device
+        kind = (device.memory_mib, device.oversubscription_permille,
+                device.memory_oversubscription_permille, device.sizes)  # fmt: skip
+        if kind not in has_room:
+            has_room[kind] = room_when_empty(card, shape) > 0
+        if has_room[kind]:
             key = card.server.node.id if per > 1 else ""
-            lines.setdefault(key, []).append(card.device.memory_mib)
+            lines.setdefault(key, []).append(device.memory_mib)
     parts: list[int] = []
     for line in lines.values():
         line.sort()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from apps.scheduling.engine.model.types import Alone, Amount, Device, Grant, Node, RunningWorkload
 from apps.scheduling.engine.resources.level_index import Levels
+from apps.scheduling.engine.resources.masks import places
 
 FULL_USE = 2000
 PLENTY = 1 << 40
@@ -377,19 +378,11 @@ class Pool:
 
     def cards_in(self, mask: int) -> Iterator[Card]:
         """The cards of a mask, first place first."""
-        at = self.at
-        while mask:
-            low = mask & -mask
-            yield at[low.bit_length() - 1]
-            mask ^= low
+        return map(self.at.__getitem__, places(mask))
 
     def servers_in(self, mask: int) -> Iterator[Server]:
         """The servers of a mask, first place first."""
-        at = self.server_at
-        while mask:
-            low = mask & -mask
-            yield at[low.bit_length() - 1]
-            mask ^= low
+        return map(self.server_at.__getitem__, places(mask))
 
     def capacity(self) -> Amount:
         """What the usable devices can hand out (ELA-304). Shares are 1 % or more: percents bound them."""
