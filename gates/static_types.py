@@ -61,7 +61,7 @@ def run() -> list[Fault]:
     return read(done.stdout)
 
 
-def wrong(faults: list[Fault]) -> list[str]:
+def unforgiven(faults: list[Fault]) -> list[str]:
     """What the ratchet does not forgive, a line each with every place that has it."""
     places: dict[str, list[str]] = {}
     for fault in faults:
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--shrink", action="store_true", help="take what is mended out of the ratchet")
     asked = parser.parse_args(arguments)
     faults = run()
-    said = wrong(faults)
+    said = unforgiven(faults)
     offences = [fault.offence for fault in faults]
     if asked.shrink:
         ratchet.shrink(NAME, offences)

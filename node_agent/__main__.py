@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = AgentSettings()
     except ValidationError as error:
-        return _wrong_settings(error)
+        return _settings_refused(error)
     try:
         if command == "run" and not is_launched() and ReleaseStore(settings.home).exists:
             return Launcher(settings).run()
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def _wrong_settings(error: ValidationError) -> int:
+def _settings_refused(error: ValidationError) -> int:
     for detail in error.errors(include_input=False, include_url=False):
         name = "_".join(["WEIR_AGENT", *map(str, detail["loc"])]).upper()
         print(f"{name}: {detail['msg']}", file=sys.stderr)

@@ -159,7 +159,7 @@ class Daemon:
     def _request(self) -> SyncRequest:
         devices = self._node.reports()
         self._do(self._machine.handle(DevicesFound(devices)))
-        uids = self._machine.held_uids()
+        uids = self._machine.slice_uids()
         self._seq += 1
         return SyncRequest(
             protocol=PROTOCOL_VERSION,
@@ -207,7 +207,7 @@ class Daemon:
         machine = self._machine
         risen = [uid for uid, seq in reply.usage_acks.items() if seq > machine.usage_acks.get(uid, 0)]
         grown = [uid for uid, offset in reply.log_acks.items() if offset > machine.log_acks.get(uid, 0)]
-        held = set(machine.held_uids())
+        held = set(machine.slice_uids())
         return any(self._runtime.usage(uid, reply.usage_acks[uid], 1) for uid in risen if uid in held) or any(
             self._runtime.log(uid, reply.log_acks[uid]) for uid in grown if uid in held
         )

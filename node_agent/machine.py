@@ -97,7 +97,7 @@ class Machine:
             told.setdefault(uid, _answer(wanted, "starting", "", "the slice is being made"))
         return tuple((self._answers | told).values())
 
-    def held_uids(self) -> tuple[str, ...]:
+    def slice_uids(self) -> tuple[str, ...]:
         """The slices that exist here, finished ones too."""
         return tuple(self._held)
 

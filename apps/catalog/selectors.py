@@ -162,7 +162,7 @@ def quote_get(
     `amounts` by component code, in the component's amount unit, per share; all of the commodity's components.
     InvalidInput names every figure that is out of range.
     """
-    wrong = _amounts_wrong(commodity, amounts) | _figures_wrong(commodity, count, duration_s)
+    wrong = _amount_errors(commodity, amounts) | _figure_errors(commodity, count, duration_s)
     if wrong:
         raise InvalidInput(_("The order cannot be priced as it stands."), fields=wrong)
     version, rows = _prices_at(commodity, at)
@@ -210,7 +210,7 @@ def _unpriced(commodity: Commodity) -> InvalidInput:
     return InvalidInput(reason, cure=_("Ask the operator to publish a price."))
 
 
-def _amounts_wrong(commodity: Commodity, amounts: Mapping[str, int]) -> dict[str, object]:
+def _amount_errors(commodity: Commodity, amounts: Mapping[str, int]) -> dict[str, object]:
     ranges = {row.component.code: row for row in commodity.components.all()}
     wrong: dict[str, object] = {
         f"amounts.{code}": _("The commodity has no such component.") for code in set(amounts) - set(ranges)
@@ -230,7 +230,7 @@ def _amounts_wrong(commodity: Commodity, amounts: Mapping[str, int]) -> dict[str
     return wrong
 
 
-def _figures_wrong(commodity: Commodity, count: int, duration_s: int) -> dict[str, object]:
+def _figure_errors(commodity: Commodity, count: int, duration_s: int) -> dict[str, object]:
     wrong: dict[str, object] = {}
     if not _whole(count, 1, commodity.max_count):
         text = _("The number of shares must be from 1 to %(maximum)s.")

@@ -12,7 +12,7 @@ AMOUNT_LABELS = {
     "instances": _("Instances"),
 }
 # How agents say that they hold a limit, and who raises alarms.
-HELD_BY_LABELS = {
+ENFORCED_BY_LABELS = {
     "duty-cycle": _("pauses in its run time"),
     "time-slice": _("time slices of the device"),
     "cgroup-v2": _("control groups of the node"),

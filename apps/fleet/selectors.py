@@ -50,7 +50,7 @@ def device_get(uid: str) -> Device:
     return found
 
 
-def held_beyond_get(workload_uid: UUID) -> tuple[int, int]:
+def surplus_get(workload_uid: UUID) -> tuple[int, int]:
     """Percent and MiB that devices keep for a workload beyond its shares, until their nodes have shrunk them."""
     rows = Slice.plain.filter(workload_uid=workload_uid, final_at=None)
     sums = rows.aggregate(percent=Sum("surplus_percent"), mib=Sum("surplus_mib"))

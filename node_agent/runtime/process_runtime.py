@@ -24,10 +24,10 @@ from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.isolation.work_environment import tree_remove
 from node_agent.runtime.records.slice_records import Control, ShimState
 from node_agent.runtime.records.state_reader import (
-    held_failed,
-    held_from,
-    held_starting,
     last_line,
+    local_slice_failed,
+    local_slice_from,
+    local_slice_starting,
     session_read,
     size_read,
     spec_read,
@@ -107,7 +107,7 @@ class ProcessRuntime:
         size: DesiredSize | None = None,
     ) -> None:
         """Write down what is wanted now; the shim takes it up within a tenth of a second."""
-        held, driver = self._held(slice_uid), self._driver_of(slice_uid)
+        held, driver = self._local_slice(slice_uid), self._driver_of(slice_uid)
         before = (held.compute_percent, held.memory_mib) if held is not None else None
         if driver is not None and before != (compute_percent, memory_mib):
             driver.resize(slice_uid, compute_percent, memory_mib)
@@ -160,7 +160,7 @@ class ProcessRuntime:
 
     def stop(self, slice_uid: str, generation: int, *, saves: bool = False) -> None:
         """Write down that the work is to end, or to save itself and end; the shim sees to it within its grace."""
-        held = self._held(slice_uid)
+        held = self._local_slice(slice_uid)
         if held is not None and not held.is_terminal:
             session = held.session.model_dump(mode="json") if held.session else None
             size = held.size.model_dump() if held.size else None
@@ -187,13 +187,13 @@ class ProcessRuntime:
         names = sorted(
             path.name for path in self._slices.iterdir() if path.is_dir() and _UID.match(path.name)
         )
-        found = (self._held(name) for name in names)
+        found = (self._local_slice(name) for name in names)
         return tuple(held for held in found if held is not None)
 
     def _has_reported(self, slice_uid: str) -> bool:
         return self._folder(slice_uid).state.exists() or not self._folder(slice_uid).path.exists()
 
-    def _held(self, slice_uid: str) -> LocalSlice | None:
+    def _local_slice(self, slice_uid: str) -> LocalSlice | None:
         folder = self._folder(slice_uid)
         known = self._known.get(slice_uid) or self._meet(slice_uid)
         if known.ended is not None:
@@ -206,7 +206,7 @@ class ProcessRuntime:
         known.journal.poll()
         session = session_read(folder) if known.is_session else None
         size = size_read(folder) if known.is_sized else None
-        held = replace(held_from(state, known.journal.last_seq, session, size), folder=known.folder)
+        held = replace(local_slice_from(state, known.journal.last_seq, session, size), folder=known.folder)
         if held.is_terminal:
             self._release(slice_uid)
             known.ended = held
@@ -233,13 +233,13 @@ class ProcessRuntime:
         folder = self._folder(slice_uid)
         spec = spec_read(folder)
         if spec is None or folder.state.exists():
-            return held_failed(slice_uid, spec, "lost", _UNREADABLE) if folder.path.exists() else None
+            return local_slice_failed(slice_uid, spec, "lost", _UNREADABLE) if folder.path.exists() else None
         shim = self._shims.get(slice_uid)
         if shim is None:
             return None
         if shim.poll() is None:
-            return held_starting(slice_uid, spec)
-        return held_failed(
+            return local_slice_starting(slice_uid, spec)
+        return local_slice_failed(
             slice_uid, spec, "crashed", f"its shim could not start: {last_line(folder.shim_errors)}"
         )
 

@@ -290,10 +290,10 @@ class Journey:
         self.step(
             f"{applicant} terminates {order['no']}, {decider} approves: {work['state']}; ran"
             f" {_clock(work['started_at'])}–{_clock(work['ended_at'])}, {metered} s metered, quota in process or used:"
-            f" {self.held(user)}"
+            f" {self.quota_in_use(user)}"
         )
 
-    def held(self, user: weir.Client) -> int:
+    def quota_in_use(self, user: weir.Client) -> int:
         return sum(row["used"] + row["in_process"] for row in user.quota())
 
     def totals(self, order: "OrderOut", bills: "list[BillWholeOut]") -> None:

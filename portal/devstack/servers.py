@@ -83,7 +83,7 @@ class Servers:
             wait_until(lambda: not guard.is_alive(), timeout_s=_STOP_TIMEOUT_S)
 
     @property
-    def is_held(self) -> bool:
+    def has_hold(self) -> bool:
         """Whether this hold was started and not let go."""
         return self._hold is not None
 

@@ -209,7 +209,7 @@ class Stack:
 
         Whatever goes wrong is said and tried again: nothing but its user ends a portal.
         """
-        if self.servers.is_held and not self.servers.is_running():
+        if self.servers.has_hold and not self.servers.is_running():
             self._start_again("the database server's guard", self.servers.start)
         for name, child in self.children.items():
             self._tend_child(name, child)

@@ -93,7 +93,7 @@ class _Tariffs:
         charge = usage.charge
         if charge.pk not in self._amounts:
             self._amounts[charge.pk] = amounts_list(charge)
-        amounts = amounts_held(usage, self._amounts[charge.pk])
+        amounts = metered_amounts(usage, self._amounts[charge.pk])
         key = (charge.pk, *sorted(amounts.items()))
         if amounts and key not in self._tariffs:
             version = charge.price_version_id
@@ -112,7 +112,7 @@ def amounts_list(charge: Charge) -> list[dict[str, int]]:
     return [*resizes.values_list("amounts", flat=True), charge.amounts]
 
 
-def amounts_held(usage: UsageRecord, known: Sequence[dict[str, int]]) -> dict[str, int]:
+def metered_amounts(usage: UsageRecord, known: Sequence[dict[str, int]]) -> dict[str, int]:
     """Those of the known amounts that the report says were held; the newest where it names none of them."""
     for amounts in known:
         if all(amounts[code] == getattr(usage, name) for code, name in HELD.items() if code in amounts):

@@ -249,7 +249,7 @@ class Ground:
 
     def _wait_free(self, people: People) -> None:
         """Its devices go on to the next test when nothing holds them any more."""
-        mine = set(self.leases.held_by(self.label))
+        mine = set(self.leases.device_uids_of(self.label))
         until_s = time.monotonic() + PATIENCE_S
         while mine and time.monotonic() < until_s:
             rows = [row for row in people.operator.all("devices") if row["uid"] in mine]

@@ -99,7 +99,7 @@ class Leases:
         with self._lock:
             self._taken = {uid: name for uid, name in self._taken.items() if name != holder}
 
-    def held_by(self, holder: str) -> list[str]:
+    def device_uids_of(self, holder: str) -> list[str]:
         with self._lock:
             return [uid for uid, name in self._taken.items() if name == holder]
 

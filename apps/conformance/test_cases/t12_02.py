@@ -95,9 +95,9 @@ class Resize(TestCase):
     def _memory(pool: Ground, say: Record, device: dict) -> None:
         """Memory beyond the new limit is refused, and given again when the limit rises."""
         work = pool.started(device=device["uid"], compute_percent=20, memory_mib=128, argv=list(EATER))
-        small = _held(pool, work, 0)
+        small = _held_memory_mib(pool, work, 0)
         pool.client.post(f"workloads/{work['uid']}/resize", {"compute_percent": 20, "memory_mib": 512})
-        large = _held(pool, work, 128)
+        large = _held_memory_mib(pool, work, 128)
         say.step("S2", "memory with 128 MiB, then 512 MiB", f"{small} MiB, then {large} MiB could be held")
         found = f"with 128 MiB {small} MiB could be held, with 512 MiB {large} MiB; the rest was refused"
         say.expect("E2", small < 128 < large < 512, found)
@@ -128,7 +128,7 @@ def _speed(progress: list[ProgressLine], cores: int) -> _Speed | None:
     return _Speed((last.rounds - first.rounds) / wall_s, 100 * processor_s / wall_s / cores)
 
 
-def _held(pool: Ground, work: dict, above: int) -> int:
+def _held_memory_mib(pool: Ground, work: dict, above: int) -> int:
     def look() -> int | None:
         lines = [line.split() for line in whole_log(pool, work).splitlines() if line.startswith("HELD")]
         found = [int(words[1]) for words in lines if len(words) == 3]

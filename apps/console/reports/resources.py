@@ -23,10 +23,10 @@ def resources(over: Period) -> Row:
     rows: dict[str, dict[str, Row]] = defaultdict(lambda: defaultdict(lambda: defaultdict(float)))
     for device in Device.objects.select_related("node"):
         _capacity_add(rows, device, over)
-    for part in _held(over):
+    for part in _allocations(over):
         for section, name in _places(part["device__node__name"], part["device__vendor"], part["device__uid"]):
-            _held_add(rows[section][name], part)
-        _held_add(rows["tenants"][part["workload__tenant__schema_name"]], part)
+            _allocations_add(rows[section][name], part)
+        _allocations_add(rows["tenants"][part["workload__tenant__schema_name"]], part)
     _resized_add(rows, over)
     _delivered_add(rows, over)
     totals = _summed(rows["nodes"].values())
@@ -55,7 +55,7 @@ def _capacity_add(rows: Any, device: Device, over: Period) -> None:
         rows[section][name]["capacity_mib_hours"] += device.memory_mib * hours
 
 
-def _held(over: Period) -> Iterable[Row]:
+def _allocations(over: Period) -> Iterable[Row]:
     """What allocations hold within the period, by device and tenant: percent-seconds and MiB-seconds."""
     end = Value(over.end_at)
     begin_at = Greatest("created_at", Value(over.from_at))
@@ -97,7 +97,7 @@ def _resized_add(rows: Any, over: Period) -> None:
             found["held_mib_hours"] += hours * (row.memory_mib - part.memory_mib)
 
 
-def _held_add(row: Row, part: Row) -> None:
+def _allocations_add(row: Row, part: Row) -> None:
     row["held_percent_hours"] += part["percent_s"] / HOUR_S
     row["held_mib_hours"] += part["mib_s"] / HOUR_S
     row["shares"] += part["shares"]

@@ -15,7 +15,13 @@ from django.utils.timezone import localtime
 from django.utils.translation import get_language, ngettext
 
 from apps.billing.models import RatedItem
-from apps.console.labels import AMOUNT_LABELS, HELD_BY_LABELS, ISOLATION_LABELS, SOURCE_LABELS, STATE_COLOURS
+from apps.console.labels import (
+    AMOUNT_LABELS,
+    ENFORCED_BY_LABELS,
+    ISOLATION_LABELS,
+    SOURCE_LABELS,
+    STATE_COLOURS,
+)
 from apps.console.tenant_navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
 from apps.identity.requests import inside
@@ -157,9 +163,9 @@ def amount_label(code: str) -> str:
 
 
 @register.filter
-def held_by(code: str) -> str:
+def enforced_by_label(code: str) -> str:
     """How a slice's limit is held, from its agent's code; a code of a newer agent as it came."""
-    return str(HELD_BY_LABELS.get(code, code or "–"))
+    return str(ENFORCED_BY_LABELS.get(code, code or "–"))
 
 
 @register.filter

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from apps.scheduling.queue_config.schema import Fault, QueueFile, documents_of, queue_file_read, wrong
+from apps.scheduling.queue_config.schema import Fault, QueueFile, documents_of, file_refusal, queue_file_read
 from apps.scheduling.queue_config.volcano_import import is_volcano, volcano_read
 
 
@@ -12,5 +12,7 @@ def file_read(text: str) -> QueueFile:
     if is_volcano(found[0].value):
         return volcano_read(found)
     if len(found) > 1:
-        raise wrong([Fault(found[1].line, _("A second document begins."), _("Put all queues into one."))])
+        raise file_refusal(
+            [Fault(found[1].line, _("A second document begins."), _("Put all queues into one."))]
+        )
     return queue_file_read(found[0])

@@ -153,11 +153,11 @@ class Entry:
     lines: Mapping[str, int] = field(default_factory=dict)
     """Of settings that are named, by the name that the file has for them."""
 
-    def wrong(self, cause: object, cure: object, *columns: str) -> InvalidQueueFile:
+    def refusal(self, cause: object, cure: object, *columns: str) -> InvalidQueueFile:
         """The refusal of this entry, at the line of the first of the columns that the file names."""
         named = [WORD_OF.get(column, column) for column in columns]
         line = next((self.lines[name] for name in named if name in self.lines), self.line)
-        return wrong([Fault(line, f"{self.code}: {cause}", str(cure))])
+        return file_refusal([Fault(line, f"{self.code}: {cause}", str(cure))])
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Fault:
     cure: str
 
 
-def wrong(faults: Collection[Fault]) -> InvalidQueueFile:
+def file_refusal(faults: Collection[Fault]) -> InvalidQueueFile:
     """The refusal of a file, by its first fault; `fields` has all of them by their lines."""
     first, *others = sorted(faults, key=lambda fault: fault.line)
     fields: dict[str, object] = {}
@@ -200,9 +200,9 @@ def documents_of(text: str) -> list[Document]:
             if isinstance(each.value, dict) and each.value.get("kind") == "ConfigMap":
                 return _inner(each)
     except NotYaml as error:
-        raise wrong([Fault(error.line, error.cause, error.cure)]) from error
+        raise file_refusal([Fault(error.line, error.cause, error.cure)]) from error
     if not found:
-        raise wrong([Fault(1, _("The file is empty."), _("List the queues under `queues`."))])
+        raise file_refusal([Fault(1, _("The file is empty."), _("List the queues under `queues`."))])
     return found
 
 
@@ -211,7 +211,7 @@ def _inner(config_map: Document) -> list[Document]:
     text = data.get(KEY) if isinstance(data, dict) else None
     if not isinstance(text, str):
         cause = _("The ConfigMap has no %(key)s.") % {"key": KEY}
-        raise wrong([Fault(config_map.line_of(("data",)), cause, _("Put the queues under it."))])
+        raise file_refusal([Fault(config_map.line_of(("data",)), cause, _("Put the queues under it."))])
     return documents(text, after=config_map.line_of(("data", KEY)))
 
 
@@ -232,7 +232,7 @@ def entry_of(read: QueueIn, at: Document) -> Entry:
             windows = tuple(weekly_read("\n".join(read.windows)))
     except InvalidInput as error:
         line = lines.get("windows", at.line)
-        raise wrong([Fault(line, str(error.message), str(error.cure))]) from error
+        raise file_refusal([Fault(line, str(error.message), str(error.cure))]) from error
     tenants = None if read.tenants is None else tuple(read.tenants)
     groups = None if read.user_groups is None else tuple(read.user_groups)
     return Entry(read.name, read.settings(), tenants, windows, groups, at.line, lines)
@@ -247,7 +247,7 @@ def once_check(entries: Iterable[Entry]) -> None:
                 "code": each.code,
                 "line": seen[each.code],
             }
-            raise each.wrong(cause, _("Take one away."), "name")
+            raise each.refusal(cause, _("Take one away."), "name")
         seen[each.code] = each.line
 
 
@@ -256,7 +256,7 @@ def checked(model: type[Model], document: Document) -> Model:
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
-        raise wrong([_fault(each, document) for each in error.errors()]) from error
+        raise file_refusal([_fault(each, document) for each in error.errors()]) from error
 
 
 def _fault(error: Any, document: Document) -> Fault:

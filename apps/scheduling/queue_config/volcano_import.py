@@ -17,8 +17,8 @@ from apps.scheduling.queue_config.schema import (
     QueueIn,
     checked,
     entry_of,
+    file_refusal,
     once_check,
-    wrong,
 )
 from apps.scheduling.queue_config.volcano import CARDS, CORES, MEMORY, SETTINGS, Quantity, Spec, VolcanoQueue
 from apps.scheduling.queue_config.yaml_lines import Document
@@ -60,7 +60,9 @@ def _own(row: VolcanoQueue, at: Document) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         cause = _("The annotation %(name)s is no group of settings.") % {"name": SETTINGS}
-        raise wrong([Fault(at.line_of(("metadata", "annotations", SETTINGS)), cause, _("Take it away."))])
+        raise file_refusal(
+            [Fault(at.line_of(("metadata", "annotations", SETTINGS)), cause, _("Take it away."))]
+        )
     return found
 
 
@@ -80,7 +82,7 @@ def _entry(row: VolcanoQueue, at: Document, codes: Mapping[str, str]) -> Entry:
             "name": ".".join(map(str, first["loc"])),
             "why": first["msg"],
         }
-        raise wrong([Fault(at.line_of(("spec", first["loc"][0])), cause, _("Correct it."))]) from error
+        raise file_refusal([Fault(at.line_of(("spec", first["loc"][0])), cause, _("Correct it."))]) from error
 
 
 def _lines(at: Document) -> dict[str, int]:
@@ -141,7 +143,7 @@ def _number(quantity: Quantity, at: Document, place: str) -> int:
 
 
 def _fault(at: Document, place: str, cause: str, cure: str) -> Exception:
-    return wrong([Fault(at.line_of(("spec", place)), cause, cure)])
+    return file_refusal([Fault(at.line_of(("spec", place)), cause, cure)])
 
 
 def _group(spec: Spec, at: Document) -> dict[str, str]:

@@ -126,7 +126,7 @@ def ticket_list_in_force(tenant: Tenant, user_id: int, at: datetime) -> list[Res
     return _TICKETS.all(tenant=tenant.pk, user=user_id, at=at)
 
 
-def held_get(
+def user_usage_get(
     tenant: Tenant, user_id: int, *, beside: int | None = None, running: bool = False
 ) -> dict[str, int]:
     """What the user's work holds or waits for, by item, but for the workload `beside`; what is suspended holds
@@ -145,5 +145,5 @@ def held_get(
 def limit_lines(tenant: Tenant, user: User | int, at: datetime) -> list[LimitLine]:
     """Each item with what the user holds and what bounds it."""
     user_id = user if isinstance(user, int) else user.pk
-    limits, held = limits_get(tenant, user_id, at), held_get(tenant, user_id)
+    limits, held = limits_get(tenant, user_id, at), user_usage_get(tenant, user_id)
     return [LimitLine(item, held[item], limits.get(item)) for item in ITEMS]

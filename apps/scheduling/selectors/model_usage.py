@@ -31,7 +31,7 @@ def model_named(row: Workload) -> str:
     return str(row.pins.get("model") or only)
 
 
-def model_held(tenant_id: int, model: str, *, but: Collection[int] = ()) -> dict[str, int]:
+def model_allocated(tenant_id: int, model: str, *, but: Collection[int] = ()) -> dict[str, int]:
     """By quota item, what the tenant's work holds on devices of the model; `but`: the work of these keys left aside."""
     held = Allocation.objects.filter(
         state=AllocationState.ACTIVE, workload__tenant_id=tenant_id, device__model=model
@@ -66,7 +66,7 @@ def quota_list(tenant: Tenant) -> list[QuotaFigures]:
     whole = quota_figures(tenant, [row for row in rows if not row.model])
     held: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
     for model in sorted({row.model for row in rows} - {""}):
-        held[model] = model_held(tenant.pk, model), model_waiting(tenant.pk, model)
+        held[model] = model_allocated(tenant.pk, model), model_waiting(tenant.pk, model)
     return [
         *whole.values(),
         *(

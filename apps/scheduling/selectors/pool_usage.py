@@ -58,7 +58,7 @@ def pool_figures(code: str) -> PoolFigures:
         kind=_kind(cards),
         devices=len(cards),
         total_percent=sum(card.room_percent for card in cards if card.is_open),
-        allocated_percent=sum(_held(card) for card in cards),
+        allocated_percent=sum(_allocated_percent(card) for card in cards),
         reserved_percent=_reserved(code, [card for card in cards if card.is_open], now),
         queues=tuple(PoolQueue(q.code, q.max_compute_percent, q.guaranteed_compute_percent) for q in rows),
     )
@@ -70,7 +70,7 @@ def _kind(cards: Collection[Device]) -> str:
     return vendors.pop() if len(vendors) == 1 else MIXED if vendors else ""
 
 
-def _held(card: Device) -> int:
+def _allocated_percent(card: Device) -> int:
     return card.room_percent if card.whole_held else card.held_percent
 
 
@@ -79,7 +79,7 @@ def _reserved(code: str, cards: Collection[Device], now: datetime) -> int:
     rows = Reservation.objects.filter(cancelled_at=None, from_at__lte=now, to_at__gt=now).select_related(
         "queue"
     )
-    free = {card.uid: card.room_percent - _held(card) for card in cards}
+    free = {card.uid: card.room_percent - _allocated_percent(card) for card in cards}
     named = {uid for row in rows for uid in row.device_uids if uid in free}
     for_queues = [row for row in rows if row.queue is not None and row.queue.resource_group == code]
     counted = sum(row.count * row.compute_percent for row in for_queues if not row.device_uids)

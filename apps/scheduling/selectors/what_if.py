@@ -129,12 +129,12 @@ def past_read(since: datetime, until: datetime) -> Iterator[Past]:
     found = rows.iterator(_CHUNK)
     while chunk := list(islice(found, _CHUNK)):
         costs = workload_costs([row.uid for row in chunk])
-        held = _held_s([row.pk for row in chunk if row.min_shares is not None], since, until)
+        held = _share_seconds([row.pk for row in chunk if row.min_shares is not None], since, until)
         for row in chunk:
             yield _past(row, since, until, costs.get(row.uid, Decimal(0)), held.get(row.pk), known, default)
 
 
-def _held_s(pks: Sequence[int], since: datetime, until: datetime) -> dict[int, int]:
+def _share_seconds(pks: Sequence[int], since: datetime, until: datetime) -> dict[int, int]:
     """Share-seconds that elastic work held within the span."""
     if not pks:
         return {}

@@ -88,7 +88,7 @@ def work_read() -> tuple[Requests, Runs]:
         "-urgent", "-queue__priority", "-priority", "pk"
     )
     waiting = by_urgency[:MAX_WAITING]
-    held = _held(Q())
+    held = _allocated_shares(Q())
     holders = {row.pk: row for row in rows.filter(state__in=HOLDING_STATES) if row.pk in held}
     strays = [pk for pk in held if pk not in holders]
     if strays:
@@ -106,7 +106,7 @@ def work_read_again(pks: Iterable[int], names: "Names") -> tuple[Requests, Runs]
     waiting = [row for row in found if row.state == WorkloadState.PENDING]
     # What was never placed holds nothing.
     older = [row.pk for row in found if row.state != WorkloadState.PENDING or row.attempt > 1]
-    held = _held(Q(workload_id__in=older)) if older else {}
+    held = _allocated_shares(Q(workload_id__in=older)) if older else {}
     return _work(waiting, [row for row in found if row.pk in held], held, names)
 
 
@@ -162,7 +162,7 @@ _HELD_FIELDS = (
 )  # fmt: skip
 
 
-def _held(named: Q) -> dict[int, AllocatedShares]:
+def _allocated_shares(named: Q) -> dict[int, AllocatedShares]:
     held: dict[int, AllocatedShares] = defaultdict(AllocatedShares)
     active = Allocation.objects.filter(named, state=AllocationState.ACTIVE)
     rows = list(active.order_by("workload_id", "share", "pk").values_list(*_HELD_FIELDS))

@@ -19,7 +19,7 @@ def state_read(folder: SliceFolder) -> ShimState | None:
     """What the shim last wrote, or None where that makes no sense."""
     try:
         state = ShimState.from_json(read_json(folder.state) or {})
-        held_from(state, 0, None)
+        local_slice_from(state, 0, None)
     except (TypeError, ValueError):
         return None
     return state
@@ -51,7 +51,7 @@ def size_read(folder: SliceFolder) -> DesiredSize | None:
     return None
 
 
-def held_from(
+def local_slice_from(
     state: ShimState, last_seq: int, session: DesiredSession | None, size: DesiredSize | None = None
 ) -> LocalSlice:
     """Raises ValueError where the state makes no sense. A worker that reports nonsense of itself costs
@@ -63,7 +63,7 @@ def held_from(
     return LocalSlice(state.device_uid, state.compute_percent, state.memory_mib, report, session, size)
 
 
-def held_starting(slice_uid: str, spec: SliceSpec) -> LocalSlice:
+def local_slice_starting(slice_uid: str, spec: SliceSpec) -> LocalSlice:
     """A slice whose shim has not written anything yet."""
     report = SliceReport(
         slice_uid=slice_uid,
@@ -79,7 +79,7 @@ def held_starting(slice_uid: str, spec: SliceSpec) -> LocalSlice:
     )
 
 
-def held_failed(slice_uid: str, spec: SliceSpec | None, code: str, reason: str) -> LocalSlice:
+def local_slice_failed(slice_uid: str, spec: SliceSpec | None, code: str, reason: str) -> LocalSlice:
     """A slice that never came to run, or whose records are beyond reading."""
     report = SliceReport.model_validate(
         {

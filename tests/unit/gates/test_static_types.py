@@ -26,10 +26,10 @@ def test_one_more_than_forgiven_is_told_with_every_place(tmp_path, monkeypatch):
     monkeypatch.setattr(ratchet, "FOLDER", tmp_path)
     faults = static_types.read(OUTPUT)
     (tmp_path / "types.txt").write_text(f"1 {faults[0].offence}\n1 {faults[2].offence}\n")
-    (said,) = static_types.wrong(faults)
+    (said,) = static_types.unforgiven(faults)
     assert "apps/fleet/views/nodes.py:7" in said
     assert "apps/fleet/services/nodes.py:9" in said
-    assert static_types.wrong(faults[1:]) == []
+    assert static_types.unforgiven(faults[1:]) == []
 
 
 @pytest.mark.parametrize(("width", "count"), [(template_lines.COLUMNS, 0), (template_lines.COLUMNS + 1, 1)])

@@ -20,7 +20,7 @@ from apps.fleet.events import SliceMoveBegun, SliceMoved, SliceMoveFailed
 from apps.fleet.locks import slices_lock
 from apps.fleet.migration_rules import move_why_not
 from apps.fleet.models import Device, Node, Slice
-from apps.fleet.services.slices.slice_lifecycle import device_held, slice_unwant
+from apps.fleet.services.slices.slice_lifecycle import device_share_take, slice_unwant
 from apps.fleet.session_keys import key_new, seal
 from apps.fleet.states import MOVING, Desired, MoveState, NodeState
 from apps.kernel.acts import Actor, act_subject
@@ -77,7 +77,7 @@ def slice_move_begin(*, actor: Actor, slice_uid: UUID | str, device_uid: str) ->
 
 def _target_make(actor: Actor, source: Slice, device: Device) -> Slice:
     share = (source.compute_percent, source.memory_mib, source.is_exclusive, source.group_code)
-    device_held(actor, device.uid, *share)
+    device_share_take(actor, device.uid, *share)
     copied = (
         "tenant_id", "workload_uid", "compute_percent", "memory_mib", "is_exclusive", "kind", "group_code",
         "host_cpu_milli", "host_memory_mib",

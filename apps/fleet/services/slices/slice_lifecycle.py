@@ -50,7 +50,7 @@ def slice_desire(
     node could run. Authority is the caller's: the scheduler acts on what a tenant ordered.
     """
     spec = work_check({**work, "kind": kind, "idle_timeout_s": idle_timeout_s}, run_timeout_s)
-    device = device_held(actor, device_uid, compute_percent, memory_mib, exclusive, resource_group)
+    device = device_share_take(actor, device_uid, compute_percent, memory_mib, exclusive, resource_group)
     row = Slice.plain.create(
         tenant=tenant,
         workload_uid=workload_uid,
@@ -73,7 +73,7 @@ def slice_desire(
     return row
 
 
-def device_held(
+def device_share_take(
     actor: Actor, device_uid: str, compute_percent: int, memory_mib: int, exclusive: bool, resource_group: str
 ) -> Device:
     """The device, once the share of it is held."""

@@ -161,8 +161,8 @@ class CyclePass:
 
     def _closed(self, group: Group) -> Reason | None:
         """What keeps all of the group from starting now, room left aside."""
-        if group.wrong is not None:
-            return group.wrong
+        if group.invalid_reason is not None:
+            return group.invalid_reason
         request = group.sample
         return barred(request, self._state.queues[request.queue_id], self._pass.now) or reserved(
             request, self._state.reservations, self._pass.now

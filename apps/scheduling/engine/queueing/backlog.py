@@ -18,7 +18,17 @@ kind_of = attrgetter(*(field.name for field in fields(Request) if field.name not
 class Group:
     """Requests of one kind in the order in which they are served."""
 
-    __slots__ = ("_frozen", "epoch", "least", "members", "number", "prospect", "sample", "shape", "wrong")
+    __slots__ = (
+        "_frozen",
+        "epoch",
+        "invalid_reason",
+        "least",
+        "members",
+        "number",
+        "prospect",
+        "sample",
+        "shape",
+    )
 
     def __init__(self, sample: Request, number: int) -> None:
         self.sample = sample
@@ -28,7 +38,7 @@ class Group:
         self.epoch = -1
         """Of which state of the registry the rest here speaks."""
         self.shape: Shape | None = None
-        self.wrong: Reason | None = None
+        self.invalid_reason: Reason | None = None
         """What is wrong with all of them in themselves."""
         self.prospect: Feasibility | None = None
         self.least: tuple[int, int, int] = (0, 0, 0)

@@ -278,12 +278,12 @@ class SchedulerState:
         sample = group.sample
         queue = self.queues.get(sample.queue_id, UNKNOWN_QUEUE)
         group.epoch = self._epoch
-        group.wrong = self._wrong(sample)
+        group.invalid_reason = self._invalid_reason(sample)
         group.shape = self.shapes.of(sample, queue, self.policy)
         group.least = least(sample)
         group.prospect = None
 
-    def _wrong(self, request: Request) -> Reason | None:
+    def _invalid_reason(self, request: Request) -> Reason | None:
         if request.queue_id not in self.queues:
             return Reason(ReasonCode.QUEUE_UNKNOWN, (("queue", request.queue_id),))
         return invalid(request)
@@ -314,7 +314,7 @@ class SchedulerState:
         Asked of a registry in which nothing runs: a quota stands against it that is too small as a whole.
         """
         self.settle()
-        wrong = self._wrong(request)
+        wrong = self._invalid_reason(request)
         if wrong is not None:
             return wrong
         shape = self._least_shape(request, self.queues[request.queue_id])

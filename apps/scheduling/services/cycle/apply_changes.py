@@ -26,7 +26,7 @@ from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota.batch import quotas_use
 from apps.scheduling.services.quota.models import models_refused
-from apps.scheduling.services.workloads.elastic_size import amounts_held, size_change
+from apps.scheduling.services.workloads.elastic_size import shares_quota, size_change
 from apps.scheduling.services.workloads.ending import workload_changed
 from apps.scheduling.services.workloads.slice_reports import slice_started
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
@@ -124,7 +124,7 @@ def _shares_add(row: Workload, parts: list[Allocation], change: ElasticChange, a
     if len(parts) + len(share_requests) != change.shares or not gang_take(rooms, share_requests):
         return []
     if row.is_direct:
-        amounts = amounts_held([*parts, *share_requests])
+        amounts = shares_quota([*parts, *share_requests])
         if quotas_use(actor=actor, wanted={row.tenant_id: {row.uid: amounts}}):
             return []
     if models_refused([(row, share_requests)]):

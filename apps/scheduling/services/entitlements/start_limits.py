@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from django.utils import timezone
 
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.limits import Limit, held_get, limits_any, limits_get
+from apps.scheduling.selectors.limits import Limit, limits_any, limits_get, user_usage_get
 from apps.scheduling.services.workloads.admission import asked_of, beyond
 
 Whose = tuple[int, int]
@@ -33,7 +33,7 @@ class Starts:
         if whose not in self._limits:
             self._limits[whose] = limits_get(row.tenant, whose[1], self._now)
         for item, limit in self._limits[whose].items():
-            used, asked = self._held_by(row, whose)[item], asked_of(row, shares)[item]
+            used, asked = self._usage_of(row, whose)[item], asked_of(row, shares)[item]
             if used + asked > limit.most:
                 raise beyond(limit, used, asked)
 
@@ -42,7 +42,7 @@ class Starts:
         whose = self._whose(row)
         if whose is None or not self._limits.get(whose):
             return
-        held = self._held_by(row, whose)
+        held = self._usage_of(row, whose)
         self._held[whose] = {item: held[item] + more for item, more in asked_of(row, shares).items()}
 
     def _whose(self, row: Workload) -> Whose | None:
@@ -50,7 +50,7 @@ class Starts:
             return None
         return row.tenant_id, row.submitted_by_id
 
-    def _held_by(self, row: Workload, whose: Whose) -> dict[str, int]:
+    def _usage_of(self, row: Workload, whose: Whose) -> dict[str, int]:
         if whose not in self._held:
-            self._held[whose] = held_get(row.tenant, whose[1], running=True)
+            self._held[whose] = user_usage_get(row.tenant, whose[1], running=True)
         return self._held[whose]

@@ -41,7 +41,7 @@ def changes_check(changes: Mapping[str, Any]) -> None:
             wrong[name] = _("There is no such setting.")
         elif words is not None and value not in list(words):
             wrong[name] = _("one of %(names)s") % {"names": ", ".join(filter(None, words))}
-    wrong |= values_wrong(Queue, {name: value for name, value in changes.items() if name not in wrong})
+    wrong |= value_errors(Queue, {name: value for name, value in changes.items() if name not in wrong})
     if "weight" not in wrong and not 1 <= changes.get("weight", 1) <= MAX_WEIGHT:
         wrong["weight"] = _("1 to %(most)s") % {"most": MAX_WEIGHT}
     for name in {"max_run_s", "max_jobs"} & changes.keys() - wrong.keys():
@@ -53,7 +53,7 @@ def changes_check(changes: Mapping[str, Any]) -> None:
         group_get(changes["resource_group"])
 
 
-def values_wrong(model: type[Model], changes: Mapping[str, Any]) -> dict[str, object]:
+def value_errors(model: type[Model], changes: Mapping[str, Any]) -> dict[str, object]:
     """By field, what is wrong with values that a row of the model is to take."""
     wrong: dict[str, object] = {}
     for name, value in changes.items():

@@ -122,7 +122,7 @@ def _put(entry: Entry, standing: Mapping[str, Queue]) -> None:
         settings["parent"] = standing.get(settings["parent"])
         if settings["parent"] is None:
             cause = _("there is no queue %(code)s.") % {"code": entry.settings["parent"]}
-            raise entry.wrong(cause, _("List it too, or name another one."), "parent")
+            raise entry.refusal(cause, _("List it too, or name another one."), "parent")
     try:
         checks.changes_check(settings)
     except WeirError as error:
@@ -141,7 +141,7 @@ def _groups(entry: Entry) -> list[UserGroup]:
     try:
         return user_groups_find(entry.user_groups or ())
     except InvalidInput as error:
-        raise entry.wrong(error.message, error.cure, "userGroups") from error
+        raise entry.refusal(error.message, error.cure, "userGroups") from error
 
 
 def _default_put(file: QueueFile, standing: Mapping[str, Queue]) -> None:
@@ -149,7 +149,7 @@ def _default_put(file: QueueFile, standing: Mapping[str, Queue]) -> None:
     chosen = [entry for entry in file.entries if entry.settings.get("is_default")]
     if len(chosen) > 1:
         cause = _("queue %(code)s is the default one already") % {"code": chosen[0].code}
-        raise chosen[1].wrong(cause, _("Leave one of them the default."), "is_default")
+        raise chosen[1].refusal(cause, _("Leave one of them the default."), "is_default")
     if chosen:
         default_clear()
         for row in standing.values():
@@ -161,7 +161,7 @@ def _default_put(file: QueueFile, standing: Mapping[str, Queue]) -> None:
         try:
             checks.default_check(row, was_default=is_given_up)
         except WeirError as error:
-            raise entry.wrong(error.message, error.cure, "is_default") from error
+            raise entry.refusal(error.message, error.cure, "is_default") from error
 
 
 def _tenants_put(entry: Entry, row: Queue) -> None:
@@ -173,7 +173,7 @@ def _tenants_put(entry: Entry, row: Queue) -> None:
             admitted.append(tenant_get(schema))
         except NotFound as error:
             cause = _("there is no tenant %(code)s.") % {"code": schema}
-            raise entry.wrong(cause, _("Name tenants by their codes."), "tenants") from error
+            raise entry.refusal(cause, _("Name tenants by their codes."), "tenants") from error
     QueueTenant.plain.filter(queue=row).exclude(tenant__in=admitted).delete()
     for tenant in admitted:
         QueueTenant.plain.get_or_create(queue=row, tenant=tenant)
@@ -213,13 +213,13 @@ def _cycle_check(entry: Entry, parents: Mapping[str, str | None]) -> None:
         path.append(above)
     if above == entry.code:
         cause = _("A queue cannot be part of itself: %(path)s.") % {"path": " → ".join([*path, above])}
-        raise entry.wrong(cause, _("Choose another queue to be part of, or none."), "parent")
+        raise entry.refusal(cause, _("Choose another queue to be part of, or none."), "parent")
 
 
 def _refused(entry: Entry, error: WeirError) -> WeirError:
     """A refusal of one queue, with the line that asks for it."""
     told = " ".join([str(error.message), *(f"{name}: {text}" for name, text in error.fields.items())])
-    return entry.wrong(told, error.cure, *error.fields)
+    return entry.refusal(told, error.cure, *error.fields)
 
 
 def _fair_share_put(actor: Actor, wanted: FairShareIn) -> None:

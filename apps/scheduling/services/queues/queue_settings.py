@@ -225,7 +225,7 @@ def policy_set(*, actor: Actor, changes: Mapping[str, Any]) -> SchedulingPolicy:
             % {"placings": ", ".join(dict(PLACINGS)), "orderings": ", ".join(dict(ORDERINGS))},
             fields={**dict.fromkeys(unknown, _("There is no such setting.")), **wrong},
         )
-    wrong_values = checks.values_wrong(SchedulingPolicy, changes)
+    wrong_values = checks.value_errors(SchedulingPolicy, changes)
     if wrong_values:
         raise InvalidInput(fields=wrong_values)
     act_subject("scheduling_policy", 1, **changes)

@@ -58,7 +58,7 @@ def quotas_hold(*, actor: Actor, tenant: Tenant, wanted: Wanted, model: str = ""
 
 
 def _tenant_use(tenant_id: int, wanted: Wanted) -> dict[UUID, QuotaExceeded]:
-    held = _held(tenant_id, wanted)
+    held = _holds_by_holder(tenant_id, wanted)
     mores = {
         holder_uid: {
             item: amount - held[holder_uid].get(item, _NOTHING)[1] for item, amount in amounts.items()
@@ -109,7 +109,7 @@ _HOLDS = PreparedValues(
 )
 
 
-def _held(tenant_id: int, wanted: Wanted) -> dict[UUID, dict[str, tuple[int, int]]]:
+def _holds_by_holder(tenant_id: int, wanted: Wanted) -> dict[UUID, dict[str, tuple[int, int]]]:
     """Of each holder and item the key of its row and what it holds now."""
     held: dict[UUID, dict[str, tuple[int, int]]] = defaultdict(dict)
     for pk, holder_uid, item, amount, state in _HOLDS.all(tenant=tenant_id, holders=list(wanted)):

@@ -14,7 +14,7 @@ from apps.fleet.models import Device
 from apps.fleet.services.slices.slice_allocation import ShareRequest
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.model_usage import NOTHING, model_held, model_named, model_waiting
+from apps.scheduling.selectors.model_usage import NOTHING, model_allocated, model_named, model_waiting
 from apps.scheduling.services.quota.room import Rooms, quota_rooms
 from apps.scheduling.states import HOLDING_STATES, AllocationState, QuotaItem
 from apps.scheduling.text.quota_items import item_amounts
@@ -30,7 +30,7 @@ def model_room_check(
     """QuotaExceeded where work that may run on this model alone asks for more than the tenant has left of it."""
     limits = rooms.by_model.get(model)
     if limits:
-        held, waiting = model_held(tenant.pk, model, but=but), model_waiting(tenant.pk, model, but=but)
+        held, waiting = model_allocated(tenant.pk, model, but=but), model_waiting(tenant.pk, model, but=but)
         used = {item: held[item] + waiting[item] for item in held}
         _check(tenant, model, limits, used, asked)
 
@@ -51,7 +51,7 @@ def work_models_check(row: Workload, amounts: Amounts) -> None:
     wanted = _by_model(held.values_list("device__model", "compute_percent", "memory_mib"))
     for model, asked in wanted.items():
         if limits := rooms.by_model.get(model):
-            _check(row.tenant, model, limits, model_held(row.tenant_id, model, but=[row.pk]), asked)
+            _check(row.tenant, model, limits, model_allocated(row.tenant_id, model, but=[row.pk]), asked)
 
 
 def models_refused(
@@ -75,7 +75,7 @@ def models_refused(
         bound = {model: limits for model in asked if (limits := rooms[row.tenant_id].by_model.get(model))}
         for model in bound:
             if (row.tenant_id, model) not in used:
-                used[row.tenant_id, model] = model_held(row.tenant_id, model)
+                used[row.tenant_id, model] = model_allocated(row.tenant_id, model)
         try:
             for model, limits in bound.items():
                 _check(row.tenant, model, limits, used[row.tenant_id, model], asked[model])

@@ -27,7 +27,7 @@ from apps.scheduling.models import (
 )
 from apps.scheduling.models.entitlements import MEMBER_MOST_PRIORITY
 from apps.scheduling.queue_config.time_windows import weekly_text
-from apps.scheduling.selectors.limits import Limit, held_get, limits_get
+from apps.scheduling.selectors.limits import Limit, limits_get, user_usage_get
 from apps.scheduling.states import Purpose
 from apps.scheduling.text.quota_items import item_amounts
 from apps.tenancy.models import Tenant
@@ -182,7 +182,7 @@ def limits_check(
         return
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_USER_LOCK, user_id])
-    limits, held = limits_get(tenant, user_id, timezone.now()), held_get(tenant, user_id, beside=beside)
+    limits, held = limits_get(tenant, user_id, timezone.now()), user_usage_get(tenant, user_id, beside=beside)
     for item, amount in asked.items():
         limit = limits.get(item)
         grows = amount > (before or {}).get(item, 0)

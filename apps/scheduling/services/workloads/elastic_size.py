@@ -288,7 +288,7 @@ def shares_go_on(row: Workload, kept: Sequence[Allocation], actor: Actor) -> Non
         part.share = share
     Allocation.objects.bulk_update([*kept, *leaving], ["share", "is_beside"])
     if row.is_direct:
-        quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=amounts_held(held))
+        quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=shares_quota(held))
     before, row.active_shares = row.active_shares, len(kept)
     row.save(update_fields=["active_shares", "updated_at"])
     decided(row, DecisionKind.SCALED, actor, "lost", shares=len(kept), before=before)
@@ -305,7 +305,7 @@ def share_left(row: Workload, actor: Actor) -> None:
     ]
     staying = sorted((part for part in held if not part.is_beside), key=lambda part: part.share)
     if row.is_direct:
-        quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=amounts_held(held))
+        quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=shares_quota(held))
     if row.active_shares is not None and len(staying) < row.active_shares:
         whole = _whole(row, staying)
         row.allocations.filter(pk__in=[part.pk for part in staying[whole:]]).update(is_beside=True)
@@ -336,7 +336,7 @@ def _has_places(row: Workload) -> bool:
     return row.kind == WorkKind.PROGRAM and (row.min_shares is not None or row.shares_per_replica > 1)
 
 
-def amounts_held(parts: Sequence[Allocation | ShareRequest]) -> dict[str, int]:
+def shares_quota(parts: Sequence[Allocation | ShareRequest]) -> dict[str, int]:
     """What these shares, held or wanted, take of a tenant's quota."""
     return {
         QuotaItem.INSTANCES.value: len(parts),

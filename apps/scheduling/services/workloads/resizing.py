@@ -5,7 +5,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from apps.billing.services.charges import charge_resize
-from apps.fleet.selectors import held_beyond_get
+from apps.fleet.selectors import surplus_get
 from apps.fleet.services.slices.slice_lifecycle import slice_resize
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
@@ -18,7 +18,7 @@ from apps.scheduling.services.quota.models import work_models_check
 from apps.scheduling.services.quota.quotas import quota_keep
 from apps.scheduling.services.workloads.admission import asked_of, limit_check
 from apps.scheduling.services.workloads.checks import amounts_check, hopeless_check
-from apps.scheduling.services.workloads.elastic_size import amounts_held
+from apps.scheduling.services.workloads.elastic_size import shares_quota
 from apps.scheduling.services.workloads.ending import workload_changed
 from apps.scheduling.states import OPEN_STATES, AllocationState, QuotaItem, WorkloadState
 from apps.scheduling.types import Amounts
@@ -82,10 +82,10 @@ def workload_shrunk(*, actor: Actor, workload_uid: UUID) -> None:
 def _quota(row: Workload, amounts: Amounts) -> dict[str, int]:
     """What it takes of the quota: what its shares are to have, and more while their nodes have not taken that away
     (POOL-12.2)."""
-    percent, mib = held_beyond_get(row.uid)
+    percent, mib = surplus_get(row.uid)
     held = row.allocations.filter(state=AllocationState.ACTIVE) if row.min_shares is not None else ()
     # Elastic work takes what it has, not what it may grow to.
-    wanted = amounts_held(held) if held else amounts.quota()
+    wanted = shares_quota(held) if held else amounts.quota()
     return wanted | {
         QuotaItem.COMPUTE_PERCENT.value: wanted[QuotaItem.COMPUTE_PERCENT] + percent,
         QuotaItem.GPU_MEMORY_MIB.value: wanted[QuotaItem.GPU_MEMORY_MIB] + mib,
