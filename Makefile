@@ -22,7 +22,7 @@ WORKERS ?= 2
 COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
 
-.PHONY: help run stop reset test unit lint format bench assets openapi requirements ratchets lock env env-dev python
+.PHONY: help run serve stop reset test unit lint format bench assets openapi requirements ratchets lock env env-dev python
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -30,7 +30,10 @@ help: ## List the commands
 run: env ## Start the portal on this machine, carry one order through it and leave it open
 	@exec $(PY) -m portal.devstack up
 
-stop: env ## Stop a portal started elsewhere by `make run`
+serve: env ## Start the portal on this machine with an empty centre, and print the link to its setup page
+	@exec $(PY) -m portal.devstack serve
+
+stop: env ## Stop a portal started elsewhere by `make run` or `make serve`
 	@exec $(PY) -m portal.devstack down
 
 reset: env ## Stop, then wipe all data under var/

@@ -6,6 +6,7 @@ import signal
 from celery import Celery
 from celery.signals import beat_init, task_prerun, worker_ready, worker_shutdown
 from django.db import close_old_connections
+from django.utils import timezone, translation
 
 from portal.heartbeat import Heartbeat
 
@@ -30,6 +31,19 @@ heartbeats = {
 worker_ready.connect(lambda **_: heartbeats["worker"].start(), weak=False)
 worker_shutdown.connect(lambda **_: heartbeats["worker"].end(), weak=False)
 beat_init.connect(lambda **_: heartbeats["beat"].start(), weak=False)
+
+
+def _as_the_centre(**_: object) -> None:
+    """What a task writes for people it writes in the centre's language and by its clock."""
+    # Models can be imported only when Django is ready: tasks run then.
+    from apps.centre.selectors import centre_shown
+
+    centre = centre_shown()
+    translation.activate(centre.language)
+    timezone.activate(centre.timezone)
+
+
+task_prerun.connect(_as_the_centre)
 
 
 def _every(seconds: float, task: str) -> dict[str, object]:

@@ -5,16 +5,23 @@ from functools import cache, partial
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
+from apps.centre.selectors import centre_shown
 from apps.identity.requests import inside
 from apps.notices.push import topics_sign
 from apps.notices.selectors import message_unread_count
+
+
+def centre_name(request: HttpRequest) -> str:
+    """What the admin's pages call the centre."""
+    return str(centre_shown())
 
 
 def portal(request: HttpRequest) -> dict[str, object]:
     """The actor, the tenant, the roles to switch between, the unread count and the frame's own live topics."""
     actor = getattr(request, "actor", None)
     if actor is None or not actor.is_user:
-        return {"actor": actor, "entered_tenant": getattr(request, "entered_tenant", None)}
+        entered = getattr(request, "entered_tenant", None)
+        return {"actor": actor, "centre": centre_shown(), "entered_tenant": entered}
     is_zh = (get_language() or "").startswith("zh")
     roles = [
         {
@@ -26,6 +33,7 @@ def portal(request: HttpRequest) -> dict[str, object]:
     ]
     return {
         "actor": actor,
+        "centre": centre_shown(),
         "entered_tenant": inside(request).entered_tenant,
         "held_roles": roles,
         "active_role": next((role["name"] for role in roles if role["is_active"]), ""),

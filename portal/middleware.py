@@ -9,14 +9,22 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 
+from django.conf import settings
 from django.contrib.auth import logout
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import set_script_prefix
+from django.utils import timezone, translation
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
+from django.utils.translation.trans_real import get_supported_language_variant, parse_accept_lang_header
 
+from apps.centre.errors import NotSetUp
+from apps.centre.models import Centre
+from apps.centre.selectors import centre_is_set_up, centre_shown
 from apps.identity.errors import FirstPassword
 from apps.identity.models import ApiToken, Membership, User
 from apps.identity.page_access import ROLE_SESSION_KEY
@@ -36,6 +44,9 @@ from portal.settings.env import env
 
 log = logging.getLogger("portal")
 _OPEN_WITH_FIRST_PASSWORD = ("/account/password/", "/logout/", "/i18n/", "/static/")
+# What answers whether or not somebody has set the centre up: files, probes, nodes, and the setup itself.
+_BARE = ("/static/", "/healthz", "/readyz", "/metrics", "/api/agent/")
+_OPEN_BEFORE_SETUP = (*_BARE, "/setup/", "/i18n/", "/api/v1/setup", "/api/schema/")
 Handler = Callable[[PortalRequest], HttpResponse]
 _UNDER_TENANT = re.compile(r"^/t/([a-z][a-z0-9]{1,30})(/.*)$")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
@@ -100,6 +111,47 @@ def _enter(request: PortalRequest, tenant: Tenant) -> None:
     request.entered_tenant = tenant
     log_known(tenant=tenant.schema_name)
     connection.set_tenant(tenant)
+
+
+def set_up_first(get_response: Handler) -> Handler:
+    """While the centre has no operator every page of the provider's leads to its setup; the API says what to do."""
+
+    def handle(request: PortalRequest) -> HttpResponse:
+        is_open = request.entered_tenant is not None or request.path_info.startswith(_OPEN_BEFORE_SETUP)
+        if is_open or centre_is_set_up():
+            return get_response(request)
+        return refuse(request, NotSetUp()) if request.path_info.startswith("/api/") else redirect("/setup/")
+
+    return handle
+
+
+def centre_defaults(get_response: Handler) -> Handler:
+    """Answer in the language that the reader chose, else one his browser asks for, else the centre's; times stand in
+    the centre's zone, unless a page is a tenant's. Both stay on the thread: an answer may be written while it is sent.
+    """
+
+    def handle(request: PortalRequest) -> HttpResponse:
+        is_bare = request.path_info.startswith(_BARE)
+        centre = Centre(language=settings.LANGUAGE_CODE) if is_bare else centre_shown()
+        language = _language_asked(request) or centre.language
+        translation.activate(language)
+        timezone.activate(centre.timezone)
+        request.LANGUAGE_CODE = language
+        response = get_response(request)
+        response.headers.setdefault("Content-Language", language)
+        patch_vary_headers(response, ("Accept-Language",))
+        return response
+
+    return handle
+
+
+def _language_asked(request: PortalRequest) -> str:
+    """The language of the reader's cookie, else the first of his browser's that there is here; "" for none."""
+    given = parse_accept_lang_header(request.headers.get("Accept-Language", ""))
+    for code in (request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""), *(name for name, _weight in given)):
+        with suppress(LookupError):
+            return get_supported_language_variant(code)
+    return ""
 
 
 def signed_in_lately(get_response: Handler) -> Handler:

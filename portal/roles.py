@@ -52,6 +52,7 @@ OPERATOR_ROLES = (
         "System administrator",
         "系统管理员",
         *_OPERATOR_READS,
+        "centre.manage",
         "tenancy.manage",
         "identity.manage",
         "identity.grant",

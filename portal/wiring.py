@@ -8,6 +8,7 @@ from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.audit.services import act_record
 from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPaid, UsageRated, UsageRefused
 from apps.cases.events import CaseChanged
+from apps.centre.events import CentreOpened
 from apps.conformance import tasks as conformance_tasks
 from apps.conformance.events import RunAsked
 from apps.console import tasks as console_tasks
@@ -47,8 +48,9 @@ celery.finalize()
 
 recorder(act_record)
 
-# --- tenancy, identity → the tenant's roles and quota ------------------------------------------------------------
+# --- centre, tenancy, identity → roles and quota -----------------------------------------------------------------
 
+within(CentreOpened, tenants.new_centre)
 within(TenantProvisioned, tenants.new_tenant)
 within(MembershipEnded, tenants.membership_ended)
 

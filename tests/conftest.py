@@ -10,11 +10,13 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connection, connections
 from django.test import Client
-from django.utils import translation
+from django.utils import timezone, translation
 from rest_framework.test import APIClient
 
+from apps.centre.selectors import centre_forget
+from apps.centre.services import centre_open
 from apps.identity.models import User
-from apps.identity.operators import operator_role_bind, operator_roles_sync
+from apps.identity.operators import operator_role_bind
 from apps.identity.services import membership_add, user_create
 from apps.identity.tokens import api_token_make
 from apps.kernel.acts import SYSTEM, Actor
@@ -24,7 +26,6 @@ from apps.orgs.services.roles import role_bind
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision
 from portal.devstack.servers import Servers
-from portal.roles import OPERATOR_ROLES
 from tests.harness import database
 from tests.harness.portal import SHARED, journey, stack  # noqa: F401
 
@@ -85,7 +86,7 @@ def _turn(item: pytest.Item) -> int:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_blocker: object, request: pytest.FixtureRequest) -> Iterator[None]:
-    """A clone of the template with the present migrations and two tenants; gone afterwards."""
+    """A clone of the template with the present migrations, a centre set up, and two tenants; gone afterwards."""
     with Servers(database.VAR, durable=database.DURABLE) as urls, django_db_blocker.unblock():
         for name, value in database.parts(urls.database).items():
             connections["default"].settings_dict[name] = value
@@ -109,7 +110,7 @@ def _template_make(admin: object, template: str) -> None:
     database.create(admin, building)
     database.use(building)
     call_command("migrate_schemas", verbosity=0, interactive=False)
-    operator_roles_sync(actor=SYSTEM, roles=OPERATOR_ROLES)
+    centre_open(actor=SYSTEM, language="en", timezone="Asia/Shanghai")
     for schema, title in database.TENANTS.items():
         tenant_provision(actor=SYSTEM, schema=schema, name=title)
     connection.close()
@@ -163,8 +164,11 @@ def committed(baseline: database.Baseline, django_db_blocker: object) -> Iterato
 def _public_plane(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every test begins and ends on the provider plane, and in the tests' language."""
     yield
-    # Django leaves the language of a request on its thread.
+    # A request leaves its language and zone on its thread.
     translation.deactivate()
+    timezone.deactivate()
+    # What the next test finds in its database is another row.
+    centre_forget()
     if "db" in request.fixturenames or "committed" in request.fixturenames:
         connection.set_schema_to_public()
 

@@ -27,6 +27,7 @@ from apps.billing.models import (
 from apps.billing.types import AccountOverview, CostRow
 from apps.catalog.pricing.price import SECONDS, PriceUnit, price
 from apps.catalog.selectors import coupon_usable_list, price_lines, pricing_line, uid_of
+from apps.centre.selectors import centre_zone
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.money import ZERO, MoneyField
@@ -265,7 +266,7 @@ def cost_by_day(
 
     `tenant` None sums over all tenants, in the centre's zone: for operators only.
     """
-    zone = ZoneInfo(tenant.timezone) if tenant else timezone.get_default_timezone()
+    zone = ZoneInfo(tenant.timezone) if tenant else centre_zone()
     day = TruncDate("usage__end_at", tzinfo=zone)
     groups = _items(tenant, since, until).annotate(day=day).values("day")
     return [

@@ -15,6 +15,7 @@ from unfold.decorators import display
 
 from apps.billing.selectors import account_get
 from apps.billing.services.ledger import account_deposit, account_open
+from apps.centre.selectors import centre_shown
 from apps.console.services import quotas_set, tenant_open
 from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, Secret
 from apps.identity.models import Membership
@@ -41,7 +42,9 @@ class ProvisionForm(ActForm):
         help_text=gettext_lazy("Also the first part of its address: 2 to 31 lower-case letters and digits."),
     )
     name = forms.CharField(label=gettext_lazy("Name"), max_length=120)
-    timezone = forms.CharField(label=gettext_lazy("Time zone"), max_length=64, initial="Asia/Shanghai")
+    timezone = forms.CharField(
+        label=gettext_lazy("Time zone"), max_length=64, initial=lambda: centre_shown().timezone
+    )
     username = forms.CharField(
         label=gettext_lazy("Login account of its first administrator"),
         max_length=64,

@@ -1,6 +1,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
+from apps.console import centre_views, setup_views
 from apps.console import operator_views as views
 from apps.console import operator_watching as watching
 from apps.identity.views import logout_page
@@ -8,6 +9,10 @@ from apps.identity.views import logout_page
 app_name = "operator"
 urlpatterns = [
     path("", views.home, name="home"),
+    path("setup/", setup_views.setup, name="setup"),
+    path("centre/", centre_views.centre, name="centre"),
+    path("centre/mail/", centre_views.mail, name="centre_mail"),
+    path("centre/mail/try/", centre_views.mail_try, name="centre_mail_try"),
     path("revenue/", views.revenue, name="revenue"),
     path("inbox/", views.inbox, name="inbox"),
     path("cases/", views.cases, name="cases"),

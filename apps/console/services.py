@@ -1,8 +1,16 @@
 """Writes that join several apps in one transaction."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from django.db import transaction
+
+from apps.centre.models import Centre
+from apps.centre.permissions import CentrePermission
+from apps.centre.services import MailGiven, centre_open
+from apps.centre.setup_token import setup_token_end
 from apps.identity.models import User
+from apps.identity.operators import operator_role_bind
+from apps.identity.services import user_create
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.planes import in_tenant
 from apps.kernel.service import service
@@ -10,6 +18,7 @@ from apps.orgs.selectors import roles_named
 from apps.orgs.services.organizations import organization_create
 from apps.orgs.services.people import person_make
 from apps.scheduling.permissions import SchedulingPermission
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.models import Tenant
 from apps.tenancy.permissions import TenancyPermission
@@ -17,6 +26,44 @@ from apps.tenancy.services import tenant_provision
 
 # The built-in role that may give every other one.
 ADMINISTRATOR = "tenant_system_administrator"
+# Of one person alone: accounts, tenants and nodes by the first, prices, approvals and bills by the second.
+FIRST_OPERATOR = ("system_administrator", "operations_manager")
+
+
+@service(CentrePermission.MANAGE)
+def centre_setup(
+    *,
+    actor: Actor,
+    username: str,
+    display_name: str,
+    password: str,
+    language: str,
+    timezone: str,
+    name: str = "",
+    email: str = "",
+    mail: MailGiven | None = None,
+    roles: Iterable[str] = FIRST_OPERATOR,
+) -> tuple[Centre, User]:
+    """Open the centre with its first operator, who holds `roles`, and a queue for work to wait in.
+
+    All or nothing, and once: AlreadySetUp for who comes second, InvalidInput for what may not be. The setup token is
+    worth nothing any more.
+    """
+    centre = centre_open(actor=actor, name=name, language=language, timezone=timezone, mail=mail)
+    queue_ensure(actor=actor)
+    user = user_create(
+        actor=actor,
+        username=username,
+        display_name=display_name,
+        password=password,
+        email=email,
+        is_operator=True,
+    )
+    for role in roles:
+        operator_role_bind(actor=actor, user=user, role_code=role)
+    act_subject("user", user.uid, username=user.username)
+    transaction.on_commit(setup_token_end)
+    return centre, user
 
 
 @service(TenancyPermission.MANAGE)
@@ -28,7 +75,7 @@ def tenant_open(
     username: str,
     display_name: str,
     email: str = "",
-    timezone: str = "Asia/Shanghai",
+    timezone: str = "",
 ) -> tuple[Tenant, User, str]:
     """A tenant that can be put to use: with its first organization and administrator, and his first password.
 

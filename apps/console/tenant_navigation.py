@@ -174,6 +174,7 @@ PROVIDER = (
         _("More"),
         (
             _entry(_("Operators"), "users", "operators:operators", "identity.view"),
+            _entry(_("Centre"), "settings", "operator:centre", "centre.manage"),
             _entry(_("All tables"), "table", "admin:index", "cases.view"),
             _entry(_("Operation log"), "history", "admin:audit_record_changelist", "audit.view"),
             _entry(_("Messages"), "bell", "notices:messages"),

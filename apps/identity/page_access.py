@@ -25,7 +25,7 @@ def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], Vie
     """Make a view a page for signed-in people whose active role holds `permission`.
 
     Who is not signed in is sent to sign in and back. `plane` "tenant": a tenant must be entered. Times are
-    shown in the zone of that tenant.
+    shown in the zone of that tenant, else in the centre's (`portal.middleware.centre_defaults`).
     """
 
     def decorate(view: View) -> View:
@@ -37,7 +37,9 @@ def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], Vie
                 raise NotFound()
             if permission:
                 request.actor.require(permission)
-            with timezone.override(request.entered_tenant.timezone if request.entered_tenant else None):
+            if request.entered_tenant is None:
+                return view(request, *args, **kwargs)
+            with timezone.override(request.entered_tenant.timezone):
                 return view(request, *args, **kwargs)
 
         return run

@@ -4,6 +4,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from django.db import models
 
+# The one currency of the ledger.
+CURRENCY = "CNY"
 CENT = Decimal("0.01")
 ZERO = Decimal(0)
 EXACT_PLACES = 10

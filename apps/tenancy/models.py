@@ -1,18 +1,11 @@
 """Tenants and the host names that lead to them."""
 
-from zoneinfo import available_timezones
-
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django_tenants.models import DomainMixin, TenantMixin
 
+from apps.centre.models import timezone_check
 from apps.tenancy.states import TenantState
-
-
-def timezone_check(name: str) -> None:
-    if name not in available_timezones():
-        raise ValidationError(_("%(name)s is not a time zone."), params={"name": name})
 
 
 class Tenant(TenantMixin):
@@ -23,9 +16,7 @@ class Tenant(TenantMixin):
 
     name = models.CharField(_("name"), max_length=120, unique=True)
     state = models.CharField(_("state"), max_length=16, choices=TenantState, default=TenantState.ACTIVE)
-    timezone = models.CharField(
-        _("time zone"), max_length=64, default="Asia/Shanghai", validators=[timezone_check]
-    )
+    timezone = models.CharField(_("time zone"), max_length=64, validators=[timezone_check])
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from apps.centre.selectors import centre_shown
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
@@ -22,14 +23,15 @@ _RESERVED = {"public", "www", "api", "admin", "static", "information"}
 
 
 @service(P.MANAGE)
-def tenant_provision(*, actor: Actor, schema: str, name: str, timezone: str = "Asia/Shanghai") -> Tenant:
+def tenant_provision(*, actor: Actor, schema: str, name: str, timezone: str = "") -> Tenant:
     """Make a tenant with its schema, tables and host name, all or nothing (PLAT-TEN-8).
 
-    `schema` is also the first label of its host name: 2 to 31 lower-case letters and digits.
+    `schema` is also the first label of its host name: 2 to 31 lower-case letters and digits. Without a `timezone` it
+    counts its days as the centre does.
     """
     _schema_check(schema)
     with in_public():
-        tenant = Tenant(schema_name=schema, name=name.strip(), timezone=timezone)
+        tenant = Tenant(schema_name=schema, name=name.strip(), timezone=timezone or centre_shown().timezone)
         _fields_check(tenant)
         tenant.save()
         Domain.objects.create(

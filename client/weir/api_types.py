@@ -394,6 +394,10 @@ class LogOut(TypedDict):
     text: str
 
 
+class MailTryIn(TypedDict):
+    to: str
+
+
 class MemberIn(TypedDict):
     username: str
     organization: str
@@ -619,6 +623,14 @@ class PastDayOut(TypedDict):
     day: str
     demand: float
     capacity: float | None
+
+
+class PatchedCentreIn(TypedDict):
+    """What is not named stays as it is."""
+
+    name: NotRequired[str]
+    language: NotRequired[Literal["zh-hans", "en"]]
+    timezone: NotRequired[str]
 
 
 class PatchedFormIn(TypedDict):
@@ -1159,6 +1171,11 @@ class SettingOut(TypedDict):
     name: str
     before: Any | None
     after: Any | None
+
+
+class SetupOut(TypedDict):
+    username: str
+    name: str
 
 
 class SignInIn(TypedDict):
@@ -1850,6 +1867,25 @@ class LimitOut(TypedDict):
     name: NotRequired[str]
     until_at: NotRequired[str | None]
     source: str
+
+
+class MailIn(TypedDict):
+    """A mail server. Without `password` the one that is kept goes on to be used, for the same server and account."""
+
+    host: str
+    port: NotRequired[int]
+    security: NotRequired[Literal["starttls", "tls", "none"]]
+    username: NotRequired[str]
+    password: NotRequired[str]
+    sender: str
+
+
+class MailOut(TypedDict):
+    host: str
+    port: int
+    security: Literal["starttls", "tls", "none"]
+    username: str
+    sender: str
 
 
 class MeOut(TypedDict):
@@ -2630,6 +2666,20 @@ class SessionOut(TypedDict):
     pause_ms: float | None
 
 
+class SetupIn(TypedDict):
+    """The first operator, and what the centre begins with."""
+
+    token: str
+    username: str
+    display_name: str
+    email: NotRequired[str]
+    password: str
+    name: NotRequired[str]
+    language: NotRequired[Literal["zh-hans", "en"]]
+    timezone: NotRequired[str]
+    mail: NotRequired[MailIn | None]
+
+
 class SignInOut(TypedDict):
     token: str
     expires_at: str
@@ -3055,6 +3105,16 @@ class BulkIn(TypedDict):
     """Many at once, all taken in or none."""
 
     jobs: list[WorkloadIn]
+
+
+class CentreOut(TypedDict):
+    name: str
+    language: str
+    timezone: str
+    currency: str
+    mail: MailOut | None
+    is_mail_fixed: bool
+    opened_at: str
 
 
 class NodeDetailOut(TypedDict):

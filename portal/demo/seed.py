@@ -13,6 +13,9 @@ from apps.billing.services.ledger import account_deposit, account_open
 from apps.catalog.models import Category, Commodity, Component, CouponActivity, FormTemplate, ProcessApp
 from apps.catalog.services import commodities, coupons, prices, processes
 from apps.catalog.types import ComponentRange, PriceInput
+from apps.centre.models import Centre
+from apps.centre.selectors import centre_is_set_up
+from apps.console.services import centre_setup
 from apps.fleet.models import Spec
 from apps.fleet.services.specs import spec_make
 from apps.identity.models import User
@@ -48,7 +51,11 @@ WORK = {"argv": ["python", "-m", "node_agent.work.train"], "env": {}}
 
 def seed_all(password: str) -> None:
     """Everything, in the order in which one thing needs another."""
-    operator_roles_sync(actor=SYSTEM, roles=OPERATOR_ROLES)
+    if centre_is_set_up():
+        # The code may say more of the roles than it did when the centre was set up.
+        operator_roles_sync(actor=SYSTEM, roles=OPERATOR_ROLES)
+    else:
+        _centre(next(person for person in OPERATORS if "system_administrator" in person.roles), password)
     for person in OPERATORS:
         _operator(person, password)
     for schema, (name, _name_zh) in TENANTS.items():
@@ -61,6 +68,21 @@ def seed_all(password: str) -> None:
     catalogue_seed()
     _specs()
     _coupons()
+
+
+def _centre(person: DemoPerson, password: str) -> None:
+    """The centre, by the same door as the setup page's, with its first operator."""
+    defaults = Centre()
+    centre_setup(
+        actor=SYSTEM,
+        username=person.username,
+        display_name=person.name,
+        password=password,
+        email=f"{person.username}@example.org",
+        language=defaults.language,
+        timezone=defaults.timezone,
+        roles=person.roles,
+    )
 
 
 def _user(person: DemoPerson, password: str, *, is_operator: bool) -> User:

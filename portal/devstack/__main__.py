@@ -1,13 +1,19 @@
-"""`python -m portal.devstack up|down|reset`."""
+"""`python -m portal.devstack up|serve|down|reset`."""
 
 import argparse
 import sys
 
 from portal.devstack import up
 from portal.devstack.errors import LocalError
-from portal.devstack.options import options_read
+from portal.devstack.options import EmptyOptions, Options, options_read
 
-_VERBS = {"up": up.up, "down": up.down, "reset": up.reset}
+# What each does, and with which defaults.
+_VERBS = {
+    "up": (up.up, Options),
+    "serve": (up.up, EmptyOptions),
+    "down": (up.down, Options),
+    "reset": (up.reset, Options),
+}
 
 
 def main() -> int:
@@ -15,8 +21,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m portal.devstack", description=__doc__)
     parser.add_argument("verb", choices=_VERBS)
     arguments = parser.parse_args()
+    act, defaults = _VERBS[arguments.verb]
     try:
-        _VERBS[arguments.verb](options_read())
+        act(options_read(defaults))
     except LocalError as error:
         print(f"weir: {error}", file=sys.stderr)
         return 1

@@ -30,6 +30,7 @@ def server_environment(options: Options, servers: Servers) -> dict[str, str]:
         **urls.environment(),
         "WEIR_PORT": str(options.port),
         **tls_environment(options),
+        **mail_environment(options),
         "WEIR_VAR_DIR": str(options.var_dir.resolve()),
         "WEIR_SECRET_KEY": options.secret_key.get_secret_value()
         if options.secret_key
@@ -40,6 +41,13 @@ def server_environment(options: Options, servers: Servers) -> dict[str, str]:
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'client'}",
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def mail_environment(options: Options) -> dict[str, str]:
+    """The demo's mail becomes files in its folder, unless a mail server is named."""
+    if not options.is_demo or "WEIR_EMAIL_URL" in os.environ:
+        return {}
+    return {"WEIR_EMAIL_URL": (options.var_dir.resolve() / "mail").as_uri()}
 
 
 def tls_environment(options: Options) -> dict[str, str]:

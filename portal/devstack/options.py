@@ -1,6 +1,7 @@
-"""What `make run` reads from the environment, typed; a wrong value is refused by its name."""
+"""What `make run` and `make serve` read from the environment, typed; a wrong value is refused by its name."""
 
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field, FilePath, PostgresDsn, RedisDsn, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -13,6 +14,9 @@ class Options(BaseSettings):
     """The variables, all prefixed `WEIR_`; the servers named here are used instead of embedded ones."""
 
     model_config = SettingsConfigDict(env_prefix="WEIR_", extra="ignore")
+
+    # Whether an empty centre is filled with the demo.
+    is_demo: ClassVar[bool] = True
 
     port: int = Field(default=8000, ge=1, le=65535)
     host: str = "127.0.0.1"
@@ -35,14 +39,24 @@ class Options(BaseSettings):
     tls_ca: FilePath | None = None
 
 
-def options_read() -> Options:
+class EmptyOptions(Options):
+    """A centre of its own: nothing is seeded, and no node joins unless it is asked for."""
+
+    is_demo: ClassVar[bool] = False
+
+    journey: bool = False
+    nodes: int = Field(default=0, ge=0, le=16)
+    simulate: str = ""
+
+
+def options_read(defaults: type[Options] = Options) -> Options:
     """The options of this process's environment.
 
     Raises:
         LocalError: one line for each wrong variable.
     """
     try:
-        return Options()
+        return defaults()
     except ValidationError as error:
         lines = (
             f"WEIR_{'_'.join(map(str, problem['loc'])).upper()}: {problem['msg']}"

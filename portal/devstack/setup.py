@@ -1,11 +1,11 @@
 """Migrates, seeds and invites nodes in one process: Django starts once, not four times.
 
-python -m portal.devstack.setup RESULT.json [node to invite ...]
+python -m portal.devstack.setup RESULT.json [--empty] [node to invite ...]
 """
 
+import argparse
 import io
 import json
-import sys
 from pathlib import Path
 
 import django
@@ -20,19 +20,29 @@ def _output_of(*command: str) -> str:
     return heard.getvalue().strip()
 
 
-def main(result: Path, nodes: list[str]) -> None:
-    """Migrate, seed, make one join token for each node; the result holds the tokens and who can log in."""
+def main(result: Path, nodes: list[str], *, is_demo: bool) -> None:
+    """Migrate, seed where it is the demo, make one join token for each node.
+
+    The result holds the tokens and what to tell who started it: who can log in, or where the centre is set up.
+    """
     django.setup()
     # Models can be imported only now.
     from apps.identity.tokens import join_token_make
     from apps.kernel.acts import SYSTEM
 
     call_command("migrate_schemas", interactive=False, verbosity=1)
-    call_command("seed")
+    if is_demo:
+        call_command("seed")
     call_command("release_key_make", stdout=io.StringIO())
     tokens = {node: join_token_make(actor=SYSTEM, note=f"local node {node}")[1] for node in nodes}
-    text_write(result, json.dumps({"tokens": tokens, "logins": _output_of("seed", "--show")}))
+    welcome = _output_of(*(("seed", "--show") if is_demo else ("setup_link",)))
+    text_write(result, json.dumps({"tokens": tokens, "welcome": welcome}))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("result", type=Path)
+    parser.add_argument("--empty", action="store_true", help="seed nothing")
+    parser.add_argument("nodes", nargs="*")
+    asked = parser.parse_args()
+    main(asked.result, asked.nodes, is_demo=not asked.empty)

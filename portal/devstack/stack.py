@@ -1,6 +1,6 @@
 """The whole portal on one machine: servers, web, worker, beat, scheduler, agents, started, tended, stopped as one.
 
-python -m portal.devstack up|down|reset
+python -m portal.devstack up|serve|down|reset
 """
 
 import fcntl
@@ -30,7 +30,7 @@ from portal.devstack.environment import (
 )
 from portal.devstack.errors import LocalError
 from portal.devstack.managed_process import Child
-from portal.devstack.options import Options
+from portal.devstack.options import EmptyOptions, Options
 from portal.devstack.processes import identity_read, identity_write, last_lines, text_write
 from portal.devstack.servers import Servers
 from portal.devstack.shared_env import lend_end, lend_write
@@ -86,7 +86,8 @@ class Stack:
         self.servers = Servers(self.var_dir, durable=durable)
         self.children: dict[str, Child] = {}
         self.environment: dict[str, str] = {}
-        self.logins = ""
+        # What to tell who started it: who can log in, or where the centre is set up.
+        self.welcome = ""
         self._extra = dict(environment or {})
         self._say = say
         self._troubles: dict[str, _Trouble] = {}
@@ -95,12 +96,15 @@ class Stack:
         self._listener: socket.socket | None = None
 
     @classmethod
-    def in_folder(cls, var_dir: Path, *, port: int | None = None, nodes: int = 2, **more: object) -> "Stack":
+    def in_folder(
+        cls, var_dir: Path, *, port: int | None = None, nodes: int = 2, is_demo: bool = True, **more: object
+    ) -> "Stack":
         """A stack for tests: its own folder, a free port unless one is given, quick and forgetful servers."""
         names = ("webs", "workers", "beats", "schedulers", "node_devices", "simulate")
-        given = {"webs": 1, "node_devices": 1, "simulate": ""}
+        given: dict[str, Any] = {"webs": 1, "node_devices": 1, "simulate": ""}
         given |= {name: more.pop(name) for name in names if name in more}
-        options = Options(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes, **given)
+        kind = Options if is_demo else EmptyOptions
+        options = kind(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes, **given)
         return cls(options, durable=False, **more)  # type: ignore[arg-type]
 
     @property
@@ -277,14 +281,15 @@ class Stack:
         identity_write(run_dir / "stack.pid", os.getpid())
 
     def _prepare(self) -> dict[str, str]:
-        """Migrate, seed and invite the nodes that never joined; their tokens."""
+        """Migrate, seed the demo and invite the nodes that never joined; their tokens."""
         began_s = time.monotonic()
         newcomers = [name for name in self._nodes() if not has_joined(self.options, self._state_dir(name))]
         result, log_path = self.var_dir / "run" / "prepare.json", self.var_dir / "log" / "prepare.log"
         log_path.unlink(missing_ok=True)
+        how = [] if self.options.is_demo else ["--empty"]
         with private_log(log_path) as log:
             done = subprocess.run(
-                [sys.executable, "-m", "portal.devstack.setup", str(result), *newcomers],
+                [sys.executable, "-m", "portal.devstack.setup", str(result), *how, *newcomers],
                 check=False,
                 cwd=ROOT,
                 env=self.environment,
@@ -299,8 +304,9 @@ class Stack:
             raise LocalError(f"the database was not prepared: {reason} (see {log_path})")
         told = json.loads(result.read_text())
         result.unlink()
-        self.logins = told["logins"]
-        self._say(f"database migrated and seeded ({time.monotonic() - began_s:.1f} s)")
+        self.welcome = told["welcome"]
+        done_word = "migrated and seeded" if self.options.is_demo else "migrated"
+        self._say(f"database {done_word} ({time.monotonic() - began_s:.1f} s)")
         return dict(told["tokens"])
 
     def _nodes(self) -> list[str]:

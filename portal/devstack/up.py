@@ -1,4 +1,4 @@
-"""What `make run`, `make stop` and `make reset` do."""
+"""What `make run`, `make serve`, `make stop` and `make reset` do."""
 
 import fcntl
 import shutil
@@ -31,7 +31,7 @@ def say(line: str) -> None:
 
 
 def up(options: Options) -> None:
-    """Start, carry one order through, stay until told to stop.
+    """Start, carry one order through where it is the demo, stay until told to stop.
 
     Raises:
         LocalError: it cannot start.
@@ -148,7 +148,7 @@ def _welcome(stack: Stack) -> None:
     with suppress(OSError):
         token = stack.var_dir / "run" / METRICS_TOKEN
         metrics = f'curl -H "Authorization: Bearer $(cat {token})" {stack.base_url}/metrics'
-        print(f"\n{stack.logins}\n\nfigures for Prometheus: {metrics}\n", flush=True)
+        print(f"\n{stack.welcome}\n\nfigures for Prometheus: {metrics}\n", flush=True)
         print("Ctrl-C stops everything.\n", flush=True)
 
 

@@ -7,7 +7,6 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.settings.env import ROOT, env
 from portal.settings.logs import logging_settings
-from portal.settings.mail import email_settings
 from portal.settings.planes import SHARED_APPS, TENANT_APPS
 from portal.settings.unfold import UNFOLD  # noqa: F401
 from weir_wire.version import VERSION
@@ -59,7 +58,8 @@ MIDDLEWARE = [
     "portal.middleware.plane",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "portal.middleware.centre_defaults",
+    "portal.middleware.set_up_first",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -91,6 +91,7 @@ TEMPLATES = [
     }
 ]
 
+# Before anybody has said so: see `portal.middleware.centre_defaults`.
 LANGUAGE_CODE = "zh-hans"
 LANGUAGES = [("zh-hans", _("Simplified Chinese")), ("en", _("English"))]
 LOCALE_PATHS = [ROOT / "locale"]
@@ -119,6 +120,7 @@ WEIR_BACKUP_DIR = ENV.backup_dir or ENV.var_dir / "backups"
 WEIR_BACKUP_EVERY_H = ENV.backup_every_h
 WEIR_BACKUP_KEEP = ENV.backup_keep
 WEIR_BACKUP_PASSPHRASE = ENV.backup_passphrase.get_secret_value()
+WEIR_SETUP_TOKEN = ENV.var_dir / "run" / "setup.token"
 WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
 WEIR_CLIENT_DIST = ROOT / "client" / "dist"
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
@@ -252,5 +254,6 @@ TENANT_CREATION_FAKES_MIGRATIONS = False
 TENANT_LIMIT_SET_CALLS = True
 TENANT_BASE_MIGRATE_COMMAND = "apps.tenancy.migrating.Command"
 SHOW_PUBLIC_IF_NO_TENANT_FOUND = False
-globals().update(email_settings(ENV.email_url, ENV.var_dir))
+EMAIL_BACKEND = "apps.centre.mail.Backend"
+WEIR_EMAIL_URL = ENV.email_url
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = ENV.email_from

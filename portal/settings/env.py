@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, PostgresDsn, RedisDsn, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from portal.settings.mail import email_settings
+from apps.centre.mail_address import mail_address
 
 # As an example of ours had it for a while.
 _EXAMPLE_KEY = "at-least-32-characters-from-a-generator"
@@ -69,7 +69,7 @@ class Env(BaseSettings):
     @field_validator("email_url")
     @classmethod
     def _known_way(cls, url: str) -> str:
-        email_settings(url, ROOT)
+        mail_address(url)
         return url
 
     def origins(self, *, is_https: bool) -> list[str]:

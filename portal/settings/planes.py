@@ -2,6 +2,7 @@
 
 SHARED_APPS = [
     "django_tenants",
+    "apps.centre",
     "apps.tenancy",
     "apps.identity",
     "django.contrib.contenttypes",

@@ -1,6 +1,8 @@
-"""What follows when a tenant comes, and when somebody leaves one."""
+"""What follows when the centre opens, when a tenant comes, and when somebody leaves one."""
 
+from apps.centre.events import CentreOpened
 from apps.identity.events import MembershipEnded
+from apps.identity.operators import operator_roles_sync
 from apps.identity.selectors import user_get
 from apps.kernel.acts import Actor
 from apps.kernel.planes import in_tenant
@@ -8,7 +10,12 @@ from apps.orgs.services.roles import person_gone, roles_sync
 from apps.scheduling.services.quota.quotas import quota_defaults
 from apps.tenancy.events import TenantProvisioned
 from apps.tenancy.selectors import tenant_get
-from portal.roles import TENANT_ROLES
+from portal.roles import OPERATOR_ROLES, TENANT_ROLES
+
+
+def new_centre(event: CentreOpened, actor: Actor) -> None:
+    """Its operators have their roles before there is the first of them."""
+    operator_roles_sync(actor=actor, roles=OPERATOR_ROLES)
 
 
 def new_tenant(event: TenantProvisioned, actor: Actor) -> None:

@@ -58,6 +58,7 @@ POSTS = {
 }
 # What takes no idempotency key, each with its reason beside the view.
 NO_KEY = {
+    "setup",
     "auth/login",
     "invitations/accept",
     "quotes",

@@ -10,7 +10,7 @@ from apps.tenancy.models import Tenant
 class TenantIn(serializers.Serializer):
     schema = serializers.CharField(max_length=31, help_text="2 to 31 lower-case letters and digits.")
     name = serializers.CharField(max_length=120)
-    timezone = serializers.CharField(max_length=64, default="Asia/Shanghai")
+    timezone = serializers.CharField(max_length=64, default="", help_text="The centre's when left out.")
 
 
 class TenantRowOut(serializers.ModelSerializer):

@@ -1,10 +1,15 @@
 from django.urls import path
 
+from apps.console.api import centre as centre_api
 from apps.console.api import views
 from apps.console.api.capacity import CapacityView, PoolCapacityView
 from apps.console.api.reports import ReportView
 
 urlpatterns = [
+    path("setup", centre_api.SetupView.as_view(), name="setup"),
+    path("centre", centre_api.CentreView.as_view(), name="centre"),
+    path("centre/mail", centre_api.CentreMailView.as_view(), name="centre_mail"),
+    path("centre/mail/try", centre_api.CentreMailTryView.as_view(), name="centre_mail_try"),
     path("tenants", views.TenantsView.as_view(), name="tenants"),
     path("tenants/<slug:schema>/suspend", views.TenantSuspendView.as_view(), name="tenant_suspend"),
     path("tenants/<slug:schema>/resume", views.TenantResumeView.as_view(), name="tenant_resume"),

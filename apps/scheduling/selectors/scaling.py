@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.db.models import Avg, Count, F, FloatField, QuerySet
 from django.db.models.functions import Cast
 
+from apps.centre.selectors import centre_zone
 from apps.fleet.models import Slice
 from apps.kernel.errors import NotFound
 from apps.scheduling.models import Queue, ScalingRule, Workload
@@ -76,7 +75,7 @@ def _step(rule: ScalingRule, seen: Seen) -> int:
 
 
 def _is_inside(rule: ScalingRule, now: datetime) -> bool:
-    at = now.astimezone(ZoneInfo(settings.TIME_ZONE))
+    at = now.astimezone(centre_zone())
     minute = at.hour * 60 + at.minute
     return any(day == at.weekday() and begin <= minute < end for day, begin, end in rule.windows)
 

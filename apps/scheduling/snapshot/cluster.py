@@ -4,12 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.centre.selectors import centre_zone
 from apps.fleet.models import Device, Node
 from apps.kernel.queries import PreparedQuery
 from apps.scheduling.engine.model import types as engine
@@ -151,7 +150,7 @@ def _queue(
 
 def windows_of(spans: Sequence[Any], now: datetime, days: int = _AHEAD_DAYS) -> tuple[engine.Window, ...]:
     """Spans of the week as instants of the next days, neighbouring ones as one; days are the centre's."""
-    zone = ZoneInfo(settings.TIME_ZONE)
+    zone = centre_zone()
     today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     found: list[tuple[int, int]] = []
     for step in range(-1, days):

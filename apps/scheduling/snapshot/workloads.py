@@ -7,13 +7,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
 from apps.billing.selectors import charge_prices
+from apps.centre.selectors import centre_zone
 from apps.fleet.models import Slice
 from apps.kernel.queries import ArrayParam, PreparedQuery
 from apps.scheduling.engine.model import types as engine
@@ -195,7 +194,7 @@ class Names:
         self.queues = _modes()
         self._now = timezone.now()
         self.periods = _periods()
-        self.day = self._now.astimezone(ZoneInfo(settings.TIME_ZONE)).date()
+        self.day = self._now.astimezone(centre_zone()).date()
 
     def learn(self, rows: Iterable[Workload]) -> None:
         """Read the names that occur in the rows and are not known yet."""

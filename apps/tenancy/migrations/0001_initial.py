@@ -1,4 +1,4 @@
-import apps.tenancy.models
+import apps.centre.models
 import django.db.models.deletion
 import django_tenants.postgresql_backend.base
 from django.db import migrations, models
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 ('schema_name', models.CharField(db_index=True, max_length=63, unique=True, validators=[django_tenants.postgresql_backend.base._check_schema_name])),
                 ('name', models.CharField(max_length=120, unique=True, verbose_name='name')),
                 ('state', models.CharField(choices=[('active', 'Active'), ('suspended', 'Suspended'), ('closed', 'Closed')], default='active', max_length=16, verbose_name='state')),
-                ('timezone', models.CharField(default='Asia/Shanghai', max_length=64, validators=[apps.tenancy.models.timezone_check], verbose_name='time zone')),
+                ('timezone', models.CharField(max_length=64, validators=[apps.centre.models.timezone_check], verbose_name='time zone')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                 ('updated_at', models.DateTimeField(auto_now=True, verbose_name='updated at')),
             ],

@@ -1,21 +1,21 @@
-"""`manage.py operator_add NAME --role system_administrator`: an operator of a centre without the demo.
+"""`manage.py operator_add NAME --role system_administrator`: one more operator, where nobody gets in to make him.
 
-The password is read from WEIR_PASSWORD or asked for; roles are brought to what the code says first.
+The password is read as `manage.py setup` reads it; roles are brought to what the code says first.
 """
 
-import getpass
-import os
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from apps.centre.errors import NotSetUp
+from apps.centre.selectors import centre_is_set_up
 from apps.identity.operators import operator_role_bind, operator_roles_sync
 from apps.identity.services import user_create
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import WeirError
-from apps.scheduling.services.queues.queue_settings import queue_ensure
+from portal.management.commands.setup import one_line, password_read
 from portal.roles import OPERATOR_ROLES
 
 
@@ -28,11 +28,12 @@ class Command(BaseCommand):
         parser.add_argument("--role", action="append", choices=[role.code for role in OPERATOR_ROLES])
 
     def handle(self, *args: Any, username: str, name: str, role: list[str] | None, **options: Any) -> None:
-        password = os.environ.get("WEIR_PASSWORD") or getpass.getpass("Password: ")
+        if not centre_is_set_up():
+            raise CommandError(one_line(NotSetUp()))
+        password = password_read()
         try:
             with transaction.atomic():
                 operator_roles_sync(actor=SYSTEM, roles=OPERATOR_ROLES)
-                queue_ensure(actor=SYSTEM)
                 user = user_create(
                     actor=SYSTEM,
                     username=username,
@@ -43,6 +44,5 @@ class Command(BaseCommand):
                 for code in role or ["system_administrator"]:
                     operator_role_bind(actor=SYSTEM, user=user, role_code=code)
         except WeirError as error:
-            named = " ".join(str(text) for text in error.fields.values())
-            raise CommandError(f"{error.message} {named} {error.cure}".strip()) from error
+            raise CommandError(one_line(error)) from error
         self.stdout.write(f"{username} may sign in on the operators' side.")

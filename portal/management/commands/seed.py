@@ -2,11 +2,13 @@
 
 import secrets
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
+from apps.centre.selectors import centre_is_set_up
 from portal.demo.people import MEMBERS, OPERATORS
 from portal.demo.seed import seed_all
 from portal.settings.env import env
@@ -14,12 +16,16 @@ from portal.settings.env import env
 
 def demo_password() -> str:
     """The demo's password: made once for this installation and kept beside its data."""
-    path = env().var_dir / "run" / "demo.password"
+    path = _password_file()
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
         path.write_text("weir-" + secrets.token_hex(4))
     return path.read_text()
+
+
+def _password_file() -> Path:
+    return env().var_dir / "run" / "demo.password"
 
 
 class Command(BaseCommand):
@@ -31,8 +37,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["show"]:
             self.stdout.write(self._logins())
-        else:
-            seed_all(demo_password())
+            return
+        if centre_is_set_up() and not _password_file().exists():
+            raise CommandError(
+                "this is a centre of its own, not the demo: start it with `make serve`; "
+                "for the demo take another folder (WEIR_VAR_DIR=var-demo make run), or wipe this one (make reset)"
+            )
+        seed_all(demo_password())
 
     def _logins(self) -> str:
         port = "" if settings.WEIR_PORT == 80 else f":{settings.WEIR_PORT}"

@@ -81,7 +81,15 @@ function nameButton(event) {
   if (button?.name && !(button.name in event.detail.parameters)) event.detail.parameters[button.name] = button.value;
 }
 
+// Where nobody has chosen yet, the reader's own time zone is the likeliest.
+function guessZone() {
+  const field = document.querySelector("select[data-guess-zone]");
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if ([...(field?.options ?? [])].some(({ value }) => value === zone)) field.value = zone;
+}
+
 export function linkFields() {
+  guessZone();
   spreadSliders();
   document.addEventListener("htmx:load", spreadSliders);
   document.addEventListener("htmx:configRequest", nameButton);

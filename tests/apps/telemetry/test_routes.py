@@ -20,7 +20,6 @@ from apps.telemetry.services.deliveries import TRIES_MAX
 from apps.telemetry.services.routes import route_edit, route_make, route_remove
 from apps.telemetry.tasks import deliveries_send
 from portal.devstack.ports import any_free
-from portal.settings.mail import email_settings
 
 pytestmark = pytest.mark.req("POOL-12.19")
 
@@ -44,8 +43,8 @@ def box(settings):
     box = Box()
     server = Controller(box, hostname="127.0.0.1", port=any_free())
     server.start()
-    for name, value in email_settings(f"smtp://127.0.0.1:{server.port}", settings.BASE_DIR).items():
-        setattr(settings, name, value)
+    settings.EMAIL_BACKEND = "apps.centre.mail.Backend"
+    settings.WEIR_EMAIL_URL = f"smtp://127.0.0.1:{server.port}"
     yield box
     server.stop()
 
@@ -109,8 +108,8 @@ def test_a_mail_server_that_refuses_is_tried_again_and_its_word_is_kept(db, box)
 
 
 def test_a_mail_server_that_is_away_is_given_up_after_the_last_try(db, settings):
-    for name, value in email_settings(f"smtp://127.0.0.1:{any_free()}", settings.BASE_DIR).items():
-        setattr(settings, name, value)
+    settings.EMAIL_BACKEND = "apps.centre.mail.Backend"
+    settings.WEIR_EMAIL_URL = f"smtp://127.0.0.1:{any_free()}"
     route()
     alarm = fire()
     for _try in range(TRIES_MAX + 2):

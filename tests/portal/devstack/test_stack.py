@@ -31,7 +31,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory, told: list[str]):
 
 def test_it_answers_and_says_who_can_log_in(stack: Stack) -> None:
     assert stack.is_ready()
-    assert "acme" in stack.logins
+    assert "acme" in stack.welcome
     assert "acme" in stack.manage("seed", "--show")
 
 

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.centre.selectors import centre_zone
 from apps.fleet.states import SliceKind
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, QuotaExceeded
@@ -146,7 +147,7 @@ def validity_check(user_id: int | None, purpose: str, now: datetime) -> None:
     if user_id is None or _BOUND.first(user=user_id, purpose=purpose) is None:
         return
     periods = ValidityPeriod.objects.filter(rule__users__user=user_id, purpose=purpose)
-    local = timezone.localtime(now, timezone.get_default_timezone())
+    local = timezone.localtime(now, centre_zone())
     minute = local.hour * 60 + local.minute
     if periods.filter(weekday=local.weekday(), from_minute__lte=minute, to_minute__gt=minute).exists():
         return

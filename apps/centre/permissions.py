@@ -1,0 +1,5 @@
+from enum import StrEnum
+
+
+class CentrePermission(StrEnum):
+    MANAGE = "centre.manage"
