@@ -1,4 +1,4 @@
-"""My processes: the inbox, one task with its decision, urging."""
+"""Approvals: the inbox, one task with its decision, urging."""
 
 from uuid import UUID
 

@@ -159,7 +159,7 @@ class CommodityAdmin(OperatorAdmin):
             _("List"),
             P.MANAGE,
             acts.commodity_list,
-            hint=_("Tenants see it in the square from now on."),
+            hint=_("Tenants see it in the catalogue from now on."),
             icon="storefront",
             applies=lambda row: not row.is_listed,
         ),

@@ -284,12 +284,12 @@ def commodity_initial(row: Commodity) -> Given:
 
 def commodity_list(actor: Actor, row: Commodity, given: Given) -> str:
     commodities.commodity_list_(actor=actor, commodity_uid=row.uid)
-    return _("%(name)s is in the square.") % {"name": row}
+    return _("%(name)s is in the catalogue.") % {"name": row}
 
 
 def commodity_delist(actor: Actor, row: Commodity, given: Given) -> str:
     commodities.commodity_delist(actor=actor, commodity_uid=row.uid)
-    return _("%(name)s is out of the square.") % {"name": row}
+    return _("%(name)s is out of the catalogue.") % {"name": row}
 
 
 def commodity_enable(actor: Actor, row: Commodity, given: Given) -> str:

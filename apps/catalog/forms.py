@@ -2,7 +2,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 
-class SquareForm(forms.Form):
+class CommodityFilterForm(forms.Form):
     search = forms.CharField(label=_("Name"), required=False, max_length=80)
     category = forms.SlugField(label=_("Category"), required=False, max_length=48)
     layout = forms.ChoiceField(

@@ -8,7 +8,7 @@ from typing import Any
 
 from apps.catalog.pricing.tiers import Step
 
-# What a commodity may look like in the square: the style sheet holds these and what pages show (static/src/icons.txt).
+# What a commodity may look like in the catalogue: the style sheet holds these (static/src/icons.txt).
 ICONS = (
     "box",
     "brain",

@@ -4,7 +4,7 @@ from apps.catalog import views
 
 app_name = "catalog"
 urlpatterns = [
-    path("square/", views.square, name="square"),
+    path("catalogue/", views.commodities, name="commodities"),
     path("commodities/<uuid:uid>/", views.commodity, name="commodity"),
     path("coupons/", views.coupons, name="coupons"),
     path("coupons/<uuid:uid>/claim/", views.claim, name="claim"),

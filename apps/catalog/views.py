@@ -1,4 +1,4 @@
-"""The commodity square, one commodity to be configured, and the coupon centre."""
+"""The catalogue, one commodity to be configured, and the coupon centre."""
 
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.catalog.forms import CouponCentreForm, SquareForm
+from apps.catalog.forms import CommodityFilterForm, CouponCentreForm
 from apps.catalog.models import Category
 from apps.catalog.selectors import (
     category_list,
@@ -30,16 +30,16 @@ CARDS_PER_PAGE = 24
 
 
 @page("catalog.view")
-def square(request: TenantRequest) -> HttpResponse:
+def commodities(request: TenantRequest) -> HttpResponse:
     """The services the tenant may apply for (PLAT-SVC-1 to -5)."""
-    chosen = cleaned(SquareForm(request.GET))
+    chosen = cleaned(CommodityFilterForm(request.GET))
     rows = commodity_list(tenant=request.entered_tenant, search=chosen["search"], category=chosen["category"])
     shown = paged(request, rows, CARDS_PER_PAGE)
     prices = prices_least(list(shown))
     for row in shown:
         row.least_price = prices.get(row.pk)
     context = {"rows": shown, "chosen": chosen, "tree": _tree()}
-    return show(request, "catalog/square", context)
+    return show(request, "catalog/commodities", context)
 
 
 def _tree() -> list[tuple[Category, list[Category]]]:

@@ -50,9 +50,9 @@ TENANT = (
         _("Services"),
         (
             _entry(
-                _("Commodity square"),
+                _("Catalogue"),
                 "building-store",
-                "catalog:square",
+                "catalog:commodities",
                 "catalog.view",
                 beside=("catalog:commodity",),
             ),
@@ -66,9 +66,7 @@ TENANT = (
     Group(
         _("Tasks"),
         (
-            _entry(
-                _("My processes"), "checklist", "approvals:inbox", "orders.view", beside=("approvals:task",)
-            ),
+            _entry(_("Approvals"), "checklist", "approvals:inbox", "orders.view", beside=("approvals:task",)),
             _entry(_("My tickets"), "tool", "tickets:tickets", "tickets.work", "orders.view"),
             _entry(_("Messages"), "bell", "notices:messages"),
         ),

@@ -195,7 +195,7 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
     def sign_out(self) -> None:
         self.post("auth/logout")
 
-    # --- square, quote, application -----------------------------------------------------------------------
+    # --- catalogue, quote, application --------------------------------------------------------------------
 
     def commodities(self, search: str = "", category: str = "") -> list[CommodityOut]:
         return list(self.all("commodities", search=search, category=category))

@@ -1,4 +1,4 @@
-"""One order, from the square to the paid bill, through the public API, told in plain words.
+"""One order, from the catalogue to the paid bill, through the public API, told in plain words.
 
 python -m portal.devstack.demo_order        (needs a running portal; `make run` calls it)
 
@@ -103,16 +103,17 @@ class Journey:
     def commodity(self, who: weir.Client) -> "CommodityOut":
         found = who.commodities("development")
         if not found:
-            raise JourneyFailed("nothing is listed in the square")
+            raise JourneyFailed("nothing is listed in the catalogue")
         return found[0]
 
     def order_made(self, applicant: str, decider: str, amounts: dict[str, int], remark: str) -> "OrderOut":
-        """Square, quote, cart, form, approvals, order, running resource; the order."""
+        """Catalogue, quote, cart, form, approvals, order, running resource; the order."""
         user = self.person(applicant)
         goods = self.commodity(user)
         quote = user.quote(goods["uid"], amounts, duration_s=self.duration_s)
         self.step(
-            f"{applicant} finds “{goods['name_en']}” ({goods['number']}) in the square and asks for {_short(amounts)}"
+            f"{applicant} finds “{goods['name_en']}” ({goods['number']}) in the catalogue and asks for"
+            f" {_short(amounts)}"
         )
         self.quote_print(quote)
         form = self.form_made(user, goods, amounts, remark)

@@ -26,7 +26,7 @@ def draft(journey: Journey):
         lines = [{"commodity": goods["uid"], "amounts": AMOUNTS | amounts, "count": 1}]
         system = alice.business_systems()[-1]
         form = alice.application_make(
-            lines, duration_s=TEN_MINUTES_S, business_system=system["uid"], remark="no"
+            lines=lines, duration_s=TEN_MINUTES_S, business_system=system["uid"], remark="no"
         )
         made.append(form["uid"])
         return str(form["uid"])
@@ -41,7 +41,7 @@ def draft(journey: Journey):
 
 
 def configuring(alice: Visitor) -> None:
-    alice.go("catalog-square")
+    alice.go("catalog-commodities")
     alice.press("apply")
     expect(alice.at("quote-total")).to_be_visible()
 

@@ -16,9 +16,9 @@ UNTIL_BILLED_MS = 120_000
 
 
 def configured(alice: Visitor) -> None:
-    """From the square into the cart, with the price moving along."""
-    alice.go("catalog-square")
-    alice.shoot("01-square")
+    """From the catalogue into the cart, with the price moving along."""
+    alice.go("catalog-commodities")
+    alice.shoot("01-commodities")
     alice.press("apply")
     total = alice.at("quote-total")
     expect(total).to_contain_text("¥")
@@ -119,7 +119,7 @@ def amount(text: str) -> int:
     "PLAT-OPS-11",
     "PLAT-OPS-21",
 )
-def test_from_the_square_to_the_end_of_the_resource(visit: Visit, tmp_path: Path) -> None:
+def test_from_the_catalogue_to_the_end_of_the_resource(visit: Visit, tmp_path: Path) -> None:
     alice, dan = visit("alice"), visit("dan")
     dan.go("approvals-inbox")
     unread = bell_count(dan)

@@ -48,7 +48,7 @@ def intervals_check(journey: Journey, order: dict, seconds: int) -> None:
 @pytest.mark.req("PLAT-OPS-22")
 @pytest.mark.req("PLAT-OPS-32")
 @pytest.mark.req("PLAT-APPLY-20")
-def test_from_the_square_to_the_paid_bill(journey):
+def test_from_the_catalogue_to_the_paid_bill(journey):
     """Journey 1 of annex C as `make run` tells it: it checks its own sums on the way."""
     bill = journey.tell()
     assert bill["state"] == "paid"

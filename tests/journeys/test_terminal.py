@@ -16,7 +16,7 @@ ASK = ("-a", "compute_share=15", "-a", "gpu_memory=256", "-a", "cpu=1", "-a", "m
 
 @pytest.fixture
 def shell(stack: Stack, tmp_path: Path):
-    """`shell("alice", "square")` is what the command prints; with `--json`, what it means."""
+    """`shell("alice", "catalogue")` is what the command prints; with `--json`, what it means."""
     password = (stack.var_dir / "run" / "demo.password").read_text()
 
     def run(person: str, *words: str, tenant: str = "", code: int = 0):
@@ -50,7 +50,7 @@ def find(journey, rows, what: str, **wanted: str):
 def test_from_login_to_paid_bill_in_a_terminal(shell, journey, tmp_path):
     plan = tmp_path / "plan.md"
     plan.write_text("one run\n")
-    assert shell("alice", "square")[0]["number"] == "ENV-0001"
+    assert shell("alice", "catalogue")[0]["number"] == "ENV-0001"
     assert float(shell("alice", "quote", "ENV-0001", *ASK)["total"]) > 0
     form = shell("alice", "apply", "ENV-0001", *ASK, "-b", "ACME-01", "--attach", str(plan))
     assert form["state"] == "submitted"

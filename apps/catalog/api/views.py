@@ -1,4 +1,4 @@
-"""The square, coupons, prices and process templates."""
+"""Commodities, coupons, prices and process templates."""
 
 from typing import ClassVar
 from uuid import UUID

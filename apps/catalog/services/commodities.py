@@ -233,8 +233,8 @@ def commodity_tenants_set(
 
 @service(P.MANAGE)
 def commodity_list_(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
-    """Put it in the square. It must have a price in force and a published process application, and what it sells must
-    be what is delivered."""
+    """Put it in the catalogue. It must have a price in force and a published process application, and what it sells
+    must be what is delivered."""
     row = _locked(commodity_uid)
     _delivery_check(row)
     if price_version_get(commodity=row, at=timezone.now()) is None:
@@ -276,7 +276,7 @@ def _delivery_check(row: Commodity) -> None:
 
 @service(P.MANAGE)
 def commodity_delist(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
-    """Take it out of the square. Orders that exist go on."""
+    """Take it out of the catalogue. Orders that exist go on."""
     return _flagged(_locked(commodity_uid), is_listed=False)
 
 

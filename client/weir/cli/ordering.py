@@ -1,4 +1,4 @@
-"""From the square to the order: find, quote, apply, approve, follow, terminate."""
+"""From the catalogue to the order: find, quote, apply, approve, follow, terminate."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ COUNT = typer.Option(1, "--count", "-n", help="How many shares.")
 COUPON = typer.Option("", help="A coupon to pay with.")
 
 
-def square(ctx: typer.Context, search: str = typer.Argument("", help="A part of the name.")) -> None:
+def catalogue(ctx: typer.Context, search: str = typer.Argument("", help="A part of the name.")) -> None:
     """The services you can apply for."""
     with caller(ctx) as client:
         found = client.commodities(search)
@@ -186,7 +186,7 @@ def systems(ctx: typer.Context) -> None:
 
 
 COMMANDS = (
-    square,
+    catalogue,
     quote,
     apply,
     applications,

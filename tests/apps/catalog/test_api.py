@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.req("PLAT-SVC-1", "PLAT-SVC-4")
-def test_the_square(member) -> None:
+def test_the_catalogue(member) -> None:
     commodity = commodity_make()
     client = member("acme", "tenant_front_line").api()
     found = client.get("/api/v1/commodities", {"search": "GPU"}).json()["results"]

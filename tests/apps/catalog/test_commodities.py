@@ -1,4 +1,4 @@
-"""The square: what a tenant sees, what an operator may do."""
+"""The catalogue: what a tenant sees, what an operator may do."""
 
 from datetime import timedelta
 

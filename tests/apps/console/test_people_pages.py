@@ -98,7 +98,7 @@ def test_a_new_tenant_is_put_to_use_by_pages_alone(newco):
     moved(newco.post(f"{system}take-part/", {"member": member}))
     # The engineer applies.
     erin = first_sign_in("newco.localhost", "erin", password, "erins-own-word")
-    commodity = re.search(r"/commodities/([0-9a-f-]+)/", text_of(erin.get("/square/")))[0]
+    commodity = re.search(r"/commodities/([0-9a-f-]+)/", text_of(erin.get("/catalogue/")))[0]
     wanted = {"amount_compute_share": 20, "amount_gpu_memory": 512, "amount_cpu": 1, "amount_memory": 1024}
     wanted |= {"count": 1, "duration": 1, "duration_unit": 3600}
     moved(erin.post(f"{commodity}put-in-cart/", wanted))

@@ -34,9 +34,9 @@ WORDS = {
     "explain": [UID],
 }
 ALONE = (
-    "square", "applications", "inbox", "orders", "systems", "resources", "quota", "queue", "coupon-centre", "coupons",
-    "bills", "bill-now", "account", "transactions", "messages", "nodes", "devices", "slices", "groups", "specs",
-    "components", "releases", "release-keys", "rollouts", "pool-log", "alarms", "alarm-rules",
+    "catalogue", "applications", "inbox", "orders", "systems", "resources", "quota", "queue", "coupon-centre",
+    "coupons", "bills", "bill-now", "account", "transactions", "messages", "nodes", "devices", "slices", "groups",
+    "specs", "components", "releases", "release-keys", "rollouts", "pool-log", "alarms", "alarm-rules",
 )  # fmt: skip
 # A what-if of work not submitted has no place; a waiting one has nothing that could start now.
 ELSEWHERE = {"eta": {"position"}}
