@@ -90,14 +90,14 @@ def test_a_negative_amount_is_named_and_not_put_in_the_cart(visit: Visit) -> Non
 def test_more_than_the_quota_is_refused_with_what_is_left(visit: Visit, draft, journey: Journey) -> None:
     uid = draft(gpu_memory=16385)
     alice = visit("alice")
-    held = journey.held(journey.person("alice"))
+    held = journey.quota_in_use(journey.person("alice"))
     alice.page.goto(f"/forms/{uid}/edit/")
     expect(alice.at("quote-total")).to_be_visible()
     alice.press("submit")
     problem = alice.at("problems").locator("[data-test=problem]")
     expect(problem).to_contain_text("16385")
     expect(problem.locator(".alert-description")).to_be_visible()
-    assert journey.held(journey.person("alice")) == held
+    assert journey.quota_in_use(journey.person("alice")) == held
     assert journey.person("alice").application(uid)["state"] == "draft"
 
 
@@ -116,7 +116,7 @@ def test_a_form_open_in_two_tabs_is_submitted_once(visit: Visit, draft, journey:
     problem = second.locator("[data-test=problem]")
     expect(problem).to_be_visible()
     expect(problem).to_have_attribute("data-status", "409")
-    assert journey.held(journey.person("alice")) == held
+    assert journey.quota_in_use(journey.person("alice")) == held
     second.close()
 
 
@@ -124,7 +124,7 @@ def submit(page: Page, journey: Journey) -> int:
     """Send the form; what is held of the quota then."""
     page.locator("[data-test=submit]").first.click()
     expect(page.locator("[data-test=message]")).to_be_visible()
-    return journey.held(journey.person("alice"))
+    return journey.quota_in_use(journey.person("alice"))
 
 
 @pytest.mark.req("PLAT-GEN-11")

@@ -87,7 +87,7 @@ def test_the_bill_is_the_same_when_everything_is_killed_on_the_way(stack: Stack,
 def test_a_dead_agent_is_an_alarm_and_bills_nothing_until_the_time_is_vouched_for(stack: Stack, journey):
     journey.duration_s = 600
     user, admin = journey.person("alice"), journey.person("admin")
-    held_before = journey.held(user)
+    held_before = journey.quota_in_use(user)
     order = journey.order_made("alice", "dan", AMOUNTS, "the agent dies")
     part = user.workload(order["workload"])["slices"][0]
     stack.kill(part["node"])
@@ -112,4 +112,4 @@ def test_a_dead_agent_is_an_alarm_and_bills_nothing_until_the_time_is_vouched_fo
     # The shim outlived the agent and vouched for the whole time, to the second.
     assert abs(sum(record["seconds"] for record in usage) - length.total_seconds()) <= 1
     intervals_check(journey, order, sum(record["seconds"] for record in usage))
-    assert journey.held(user) == held_before
+    assert journey.quota_in_use(user) == held_before
