@@ -11,15 +11,15 @@ from django.conf import settings
 from django.db import close_old_connections, connections
 from weir import WeirClientError
 
+from apps.conformance.harness.case_context import OWN, CaseContext, Stopped
+from apps.conformance.harness.cleanup import Traces, leftovers_take_back
+from apps.conformance.harness.inventory import inventory_of
+from apps.conformance.harness.leases import Leases
+from apps.conformance.harness.people import People, people
+from apps.conformance.harness.record import CaseFailed, NotRun, Record
 from apps.conformance.models import ConformanceRun
 from apps.conformance.report.document import report_of
 from apps.conformance.report.signing import signed
-from apps.conformance.running.ground import OWN, Ground, Stopped
-from apps.conformance.running.inventory import inventory_of
-from apps.conformance.running.journal import Journal, leftovers_take_back
-from apps.conformance.running.leases import Leases
-from apps.conformance.running.people import People, people
-from apps.conformance.running.record import CaseFailed, NotRun, Record
 from apps.conformance.selectors import result_list
 from apps.conformance.services import (
     report_key_ensure,
@@ -130,11 +130,11 @@ class Runner:
         result_begin(actor=SYSTEM, run=self._run, number=case.number)
         error: BaseException | None = None
         with who.for_test(case.number) as callers:
-            pool = Ground(
+            pool = CaseContext(
                 label=f"{OWN}{self._run}-{case.number.replace('.', '-')}",
                 people=callers,
                 record=record,
-                journal=Journal(self._run),
+                traces=Traces(self._run),
                 leases=leases,
                 folder=self._folder,
                 url=self._url,

@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from apps.conformance.catalogue.entries import Entry, entry
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 
 
 class TestCase:
@@ -24,7 +24,7 @@ class TestCase:
     is_waiting: ClassVar[bool] = False
     seconds: ClassVar[int] = 8
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         """Do it. Raises NotRun where the pool lacks what is needed, CaseFailed where it cannot go on."""
         raise NotImplementedError
 

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
-from apps.conformance.running.databases import connect
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import CaseFailed, NotRun, Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.databases import connect
+from apps.conformance.harness.record import CaseFailed, NotRun, Record
 from apps.conformance.test_cases.base import TestCase
 
 # What must be equal, by what it is known by and what was decided about it; these hardly change within seconds.
@@ -38,7 +38,7 @@ class Backup(TestCase):
     number = "11c"
     seconds = 40
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         name = pool.name("restored").replace("-", "_")
         self._database(pool, name)
         file = pool.folder / name / "pool.backup"
@@ -64,7 +64,7 @@ class Backup(TestCase):
         say.expect("E2", files.items() <= kept.items(), f"uploaded files: {len(kept)}, {len(files)} restored")
 
     @staticmethod
-    def _database(pool: Ground, name: str) -> None:
+    def _database(pool: CaseContext, name: str) -> None:
         pool.note("database", name)
         try:
             with closing(connect("postgres")) as admin:

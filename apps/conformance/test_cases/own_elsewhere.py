@@ -1,7 +1,7 @@
 """Clauses that the control node alone cannot show: the reason is what their report says."""
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import NotRun, Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import NotRun, Record
 from apps.conformance.test_cases.base import TestCase
 
 
@@ -9,7 +9,7 @@ class _Elsewhere(TestCase):
     seconds = 0
     reason = ""
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         raise NotRun(self.reason)
 
 

@@ -1,8 +1,8 @@
 import time
 
 from apps.conformance.catalogue.tolerances import NODE_ALARM
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import PROGRESS, rounds
 from apps.conformance.test_cases.waiting import node_ready
@@ -16,7 +16,7 @@ class Resync(TestCase):
     number = "8.1c"
     seconds = 25
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         agent = pool.agent(devices="1x1:1024")
         node = node_ready(pool, agent.name)
         body = {"node": node["uid"], "compute_percent": 20, "memory_mib": 128}
@@ -47,7 +47,7 @@ class NodeFault(TestCase):
     is_waiting = True
     seconds = 45
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         agent = pool.agent(devices="1x1:512")
         node_ready(pool, agent.name)
         agent.kill()
@@ -64,11 +64,11 @@ class NodeFault(TestCase):
         say.expect("E2", True, "the node is back and the alarm has ended")
 
 
-def _about(pool: Ground, node: str) -> dict | None:
+def _about(pool: CaseContext, node: str) -> dict | None:
     rows = pool.operator.all("alarms", state="open")
     return next((row for row in rows if node in row["title"]), None)
 
 
-def _ended(pool: Ground, alarm_uid: str) -> dict | None:
+def _ended(pool: CaseContext, alarm_uid: str) -> dict | None:
     found = pool.operator.get(f"alarms/{alarm_uid}")
     return found if found["state"] == "resolved" else None

@@ -1,7 +1,7 @@
 import importlib.util
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.scripts import BEGIN, Script, session
 from apps.conformance.test_cases.t12_03 import TRAIN
@@ -15,7 +15,7 @@ class Frameworks(TestCase):
     number = "10.6"
     seconds = 20
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         _work, shares = session(pool, device=device["uid"], compute_percent=60, memory_mib=512)
         found = Script(pool, BEGIN + TRAIN, shares).result()

@@ -1,7 +1,7 @@
 from apps.conformance.catalogue.hardware import is_card
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.leases import is_usable
-from apps.conformance.running.record import NotRun, Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.leases import is_usable
+from apps.conformance.harness.record import NotRun, Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import EXACT, PROGRESS, rounds
 from apps.conformance.test_cases.t12_26 import too_few
@@ -13,7 +13,7 @@ class Deployment(TestCase):
     number = "9.1"
     seconds = 1
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         rows = list(pool.operator.all("components"))
         hosts = sorted({row["host"] for row in rows if row["host"]})
         say.step("S1", "the hosts of all components", f"{len(rows)} components on {', '.join(hosts)}")
@@ -31,7 +31,7 @@ class Vendors(TestCase):
     number = "10.2"
     seconds = 15
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         usable = [row for row in pool.operator.all("devices") if is_usable(row) and is_card(row)]
         vendors = sorted({row["vendor"] for row in usable})
         if len(vendors) < 2:
@@ -52,7 +52,7 @@ class Interfaces(TestCase):
     number = "10.3"
     seconds = 1
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         for row in pool.operator.all("devices"):
             told = ", ".join(f"{name} {version}" for name, version in (row.get("apis") or {}).items())
             say.step("S1", f"{row['node']} / {row['model']}", told or "nothing")

@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.scripts import BEGIN, Script, session
 
@@ -12,7 +12,7 @@ class MountedLate(TestCase):
     number = "7.6c"
     seconds = 20
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         work, shares = session(pool, device=device["uid"], compute_percent=30, memory_mib=256)
         pool.sleep(3)
@@ -29,6 +29,6 @@ class MountedLate(TestCase):
         say.expect("E3", mounted["mounted"], text)
 
 
-def _mounted(pool: Ground, work: dict) -> dict | None:
+def _mounted(pool: CaseContext, work: dict) -> dict | None:
     grant = pool.work(work)["grants"][0]
     return grant if grant["mounted"] and grant["memory_used_mib"] is not None else None

@@ -2,9 +2,9 @@ import threading
 
 from weir import ApiError, Client, Unreachable
 
-from apps.conformance.running.agents import Agent
-from apps.conformance.running.ground import FINAL, Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.agents import Agent
+from apps.conformance.harness.case_context import FINAL, CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.replicas import Replica, free_port
 from apps.conformance.test_cases.waiting import node_ready
@@ -19,7 +19,7 @@ class Replicas(TestCase):
     number = "8.1a"
     seconds = 30
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         replica = Replica(pool)
         replica.start()
@@ -49,7 +49,7 @@ class Replicas(TestCase):
         self._exact(pool, say, names, device)
 
     @staticmethod
-    def _ask(pool: Ground, client: Client, body: dict) -> int:
+    def _ask(pool: CaseContext, client: Client, body: dict) -> int:
         """At the replica, else at the other one, unless it is there already: as a careful caller does."""
         try:
             client.post("workloads", body)
@@ -61,7 +61,7 @@ class Replicas(TestCase):
         return 0
 
     @staticmethod
-    def _exact(pool: Ground, say: Record, names: list[str], device: dict) -> None:
+    def _exact(pool: CaseContext, say: Record, names: list[str], device: dict) -> None:
         rows = pool.client.get("workloads", page_size=200)["results"]
         mine = [row for row in rows if row["name"] in names]
         say.expect("E3", len(mine) == len(names), f"{len(mine)} of {len(names)} tasks exist, each once")
@@ -79,7 +79,7 @@ class StartOrder(TestCase):
     number = "8.1b"
     seconds = 30
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         port = free_port()
         early = self._agent(pool, port)
         pool.sleep(3)
@@ -92,11 +92,11 @@ class StartOrder(TestCase):
         self._healthy(pool, say, "S2", late)
 
     @staticmethod
-    def _agent(pool: Ground, port: int) -> Agent:
+    def _agent(pool: CaseContext, port: int) -> Agent:
         return pool.agent(devices="1x1:512", server=f"http://127.0.0.1:{port}")
 
     @staticmethod
-    def _healthy(pool: Ground, say: Record, step: str, agent: Agent) -> None:
+    def _healthy(pool: CaseContext, say: Record, step: str, agent: Agent) -> None:
         node = node_ready(pool, agent.name)
         work = pool.started(node=node["uid"], compute_percent=10, memory_mib=128)
         order = "node before control" if step == "S1" else "control before node"
@@ -111,7 +111,7 @@ class Console(TestCase):
     number = "11a"
     seconds = 25
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         replicas = [Replica(pool) for _number in range(2)]
         for replica in replicas:
             replica.start(is_waited_for=False)

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import NotRun, Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import NotRun, Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.scripts import BEGIN, BEGIN_APART, Script, session, session_of, transports
 
@@ -34,7 +34,7 @@ class DataNetwork(TestCase):
     number = "8.2a"
     seconds = 20
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         work, shares = session(pool, device=device["uid"], compute_percent=90, memory_mib=512)
         seen = Script(pool, MOVE, shares).result()
@@ -57,7 +57,7 @@ class Transport(TestCase):
     number = "8.2b"
     seconds = 20
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         found = {}
         for name, begin in (("free", BEGIN), ("apart", BEGIN_APART)):
@@ -80,7 +80,7 @@ class Networks(TestCase):
     number = "10.1"
     seconds = 12
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         if not any(Path("/sys/class/infiniband").glob("*")):
             raise NotRun("the control node has no RDMA adapter; TCP/IP is shown by 12.3 and 8.2b")
         (device,) = pool.take()
@@ -91,6 +91,6 @@ class Networks(TestCase):
         say.expect("E2", name == "rdma", f"the transport chosen is {name}")
 
 
-def _shown(pool: Ground, work: dict) -> dict | None:
+def _shown(pool: CaseContext, work: dict) -> dict | None:
     rows = session_of(pool, work)
     return next((row for row in rows if row["bandwidth_mib_s"] and row["latency_us"]), None)

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import httpx
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.people import People
-from apps.conformance.running.processes import process_start
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.people import People
+from apps.conformance.harness.processes import process_start
 
 READY_S = 60
 
@@ -18,7 +18,7 @@ READY_S = 60
 class Replica:
     """A web server of this release with the portal's own settings, on a port of its own."""
 
-    def __init__(self, pool: Ground, port: int = 0) -> None:
+    def __init__(self, pool: CaseContext, port: int = 0) -> None:
         self.port = port or free_port()
         self._pool, self._name = pool, pool.name("replica")
 

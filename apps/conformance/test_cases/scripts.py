@@ -12,9 +12,9 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.processes import outside_environment
-from apps.conformance.running.record import CaseFailed, NotRun
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.processes import outside_environment
+from apps.conformance.harness.record import CaseFailed, NotRun
 
 Json = dict[str, Any]
 SESSION_S = 400
@@ -62,7 +62,7 @@ def torch_needed() -> None:
         raise NotRun("PyTorch is not installed on the control node, and a client of a remote card needs it")
 
 
-def session(pool: Ground, **body: Any) -> tuple[Json, list[Json]]:
+def session(pool: CaseContext, **body: Any) -> tuple[Json, list[Json]]:
     """A session of one or more shares that runs and can be reached: the work, and how to reach each share."""
     torch_needed()
     work = pool.in_state(pool.submit(kind="session", **body), "running", patience_s=SESSION_S)
@@ -74,12 +74,12 @@ def session(pool: Ground, **body: Any) -> tuple[Json, list[Json]]:
     return work, pool.until("the session to be reachable", look, SESSION_S)
 
 
-def session_of(pool: Ground, work: Json) -> list[Json]:
+def session_of(pool: CaseContext, work: Json) -> list[Json]:
     """What the operators' list tells of the sessions of work, one for each share."""
     return [row for row in pool.operator.all("sessions") if str(row["workload"]) == work["uid"]]
 
 
-def transports(pool: Ground, work: Json) -> list[str]:
+def transports(pool: CaseContext, work: Json) -> list[str]:
     """Wait until each session of work tells which transport it uses."""
 
     def look() -> list[str] | None:
@@ -92,7 +92,7 @@ def transports(pool: Ground, work: Json) -> list[str]:
 class Script:
     """A Python process with the shares as its devices weir:0, weir:1, …"""
 
-    def __init__(self, pool: Ground, code: str, shares: list[Json], **variables: str) -> None:
+    def __init__(self, pool: CaseContext, code: str, shares: list[Json], **variables: str) -> None:
         name = pool.name("script")
         pool.note("process", name)
         pool.folder.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from apps.conformance.running.ground import Ground
+from apps.conformance.harness.case_context import CaseContext
 
 Json = dict[str, Any]
 INSIDE = (
@@ -65,7 +65,7 @@ def nodes_of(work: Json) -> list[str]:
     return [grant["node"] for grant in work["grants"]]
 
 
-def inside(pool: Ground, work: Json) -> tuple[int, int]:
+def inside(pool: CaseContext, work: Json) -> tuple[int, int]:
     """What a program that runs `INSIDE` sees of its own share."""
     line = next(row for row in pool.says(work, '"]').splitlines() if row.startswith("INSIDE"))
     percent, mib = json.loads(line.removeprefix("INSIDE "))
@@ -83,7 +83,7 @@ def rounds_of(printed: str) -> list[ProgressLine]:
     ]
 
 
-def rounds(pool: Ground, work: Json, least: int = 1) -> list[ProgressLine]:
+def rounds(pool: CaseContext, work: Json, least: int = 1) -> list[ProgressLine]:
     """Wait until the work has told so many rounds; all it told."""
 
     def look() -> list[ProgressLine] | None:
@@ -93,7 +93,7 @@ def rounds(pool: Ground, work: Json, least: int = 1) -> list[ProgressLine]:
     return pool.until(f"{least} rounds of {work['name']}", look)
 
 
-def whole_log(pool: Ground, work: Json) -> str:
+def whole_log(pool: CaseContext, work: Json) -> str:
     """All that work printed, piece by piece."""
     text, offset = "", 0
     while True:

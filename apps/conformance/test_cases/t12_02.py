@@ -2,8 +2,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from apps.conformance.catalogue import tolerances
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import THROUGHPUT, ProgressLine, amounts_of, rounds, whole_log
 
@@ -36,7 +36,7 @@ class Resize(TestCase):
     number = "12.2"
     seconds = 25
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take(fits=lambda row: row["memory_mib"] >= 1024)
         work = pool.started(
             device=device["uid"], compute_percent=START[0], memory_mib=START[1], argv=list(THROUGHPUT)
@@ -57,7 +57,7 @@ class Resize(TestCase):
         self._memory(pool, say, device)
 
     @staticmethod
-    def _resize(pool: Ground, say: Record, work: dict, percent: int, mib: int) -> None:
+    def _resize(pool: CaseContext, say: Record, work: dict, percent: int, mib: int) -> None:
         pool.client.post(f"workloads/{work['uid']}/resize", {"compute_percent": percent, "memory_mib": mib})
         found = pool.work(work)
         given = amounts_of(found)
@@ -65,7 +65,7 @@ class Resize(TestCase):
         say.expect("E2", given == (percent, mib), f"after asking {percent} % and {mib} MiB it has {given}")
 
     @staticmethod
-    def _follows(pool: Ground, say: Record, work: dict, cores: int) -> None:
+    def _follows(pool: CaseContext, say: Record, work: dict, cores: int) -> None:
         """Throughput follows the share: both looks wait until the change is felt.
 
         What holds it back is told by the processor time that it used, which on a busy machine is less, never more;
@@ -92,7 +92,7 @@ class Resize(TestCase):
         say.expect("E2", ratio > FOLLOWS, text)
 
     @staticmethod
-    def _memory(pool: Ground, say: Record, device: dict) -> None:
+    def _memory(pool: CaseContext, say: Record, device: dict) -> None:
         """Memory beyond the new limit is refused, and given again when the limit rises."""
         work = pool.started(device=device["uid"], compute_percent=20, memory_mib=128, argv=list(EATER))
         small = _held_memory_mib(pool, work, 0)
@@ -113,7 +113,7 @@ class _Speed:
     percent: float
 
 
-def _felt(pool: Ground, work: dict, cores: int, is_it: Callable[[_Speed], bool]) -> _Speed | None:
+def _felt(pool: CaseContext, work: dict, cores: int, is_it: Callable[[_Speed], bool]) -> _Speed | None:
     """How fast the work was over the last seconds, once that is as looked for."""
     found = _speed(rounds(pool, work, 2), cores)
     return found if found and is_it(found) else None
@@ -128,7 +128,7 @@ def _speed(progress: list[ProgressLine], cores: int) -> _Speed | None:
     return _Speed((last.rounds - first.rounds) / wall_s, 100 * processor_s / wall_s / cores)
 
 
-def _held_memory_mib(pool: Ground, work: dict, above: int) -> int:
+def _held_memory_mib(pool: CaseContext, work: dict, above: int) -> int:
     def look() -> int | None:
         lines = [line.split() for line in whole_log(pool, work).splitlines() if line.startswith("HELD")]
         found = [int(words[1]) for words in lines if len(words) == 3]

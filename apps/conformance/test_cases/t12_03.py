@@ -1,6 +1,6 @@
 from apps.conformance.catalogue.tolerances import USE_RISES
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.scripts import BEGIN_APART, NETWORKS, Script, session, transports
 
@@ -38,7 +38,7 @@ class RemoteCall(TestCase):
     number = "12.3"
     seconds = 30
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         work, shares = session(pool, device=device["uid"], **SHARE)
         before = _use(pool, work)
@@ -75,7 +75,7 @@ class RemoteCall(TestCase):
         )
 
     @staticmethod
-    def _watch(pool: Ground, script: Script, work: dict, before: tuple[float, int]) -> tuple[float, int]:
+    def _watch(pool: CaseContext, script: Script, work: dict, before: tuple[float, int]) -> tuple[float, int]:
         """The highest use while the script computes, which it does until its use is seen or its time is over."""
         peak = (0.0, 0)
         while script.is_alive and not _is_used(before, peak):
@@ -89,7 +89,7 @@ def _is_used(before: tuple[float, int], peak: tuple[float, int]) -> bool:
     return peak[0] > before[0] + USE_RISES.value and peak[1] > 0
 
 
-def _use(pool: Ground, work: dict) -> tuple[float, int]:
+def _use(pool: CaseContext, work: dict) -> tuple[float, int]:
     """Compute delivered (percent of the card) and memory held (MiB) of the work's first share."""
     grants = pool.work(work)["grants"]
     if not grants:

@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.scripts import BEGIN_APART, NETWORKS, Script, session, transports
 from apps.conformance.test_cases.seen import devices_of, nodes_of
@@ -31,7 +31,7 @@ class Aggregation(TestCase):
     number = "12.4"
     seconds = 30
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         devices = pool.take(3, nodes=2)
         group = pool.group(devices)
         body = {"resource_group": group, "shares": 3, "distinct_devices": True}
@@ -58,7 +58,7 @@ class Aggregation(TestCase):
         self._whole(pool, say, group)
 
     @staticmethod
-    def _watch(pool: Ground, script: Script, work: dict) -> list[tuple[str, float]]:
+    def _watch(pool: CaseContext, script: Script, work: dict) -> list[tuple[str, float]]:
         """The highest use of each card while the script computes: until all are used, or its time is over."""
         peaks: dict[str, tuple[str, float]] = {}
         while script.is_alive and not (peaks and all(percent > 0 for _node, percent in peaks.values())):
@@ -69,7 +69,7 @@ class Aggregation(TestCase):
         return list(peaks.values())
 
     @staticmethod
-    def _whole(pool: Ground, say: Record, group: str) -> None:
+    def _whole(pool: CaseContext, say: Record, group: str) -> None:
         """All shares are granted together or none: with one card taken, three of three wait."""
         holder = pool.started(resource_group=group, compute_percent=100, memory_mib=256)
         work = pool.submit(

@@ -1,7 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import CaseFailed, Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import CaseFailed, Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import devices_of
 from apps.conformance.test_cases.waiting import oversubscribe
@@ -24,7 +24,7 @@ class OverSubscription(TestCase):
     number = "12.5"
     seconds = 15
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         memory_mib = device["memory_mib"] * SHARE // 100
         pool.device_kept(device)
@@ -46,7 +46,7 @@ class OverSubscription(TestCase):
         )
         say.expect("E2", held["held_percent"] > 100 and held["held_mib"] > held["memory_mib"], text)
 
-    def _plain(self, pool: Ground, say: Record, device: dict, memory_mib: int) -> None:
+    def _plain(self, pool: CaseContext, say: Record, device: dict, memory_mib: int) -> None:
         """With over-subscription off the second waits, whatever the card was set to before."""
         oversubscribe(pool, device, 1000)
         first, second = self._both(pool, device, memory_mib, is_first_only=True)
@@ -61,7 +61,7 @@ class OverSubscription(TestCase):
             pool.halt(work)
 
     @staticmethod
-    def _both(pool: Ground, device: dict, memory_mib: int, *, is_first_only: bool = False) -> list[dict]:
+    def _both(pool: CaseContext, device: dict, memory_mib: int, *, is_first_only: bool = False) -> list[dict]:
         body = {
             "device": device["uid"],
             "compute_percent": SHARE,

@@ -2,9 +2,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from weir import ApiError
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.people import QUOTA, SCHEMA
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.people import QUOTA, SCHEMA
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 
 LIMIT = {"compute_percent": 50, "gpu_memory_mib": 512}
@@ -19,7 +19,7 @@ class Quota(TestCase):
     number = "12.6"
     is_alone = True
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         pool.note("quota", SCHEMA, **QUOTA)
         pool.until("the tenant to hold nothing", lambda: _is_free(pool))
@@ -35,7 +35,7 @@ class Quota(TestCase):
         self._race(pool, say, device)
 
     @staticmethod
-    def _race(pool: Ground, say: Record, device: dict) -> None:
+    def _race(pool: CaseContext, say: Record, device: dict) -> None:
         """Two that fit one by one, asked for at once: together they cannot pass the limit. Then the exact amount."""
         body = {"device": device["uid"], "compute_percent": 30, "memory_mib": 256}
 
@@ -64,5 +64,5 @@ def _figures(body: dict) -> tuple[int, int]:
     return (50, 51) if body["compute_percent"] > 50 else (512, 513)
 
 
-def _is_free(pool: Ground) -> bool:
+def _is_free(pool: CaseContext) -> bool:
     return all(not row["used"] and not row["in_process"] for row in pool.client.quota())

@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 
 ABSENT = "Model That No Pool Has"
@@ -10,7 +10,7 @@ class Model(TestCase):
 
     number = "12.7"
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         # In a group of its own, so that it takes no card from another test.
         body = {"resource_group": pool.group([device]), "compute_percent": 10, "memory_mib": 256}

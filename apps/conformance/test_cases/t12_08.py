@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import nodes_of
 from apps.conformance.test_cases.waiting import node_ready
@@ -11,7 +11,7 @@ class Node(TestCase):
     number = "12.8"
     seconds = 10
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         devices = pool.take(2, nodes=2)
         group = pool.group(devices)
         for device in devices:
@@ -29,7 +29,7 @@ class Node(TestCase):
         self._disabled(pool, say)
 
     @staticmethod
-    def _disabled(pool: Ground, say: Record) -> None:
+    def _disabled(pool: CaseContext, say: Record) -> None:
         """A node of the test's own is disabled: work that names it is refused, not left waiting."""
         agent = pool.agent(devices="1x1:512")
         node = node_ready(pool, agent.name)

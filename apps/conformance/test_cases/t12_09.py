@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import devices_of
 from apps.conformance.test_cases.waiting import oversubscribe
@@ -11,7 +11,7 @@ class Affinity(TestCase):
     number = "12.9"
     seconds = 12
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         devices = pool.take(2)
         for device in devices:
             pool.device_kept(device)

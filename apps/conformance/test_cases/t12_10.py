@@ -1,8 +1,8 @@
 from datetime import datetime
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.people import SCHEMA
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.people import SCHEMA
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 
 QUEUE = "conformance"
@@ -14,7 +14,7 @@ class Queue(TestCase):
     number = "12.10"
     seconds = 20
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         self._queue(pool)
         body = {"queue": QUEUE, "device": device["uid"], "compute_percent": 100, "memory_mib": 256}
@@ -42,7 +42,7 @@ class Queue(TestCase):
         self._order(pool, say, [first, third, second])
 
     @staticmethod
-    def _queue(pool: Ground) -> None:
+    def _queue(pool: CaseContext) -> None:
         """A queue that serves by priority, for the test's tenant alone; made once, shut between runs."""
         pool.note("queue", QUEUE)
         settings = {"state": "up", "ordering": "priority", "tenants": [SCHEMA]}
@@ -53,13 +53,13 @@ class Queue(TestCase):
             pool.operator.post("queues", {**names, **settings})
 
     @staticmethod
-    def _waiting(pool: Ground, work: dict) -> dict | None:
+    def _waiting(pool: CaseContext, work: dict) -> dict | None:
         """The work once the scheduler has looked at it, or has given it a place."""
         found = pool.work(work)
         return found if found["state"] != "pending" or (found["reason"] and found["position"]) else None
 
     @staticmethod
-    def _order(pool: Ground, say: Record, works: list[dict]) -> None:
+    def _order(pool: CaseContext, say: Record, works: list[dict]) -> None:
         """Start and end of each, from the portal's own instants."""
         one, three, two = (pool.work(work) for work in works)
         instants = [

@@ -1,6 +1,6 @@
 from apps.conformance.catalogue import tolerances
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.scripts import BEGIN, Script, session
 
@@ -28,7 +28,7 @@ class IdleTimeout(TestCase):
     is_waiting = True
     seconds = 50
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         body = {"device": device["uid"], "compute_percent": 20, "memory_mib": 256}
         work, shares = session(pool, idle_timeout_s=IDLE_S, **body)
@@ -53,6 +53,6 @@ class IdleTimeout(TestCase):
         say.expect("E2", held == "free", "the allocation is given back")
 
 
-def _free(pool: Ground, device: dict) -> str | None:
+def _free(pool: CaseContext, device: dict) -> str | None:
     found = pool.device(device["uid"])
     return "free" if not found["held_percent"] and not found["held_mib"] else None

@@ -1,8 +1,8 @@
 from datetime import datetime
 
 from apps.conformance.catalogue.tolerances import RUN_TIME
-from apps.conformance.running.ground import BUSY, Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import BUSY, CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 
 RUN_S = 30
@@ -16,7 +16,7 @@ class RunTimeout(TestCase):
     is_waiting = True
     seconds = 45
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         body = {"device": device["uid"], "compute_percent": 2, "memory_mib": 256, "argv": list(BUSY)}
         work = pool.started(run_timeout_s=RUN_S, **body)

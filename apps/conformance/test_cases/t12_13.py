@@ -1,6 +1,6 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.people import CLIENTS, SCHEMA
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.people import CLIENTS, SCHEMA
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import devices_of
 from apps.conformance.test_cases.waiting import why_not
@@ -12,7 +12,7 @@ class ResourceGroup(TestCase):
     number = "12.13"
     seconds = 12
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         group = pool.group([device], members=[CLIENTS[0]])
         say.step("S1", f"group {group} with one device", device["uid"])
@@ -31,7 +31,7 @@ class ResourceGroup(TestCase):
         self._audited(pool, say, group)
 
     @staticmethod
-    def _revoked(pool: Ground, say: Record, group: str, body: dict, work: dict) -> None:
+    def _revoked(pool: CaseContext, say: Record, group: str, body: dict, work: dict) -> None:
         pool.halt(work)
         pool.operator.call("DELETE", f"resource-groups/{group}/grants/{SCHEMA}")
         refusal = pool.refused(lambda: pool.submit(by=pool.people.first, **body), "not_authorised_for_group")
@@ -39,7 +39,7 @@ class ResourceGroup(TestCase):
         say.expect("E3", True, f"without the grant {CLIENTS[0]} is refused too: {refusal.message}")
 
     @staticmethod
-    def _audited(pool: Ground, say: Record, group: str) -> None:
+    def _audited(pool: CaseContext, say: Record, group: str) -> None:
         rows = pool.operator.get("audit/acts", search=group)["results"]
         mine = [row for row in rows if CLIENTS[1] in str(row)]
         say.expect("E3", bool(mine), f"the operation log keeps {len(mine)} refusals of {CLIENTS[1]}")

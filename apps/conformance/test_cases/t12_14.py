@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import INSIDE, amounts_of, inside
 
@@ -12,7 +12,7 @@ class Specification(TestCase):
 
     number = "12.14"
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take(fits=lambda row: row["memory_mib"] >= SPEC[1])
         code = pool.name("spec")
         pool.note("spec", code)

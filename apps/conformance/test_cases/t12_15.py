@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import devices_of
 
@@ -10,7 +10,7 @@ class DualPool(TestCase):
     number = "12.15"
     seconds = 15
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         whole, sliced = pool.take(2)
         for device in (whole, sliced):
             pool.device_kept(device)
@@ -39,7 +39,7 @@ class DualPool(TestCase):
         self._busy(pool, say, sliced)
 
     @staticmethod
-    def _busy(pool: Ground, say: Record, device: dict) -> None:
+    def _busy(pool: CaseContext, say: Record, device: dict) -> None:
         refusal = pool.refused(lambda: pool.operator.post(f"devices/{device['uid']}/unslice"))
         say.step("S2", "switching a card that is in use", f"{refusal.code}: {refusal.message}")
         say.expect(

@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.waiting import why_not
 
@@ -11,7 +11,7 @@ class Devices(TestCase):
 
     number = "12.16"
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         pool.device_kept(device)
         uid = device["uid"]
@@ -32,7 +32,7 @@ class Devices(TestCase):
         self._audited(pool, say, uid)
 
     @staticmethod
-    def _switch(pool: Ground, say: Record, uid: str) -> None:
+    def _switch(pool: CaseContext, say: Record, uid: str) -> None:
         for act, is_sliced in (("unslice", False), ("slice", True)):
             pool.operator.post(f"devices/{uid}/{act}")
             now = pool.device(uid)["is_sliced"]
@@ -40,7 +40,7 @@ class Devices(TestCase):
             say.expect("E2", now == is_sliced, f"virtualisation is {'on' if now else 'off'}")
 
     @staticmethod
-    def _audited(pool: Ground, say: Record, uid: str) -> None:
+    def _audited(pool: CaseContext, say: Record, uid: str) -> None:
         rows = pool.operator.get("audit/acts", search=uid)["results"]
         acts = {row["name"] for row in rows}
         wanted = {"device_disable", "device_enable", "device_slicing_set"}

@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.waiting import why_not
 
@@ -12,7 +12,7 @@ class Nodes(TestCase):
     number = "12.17"
     seconds = 10
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         device, *_others = pool.take_node(nodes=2)
         uid = device["node_uid"]
         nodes = [row["name"] for row in pool.operator.all("nodes")]

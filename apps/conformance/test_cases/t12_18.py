@@ -2,8 +2,8 @@ import csv
 import io
 from datetime import UTC, datetime, timedelta
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 
 PRIORITY = 7
@@ -16,7 +16,7 @@ class Logs(TestCase):
     number = "12.18"
     seconds = 15
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         since = datetime.now(UTC) - timedelta(seconds=2)
         body = {"device": device["uid"], "compute_percent": 10, "memory_mib": 256}
@@ -35,7 +35,9 @@ class Logs(TestCase):
         self._export(pool, say, work)
 
     @staticmethod
-    def _filters(pool: Ground, say: Record, everything: list, window: dict, work: dict, node: str) -> None:
+    def _filters(
+        pool: CaseContext, say: Record, everything: list, window: dict, work: dict, node: str
+    ) -> None:
         """Each filter gives exactly the lines that it names."""
         level = everything[0]["level"]
         asked = {
@@ -56,7 +58,7 @@ class Logs(TestCase):
             say.expect("E2", bool(wanted) and exact, f"{name} {value}: {len(found)} lines, {len(wanted)} fit")
 
     @staticmethod
-    def _one(pool: Ground, say: Record, row: dict) -> None:
+    def _one(pool: CaseContext, say: Record, row: dict) -> None:
         line = pool.operator.get(f"logs/{row['id']}")
         say.step(
             "S2", f"line {row['id']}", f"{line['at']} {line['level']} {line['component']}: {line['text']}"
@@ -64,13 +66,13 @@ class Logs(TestCase):
         say.expect("E2", line == row, "one line is opened and is the one that was listed")
 
     @staticmethod
-    def _pages(pool: Ground, say: Record, work: dict) -> None:
+    def _pages(pool: CaseContext, say: Record, work: dict) -> None:
         whole = [row["id"] for row in pool.operator.all("logs", task=work["uid"], page_size=200)]
         paged = [row["id"] for row in pool.operator.all("logs", task=work["uid"], page_size=1)]
         say.expect("E2", whole == paged, f"page by page the same {len(paged)} lines come in the same order")
 
     @staticmethod
-    def _export(pool: Ground, say: Record, work: dict) -> None:
+    def _export(pool: CaseContext, say: Record, work: dict) -> None:
         listed = [row["text"] for row in pool.operator.all("logs", task=work["uid"], page_size=200)]
         text = pool.download("logs/export", task=work["uid"], format="csv")
         lines = list(csv.reader(io.StringIO(text.lstrip("\ufeff"))))[1:]
@@ -87,6 +89,6 @@ class Logs(TestCase):
         say.expect("E3", count == len(listed), f"as JSON lines it holds {count}")
 
 
-def _of_both(pool: Ground, work: dict, other: dict) -> list | None:
+def _of_both(pool: CaseContext, work: dict, other: dict) -> list | None:
     rows = [list(pool.operator.all("logs", task=task["uid"], page_size=200)) for task in (work, other)]
     return rows[0] if all(len(part) > 1 for part in rows) else None

@@ -1,6 +1,6 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.people import OPERATOR, OPERATOR_ROLE
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.people import OPERATOR, OPERATOR_ROLE
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 
 ADDRESS = f"{OPERATOR}@example.org"
@@ -15,7 +15,7 @@ class Alarms(TestCase):
     has_work = False
     seconds = 20
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         self._routes(pool, say)
         code = _rule(pool)
         alarm = pool.until("the alarm", lambda: _firing(pool, code))
@@ -25,7 +25,7 @@ class Alarms(TestCase):
         self._edited(pool, say, code, alarm)
 
     @staticmethod
-    def _routes(pool: Ground, say: Record) -> None:
+    def _routes(pool: CaseContext, say: Record) -> None:
         for channel in ("in_site", "email"):
             name = pool.name("route")
             pool.note("alarm route", name)
@@ -41,7 +41,7 @@ class Alarms(TestCase):
             say.expect("E4", bool(found and found["is_enabled"]), f"a route by {channel} is configured")
 
     @staticmethod
-    def _records(pool: Ground, say: Record, code: str, alarm: dict) -> None:
+    def _records(pool: CaseContext, say: Record, code: str, alarm: dict) -> None:
         mine = list(pool.operator.all("alarms", rule=code))
         others = list(pool.operator.all("alarms", rule=code, level="critical"))
         detail = pool.operator.get(f"alarms/{alarm['uid']}")
@@ -53,7 +53,7 @@ class Alarms(TestCase):
         say.expect("E2", detail["uid"] == alarm["uid"], f"its details: {detail['title']}")
 
     @staticmethod
-    def _delivered(pool: Ground, say: Record, alarm: dict) -> None:
+    def _delivered(pool: CaseContext, say: Record, alarm: dict) -> None:
         def look() -> dict | None:
             rows = list(pool.operator.all("alarm-deliveries", alarm=alarm["uid"]))
             # Other routes of this portal may tell other people, or fail to: they are not the test's.
@@ -69,7 +69,7 @@ class Alarms(TestCase):
         say.expect("E4", found, f"{OPERATOR} has the in-site message: {alarm['title']}")
 
     @staticmethod
-    def _edited(pool: Ground, say: Record, code: str, alarm: dict) -> None:
+    def _edited(pool: CaseContext, say: Record, code: str, alarm: dict) -> None:
         """A higher threshold ends the alarm, the old one brings it back, disabled the rule is silent."""
         pool.operator.call("PATCH", f"alarm-rules/{code}", {"threshold": HIGH_W})
         pool.until("the alarm to end", lambda: _firing(pool, code) is None)
@@ -88,7 +88,7 @@ class Alarms(TestCase):
         say.expect("E3", quiet, "disabled, the rule is silent though its threshold is passed")
 
 
-def _rule(pool: Ground) -> str:
+def _rule(pool: CaseContext) -> str:
     """A new rule that is always broken; its code."""
     code = pool.name("rule")[:48]
     pool.note("alarm rule", code)
@@ -96,5 +96,5 @@ def _rule(pool: Ground) -> str:
     return code
 
 
-def _firing(pool: Ground, code: str) -> dict | None:
+def _firing(pool: CaseContext, code: str) -> dict | None:
     return next(iter(pool.operator.all("alarms", rule=code, state="open")), None)

@@ -1,7 +1,7 @@
 import time
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.upgrading import Releases, component, rolled, versions
 from apps.conformance.test_cases.waiting import node_ready
@@ -18,7 +18,7 @@ class Components(TestCase):
     has_work = False
     seconds = 60
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         self._state(pool, say)
         releases = Releases(pool)
         agents = [pool.agent(devices="1x1:512", release_gate_s="120") for _node in range(2)]
@@ -29,7 +29,7 @@ class Components(TestCase):
         self._back(pool, say, releases, names[0], uids[0])
 
     @staticmethod
-    def _state(pool: Ground, say: Record) -> None:
+    def _state(pool: CaseContext, say: Record) -> None:
         until_s = time.monotonic() + STARTED_S
         while True:
             rows = list(pool.operator.all("components"))
@@ -44,7 +44,7 @@ class Components(TestCase):
         say.expect("E2", all(row["state"] for row in rows), "each tells its state")
 
     @staticmethod
-    def _upgrade(pool: Ground, say: Record, releases: Releases, names: list, uids: list) -> None:
+    def _upgrade(pool: CaseContext, say: Record, releases: Releases, names: list, uids: list) -> None:
         before = versions(pool, *names)
         one, both = releases.add(f"{pool.label}-1"), releases.add(f"{pool.label}-2")
         found = rolled(pool, release=one, nodes=uids[:1])
@@ -59,7 +59,7 @@ class Components(TestCase):
         say.expect("E3", set(after.values()) == {both}, f"in batch: {found['state']}, {after}")
 
     @staticmethod
-    def _configure(pool: Ground, say: Record, names: list, uids: list) -> None:
+    def _configure(pool: CaseContext, say: Record, names: list, uids: list) -> None:
         for count, config in ((1, {"log_level": "debug"}), (2, {"log_level": "warning", "meter_s": 2})):
             found = rolled(pool, config=config, nodes=uids[:count], batch=count)
             rows = [component(pool, name) for name in names[:count]]
@@ -70,7 +70,7 @@ class Components(TestCase):
             say.expect("E4", found["state"] == "done" and met and held, f"{config} arrived: {told}")
 
     @staticmethod
-    def _back(pool: Ground, say: Record, releases: Releases, name: str, uid: str) -> None:
+    def _back(pool: CaseContext, say: Record, releases: Releases, name: str, uid: str) -> None:
         """A release that cannot start is rolled back and reported; one with a wrong signature gets in nowhere."""
         refusal = releases.forged(f"{pool.label}-forged")
         say.expect("E3", bool(refusal), f"a wrong signature is refused: {refusal}")

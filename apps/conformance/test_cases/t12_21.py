@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import PROGRESS, rounds
 
@@ -14,7 +14,7 @@ class Reports(TestCase):
     number = "12.21"
     seconds = 15
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         since = datetime.now(UTC) - timedelta(minutes=1)
         body = {"device": device["uid"], "compute_percent": 20, "memory_mib": 256, "argv": list(PROGRESS)}
@@ -35,7 +35,7 @@ class Reports(TestCase):
             )
 
     @staticmethod
-    def _agree(pool: Ground, say: Record, reports: dict, window: dict, device: dict) -> None:
+    def _agree(pool: CaseContext, say: Record, reports: dict, window: dict, device: dict) -> None:
         say.expect(
             "E2", device["uid"] in str(reports["resources"]), "the report on resources has the card used"
         )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import PROGRESS, rounds
 from apps.conformance.test_cases.upgrading import Releases, rolled, versions
@@ -26,7 +26,7 @@ class GreyUpgrade(TestCase):
     number = "12.22"
     seconds = 60
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         releases = Releases(pool)
         agents = [pool.agent(devices="1x1:512") for _node in range(2)]
         nodes = [node_ready(pool, a.name) for a in agents]
@@ -54,7 +54,7 @@ class GreyUpgrade(TestCase):
 
     @staticmethod
     def _judge(
-        pool: Ground, say: Record, names: tuple, found: "RolloutOut", load: "_Load", works: list
+        pool: CaseContext, say: Record, names: tuple, found: "RolloutOut", load: "_Load", works: list
     ) -> None:
         step, expectation = names
         text = f"{found['state']} {found['reason']}".strip()
@@ -80,7 +80,7 @@ class GreyUpgrade(TestCase):
 class _Load:
     """Requests all the time from several threads, each once: what fails is counted."""
 
-    def __init__(self, pool: Ground) -> None:
+    def __init__(self, pool: CaseContext) -> None:
         self.count, self.failed, self.slowest_s, self.problem = 0, 0, 0.0, ""
         self._pool, self._over = pool, threading.Event()
         self._threads = [threading.Thread(target=self._ask, daemon=True) for _number in range(2)]
@@ -117,7 +117,7 @@ class _Load:
                 self.slowest_s = round(max(self.slowest_s, time.monotonic() - began_s), 2)
 
 
-def _control(pool: Ground) -> dict[str, int]:
+def _control(pool: CaseContext) -> dict[str, int]:
     """The generation that each running process of the control node was started for."""
     return {
         row["name"]: row["config_generation"]

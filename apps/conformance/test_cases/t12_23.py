@@ -3,8 +3,8 @@ from itertools import pairwise
 
 from weir import ApiError
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import CaseFailed, NotRun, Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import CaseFailed, NotRun, Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.scripts import CHECKSUM, Script, session, session_of
 from apps.conformance.test_cases.seen import devices_of, nodes_of
@@ -19,7 +19,7 @@ class Migration(TestCase):
     number = "12.23"
     seconds = 45
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         source, target = self._pair(pool)
         body = {"compute_percent": 60, "memory_mib": 512, "device": source["uid"]}
         work, shares = session(pool, **body)
@@ -41,7 +41,7 @@ class Migration(TestCase):
         script.finish()
 
     @staticmethod
-    def _pair(pool: Ground) -> tuple[dict, dict]:
+    def _pair(pool: CaseContext) -> tuple[dict, dict]:
         """Two cards of one model and driver on two nodes, as the standard demands."""
         kinds = {(row["model"], row["driver_version"]) for row in pool.operator.all("devices")}
         for model, driver in sorted(kinds):
@@ -59,7 +59,7 @@ class Migration(TestCase):
         raise NotRun("needs two nodes with cards of the same model and driver")
 
     @staticmethod
-    def _moved(pool: Ground, work: dict, target: dict) -> dict | None:
+    def _moved(pool: CaseContext, work: dict, target: dict) -> dict | None:
         found = pool.work(work)
         if found["state"] in ("failed", "lost", "finished"):
             raise CaseFailed(f"the task is {found['state']}: {found['reason']}")
@@ -67,7 +67,7 @@ class Migration(TestCase):
 
     @staticmethod
     def _watched(
-        pool: Ground, say: Record, script: Script, work: dict, moved: dict, steps: tuple[int, int]
+        pool: CaseContext, say: Record, script: Script, work: dict, moved: dict, steps: tuple[int, int]
     ) -> None:
         rows = script.sums()
         gaps = [float(b[2]) - float(a[2]) for a, b in pairwise(rows)]
@@ -90,7 +90,7 @@ class Migration(TestCase):
         )
 
     @staticmethod
-    def _equal(pool: Ground, say: Record, script: Script) -> None:
+    def _equal(pool: CaseContext, say: Record, script: Script) -> None:
         script.says("DONE", patience_s=600)
         mine, right = ([row[:2] for row in script.sums(word)] for word in ("SUM", "HERE"))
         same = mine == right
@@ -99,12 +99,12 @@ class Migration(TestCase):
         )
 
     @staticmethod
-    def _freed(pool: Ground, say: Record, source: dict) -> None:
+    def _freed(pool: CaseContext, say: Record, source: dict) -> None:
         pool.until("the source to be free", lambda: not pool.device(source["uid"])["held_percent"])
         say.expect("E3", True, f"the card of {source['node']} is free again")
 
     @staticmethod
-    def _refusals(pool: Ground, say: Record, work: dict, source: dict) -> None:
+    def _refusals(pool: CaseContext, say: Record, work: dict, source: dict) -> None:
         """Targets that may not be are refused, each with its reason."""
         for what, target in _bad_targets(pool, source):
             try:
@@ -116,7 +116,7 @@ class Migration(TestCase):
                 say.expect("E3", False, f"{what} was accepted as a target")
 
 
-def _bad_targets(pool: Ground, source: dict) -> Iterator[tuple[str, dict]]:
+def _bad_targets(pool: CaseContext, source: dict) -> Iterator[tuple[str, dict]]:
     """A card of another model, a disabled card and a disabled node, each as it is when its turn comes."""
     other = next((row for row in pool.operator.all("devices") if row["model"] != source["model"]), None)
     if other is not None:

@@ -1,5 +1,5 @@
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import EXACT, PROGRESS, amounts_of, rounds, rounds_of, whole_log
 
@@ -17,7 +17,7 @@ class FaultIsolation(TestCase):
     number = "12.24"
     seconds = 15
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         body = {"device": device["uid"], "compute_percent": 40}
         good = pool.started(memory_mib=256, argv=list(PROGRESS), **body)
@@ -39,7 +39,7 @@ class FaultIsolation(TestCase):
         )
 
     @staticmethod
-    def _other(pool: Ground, say: Record, good: dict, before: tuple, count: int) -> None:
+    def _other(pool: CaseContext, say: Record, good: dict, before: tuple, count: int) -> None:
         """It computes on: ten rounds more than when the faulty one began, and some after its end."""
         ended = len(rounds_of(whole_log(pool, good)))
         rows = rounds(pool, good, max(count + 10, ended + 3))
@@ -51,6 +51,6 @@ class FaultIsolation(TestCase):
         say.expect("E2", amounts_of(found) == before, f"its limits are {amounts_of(found)} as before")
 
 
-def _reclaimed(pool: Ground, device: dict, held_mib: int) -> int | None:
+def _reclaimed(pool: CaseContext, device: dict, held_mib: int) -> int | None:
     now = pool.device(device["uid"])["held_mib"]
     return now if now <= held_mib else None

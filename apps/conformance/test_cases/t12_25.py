@@ -1,6 +1,8 @@
-from apps.conformance.running.agents import Agent
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import Record
+from typing import Any
+
+from apps.conformance.harness.agents import Agent
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import PROGRESS, rounds
 from apps.conformance.test_cases.waiting import node_ready, why_not
@@ -14,7 +16,7 @@ class Expansion(TestCase):
     number = "12.25"
     seconds = 40
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         (device,) = pool.take()
         body = {"compute_percent": 20, "memory_mib": 128}
         steady = pool.started(device=device["uid"], argv=list(PROGRESS), **body)
@@ -37,7 +39,7 @@ class Expansion(TestCase):
 
     @staticmethod
     def _card(
-        pool: Ground, say: Record, agent: Agent, node: dict, cards: list, body: dict
+        pool: CaseContext, say: Record, agent: Agent, node: dict, cards: list, body: dict
     ) -> tuple[dict, dict]:
         agent.devices_set(2)
         known = {row["uid"] for row in cards}
@@ -52,7 +54,9 @@ class Expansion(TestCase):
         return new, work
 
     @staticmethod
-    def _card_leaves(pool: Ground, say: Record, agent: Agent, node: dict, card: dict, work: dict) -> None:
+    def _card_leaves(
+        pool: CaseContext, say: Record, agent: Agent, node: dict, card: dict, work: dict
+    ) -> None:
         pool.operator.post(f"devices/{card['uid']}/remove")
         leaving = next((row for row in _cards(pool, node) if row["uid"] == card["uid"]), None)
         still = pool.work(work)["state"]
@@ -70,7 +74,7 @@ class Expansion(TestCase):
         say.expect("E4", True, "once its task had ended the card left by itself")
 
     @staticmethod
-    def _node_leaves(pool: Ground, say: Record, node: dict, body: dict, card: dict) -> None:
+    def _node_leaves(pool: CaseContext, say: Record, node: dict, body: dict, card: dict) -> None:
         work = pool.started(device=card["uid"], **body)
         pool.operator.post(f"nodes/{node['uid']}/remove")
         still = pool.work(work)["state"]
@@ -87,7 +91,7 @@ class Expansion(TestCase):
         say.expect("E5", True, "once its task had ended the node left by itself")
 
     @staticmethod
-    def _unharmed(pool: Ground, say: Record, name: str, work: dict) -> None:
+    def _unharmed(pool: CaseContext, say: Record, name: str, work: dict) -> None:
         rows = rounds(pool, work)
         state = pool.work(work)["state"]
         one = len({row.process for row in rows}) == 1
@@ -95,5 +99,5 @@ class Expansion(TestCase):
         say.expect(name, one and state == "running", text)
 
 
-def _cards(pool: Ground, node: dict) -> list[dict]:
+def _cards(pool: CaseContext, node: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for row in pool.operator.all("devices") if row["node_uid"] == node["uid"]]

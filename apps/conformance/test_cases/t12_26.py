@@ -1,7 +1,7 @@
 from apps.conformance.catalogue.hardware import is_card
-from apps.conformance.running.ground import OWN, Ground
-from apps.conformance.running.leases import is_usable
-from apps.conformance.running.record import NotRun, Record
+from apps.conformance.harness.case_context import OWN, CaseContext
+from apps.conformance.harness.leases import is_usable
+from apps.conformance.harness.record import NotRun, Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import EXACT, PROGRESS, rounds
 
@@ -15,7 +15,7 @@ class Heterogeneous(TestCase):
     number = "12.26"
     seconds = 20
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         listed = [row for row in pool.operator.all("devices") if not row["node"].startswith(OWN)]
         rows = [row for row in listed if is_card(row)]
         vendors = sorted({row["vendor"] for row in rows if is_usable(row)})
@@ -29,7 +29,7 @@ class Heterogeneous(TestCase):
             self._vendor(pool, say, device)
 
     @staticmethod
-    def _vendor(pool: Ground, say: Record, device: dict) -> None:
+    def _vendor(pool: CaseContext, say: Record, device: dict) -> None:
         uid, name = device["uid"], f"{device['vendor']} {device['model']}{_simulated(device)}"
         pool.device_kept(device)
         pool.operator.post(f"devices/{uid}/unslice")

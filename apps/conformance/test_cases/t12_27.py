@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
-from apps.conformance.running.ground import FINAL, Ground
-from apps.conformance.running.record import Record
+from apps.conformance.harness.case_context import FINAL, CaseContext
+from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.seen import devices_of, nodes_of
 from apps.conformance.test_cases.waiting import node_ready
@@ -18,7 +18,7 @@ class Policies(TestCase):
     number = "12.27"
     seconds = 80
 
-    def run(self, pool: Ground, say: Record) -> None:
+    def run(self, pool: CaseContext, say: Record) -> None:
         devices = self._cluster(pool)
         group = pool.group(devices)
         local = devices[-1]
@@ -39,7 +39,7 @@ class Policies(TestCase):
         self._local(pool, say, group, local)
 
     @staticmethod
-    def _cluster(pool: Ground) -> list[dict]:
+    def _cluster(pool: CaseContext) -> list[dict]:
         """Two nodes of the test's own: on those of the pool what others run would decide too."""
         agents = [pool.agent(devices="2x1:1024") for _node in range(2)]
         nodes = [node_ready(pool, agent.name) for agent in agents]
@@ -47,7 +47,13 @@ class Policies(TestCase):
 
     @staticmethod
     def _round(
-        pool: Ground, say: Record, names: tuple[str, str], policy: str, group: str, local: dict, own: dict
+        pool: CaseContext,
+        say: Record,
+        names: tuple[str, str],
+        policy: str,
+        group: str,
+        local: dict,
+        own: dict,
     ) -> None:
         """Two tasks, one after the other: where they go follows from the policy alone."""
         body = {"resource_group": group, "local_node": local["node_uid"], **SHARE, **own}
@@ -63,7 +69,7 @@ class Policies(TestCase):
             pool.ended(work)
 
     @staticmethod
-    def _local(pool: Ground, say: Record, group: str, local: dict) -> None:
+    def _local(pool: CaseContext, say: Record, group: str, local: dict) -> None:
         """Where the local node cannot serve, local waits and local first goes elsewhere."""
         body = {
             "resource_group": group,
@@ -81,7 +87,7 @@ class Policies(TestCase):
         say.expect("E4", met, text)
 
 
-def _placed(pool: Ground, body: dict) -> dict:
+def _placed(pool: CaseContext, body: dict) -> dict:
     """Work that was given its place."""
     work = pool.submit(**body)
 

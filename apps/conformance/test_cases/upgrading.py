@@ -7,8 +7,8 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 
-from apps.conformance.running.ground import Ground
-from apps.conformance.running.record import CaseFailed
+from apps.conformance.harness.case_context import CaseContext
+from apps.conformance.harness.record import CaseFailed
 from apps.rollouts.building import public_key_of, release_pack, release_sign
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ CLOSED = ("done", "rolled_back", "cancelled")
 class Releases:
     """Makes releases that this test's own nodes trust; the key is trusted by the portal while the test lasts."""
 
-    def __init__(self, pool: Ground) -> None:
+    def __init__(self, pool: CaseContext) -> None:
         self._pool, self._key = pool, Ed25519PrivateKey.generate()
         public = public_key_of(self._key)
         pool.note("release key", public)
@@ -45,7 +45,7 @@ class Releases:
         return "" if answer.is_success else str(answer.json()["error"]["message"])
 
 
-def _broken(pool: Ground) -> Path:
+def _broken(pool: CaseContext) -> Path:
     """A source tree whose agent ends at once."""
     root = pool.folder / pool.name("broken")
     pool.note("folder", str(root))
@@ -55,13 +55,13 @@ def _broken(pool: Ground) -> Path:
     return root
 
 
-def rolled(pool: Ground, *, patience_s: float = ROLLOUT_S, **body: object) -> "RolloutOut":
+def rolled(pool: CaseContext, *, patience_s: float = ROLLOUT_S, **body: object) -> "RolloutOut":
     """Start a roll-out and follow it to its end."""
     made = pool.operator.post("rollouts", {"batch": 1, "gate_s": GATE_S, **body})
     return followed(pool, made["uid"], patience_s=patience_s)
 
 
-def followed(pool: Ground, uid: str, *, patience_s: float = ROLLOUT_S) -> "RolloutOut":
+def followed(pool: CaseContext, uid: str, *, patience_s: float = ROLLOUT_S) -> "RolloutOut":
     """A roll-out once it is over."""
 
     def look() -> "RolloutOut | None":
@@ -72,12 +72,12 @@ def followed(pool: Ground, uid: str, *, patience_s: float = ROLLOUT_S) -> "Rollo
     return found
 
 
-def versions(pool: Ground, *nodes: str) -> dict[str, str]:
+def versions(pool: CaseContext, *nodes: str) -> dict[str, str]:
     """The agent's version on each node, as the portal hears it."""
     return {row["name"]: row["agent_version"] for row in pool.operator.all("nodes") if row["name"] in nodes}
 
 
-def component(pool: Ground, node: str) -> "ComponentOut":
+def component(pool: CaseContext, node: str) -> "ComponentOut":
     """The agent of a node in the list of components."""
     rows = [row for row in pool.operator.components() if row["component"] == "agent" and row["name"] == node]
     if not rows:

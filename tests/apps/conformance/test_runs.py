@@ -12,11 +12,11 @@ from apps.billing.models import LedgerTransaction
 from apps.conformance import services
 from apps.conformance.catalogue.entries import own, standard
 from apps.conformance.errors import AlreadyRunning
+from apps.conformance.harness.people import SCHEMA, people
 from apps.conformance.models import ConformanceRun, Trace
 from apps.conformance.report.document import report_of
 from apps.conformance.report.signing import is_sound, signed
 from apps.conformance.runner_process import mark
-from apps.conformance.running.people import SCHEMA, people
 from apps.conformance.selectors import result_list, run_get, run_queued
 from apps.conformance.states import Outcome, RunState
 from apps.kernel.acts import SYSTEM

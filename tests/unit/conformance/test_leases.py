@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.conformance.running.leases import Leases, choose
-from apps.conformance.running.record import NotRun
+from apps.conformance.harness.leases import Leases, choose
+from apps.conformance.harness.record import NotRun
 
 
 def card(node: str, index: int, **more: object) -> dict:

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.conformance.catalogue.entries import entry, standard
-from apps.conformance.running.record import CaseFailed, NotRun, Record
+from apps.conformance.harness.record import CaseFailed, NotRun, Record
 from apps.conformance.states import Outcome
 
 

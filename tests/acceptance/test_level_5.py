@@ -15,8 +15,8 @@ from apps.conformance.catalogue.entries import own, standard
 from portal.devstack.bootstrap import ROOT
 from portal.devstack.options import Options
 from portal.devstack.stack import Stack
-from tests.conformance.liar import Liar, Lie, rows
-from tests.conformance.lies import LIES
+from tests.acceptance.liar import Liar, Lie, rows
+from tests.acceptance.lies import LIES
 from tests.harness.portal import own_environment, portal_folder
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("conformance"), pytest.mark.timeout(3600)]

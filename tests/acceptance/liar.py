@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from apps.conformance.running.people import caller_name
+from apps.conformance.harness.people import caller_name
 
 Change = Callable[[str], str]
 _DROPPED = ("host", "content-length", "accept-encoding")

@@ -10,11 +10,11 @@ from typing import Any
 
 from weir import ApiError
 
+from apps.conformance.harness.agents import agent_end
+from apps.conformance.harness.databases import database_drop
+from apps.conformance.harness.people import SCHEMA, People
+from apps.conformance.harness.processes import processes_end
 from apps.conformance.models import ConformanceRun, Trace
-from apps.conformance.running.agents import agent_end
-from apps.conformance.running.databases import database_drop
-from apps.conformance.running.people import SCHEMA, People
-from apps.conformance.running.processes import processes_end
 from apps.conformance.selectors import trace_list
 from apps.conformance.services import trace_forget, trace_note
 from apps.kernel.acts import SYSTEM
@@ -26,7 +26,7 @@ _WORK_ENDS_S = 240
 _OPEN = [state for state in WorkloadState if state not in FINAL_STATES]
 
 
-class Journal:
+class Traces:
     """The traces of a run. Safe to use from several threads."""
 
     def __init__(self, run: ConformanceRun) -> None:

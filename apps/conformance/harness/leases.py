@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import Any
 
-from apps.conformance.running.record import NotRun
+from apps.conformance.harness.record import NotRun
 
 Json = dict[str, Any]
 Read = Callable[[], list[Json]]

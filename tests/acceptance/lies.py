@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.conformance.liar import Lie, instead, never_the_same, rows
+from tests.acceptance.liar import Lie, instead, never_the_same, rows
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from apps.conformance.running.processes import outside_environment, process_start, processes_end
+from apps.conformance.harness.processes import outside_environment, process_start, processes_end
 
 _STOP_WORK_S = 240
 

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import httpx
 from weir import ApiError, Client
 
-from apps.conformance.running.agents import Agent
-from apps.conformance.running.journal import Journal, take_back
-from apps.conformance.running.leases import Leases
-from apps.conformance.running.people import OPERATOR, OPERATOR_ROLE, SCHEMA, People, caller_name
-from apps.conformance.running.record import CaseFailed, NotRun, Record
+from apps.conformance.harness.agents import Agent
+from apps.conformance.harness.cleanup import Traces, take_back
+from apps.conformance.harness.leases import Leases
+from apps.conformance.harness.people import OPERATOR, OPERATOR_ROLE, SCHEMA, People, caller_name
+from apps.conformance.harness.record import CaseFailed, NotRun, Record
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -37,13 +37,13 @@ class Stopped(Exception):
 
 
 @dataclass
-class Ground:
+class CaseContext:
     """A test's view of the pool. `label` begins the name of everything the test makes."""
 
     label: str
     people: People
     record: Record
-    journal: Journal
+    traces: Traces
     leases: Leases
     folder: Path
     url: str
@@ -129,7 +129,7 @@ class Ground:
 
     def note(self, kind: str, key: str, **detail: Any) -> None:
         """Write down what is about to be made or changed."""
-        self._traces.append(self.journal.note(kind, key, **detail))
+        self._traces.append(self.traces.note(kind, key, **detail))
 
     def name(self, what: str = "") -> str:
         """A new name of this test's own: lower-case letters, digits and dashes."""
