@@ -43,7 +43,7 @@ from workflows.types import (
 __all__ = [
     "Action", "BpmnRefused", "Candidate", "DataRefused", "Decision", "DecisionRefused", "Definition",
     "ExpressionRefused", "Node", "Outcome", "Problem", "Rule", "StateRef", "StateRefused", "Step", "Waiting",
-    "WorkflowError", "WorkflowStuck", "check", "complete", "load", "start", "state_ref", "tally",
+    "WorkflowError", "WorkflowStuck", "approval_path", "check", "complete", "load", "start", "state_ref", "tally",
 ]  # fmt: skip
 
 NO_HANDLERS: frozenset[str] = frozenset()
@@ -132,6 +132,24 @@ def complete(definition: Definition, state: str, task_id: str, outcome: Mapping[
     values = {**saved.values, **_outcome_values(node, outcome)}
     machine.decide(task, values)
     return _step(definition, machine, replace(saved, values=values))
+
+
+def approval_path(definition: Definition, step: Step) -> tuple[Waiting, ...]:
+    """The nodes that an instance, from this step on, asks somebody at when everybody approves; each once, in order.
+
+    Raises what `complete` raises: an instance that could not go on then is found before anybody is asked.
+    """
+    asked: dict[str, Waiting] = {}
+    approved: set[str] = set()
+    while step.waiting:
+        for waiting in step.waiting:
+            asked.setdefault(waiting.node_id, waiting)
+        ahead = next((one for one in step.waiting if one.node_id not in approved), None)
+        if ahead is None:
+            break
+        approved.add(ahead.node_id)
+        step = complete(definition, step.state, ahead.task_id, {"decision": "approve"})
+    return tuple(asked.values())
 
 
 def tally(rule: Rule, decisions: Mapping[str, Decision], expected: Collection[str]) -> Decision | None:

@@ -11,25 +11,37 @@ from apps.approvals.permissions import ApprovalsPermission as P
 from apps.approvals.states import TaskState
 from apps.cases.types import CaseData, CaseKind
 from apps.catalog.models import ProcessTemplate
-from apps.identity.selectors import operators_with_role
+from apps.catalog.selectors import process_definition
+from apps.identity.selectors import operators_who_may, operators_with_role
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
-from apps.orgs.selectors import role_codes_of, users_with_role
-from workflows.engine import Definition, load
+from apps.orgs.selectors import members_who_may, role_codes_of, users_with_role
+from workflows.engine import Definition, Node
 
 TABS = ("todo", "done", "urged")
 
 
 @lru_cache(maxsize=64)
 def _definition(key: str, version: str) -> Definition:
-    xml = ProcessTemplate.objects.values_list("xml", flat=True).get(key=key, version=version)
-    # The catalogue's keys may hold hyphens, the engine's only underscores.
-    return load(xml.encode(), key=key.lower().replace("-", "_"))
+    return process_definition(ProcessTemplate.objects.get(key=key, version=version))
 
 
 def definition_of(template: ProcessTemplate) -> Definition:
     """The loaded process of a template; templates never change, so each is parsed once in a server process."""
     return _definition(template.key, template.version)
+
+
+def steps_undecidable_here(template: ProcessTemplate) -> list[Node]:
+    """The steps of a process that are for roles of the current tenant, and that nobody of it can decide now."""
+    return [node for node in definition_of(template).nodes if _is_vacant(node)]
+
+
+def _is_vacant(node: Node) -> bool:
+    roles = [one.value for one in node.candidates if (one.kind, one.side) == ("role", "tenant")]
+    if not roles or len(roles) < len(node.candidates):
+        return False
+    holders = {pk for role in roles for pk in users_with_role(role)}
+    return not members_who_may(P.DECIDE, holders)
 
 
 # --- who may decide --------------------------------------------------------------------------------------------
@@ -66,6 +78,14 @@ def candidate_ids(task: HumanTask) -> tuple[list[int], list[int]]:
     operators = {pk for role in task.operator_roles for pk in operators_with_role(role)}
     applicant = {task.instance.applicant_id}
     return sorted(members - applicant), sorted(operators - applicant)
+
+
+def decider_ids(task: HumanTask) -> set[int]:
+    """The candidates of the task whose roles let them decide, too: with none of them it would wait for ever."""
+    members, _operators = candidate_ids(task)
+    applicant = {task.instance.applicant_id}
+    operators = operators_who_may(P.DECIDE, roles=task.operator_roles, ids=task.user_ids)
+    return members_who_may(P.DECIDE, members) | (operators - applicant)
 
 
 def may_decide(task: HumanTask, actor: Actor) -> bool:

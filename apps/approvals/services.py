@@ -3,9 +3,9 @@
 Locks: an operation on a process takes the row of its instance first, so all of them on one process queue up.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -18,11 +18,20 @@ from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.approvals.models import Decision, HumanTask, ProcessInstance
 from apps.approvals.permissions import FOLLOW
 from apps.approvals.permissions import ApprovalsPermission as P
-from apps.approvals.selectors import candidate_ids, case_of, definition_of, role_decided_in, task_get
+from apps.approvals.selectors import (
+    candidate_ids,
+    case_of,
+    decider_ids,
+    definition_of,
+    role_decided_in,
+    task_get,
+)
 from apps.approvals.states import INSTANCE, TASK, InstanceState, TaskState
 from apps.cases.services import case_put
+from apps.catalog.errors import Undecidable
 from apps.catalog.models import ProcessTemplate
 from apps.identity.models import User
+from apps.identity.selectors import operator_role_title
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.events import emit
@@ -31,9 +40,10 @@ from apps.kernel.service import service
 from apps.notices.push import push
 from apps.notices.services import notice_send
 from apps.orgs.models import Member, Organization
-from apps.orgs.selectors import organization_of, users_with_role
+from apps.orgs.selectors import organization_of, role_title, users_with_role
 from workflows import engine
 
+T = TypeVar("T")
 URGE_PAUSE = timedelta(minutes=10)
 COMMENT_MAX = 1000
 
@@ -56,7 +66,7 @@ def process_start(
     """Start the approval of a subject; its first tasks are open when this returns (PLAT-APPLY-6).
 
     `data` are the values that conditions of the process may read. Raises Conflict when a process of the subject is
-    running already, or when nobody can be asked.
+    running already, and Undecidable where a step that an approval of it passes has nobody who can decide.
     """
     act_subject(subject_kind, subject_uid, no=subject_no, process=template.key)
     instance = ProcessInstance(
@@ -71,7 +81,10 @@ def process_start(
         organization_name=organization_name,
         business_system_name=business_system_name,
     )
-    step = _engine(lambda: engine.start(definition_of(template), data, seed=str(instance.uid)))
+    definition = definition_of(template)
+    step = _engine(lambda: engine.start(definition, data, seed=str(instance.uid)))
+    for waiting in _engine(lambda: engine.approval_path(definition, step)):
+        _decidable_check(_task_of(instance, waiting))
     instance.state_json = step.state
     try:
         with transaction.atomic():
@@ -82,7 +95,7 @@ def process_start(
     return instance
 
 
-def _engine(call: Any) -> engine.Step:
+def _engine(call: Callable[[], T]) -> T:
     try:
         return call()
     except engine.WorkflowError as error:
@@ -125,9 +138,10 @@ def _finish(actor: Actor, instance: ProcessInstance, outcome: str) -> None:
 # --- tasks -----------------------------------------------------------------------------------------------------
 
 
-def _task_open(actor: Actor, instance: ProcessInstance, waiting: engine.Waiting) -> None:
+def _task_of(instance: ProcessInstance, waiting: engine.Waiting) -> HumanTask:
+    """The task that a step would be, not kept."""
     limit = waiting.time_limit_s
-    task = HumanTask(
+    return HumanTask(
         instance=instance,
         engine_task_id=waiting.task_id,
         node_id=waiting.node_id,
@@ -143,11 +157,26 @@ def _task_open(actor: Actor, instance: ProcessInstance, waiting: engine.Waiting)
         allow_send_back=waiting.allow_send_back,
         due_at=timezone.now() + timedelta(seconds=limit) if limit else None,
     )
-    if not (task.roles or task.operator_roles or task.user_ids):
-        raise Conflict(
-            _("Nobody can decide the step %(step)s.") % {"step": task.name},
-            cure=_("Ask an administrator to fill the post, organization or role it names."),
-        )
+
+
+def _decidable_check(task: HumanTask) -> None:
+    """Undecidable for a step that would wait for ever."""
+    if decider_ids(task):
+        return
+    asked = sorted({*task.roles, *task.operator_roles})
+    cure = _("Ask an administrator to fill the post, organization or role it names.")
+    if asked:
+        side = _("the computing centre") if task.operator_roles else str(current_tenant())
+        cure = _("An administrator of %(side)s has to give somebody else the role %(roles)s.") % {
+            "side": side,
+            "roles": ", ".join(f"{role_title(code) or operator_role_title(code)} ({code})" for code in asked),
+        }
+    raise Undecidable(_("Nobody can decide the step %(step)s.") % {"step": task.name}, cure=cure)
+
+
+def _task_open(actor: Actor, instance: ProcessInstance, waiting: engine.Waiting) -> None:
+    task = _task_of(instance, waiting)
+    _decidable_check(task)
     task.save()
     case_put(actor=actor, data=case_of(task))
     _tell(actor, task, _ASKED)
@@ -287,8 +316,7 @@ def _open_check(task: HumanTask, actor: Actor) -> None:
 def _count(actor: Actor, task: HumanTask) -> None:
     """Close the task and move on once enough people have decided (PLAT-CFG-18)."""
     given = {str(one.user_id): one.decision for one in task.given.all()}
-    members, operators = candidate_ids(task)
-    expected = {str(pk) for pk in (*members, *operators)} if task.rule == "all_of" else set(given)
+    expected = {str(pk) for pk in decider_ids(task)} if task.rule == "all_of" else set(given)
     # Who has decided was asked, even if the role was taken away since.
     verdict = engine.tally(task.rule, given, expected | set(given))
     if verdict is None:

@@ -49,6 +49,13 @@ def account_get(tenant: Tenant) -> Account | None:
     return Account.objects.of(tenant).first()
 
 
+def tenants_without_account(tenants: Iterable[Tenant]) -> list[Tenant]:
+    """Of these tenants those whose account was never opened."""
+    asked = list(tenants)
+    opened = set(Account.objects.across().filter(tenant__in=asked).values_list("tenant_id", flat=True))
+    return [tenant for tenant in asked if tenant.pk not in opened]
+
+
 def account_list() -> QuerySet[Account]:
     """All opened accounts, each with `balance` in CNY, for operators."""
     legs = LedgerLeg.objects.filter(account__kind=Kind.BALANCE, account__tenant=OuterRef("tenant")).order_by()

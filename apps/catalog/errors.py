@@ -5,6 +5,13 @@ from django.utils.translation import gettext_lazy as _
 from apps.kernel.errors import Conflict
 
 
+class Undecidable(Conflict):
+    """A step of a process has nobody who can decide it: whoever came to it would wait for ever."""
+
+    code = "undecidable"
+    default_message = _("Nobody can decide a step of the process.")
+
+
 class CouponNotUsable(Conflict):
     """The coupon cannot pay this: spent, expired, recalled, or its conditions are not met (PLAT-OPS-26)."""
 

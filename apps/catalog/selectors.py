@@ -19,6 +19,7 @@ from apps.catalog.models import (
     CouponRedemption,
     PriceLine,
     PriceVersion,
+    ProcessApp,
     ProcessTemplate,
 )
 from apps.catalog.pricing.coupons import redeemable
@@ -26,11 +27,15 @@ from apps.catalog.pricing.price import SECONDS, Line, Priced, PricedLine, PriceU
 from apps.catalog.pricing.tiers import TierError, tiers_read
 from apps.catalog.states import ActivityState, CouponState, ProcessAppState
 from apps.catalog.types import Quote, QuoteCoupon, QuoteLine
+from apps.identity.selectors import operators_who_may, usernames_enabled
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.money import bill_round, exact
 from apps.tenancy.models import Tenant
+from workflows.engine import Definition, Node, load
 
 Id = UUID | str
+# Permission of the approvals, which stand above.
+_DECIDE = "approvals.decide"
 
 
 def uid_of(value: Id) -> UUID:
@@ -39,6 +44,49 @@ def uid_of(value: Id) -> UUID:
         return value if isinstance(value, UUID) else UUID(value)
     except (ValueError, AttributeError, TypeError):
         raise NotFound() from None
+
+
+def process_definition(template: ProcessTemplate) -> Definition:
+    """The loaded process of a template."""
+    # The catalogue's keys may hold hyphens, the engine's only underscores.
+    return load(template.xml.encode(), key=template.key.lower().replace("-", "_"))
+
+
+def steps_undecidable(template: ProcessTemplate) -> list[Node]:
+    """The steps of a process that are the centre's, and that nobody of it can decide now.
+
+    Whom a tenant has for its own steps is looked at when it applies.
+    """
+    return [node for node in process_definition(template).nodes if not _is_decidable(node)]
+
+
+def _is_decidable(node: Node) -> bool:
+    accounts = [one.value for one in node.candidates if one.kind == "user"]
+    roles = operator_roles_asked(node)
+    if len(accounts) + len(roles) < len(node.candidates):
+        return True
+    return bool(operators_who_may(_DECIDE, roles=roles) or usernames_enabled(accounts))
+
+
+def operator_roles_asked(node: Node) -> list[str]:
+    """The codes of the operators' roles that may decide a step."""
+    return [one.value for one in node.candidates if (one.kind, one.side) == ("role", "operator")]
+
+
+def process_apps_published() -> QuerySet[ProcessApp]:
+    """Those that can be applied by."""
+    return ProcessApp.objects.filter(state=ProcessAppState.PUBLISHED).select_related("process_template")
+
+
+def commodities_priced() -> QuerySet[Commodity]:
+    """The commodities that have a price in force."""
+    versions = PriceVersion.objects.filter(effective_from__lte=timezone.now())
+    return Commodity.objects.filter(pk__in=versions.values("commodity"))
+
+
+def commodities_listed() -> QuerySet[Commodity]:
+    """What some tenant can apply for."""
+    return Commodity.objects.filter(is_listed=True, is_enabled=True)
 
 
 def category_list() -> QuerySet[Category]:

@@ -13,6 +13,7 @@ urlpatterns = [
     path("centre/", centre_views.centre, name="centre"),
     path("centre/mail/", centre_views.mail, name="centre_mail"),
     path("centre/mail/try/", centre_views.mail_try, name="centre_mail_try"),
+    path("checklist/", views.checklist, name="checklist"),
     path("revenue/", views.revenue, name="revenue"),
     path("inbox/", views.inbox, name="inbox"),
     path("cases/", views.cases, name="cases"),

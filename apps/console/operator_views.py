@@ -17,6 +17,7 @@ from apps.billing.charts import trend_option
 from apps.cases.selectors import case_inbox, case_list
 from apps.cases.types import CaseKind
 from apps.console import operator_selectors as read
+from apps.console.checklist import lacks
 from apps.console.operator_charts import alarm_option
 from apps.console.operator_forms import AlarmsForm, CasesForm, InboxForm
 from apps.fleet.states import NodeState
@@ -78,6 +79,13 @@ def operator_figures(request: PortalRequest) -> dict[str, Any]:
         found |= {"tasks": tasks[:SHOWN], "task_count": tasks.count()}
         found["counts"] = read.case_counts(actor, (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET))
     return found
+
+
+@operator_page("tenancy.view")
+def checklist(request: PortalRequest) -> HttpResponse:
+    """What the centre still lacks; nothing where there is nothing."""
+    rows = [(lack, request.actor.may(lack.permission)) for lack in lacks()]
+    return render(request, "operator/_checklist.html", {"rows": rows})
 
 
 @operator_page("billing.view")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from django.db import transaction
 
+from apps.catalog.services.processes import process_template_import
 from apps.centre.models import Centre
 from apps.centre.permissions import CentrePermission
 from apps.centre.services import MailGiven, centre_open
@@ -23,6 +24,7 @@ from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.models import Tenant
 from apps.tenancy.permissions import TenancyPermission
 from apps.tenancy.services import tenant_provision
+from workflows.registry import definition_list
 
 # The built-in role that may give every other one.
 ADMINISTRATOR = "tenant_system_administrator"
@@ -44,13 +46,17 @@ def centre_setup(
     mail: MailGiven | None = None,
     roles: Iterable[str] = FIRST_OPERATOR,
 ) -> tuple[Centre, User]:
-    """Open the centre with its first operator, who holds `roles`, and a queue for work to wait in.
+    """Open the centre with its first operator, who holds `roles`, a queue for work, and the shipped processes.
 
     All or nothing, and once: AlreadySetUp for who comes second, InvalidInput for what may not be. The setup token is
     worth nothing any more.
     """
     centre = centre_open(actor=actor, name=name, language=language, timezone=timezone, mail=mail)
     queue_ensure(actor=actor)
+    for shipped in definition_list():
+        process_template_import(
+            actor=actor, key=shipped.key, xml=shipped.xml, name_zh=shipped.name_zh, name_en=shipped.name
+        )
     user = user_create(
         actor=actor,
         username=username,

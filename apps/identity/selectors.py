@@ -2,12 +2,14 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 
 from apps.identity.models import AgentToken, ApiToken, Membership, OperatorBinding, OperatorRole, User
 from apps.identity.permissions import IdentityPermission as P
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.sentences import localized
 from apps.tenancy.models import Tenant
 
 
@@ -79,10 +81,34 @@ def operator_roles_named(codes: Iterable[str]) -> list[OperatorRole]:
     return [found[code] for code in wanted]
 
 
+def operator_role_title(code: str) -> str:
+    """What the operators' role is called in the reader's language; "" where there is none of that code."""
+    row = OperatorRole.objects.filter(code=code).first()
+    return localized(row.name_zh, row.name_en) if row else ""
+
+
 def operators_with_role(role_code: str) -> list[int]:
     """The primary keys of enabled operators who hold a role."""
     bindings = OperatorBinding.objects.filter(role__code=role_code, user__is_active=True)
     return list(bindings.values_list("user_id", flat=True))
+
+
+def operators_who_may(permission: str, *, roles: Iterable[str] = (), ids: Iterable[int] = ()) -> set[int]:
+    """The enabled operators who hold one of these roles, or are among `ids`, by a role that allows `permission`."""
+    rows = OperatorBinding.objects.filter(
+        Q(role__code__in=list(roles)) | Q(user_id__in=list(ids)),
+        role__permissions__contains=[permission],
+        user__is_active=True,
+        user__is_operator=True,
+    )
+    return set(rows.values_list("user_id", flat=True))
+
+
+def usernames_enabled(usernames: Iterable[str]) -> set[str]:
+    """Of these login accounts, in small letters, those that somebody can sign in with."""
+    wanted = [name.lower() for name in usernames]
+    rows = User.objects.annotate(account=Lower("username")).filter(account__in=wanted, is_active=True)
+    return set(rows.values_list("account", flat=True))
 
 
 def api_token_list(actor: Actor) -> QuerySet[ApiToken]:

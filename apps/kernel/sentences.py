@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
+
+
+def localized(zh: str, en: str) -> str:
+    """Of a text that is kept in both languages the one for the reader."""
+    return zh if (get_language() or "").startswith("zh") else en
 
 
 def sentence(msgid: str, params: Mapping[str, Any]) -> str:

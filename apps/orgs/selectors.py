@@ -12,6 +12,7 @@ from apps.identity.selectors import members_enabled, memberships_present
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
+from apps.kernel.sentences import localized
 from apps.orgs.models import (
     TAKE_PART,
     BusinessSystem,
@@ -60,6 +61,12 @@ def role_codes_of(user_id: int) -> frozenset[str]:
     return frozenset(RoleBinding.objects.filter(user_id=user_id).values_list("role__code", flat=True))
 
 
+def role_title(code: str) -> str:
+    """What the tenant's role is called in the reader's language; "" where there is none of that code."""
+    row = TenantRole.objects.filter(code=code).first()
+    return localized(row.name_zh, row.name_en) if row else ""
+
+
 def users_with_role(role_code: str, organization: Organization | None = None) -> list[int]:
     """The enabled users who hold a role, of one organization and those below it if one is given."""
     inside = members_enabled(current_tenant())
@@ -70,6 +77,16 @@ def users_with_role(role_code: str, organization: Organization | None = None) ->
         members = Member.objects.filter(organization_id__in=organization_ids_below(organization))
         rows = rows.filter(user_id__in=members.values("user_id"))
     return list(rows.order_by("user_id").values_list("user_id", flat=True))
+
+
+def members_who_may(permission: str, ids: Iterable[int]) -> set[int]:
+    """Of these users those who may enter the current tenant and hold a role in it that allows `permission`."""
+    rows = RoleBinding.objects.filter(
+        user_id__in=list(ids),
+        user__is_active=True,
+        role__permissions__contains=[permission],
+    ).filter(user_id__in=members_enabled(current_tenant()).values("user_id"))
+    return set(rows.values_list("user_id", flat=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -371,6 +371,12 @@ class JoinedOut(TypedDict):
     username: str
 
 
+class LackOut(TypedDict):
+    code: Literal["node", "process", "price", "commodity", "tenant", "account", "decider"]
+    sentence: str
+    link: str
+
+
 class LevelCountOut(TypedDict):
     level: str
     count: int
@@ -1980,6 +1986,7 @@ class OverviewOut(TypedDict):
     """What the operator pages show; a part that the active role may not see is null."""
 
     tenants: int
+    lacks: list[LackOut]
     alarms: list[LevelCountOut] | None
     nodes: list[NodeCountOut] | None
     held_percent: int | None

@@ -19,6 +19,7 @@ from apps.catalog.models import (
 )
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.selectors import price_version_get, uid_of
+from apps.catalog.services.deciders import decidable_check
 from apps.catalog.states import ProcessAppState
 from apps.catalog.types import ICONS, ComponentRange
 from apps.kernel.acts import Actor, act_subject
@@ -233,8 +234,8 @@ def commodity_tenants_set(
 
 @service(P.MANAGE)
 def commodity_list_(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
-    """Put it in the catalogue. It must have a price in force and a published process application, and what it sells
-    must be what is delivered."""
+    """Put it in the catalogue. It must have a price in force and a published process application with somebody for
+    each step, and what it sells must be what is delivered."""
     row = _locked(commodity_uid)
     _delivery_check(row)
     if price_version_get(commodity=row, at=timezone.now()) is None:
@@ -243,6 +244,8 @@ def commodity_list_(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
         raise Conflict(
             _("Its process application is not published."), cure=_("Publish the process application first.")
         )
+    for app in filter(None, (row.process_app, row.termination_app)):
+        decidable_check(app)
     return _flagged(row, is_listed=True)
 
 

@@ -10,6 +10,7 @@ from apps.catalog.models import Category, FormTemplate, ProcessApp, ProcessTempl
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.selectors import uid_of
 from apps.catalog.services.commodities import row_check
+from apps.catalog.services.deciders import decidable_check
 from apps.catalog.states import PROCESS_APP, ProcessAppState
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
@@ -122,6 +123,8 @@ def process_app_rebind(
 
 @service(P.MANAGE)
 def process_app_publish(*, actor: Actor, process_app_uid: UUID | str) -> ProcessApp:
+    """Let it be applied by. Raises Undecidable for a step of its process that nobody can decide."""
+    decidable_check(_locked(process_app_uid))
     return _moved(process_app_uid, ProcessAppState.PUBLISHED, actor)
 
 

@@ -3,6 +3,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
+from apps.console.checklist import LACKS
 from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Tenant
 
@@ -55,10 +56,17 @@ class LevelCountOut(serializers.Serializer):
     count = serializers.IntegerField()
 
 
+class LackOut(serializers.Serializer[Any]):
+    code = serializers.ChoiceField(choices=LACKS)
+    sentence = serializers.CharField()
+    link = serializers.CharField(help_text="The page where it is made.")
+
+
 class OverviewOut(serializers.Serializer):
     """What the operator pages show; a part that the active role may not see is null."""
 
     tenants = serializers.IntegerField()
+    lacks = LackOut(many=True, help_text="What keeps the centre from selling; empty where nothing does.")
     alarms = LevelCountOut(many=True, allow_null=True)
     nodes = NodeCountOut(many=True, allow_null=True)
     held_percent = serializers.IntegerField(allow_null=True)

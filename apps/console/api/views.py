@@ -11,6 +11,7 @@ from apps.cases.selectors import case_inbox
 from apps.cases.types import CaseKind
 from apps.console import operator_selectors as read
 from apps.console.api import serializers as s
+from apps.console.checklist import lacks
 from apps.console.services import quotas_set
 from apps.identity.api.base import ApiView
 from apps.kernel.acts import Actor
@@ -99,6 +100,7 @@ class OverviewView(ApiView):
 def _overview(actor: Actor) -> dict[str, Any]:
     found: dict[str, Any] = dict.fromkeys(s.OverviewOut().fields)
     found["tenants"] = tenant_list().count()
+    found["lacks"] = lacks()
     if actor.may("alarms.view"):
         found["alarms"] = [{"level": code, "count": count} for code, _label, count in read.alarm_counts()]
     if actor.may("fleet.view"):

@@ -9,7 +9,9 @@ from apps.approvals.selectors import case_of, has_decisions, may_decide, process
 from apps.approvals.services import process_withdraw, task_decide, task_urge
 from apps.cases.models import Case
 from apps.cases.selectors import case_inbox
-from apps.identity.services import user_disable
+from apps.catalog.errors import Undecidable
+from apps.catalog.services.processes import process_template_import
+from apps.identity.services import user_disable, user_enable
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
@@ -18,12 +20,14 @@ from apps.orgs.selectors import role_get
 from apps.orgs.services.organizations import member_add, organization_create, post_create
 from apps.orgs.services.roles import role_bind
 from tests.apps.approvals.running import TENANT, candidate, drawn, start
+from workflows.registry import definition_get
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def applicant(member):
+def applicant(member, boss, manager):
+    """Somebody whose applications both sides can decide: no other process starts."""
     return member("acme", "tenant_front_line", "ann")
 
 
@@ -131,7 +135,12 @@ def test_a_decision_maker_of_another_tenant_finds_nothing(applicant, member):
         nothing_decided(running)
 
 
-def test_nobody_decides_on_his_own_application(inside, boss):
+def test_nobody_decides_on_his_own_application(inside, boss, manager, member):
+    with pytest.raises(Undecidable, match="Nobody can decide the step Ask step_0") as refusal:
+        start(boss.user.pk)
+    assert "Decision maker" in refusal.value.cure
+    assert not ProcessInstance.objects.exists()
+    member("acme", "tenant_decision_maker")
     running = start(boss.user.pk)
     assert not task_list(actor=boss.actor).exists()
     assert not may_decide(running.task, boss.actor)
@@ -213,8 +222,8 @@ def test_one_process_of_a_subject_at_a_time(inside, applicant):
 
 
 @pytest.mark.req("PLAT-CFG-18")
-def test_countersigning_waits_for_everybody(inside, applicant, member):
-    signers = [member("acme", "tenant_decision_maker") for _ in range(3)]
+def test_countersigning_waits_for_everybody(inside, applicant, boss, member):
+    signers = [boss, *(member("acme", "tenant_decision_maker") for _ in range(2))]
     running = start(applicant.user.pk, drawn(TENANT, settings='rule="all_of" allowRefuse="true"'))
     for signer in signers[:2]:
         decide(running, signer)
@@ -223,6 +232,15 @@ def test_countersigning_waits_for_everybody(inside, applicant, member):
     with pytest.raises(Conflict):
         decide(running, signers[0])
     decide(running, signers[2])
+    assert running.state == "approved"
+
+
+@pytest.mark.req("PLAT-CFG-18")
+def test_countersigning_does_not_wait_for_who_may_not_decide(inside, applicant, boss, member):
+    member("acme", "tenant_front_line")
+    both = TENANT + candidate("tenant_front_line")
+    running = start(applicant.user.pk, drawn(both, settings='rule="all_of" allowRefuse="true"'))
+    decide(running, boss)
     assert running.state == "approved"
 
 
@@ -259,21 +277,50 @@ def test_candidates_by_name_post_organization_and_initiators_role(inside, applic
 
 
 def test_a_step_that_nobody_can_decide_is_refused(inside, applicant, boss):
-    with pytest.raises(Conflict, match="Nobody"):
-        start(applicant.user.pk, drawn(candidate("nobody.here", "user")))
+    for later in ((), (TENANT,)):
+        with pytest.raises(Undecidable, match="Nobody"):
+            start(applicant.user.pk, drawn(*later, candidate("nobody.here", "user")))
     assert not ProcessInstance.objects.exists()
-    running = start(applicant.user.pk, drawn(TENANT, candidate("nobody.here", "user")))
-    with pytest.raises(Conflict, match="Nobody"):
+
+
+def test_a_role_that_may_not_decide_is_nobody(inside, applicant, operator):
+    operator("front_line")
+    for role in (candidate("tenant_front_line"), candidate("front_line", side="operator")):
+        with pytest.raises(Undecidable, match="Ask step_0") as refusal:
+            start(applicant.user.pk, drawn(role))
+        assert "Front-line staff" in refusal.value.cure
+    start(applicant.user.pk, drawn(candidate("tenant_front_line") + TENANT))
+
+
+def test_a_step_that_lost_its_people_refuses_the_decision_before_it(inside, applicant, boss, manager):
+    running = start(applicant.user.pk)
+    user_disable(actor=SYSTEM, user=manager.user)
+    with pytest.raises(Undecidable, match="Ask step_1") as refusal:
         decide(running, boss)
+    assert "the computing centre" in refusal.value.cure
     nothing_decided(running)
+    user_enable(actor=SYSTEM, user=manager.user)
+    decide(running, boss)
+    assert running.task.name_en == "Ask step_1"
+
+
+@pytest.mark.req("PLAT-CFG-19")
+def test_a_step_that_this_application_does_not_pass_needs_nobody(inside, applicant):
+    key = "application-approval-large"
+    large = process_template_import(
+        actor=SYSTEM, key=key, xml=definition_get("application_approval_large").xml
+    )
+    with pytest.raises(Undecidable, match="Tenant operations managers decide"):
+        start(applicant.user.pk, large.xml.encode(), data={"amount": 20000})
+    assert start(applicant.user.pk, large.xml.encode(), data={"amount": 5}).state == "running"
 
 
 def test_a_step_that_only_the_applicant_could_decide_is_refused(inside, applicant, member):
     office = organization_create(actor=SYSTEM, name="Office")
     member_add(actor=SYSTEM, user=applicant.user, organization=office)
-    with pytest.raises(Conflict, match="Nobody"):
+    with pytest.raises(Undecidable, match="Nobody"):
         start(applicant.user.pk, drawn(candidate("Office", "organization")))
-    left, there = member("acme", "tenant_front_line", "left"), member("acme", "tenant_front_line", "there")
+    left, there = (member("acme", "tenant_decision_maker", name) for name in ("left", "there"))
     for one in (left, there):
         member_add(actor=SYSTEM, user=one.user, organization=office)
     user_disable(actor=SYSTEM, user=left.user)
@@ -283,17 +330,17 @@ def test_a_step_that_only_the_applicant_could_decide_is_refused(inside, applican
 
 def test_a_condition_that_cannot_be_computed_changes_nothing(inside, applicant, boss):
     xml = drawn(TENANT, settings="").replace(b'decision == "approve"', b"amount &gt; 5")
-    running = start(applicant.user.pk, xml)
-    with pytest.raises(Conflict):
-        decide(running, boss)
-    nothing_decided(running)
+    with pytest.raises(Conflict, match="The process cannot go on"):
+        start(applicant.user.pk, xml)
+    assert not ProcessInstance.objects.exists()
 
 
 # --- the inbox, messages, urging -------------------------------------------------------------------------------
 
 
 @pytest.mark.req("PLAT-TODO-6", "PLAT-TODO-7")
-def test_the_inbox_narrows(inside, applicant, boss):
+def test_the_inbox_narrows(inside, applicant, boss, member):
+    member("acme", "tenant_decision_maker")
     first = start(applicant.user.pk, subject_no="F20260101-0042").instance
     start(boss.user.pk)
     start(applicant.user.pk)

@@ -46,7 +46,8 @@ def test_of_parallel_decisions_one_counts(member):
         assert running.state == {"approve": "approved", "refuse": "rejected"}[kept.decision]
 
 
-def test_one_person_pressing_twice_decides_once(member):
+def test_one_person_pressing_twice_decides_once(member, operator):
+    operator("operations_manager")
     boss = member("acme", "tenant_decision_maker")
     running = start(member("acme", "tenant_front_line").user.pk)
     with in_tenant("acme"):

@@ -18,6 +18,9 @@ from apps.catalog.services.processes import (
     process_template_import,
 )
 from apps.catalog.types import ComponentRange, PriceInput
+from apps.identity.models import User
+from apps.identity.operators import operator_role_bind
+from apps.identity.services import user_create
 from apps.kernel.acts import SYSTEM
 
 DEFINITIONS = Path(__file__).resolve().parents[3] / "workflows" / "definitions"
@@ -56,7 +59,22 @@ def process_app_make(code: str, category: object, kind: str = "new") -> ProcessA
         form_template=form,
         process_template=template_make(),
     )
+    approver_make()
     return process_app_publish(actor=SYSTEM, process_app_uid=app.uid)
+
+
+def approver_make() -> None:
+    """The operator who can decide the centre's step of the shipped processes: none is published without."""
+    if User.objects.filter(username="market.approver").exists():
+        return
+    user = user_create(
+        actor=SYSTEM,
+        username="market.approver",
+        display_name="Approver of the market",
+        password="correct-horse-9",
+        is_operator=True,
+    )
+    operator_role_bind(actor=SYSTEM, user=user, role_code="operations_manager")
 
 
 def commodity_make(number: str = "GPU-1", *, is_listed: bool = True, **changes: object) -> Commodity:

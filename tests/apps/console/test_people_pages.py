@@ -55,8 +55,10 @@ def first_sign_in(host, username, password, own):
 @pytest.fixture
 def newco(operator):
     """A tenant made on the operators' pages, and its first administrator's browser."""
+    # Processes are published where somebody can decide them.
+    purser = operator("operations_manager").page()
     catalogue_seed()
-    # As `manage.py operator_add` leaves an empty installation, and one node that has joined.
+    # As `manage.py setup` leaves an empty installation, and one node that has joined.
     queue_ensure(actor=SYSTEM)
     Agent("n1")
     page = operator("system_administrator").page()
@@ -67,7 +69,6 @@ def newco(operator):
     tenant = Tenant.objects.get(schema_name="newco")
     limits = {"instances": "4", "compute_percent": "200", "gpu_memory_mib": "8192"}
     moved(page.post(reverse("admin:tenancy_tenant_act_set_quota", args=[tenant.pk]), limits))
-    purser = operator("operations_manager").page()
     moved(purser.post(reverse("admin:tenancy_tenant_act_open_account", args=[tenant.pk])))
     return first_sign_in("newco.localhost", "audrey", password, "audreys-own-word")
 
@@ -108,14 +109,20 @@ def test_a_new_tenant_is_put_to_use_by_pages_alone(newco):
     filled = {f"line_0_{name}": value for name, value in wanted.items() if "duration" not in name}
     filled |= {"line_0_commodity": commodity.strip("/").split("/")[-1], "duration": 1, "duration_unit": 3600}
     filled |= {"business_system": uid, "remark": "the first one", "act": "submit"}
-    moved(erin.post(f"{form.removesuffix('edit/')}save/", filled))
-    with in_tenant("newco"):
-        assert ApplicationForm.objects.get().state == "submitted"
-    # And the invited one decides.
+    save = f"{form.removesuffix('edit/')}save/"
+    # Nobody could decide yet: it is said at once, and does not wait for ever.
+    refused = erin.post(save, filled)
+    assert refused.status_code == 409
+    assert "Nobody can decide the step Tenant decision maker decides" in refused.content.decode()
+    assert "Decision maker (tenant_decision_maker)" in refused.content.decode()
     dora = browser("newco.localhost")
     path = link.removeprefix("http://newco.localhost")
     assert "you are invited" in text_of(dora.get(path))
     moved(dora.post(path, {"display_name": "Dora", "username": "dora", "password": "doras-own-word"}))
+    moved(erin.post(save, filled))
+    with in_tenant("newco"):
+        assert ApplicationForm.objects.get().state == "submitted"
+    # And the invited one decides.
     task = re.search(r'href="(/tasks/[0-9a-f-]+/)"', text_of(dora.get("/inbox/")))[1]
     moved(dora.post(f"{task}decide/", {"decision": "approve", "comment": ""}))
     assert browser("newco.localhost").get(path).status_code == 404, "a link lets one person in"

@@ -160,6 +160,7 @@ def test_default_and_special_specs_over_the_api(alice, acme, operator):
 @pytest.mark.req("PLAT-CLU-32", "PLAT-CLU-42")
 def test_tickets_over_the_api_are_ones_own(alice, acme, member, operator):
     api, now = alice.api(), timezone.now()
+    ops = operator("cluster_administrator").api()
     body = {"reason": "r", "instances": 9, "from_at": now.isoformat(), "until_at": (now + HOUR).isoformat()}
     made = api.post("/api/v1/resource-tickets", body, format="json")
     assert made.status_code == 201, made.content
@@ -169,7 +170,6 @@ def test_tickets_over_the_api_are_ones_own(alice, acme, member, operator):
         assert other.api().get(path).status_code == 404
         assert other.api().post(f"{path}/withdraw").status_code == 404
         assert other.api().get("/api/v1/resource-tickets").json()["results"] == []
-    ops = operator("cluster_administrator").api()
     assert [each["no"] for each in ops.get("/api/v1/resource-tickets").json()["results"]] == [
         made.json()["no"]
     ]

@@ -9,6 +9,7 @@ from django.utils import timezone
 from apps.approvals.models import HumanTask
 from apps.approvals.services import task_decide
 from apps.cases.models import Case
+from apps.catalog.errors import Undecidable
 from apps.fleet.services import groups
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, QuotaExceeded
@@ -260,6 +261,10 @@ def test_a_ticket_that_could_give_nothing_is_refused(alice, acme, wrong):
 
 def test_nobody_decides_on_his_own_ticket(acme, alice, operator):
     both = operator("cluster_administrator", schema="acme")
+    with pytest.raises(Undecidable, match="Administrator decides"):
+        apply(both, acme)
+    assert not ResourceTicket.plain.exists()
+    operator("operations_manager")
     ticket = apply(both, acme)
     with pytest.raises(Forbidden, match="own application"):
         decide(both, ticket)

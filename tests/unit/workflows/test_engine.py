@@ -26,6 +26,7 @@ from workflows.engine import (
     ExpressionRefused,
     StateRefused,
     WorkflowStuck,
+    approval_path,
     complete,
     load,
     start,
@@ -364,3 +365,53 @@ def test_an_unfinished_drawing_loads_but_does_not_start() -> None:
     assert not definition.is_startable
     with pytest.raises(BpmnRefused, match='userTask ask "Ask ask": Nobody is asked'):
         start(definition, {})
+
+
+def test_the_path_of_an_approval_is_who_would_be_asked_and_changes_nothing() -> None:
+    large = definition_get("application_approval_large")
+    names = {
+        amount: [one.node_id for one in approval_path(large, start(large, {"amount": amount}))]
+        for amount in (5, 20000)
+    }
+    assert names == {
+        5: ["tenant_decision", "operations_decision"],
+        20000: ["tenant_decision", "tenant_operations_decision", "operations_decision"],
+    }
+    step = start(APPLICATION, {})
+    approval_path(APPLICATION, step)
+    assert complete(APPLICATION, step.state, step.waiting[0].task_id, {"decision": "approve"}).waiting
+
+
+def test_the_path_of_steps_side_by_side_has_all_of_them_and_of_a_circle_each_once() -> None:
+    both = load(
+        bpmn(
+            START,
+            APPROVED,
+            '<bpmn:parallelGateway id="fork"/>',
+            '<bpmn:parallelGateway id="join"/>',
+            user_task("left"),
+            user_task("right"),
+            flow("begin", "fork"),
+            flow("fork", "left"),
+            flow("fork", "right"),
+            flow("left", "join"),
+            flow("right", "join"),
+            flow("join", "approved"),
+        ),
+        key="both",
+    )
+    assert sorted(one.node_id for one in approval_path(both, start(both, {}))) == ["left", "right"]
+    circle = load(
+        bpmn(
+            START,
+            APPROVED,
+            user_task("again"),
+            '<bpmn:exclusiveGateway id="gate" default="back"/>',
+            flow("begin", "again"),
+            flow("again", "gate"),
+            flow("gate", "approved", "count > 5"),
+            flow("gate", "again", flow_id="back"),
+        ),
+        key="circle",
+    )
+    assert [one.node_id for one in approval_path(circle, start(circle, {"count": 1}))] == ["again"]

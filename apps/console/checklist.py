@@ -1,0 +1,136 @@
+"""What a centre still lacks before anybody can buy: each in a sentence, with the page where it is made."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from apps.approvals.selectors import steps_undecidable_here
+from apps.billing.selectors import tenants_without_account
+from apps.catalog.models import ProcessApp
+from apps.catalog.selectors import (
+    commodities_listed,
+    commodities_priced,
+    operator_roles_asked,
+    process_apps_published,
+    steps_undecidable,
+)
+from apps.fleet.selectors import node_list
+from apps.identity.selectors import operator_role_title
+from apps.kernel.planes import in_tenant
+from apps.kernel.sentences import localized
+from apps.tenancy.models import Tenant
+from apps.tenancy.selectors import tenant_active_list
+from workflows.engine import Node
+
+# Of many tenants those that came last: the others have long been at work.
+_NEWEST = 5
+LACKS = ("node", "process", "price", "commodity", "tenant", "account", "decider")
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Something that is missing: why it matters, the page where it is made, and who may make it there."""
+
+    code: str
+    sentence: str
+    link: str
+    permission: str
+
+
+def lacks() -> list[Lack]:
+    """All that is missing, in the order in which one thing needs another; empty for a centre that can sell."""
+    newest = list(tenant_active_list().order_by("-created_at")[:_NEWEST])
+    return [*_pool(), *_catalogue(), *_tenants(newest), *_deciders(newest)]
+
+
+def _pool() -> Iterator[Lack]:
+    if not node_list().exists():
+        yield Lack(
+            "node",
+            _(
+                "No node has joined: there is nothing to compute on. Make a join token and start an agent with it."
+            ),
+            reverse("fleet:nodes"),
+            "fleet.manage",
+        )
+
+
+def _catalogue() -> Iterator[Lack]:
+    manage = "catalog.manage"
+    if not process_apps_published().exists():
+        yield Lack(
+            "process",
+            _("No process application is published: nobody could approve what is applied for."),
+            reverse("admin:catalog_processapp_changelist"),
+            manage,
+        )
+    if not commodities_priced().exists():
+        yield Lack(
+            "price",
+            _("No commodity has a price in force: make a commodity and publish its price."),
+            reverse("admin:catalog_commodity_changelist"),
+            manage,
+        )
+    if not commodities_listed().exists():
+        yield Lack(
+            "commodity",
+            _("No commodity is listed: tenants see an empty square."),
+            reverse("admin:catalog_commodity_changelist"),
+            manage,
+        )
+
+
+def _tenants(newest: list[Tenant]) -> Iterator[Lack]:
+    if not newest:
+        yield Lack(
+            "tenant",
+            _("There is no tenant yet: nobody can buy."),
+            reverse("admin:tenancy_tenant_add"),
+            "tenancy.manage",
+        )
+    for tenant in tenants_without_account(newest):
+        yield Lack(
+            "account",
+            _("%(tenant)s has no account: its applications are refused until it is opened.")
+            % {"tenant": tenant},
+            reverse("admin:tenancy_tenant_change", args=[tenant.pk]),
+            "billing.manage",
+        )
+
+
+def _deciders(newest: list[Tenant]) -> Iterator[Lack]:
+    """Steps that nobody can decide: the centre's own, then each new tenant's."""
+    apps = list(process_apps_published())
+    for app in apps:
+        for node in steps_undecidable(app.process_template):
+            roles = ", ".join(operator_role_title(code) or code for code in operator_roles_asked(node))
+            text = _(
+                "Nobody can decide the step %(step)s of %(process)s: give an operator the role %(roles)s."
+            )
+            yield Lack(
+                "decider",
+                text % _names(app, node, roles=roles),
+                reverse("operators:operators"),
+                "identity.manage",
+            )
+    for tenant in newest:
+        yield from _deciders_of(tenant, apps)
+
+
+def _deciders_of(tenant: Tenant, apps: list[ProcessApp]) -> Iterator[Lack]:
+    with in_tenant(tenant.schema_name):
+        found = [(app, node) for app in apps for node in steps_undecidable_here(app.process_template)]
+    for app, node in found:
+        text = _("Nobody of %(tenant)s can decide the step %(step)s of %(process)s: give somebody its role.")
+        yield Lack(
+            "decider",
+            text % _names(app, node, tenant=tenant),
+            f"/t/{tenant.schema_name}/people/",
+            "orgs.manage",
+        )
+
+
+def _names(app: ProcessApp, node: Node, **more: object) -> dict[str, object]:
+    return {"step": localized(node.name_zh, node.name), "process": app, **more}

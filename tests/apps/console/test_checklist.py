@@ -1,0 +1,114 @@
+"""What a new centre lacks is said in sentences with links, until nothing is missing."""
+
+import pytest
+from django.test import Client
+
+from apps.billing.services.ledger import account_open
+from apps.catalog.errors import Undecidable
+from apps.catalog.services.commodities import commodity_list_
+from apps.catalog.services.processes import process_app_publish, process_app_unpublish
+from apps.console.checklist import LACKS, lacks
+from apps.identity.models import User
+from apps.identity.operators import operator_disable
+from apps.identity.services import user_disable
+from apps.kernel.acts import SYSTEM
+from apps.tenancy.models import Tenant
+from portal.demo.seed import seed_all
+from tests.apps.catalog.market import commodity_make
+from tests.conftest import PASSWORD
+from tests.factories.node import SpokenNode
+
+pytestmark = pytest.mark.django_db
+
+
+def codes() -> list[str]:
+    return [lack.code for lack in lacks()]
+
+
+def text_of(page: Client, path: str) -> str:
+    answer = page.get(path)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_an_empty_centre_lacks_everything_but_what_depends_on_it(operator):
+    Tenant.objects.update(state="closed")
+    assert codes() == ["node", "process", "price", "commodity", "tenant"]
+    page = operator("system_administrator").page()
+    found = text_of(page, "/checklist/")
+    for code in codes():
+        assert f'data-test="lack-{code}"' in found
+    for lack in lacks():
+        assert f'href="{lack.link}"' in found
+        assert page.get(lack.link).status_code == 200
+    assert 'hx-get="/checklist/"' in text_of(page, "/")
+
+
+def test_each_goes_when_it_is_there_and_the_list_with_the_last(operator, member):
+    admin = operator("system_administrator").page()
+    assert set(codes()) == {"node", "process", "price", "commodity", "account"}
+    SpokenNode()
+    row = commodity_make(is_listed=False)
+    assert codes() == ["commodity", "account", "account", "decider", "decider", "decider", "decider"]
+    commodity_list_(actor=SYSTEM, commodity_uid=row.uid)
+    for tenant in Tenant.objects.all():
+        account_open(actor=SYSTEM, tenant=tenant)
+    assert set(codes()) == {"decider"}
+    found = text_of(admin, "/checklist/")
+    assert "Nobody of Acme Research can decide the step Tenant decision maker decides" in found
+    assert 'href="/t/acme/people/"' in found
+    for schema in ("acme", "globex"):
+        member(schema, "tenant_decision_maker")
+    assert lacks() == []
+    assert 'data-test="checklist"' not in text_of(admin, "/checklist/")
+
+
+def test_the_demo_lacks_nothing_but_its_nodes():
+    seed_all(PASSWORD)
+    assert codes() == ["node"]
+
+
+def test_an_operator_who_leaves_takes_the_last_decision_along(operator, member):
+    row = commodity_make()
+    for schema in ("acme", "globex"):
+        member(schema, "tenant_decision_maker")
+    assert "decider" not in codes()
+    operator_disable(actor=SYSTEM, user=User.objects.get(username="market.approver"))
+    (lack,) = {lack for lack in lacks() if lack.code == "decider" and lack.permission == "identity.manage"}
+    assert "Operations manager decides" in lack.sentence
+    assert lack.link == "/operators/"
+    assert row.process_app.state == "published"
+
+
+def test_who_may_not_put_it_right_reads_it_without_a_link(operator):
+    found = text_of(operator("executive").page(), "/checklist/")
+    assert 'data-test="lack-node"' in found
+    assert 'data-test="cure-' not in found
+
+
+def test_the_api_says_the_same(operator):
+    found = operator("executive").api().get("/api/v1/overview").json()["lacks"]
+    assert [row["code"] for row in found] == codes()
+    assert {row["code"] for row in found} <= set(LACKS)
+
+
+# --- refused, not left to wait -------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("PLAT-CFG-14")
+def test_a_process_that_nobody_can_decide_is_not_published_and_what_is_sold_by_it_not_listed(operator):
+    api = operator("system_administrator").api()
+    row = commodity_make(is_listed=False)
+    approver = User.objects.get(username="market.approver")
+    user_disable(actor=SYSTEM, user=approver)
+    refused = api.post(f"/api/v1/commodities/{row.uid}/list")
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"]) == (409, "undecidable")
+    assert "Operations manager decides" in error["message"]
+    assert "Operations manager" in error["cure"]
+    process_app_unpublish(actor=SYSTEM, process_app_uid=row.process_app.uid)
+    with pytest.raises(Undecidable, match="Nobody can decide the step Operations manager decides of Process"):
+        process_app_publish(actor=SYSTEM, process_app_uid=row.process_app.uid)
+    operator("operations_manager")
+    assert process_app_publish(actor=SYSTEM, process_app_uid=row.process_app.uid).state == "published"
+    assert api.post(f"/api/v1/commodities/{row.uid}/list").status_code == 200
