@@ -15,9 +15,8 @@ from unfold.decorators import display
 
 from apps.billing.selectors import account_get
 from apps.billing.services.ledger import account_deposit, account_open
-from apps.centre.selectors import centre_shown
-from apps.console.services import quotas_set, tenant_open
-from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, Secret
+from apps.console.services import quotas_set
+from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
 from apps.identity.models import Membership
 from apps.kernel.acts import Actor
 from apps.scheduling.selectors.workloads import quota_get
@@ -33,25 +32,6 @@ BILLING_MANAGE, SCHEDULING_MANAGE = "billing.manage", "scheduling.manage"
 
 # What an operator may do is the active role; Django's own groups decide nothing here.
 admin.site.unregister(Group)
-
-
-class ProvisionForm(ActForm):
-    schema = forms.CharField(
-        label=gettext_lazy("Code"),
-        max_length=31,
-        help_text=gettext_lazy("Also the first part of its address: 2 to 31 lower-case letters and digits."),
-    )
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=120)
-    timezone = forms.CharField(
-        label=gettext_lazy("Time zone"), max_length=64, initial=lambda: centre_shown().timezone
-    )
-    username = forms.CharField(
-        label=gettext_lazy("Login account of its first administrator"),
-        max_length=64,
-        help_text=gettext_lazy("He gives the tenant's other people their accounts and roles."),
-    )
-    display_name = forms.CharField(label=gettext_lazy("Name of its first administrator"), max_length=120)
-    email = forms.EmailField(label=gettext_lazy("E-mail of its first administrator"), required=False)
 
 
 class ReasonForm(ActForm):
@@ -73,13 +53,6 @@ class QuotasForm(ActForm):
     def prepare(self) -> None:
         for item in QuotaItem:
             self.fields[item.value] = forms.IntegerField(label=item.label, min_value=0, required=False)
-
-
-def _provision(actor: Actor, row: None, given: Given) -> Secret:
-    tenant, user, password = tenant_open(actor=actor, **given)
-    names = {"tenant": tenant, "account": user.username, "host": tenant.get_primary_domain().domain}
-    text = _("%(tenant)s is provisioned. First password of %(account)s, to be changed at %(host)s:") % names
-    return Secret(text, password)
 
 
 def _suspend(actor: Actor, row: Tenant, given: Given) -> str:
@@ -135,7 +108,7 @@ class TenantAdmin(OperatorAdmin):
     fields = ["name", "code", "state", "timezone", "created_at", "opens"]
     readonly_fields = ["code", "opens"]
     inlines = [DomainInline, MemberInline]
-    add_act = Act("add", gettext_lazy("Provision a tenant"), P.MANAGE, _provision, ProvisionForm)
+    add_page = (P.MANAGE, "operator:tenant_new")
     row_acts = [
         Act(
             "suspend",

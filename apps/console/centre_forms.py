@@ -14,7 +14,7 @@ from django.utils.translation import pgettext_lazy
 from apps.centre.models import Centre
 from apps.centre.services import MailGiven
 from apps.centre.states import MailSecurity
-from apps.kernel.errors import InvalidInput
+from apps.kernel.errors import WeirError
 
 # Names of the database of zones that are no places people choose.
 _NO_PLACES = ("Etc/", "posix/", "right/", "SystemV/", "US/")
@@ -33,21 +33,25 @@ def _offset(name: str, now: datetime) -> str:
     return f"UTC{'−' if minutes < 0 else '+'}{hours:02}:{rest:02}"
 
 
-class _Styled(forms.Form):
+class StyledForm(forms.Form):
     """Fields in the kit's looks; one that was refused says so to a screen reader too."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():
-            is_select = isinstance(field.widget, forms.Select)
-            field.widget.attrs |= {"class": "form-select" if is_select else "form-control", "data-test": name}
+            looks = {forms.Select: "form-select", forms.CheckboxInput: "form-check-input"}
+            look = next(
+                (look for kind, look in looks.items() if isinstance(field.widget, kind)), "form-control"
+            )
+            field.widget.attrs |= {"class": look, "data-test": name}
 
-    def refuse(self, error: InvalidInput) -> None:
+    def refuse(self, error: WeirError) -> None:
         """Put a refusal beside the fields that it names; what names none stands above the form."""
-        for name, text in error.fields.items():
-            self.add_error(name if name in self.fields else None, str(text))
-        if not error.fields:
-            self.add_error(None, str(error.message))
+        named = {name: text for name, text in error.fields.items() if name in self.fields}
+        for name, text in named.items():
+            self.add_error(name, str(text))
+        if not named:
+            self.add_error(None, f"{error.message} {error.cure}".strip())
         self.mark()
 
     def mark(self) -> None:
@@ -58,7 +62,7 @@ class _Styled(forms.Form):
                 attrs["aria-invalid"] = "true"
 
 
-class CentreForm(_Styled):
+class CentreForm(StyledForm):
     """What the centre is called, and by what it speaks and counts its days."""
 
     name = forms.CharField(
@@ -82,7 +86,7 @@ class CentreForm(_Styled):
         return {name: self.cleaned_data[name] for name in ("name", "language", "timezone")}
 
 
-class MailForm(_Styled):
+class MailForm(StyledForm):
     """A mail server, or none."""
 
     mail_host = forms.CharField(
@@ -133,7 +137,7 @@ class MailForm(_Styled):
         )
 
 
-class FirstOperatorForm(_Styled):
+class FirstOperatorForm(StyledForm):
     display_name = forms.CharField(
         label=pgettext_lazy("person", "Name"),
         max_length=120,

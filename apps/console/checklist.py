@@ -76,7 +76,7 @@ def _catalogue() -> Iterator[Lack]:
     if not commodities_listed().exists():
         yield Lack(
             "commodity",
-            _("No commodity is listed: tenants see an empty square."),
+            _("No commodity is listed: tenants see an empty catalogue."),
             reverse("admin:catalog_commodity_changelist"),
             manage,
         )
@@ -87,7 +87,7 @@ def _tenants(newest: list[Tenant]) -> Iterator[Lack]:
         yield Lack(
             "tenant",
             _("There is no tenant yet: nobody can buy."),
-            reverse("admin:tenancy_tenant_add"),
+            reverse("operator:tenant_new"),
             "tenancy.manage",
         )
     for tenant in tenants_without_account(newest):

@@ -1,7 +1,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from apps.console import centre_views, setup_views
+from apps.console import centre_views, setup_views, tenant_views
 from apps.console import operator_views as views
 from apps.console import operator_watching as watching
 from apps.identity.views import logout_page
@@ -13,6 +13,7 @@ urlpatterns = [
     path("centre/", centre_views.centre, name="centre"),
     path("centre/mail/", centre_views.mail, name="centre_mail"),
     path("centre/mail/try/", centre_views.mail_try, name="centre_mail_try"),
+    path("tenants/new/", tenant_views.tenant_new, name="tenant_new"),
     path("checklist/", views.checklist, name="checklist"),
     path("revenue/", views.revenue, name="revenue"),
     path("inbox/", views.inbox, name="inbox"),

@@ -1,31 +1,39 @@
 """Writes that join several apps in one transaction."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.db import transaction
 
+from apps.billing.services.ledger import account_open
 from apps.catalog.services.processes import process_template_import
 from apps.centre.models import Centre
 from apps.centre.permissions import CentrePermission
 from apps.centre.services import MailGiven, centre_open
 from apps.centre.setup_token import setup_token_end
+from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning, TenantOpened
 from apps.identity.models import User
 from apps.identity.operators import operator_role_bind
 from apps.identity.services import user_create
 from apps.kernel.acts import Actor, act_subject
+from apps.kernel.errors import InvalidInput
 from apps.kernel.planes import in_tenant
 from apps.kernel.service import service
+from apps.orgs.models import Organization
 from apps.orgs.selectors import roles_named
+from apps.orgs.services.business_systems import business_system_create
+from apps.orgs.services.invitations import invitation_make
 from apps.orgs.services.organizations import organization_create
 from apps.orgs.services.people import person_make
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.services.queues.queue_settings import queue_ensure
+from apps.scheduling.services.queues.queue_settings import queue_ensure, queue_make
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.models import Tenant
 from apps.tenancy.permissions import TenancyPermission
 from apps.tenancy.services import tenant_provision
 from workflows.registry import definition_list
 
+_NOTHING_MORE = TenantBeginning()
 # The built-in role that may give every other one.
 ADMINISTRATOR = "tenant_system_administrator"
 # Of one person alone: accounts, tenants and nodes by the first, prices, approvals and bills by the second.
@@ -78,28 +86,64 @@ def tenant_open(
     actor: Actor,
     schema: str,
     name: str,
-    username: str,
-    display_name: str,
-    email: str = "",
+    administrator: FirstAdministrator,
     timezone: str = "",
-) -> tuple[Tenant, User, str]:
-    """A tenant that can be put to use: with its first organization and administrator, and his first password.
+    beginning: TenantBeginning = _NOTHING_MORE,
+) -> TenantOpened:
+    """A tenant that can be put to use: with its first organization and administrator, and what it begins with.
 
-    All or nothing; the administrator gives the others their accounts and roles (PLAT-TEN-8, PLAT-TEN-24).
+    All or nothing; the administrator gives the others their accounts and roles (PLAT-TEN-8, PLAT-TEN-24). Forbidden
+    where the actor may not make something that the tenant is to begin with.
     """
     tenant = tenant_provision(actor=actor, schema=schema, name=name, timezone=timezone)
-    with in_tenant(tenant.schema_name):
+    with in_tenant(schema):
         organization = organization_create(actor=actor, name=tenant.name)
+        way_in = _administrator_make(actor, administrator, organization)
+        if beginning.business_system is not None:
+            _business_system_make(actor, beginning.business_system, organization)
+    if beginning.quota:
+        quotas_set(actor=actor, tenant=tenant, totals=beginning.quota)
+    if beginning.has_account:
+        account_open(actor=actor, tenant=tenant)
+    if beginning.has_queue:
+        title = tenant.name[:80]
+        queue_make(actor=actor, code=schema, name_en=title, name_zh=title, changes={}, tenants=[tenant])
+    act_subject("tenant", schema, administrator=administrator.username or administrator.display_name)
+    return TenantOpened(tenant, tenant.get_primary_domain().domain, **way_in)
+
+
+def _administrator_make(
+    actor: Actor, given: FirstAdministrator, organization: Organization
+) -> dict[str, Any]:
+    """How the first administrator comes in: by an account with a first password, or by an invitation."""
+    roles = roles_named([ADMINISTRATOR])
+    if given.username:
         user, password = person_make(
             actor=actor,
-            username=username,
-            display_name=display_name,
-            email=email,
+            username=given.username,
+            display_name=given.display_name,
+            email=given.email,
             organization=organization,
-            roles=roles_named([ADMINISTRATOR]),
+            roles=roles,
         )
-    act_subject("tenant", tenant.schema_name, administrator=user.username)
-    return tenant, user, password
+        return {"username": user.username, "password": password}
+    invitation, secret = invitation_make(
+        actor=actor,
+        display_name=given.display_name,
+        email=given.email,
+        organization=organization,
+        roles=roles,
+    )
+    return {"secret": secret, "expires_at": invitation.expires_at}
+
+
+def _business_system_make(actor: Actor, given: BusinessSystemGiven, organization: Organization) -> None:
+    try:
+        business_system_create(actor=actor, name=given.name, number=given.number, organization=organization)
+    except InvalidInput as error:
+        # The tenant has a name, too: these are the business system's.
+        fields = {f"business_system.{field}": text for field, text in error.fields.items()}
+        raise InvalidInput(fields=fields) from error
 
 
 @service(SchedulingPermission.MANAGE)

@@ -157,9 +157,11 @@ class OperatorInline(Guarded, TabularInline):
 
 
 class OperatorAdmin(Guarded, ModelAdmin):
-    """A table of the admin. `add_act` stands behind the Add button, `row_acts` behind the buttons of a row."""
+    """A table of the admin. `add_act` stands behind the Add button, or a page of its own: `add_page`, its permission
+    and its view's name. `row_acts` stand behind the buttons of a row."""
 
     add_act: ClassVar[Act | None] = None
+    add_page: ClassVar[tuple[str, str] | None] = None
     row_acts: ClassVar[Sequence[Act]] = ()
     list_per_page = 50
     list_filter_submit = False
@@ -180,6 +182,8 @@ class OperatorAdmin(Guarded, ModelAdmin):
         return self.has_view_permission(request)
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        if self.add_page is not None:
+            return inside(request).actor.may(self.add_page[0])
         return self.add_act is not None and inside(request).actor.may(self.add_act.permission)
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
@@ -195,6 +199,9 @@ class OperatorAdmin(Guarded, ModelAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        if self.add_page is not None:
+            inside(request).actor.require(self.add_page[0])
+            return redirect(self.add_page[1])
         if self.add_act is None:
             raise NotFound()
         return self.act_view(request, self.add_act, None)

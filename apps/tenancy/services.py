@@ -4,6 +4,7 @@ import re
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from apps.centre.selectors import centre_shown
@@ -33,7 +34,7 @@ def tenant_provision(*, actor: Actor, schema: str, name: str, timezone: str = ""
     with in_public():
         tenant = Tenant(schema_name=schema, name=name.strip(), timezone=timezone or centre_shown().timezone)
         _fields_check(tenant)
-        tenant.save()
+        _save_new(tenant)
         Domain.objects.create(
             tenant=tenant, domain=f"{schema}.{settings.WEIR_TENANT_DOMAIN}", is_primary=True
         )
@@ -41,6 +42,17 @@ def tenant_provision(*, actor: Actor, schema: str, name: str, timezone: str = ""
         act_subject("tenant", schema)
         emit(TenantProvisioned(schema=schema), actor=actor)
     return tenant
+
+
+def _save_new(tenant: Tenant) -> None:
+    try:
+        with transaction.atomic():
+            tenant.save()
+    except IntegrityError:
+        # Somebody took the code or the name between the look and the write.
+        _schema_check(tenant.schema_name)
+        _fields_check(tenant)
+        raise
 
 
 def _fields_check(tenant: Tenant) -> None:

@@ -33,6 +33,14 @@ class ActivityOut(TypedDict):
     created_at: str
 
 
+class AdministratorIn(TypedDict):
+    """With a `username` he gets that account and a first password, without one an invitation link."""
+
+    display_name: str
+    email: NotRequired[str]
+    username: NotRequired[str]
+
+
 class AgentTokenIn(TypedDict):
     note: str
     ttl_s: NotRequired[int]
@@ -127,6 +135,11 @@ class BillItemsOut(TypedDict):
 class BulkRowOut(TypedDict):
     uid: str
     no: str
+
+
+class BusinessSystemGivenIn(TypedDict):
+    name: str
+    number: str
 
 
 class BusinessSystemIn(TypedDict):
@@ -1299,6 +1312,11 @@ class TenantIn(TypedDict):
     schema: str
     name: str
     timezone: NotRequired[str]
+    administrator: AdministratorIn
+    quota: NotRequired[dict[str, int]]
+    has_account: NotRequired[bool]
+    has_queue: NotRequired[bool]
+    business_system: NotRequired[BusinessSystemGivenIn | None]
 
 
 class TenantOut(TypedDict):
@@ -1469,6 +1487,15 @@ class VerdictOut(TypedDict):
     is_sound: bool
     is_own: bool
     public_key: str
+
+
+class WayInOut(TypedDict):
+    """How the administrator comes in: an account with its first password, or an invitation."""
+
+    username: str
+    password: str
+    secret: str
+    expires_at: str | None
 
 
 class WhatIfIn(TypedDict):
@@ -2750,6 +2777,16 @@ class TaskOut(TypedDict):
     urged_at: str | None
     done_at: str | None
     created_at: str
+
+
+class TenantMadeOut(TypedDict):
+    schema: str
+    name: str
+    state: Literal["active", "suspended", "closed"]
+    timezone: str
+    created_at: str
+    host: str
+    administrator: WayInOut
 
 
 class TenantRowOut(TypedDict):

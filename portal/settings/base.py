@@ -194,6 +194,7 @@ SPECTACULAR_SETTINGS = {
         "WorkKindEnum": "apps.scheduling.states.WorkKind",
         "AlarmLevelEnum": "apps.telemetry.states.AlarmLevel",
         "LogLevelEnum": "apps.telemetry.states.LogLevel",
+        "TenantStateEnum": "apps.tenancy.states.TenantState",
         "AlarmStateEnum": "apps.telemetry.states.AlarmState",
         "SliceStateEnum": "apps.fleet.states.SliceState",
         "NodeStateEnum": "apps.fleet.states.NodeState",

@@ -67,6 +67,7 @@ NO_KEY = {
     "conformance/verify",
 }
 SHOWS_SECRET = {
+    "tenants",
     "tokens",
     "agent-tokens",
     "people",

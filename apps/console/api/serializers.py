@@ -4,14 +4,68 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from apps.console.checklist import LACKS
+from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
 from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Tenant
 
 
-class TenantIn(serializers.Serializer):
+class AdministratorIn(serializers.Serializer[Any]):
+    """With a `username` he gets that account and a first password, without one an invitation link."""
+
+    display_name = serializers.CharField(max_length=120)
+    email = serializers.EmailField(default="", allow_blank=True)
+    username = serializers.CharField(max_length=64, default="", allow_blank=True)
+
+
+class BusinessSystemGivenIn(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=120)
+    number = serializers.CharField(max_length=48)
+
+
+class TenantIn(serializers.Serializer[Any]):
     schema = serializers.CharField(max_length=31, help_text="2 to 31 lower-case letters and digits.")
     name = serializers.CharField(max_length=120)
-    timezone = serializers.CharField(max_length=64, default="", help_text="The centre's when left out.")
+    timezone = serializers.CharField(
+        max_length=64, default="", allow_blank=True, help_text="The centre's when left out."
+    )
+    administrator = AdministratorIn()
+    quota = serializers.DictField(
+        child=serializers.IntegerField(min_value=0),
+        default=dict,
+        help_text="Totals by item: instances, compute_percent, gpu_memory_mib; the defaults where none is named.",
+    )
+    has_account = serializers.BooleanField(
+        default=False, help_text="Open its money account; takes billing.manage."
+    )
+    has_queue = serializers.BooleanField(default=False, help_text="Make a queue that admits it alone.")
+    business_system = BusinessSystemGivenIn(required=False, allow_null=True, default=None)
+
+    def opening(self) -> dict[str, Any]:
+        """What `tenant_open` takes."""
+        given = dict(self.validated_data)
+        system = given.pop("business_system")
+        beginning = TenantBeginning(
+            quota=given.pop("quota"),
+            has_account=given.pop("has_account"),
+            has_queue=given.pop("has_queue"),
+            business_system=BusinessSystemGiven(**system) if system else None,
+        )
+        return {
+            **given,
+            "administrator": FirstAdministrator(**given["administrator"]),
+            "beginning": beginning,
+        }
+
+
+class WayInOut(serializers.Serializer[Any]):
+    """How the administrator comes in: an account with its first password, or an invitation."""
+
+    username = serializers.CharField(help_text="Empty for who is invited.")
+    password = serializers.CharField(help_text="Shown once; it must be changed at the first sign-in.")
+    secret = serializers.CharField(
+        help_text="Shown once; the link is the tenant's address and /join/ and this, for who is invited."
+    )
+    expires_at = serializers.DateTimeField(allow_null=True, help_text="When the invitation ends.")
 
 
 class TenantRowOut(serializers.ModelSerializer):
@@ -20,6 +74,14 @@ class TenantRowOut(serializers.ModelSerializer):
     class Meta:
         model = Tenant
         fields = ["schema", "name", "state", "timezone", "created_at"]
+
+
+class TenantMadeOut(TenantRowOut):
+    host = serializers.CharField(help_text="Where its portal is.")
+    administrator = WayInOut()
+
+    class Meta(TenantRowOut.Meta):
+        fields = [*TenantRowOut.Meta.fields, "host", "administrator"]
 
 
 class ReasonIn(serializers.Serializer):

@@ -12,13 +12,13 @@ from apps.cases.types import CaseKind
 from apps.console import operator_selectors as read
 from apps.console.api import serializers as s
 from apps.console.checklist import lacks
-from apps.console.services import quotas_set
+from apps.console.services import quotas_set, tenant_open
 from apps.identity.api.base import ApiView
 from apps.kernel.acts import Actor
 from apps.scheduling.api.serializers.workloads import QuotaOut
 from apps.scheduling.selectors.workloads import quota_get
 from apps.tenancy.selectors import tenant_get, tenant_list
-from apps.tenancy.services import tenant_provision, tenant_resume, tenant_suspend
+from apps.tenancy.services import tenant_resume, tenant_suspend
 
 COUNTED = (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET)
 
@@ -26,19 +26,22 @@ COUNTED = (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET)
 class TenantsView(ApiView):
     plane = "provider"
     permission = "tenancy.view"
+    shows_secret = True
 
     @extend_schema(responses=s.TenantRowOut(many=True))
     def get(self, request: Request) -> Response:
         """All tenants, closed ones too."""
         return self.page(tenant_list(), s.TenantRowOut)
 
-    @extend_schema(request=s.TenantIn, responses={201: s.TenantRowOut})
+    @extend_schema(request=s.TenantIn, responses={201: s.TenantMadeOut})
     def post(self, request: Request) -> Response:
-        """Provision a tenant with its schema and address, all or nothing."""
+        """Make a tenant with its first administrator and what it begins with, all or nothing."""
+        self.actor.require("tenancy.manage")
         given = s.TenantIn(data=request.data)
         given.is_valid(raise_exception=True)
-        tenant = tenant_provision(actor=self.actor, **given.validated_data)
-        return Response(s.TenantRowOut(tenant).data, status=201)
+        made = tenant_open(actor=self.actor, **given.opening())
+        row, way_in = s.TenantRowOut(made.tenant).data, s.WayInOut(made).data
+        return Response({**row, "host": made.host, "administrator": way_in}, status=201)
 
 
 class TenantSuspendView(ApiView):

@@ -13,6 +13,7 @@ PATHS = (
     ("get", "tenants"), ("post", "tenants"), ("post", "tenants/acme/suspend"), ("post", "tenants/acme/resume"),
     ("get", "tenants/acme/quota"), ("put", "tenants/acme/quota"), ("get", "overview"),
 )  # fmt: skip
+FIRST = {"display_name": "Ida", "username": "ida"}
 
 
 @pytest.mark.req("PLAT-GEN-11", "PLAT-TEN-2")
@@ -27,7 +28,7 @@ def test_a_tenants_people_are_refused(member, method, path):
 def test_tenants_are_listed_provisioned_suspended_resumed(operator):
     client = operator("system_administrator").api()
     assert {row["schema"] for row in client.get("/api/v1/tenants").json()["results"]} >= {"acme", "globex"}
-    made = client.post("/api/v1/tenants", {"schema": "initech", "name": "Initech"})
+    made = client.post("/api/v1/tenants", {"schema": "initech", "name": "Initech", "administrator": FIRST})
     assert made.status_code == 201, made.content
     assert client.post("/api/v1/tenants/initech/suspend", {"reason": "x"}).json()["state"] == "suspended"
     again = client.post("/api/v1/tenants/initech/suspend", {})
@@ -36,20 +37,24 @@ def test_tenants_are_listed_provisioned_suspended_resumed(operator):
 
 
 def test_provisioning_the_same_call_twice_makes_one_tenant(operator):
-    client, given = operator("system_administrator").api(), {"schema": "twice", "name": "Twice"}
+    client = operator("system_administrator").api()
+    given = {"schema": "twice", "name": "Twice", "administrator": FIRST}
     answers = [
         client.post("/api/v1/tenants", given, headers={"Idempotency-Key": "k-1"}) for _again in range(2)
     ]
-    assert [answer.status_code for answer in answers] == [201, 201]
+    assert [answer.status_code for answer in answers] == [201, 409]
+    assert "held a secret" in answers[1].json()["error"]["message"]
     other = client.post("/api/v1/tenants", given | {"name": "X"}, headers={"Idempotency-Key": "k-1"})
     assert other.status_code == 409
+    assert Tenant.objects.filter(name__in=["Twice", "X"]).count() == 1
 
 
 @pytest.mark.parametrize("schema", ["public", "ACME", "a", "1abc", "pg_x", "acme; drop"])
 def test_a_code_that_is_none_is_refused_and_makes_nothing(operator, schema):
     before = Tenant.objects.count()
-    answer = operator("system_administrator").api().post("/api/v1/tenants", {"schema": schema, "name": "N"})
-    assert answer.status_code == 400
+    given = {"schema": schema, "name": "N", "administrator": FIRST}
+    answer = operator("system_administrator").api().post("/api/v1/tenants", given)
+    assert (answer.status_code, list(answer.json()["error"]["fields"])) == (400, ["schema"])
     assert Tenant.objects.count() == before
 
 

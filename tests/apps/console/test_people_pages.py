@@ -62,13 +62,13 @@ def newco(operator):
     queue_ensure(actor=SYSTEM)
     Agent("n1")
     page = operator("system_administrator").page()
-    given = {"schema": "newco", "name": "New Company", "timezone": "Asia/Shanghai"}
+    given = {"schema": "newco", "name": "New Company", "timezone": "Asia/Shanghai", "how": "password"}
     first = {"username": "audrey", "display_name": "Audrey Audit", "email": "audrey@example.org"}
-    made = page.post(reverse("admin:tenancy_tenant_add"), given | first)
-    password = made.context["done"].secret
-    tenant = Tenant.objects.get(schema_name="newco")
     limits = {"instances": "4", "compute_percent": "200", "gpu_memory_mib": "8192"}
-    moved(page.post(reverse("admin:tenancy_tenant_act_set_quota", args=[tenant.pk]), limits))
+    password = shown(
+        text_of(page.post(reverse("operator:tenant_new"), given | first | limits)), "first-password-text"
+    )
+    tenant = Tenant.objects.get(schema_name="newco")
     moved(purser.post(reverse("admin:tenancy_tenant_act_open_account", args=[tenant.pk])))
     return first_sign_in("newco.localhost", "audrey", password, "audreys-own-word")
 

@@ -1,0 +1,101 @@
+"""The input of the page that makes a tenant: who it is, who administers it, and what it begins with."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from apps.console.centre_forms import StyledForm, zone_choices
+from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
+from apps.kernel.errors import WeirError
+from apps.scheduling.services.quota.quotas import DEFAULTS
+from apps.scheduling.states import QuotaItem
+
+PASSWORD, LINK = "password", "link"
+
+
+class TenantForm(StyledForm):
+    """Everything of a new tenant, sent together: it is made whole or not at all."""
+
+    schema = forms.CharField(
+        label=_("Code"),
+        max_length=31,
+        help_text=_("Also the first part of its address: 2 to 31 lower-case letters and digits."),
+        widget=forms.TextInput({"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}),
+    )
+    name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput({"autocomplete": "off"}))
+    timezone = forms.ChoiceField(label=_("Time zone"), choices=zone_choices)
+    how = forms.ChoiceField(
+        label=_("How the administrator comes in"),
+        choices=[
+            (LINK, _("By an invitation link: he chooses account and password himself")),
+            (PASSWORD, _("By an account with a first password, which must be changed")),
+        ],
+    )
+    display_name = forms.CharField(
+        label=pgettext_lazy("person", "Name"), max_length=120, widget=forms.TextInput({"autocomplete": "off"})
+    )
+    email = forms.EmailField(
+        label=_("E-mail"), required=False, widget=forms.EmailInput({"autocomplete": "off"})
+    )
+    username = forms.CharField(
+        label=_("Login account"),
+        max_length=64,
+        required=False,
+        validators=[UnicodeUsernameValidator()],
+        widget=forms.TextInput({"autocapitalize": "none", "autocomplete": "off"}),
+    )
+    instances = forms.IntegerField(
+        label=QuotaItem.INSTANCES.label, min_value=0, initial=DEFAULTS["instances"]
+    )
+    compute_percent = forms.IntegerField(
+        label=QuotaItem.COMPUTE_PERCENT.label, min_value=0, initial=DEFAULTS["compute_percent"]
+    )
+    gpu_memory_mib = forms.IntegerField(
+        label=QuotaItem.GPU_MEMORY_MIB.label, min_value=0, initial=DEFAULTS["gpu_memory_mib"]
+    )
+    has_account = forms.BooleanField(
+        label=_("Open its money account: without one its applications are refused"), required=False
+    )
+    has_queue = forms.BooleanField(label=_("Make a queue that admits this tenant alone"), required=False)
+    system_name = forms.CharField(
+        label=_("Name of its first business system"), max_length=120, required=False
+    )
+    system_number = forms.CharField(label=_("Number of that business system"), max_length=48, required=False)
+
+    def refuse(self, error: WeirError) -> None:
+        """Put a refusal beside the fields that it names, those of the business system too."""
+        error.fields = {
+            name.replace("business_system.", "system_"): text for name, text in error.fields.items()
+        }
+        super().refuse(error)
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if given.get("how") == PASSWORD and not given.get("username") and "username" not in self.errors:
+            self.add_error("username", _("An account with a first password needs a name."))
+        if bool(given.get("system_name")) != bool(given.get("system_number")):
+            lacking = "system_number" if given.get("system_name") else "system_name"
+            self.add_error(lacking, _("A business system has a name and a number, or leave both out."))
+        return given
+
+    def opening(self) -> dict[str, Any]:
+        """What `tenant_open` takes."""
+        given = self.cleaned_data
+        system = BusinessSystemGiven(given["system_name"], given["system_number"])
+        return {
+            "schema": given["schema"],
+            "name": given["name"],
+            "timezone": given["timezone"],
+            "administrator": FirstAdministrator(
+                given["display_name"], given["email"], given["username"] if given["how"] == PASSWORD else ""
+            ),
+            "beginning": TenantBeginning(
+                quota={item: given[item] for item in QuotaItem.values},
+                has_account=given["has_account"],
+                has_queue=given["has_queue"],
+                business_system=system if system.name else None,
+            ),
+        }
