@@ -13,7 +13,7 @@ from apps.fleet import events as fleet
 from apps.fleet.models import Node
 from apps.kernel.acts import Act, Actor
 from apps.kernel.events import Event
-from apps.kernel.sentences import message_text
+from apps.kernel.translatable import message_text
 from apps.rollouts import events as rollouts
 from apps.scheduling import events as scheduling
 from apps.scheduling.models import Workload

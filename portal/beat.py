@@ -32,7 +32,7 @@ class LeaderScheduler(PersistentScheduler):
     def close(self) -> None:
         """Called when the process is told to end: the schedule is kept, the lead given away, good-bye said."""
         from apps.kernel.acts import SYSTEM
-        from apps.rollouts.services.processes import lease_leave
+        from apps.rollouts.services.server_processes import lease_leave
         from portal.celery import heartbeats
 
         super().close()
@@ -49,7 +49,7 @@ class LeaderScheduler(PersistentScheduler):
 
     def _renew(self) -> None:
         from apps.kernel.acts import SYSTEM
-        from apps.rollouts.services.processes import lease_hold
+        from apps.rollouts.services.server_processes import lease_hold
 
         began_s = time.monotonic()
         self._renew_at_s = began_s + _WAIT_S

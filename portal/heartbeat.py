@@ -27,7 +27,7 @@ class Heartbeat(threading.Thread):
 
     def run(self) -> None:
         # Models can be imported only once Django stands.
-        from apps.rollouts.services.processes import Self
+        from apps.rollouts.services.server_processes import Self
 
         process = Self.of(self._kind)
         while not self._ended.is_set():
@@ -43,7 +43,7 @@ class Heartbeat(threading.Thread):
 
     def _beat(self, process: object) -> None:
         from apps.kernel.acts import SYSTEM
-        from apps.rollouts.services.processes import process_beat
+        from apps.rollouts.services.server_processes import process_beat
 
         if process_beat(actor=SYSTEM, process=process):
             log.info("this %s gives way to its successor", self._kind)
@@ -51,7 +51,7 @@ class Heartbeat(threading.Thread):
 
     def _bye(self, process: object) -> None:
         from apps.kernel.acts import SYSTEM
-        from apps.rollouts.services.processes import process_leave
+        from apps.rollouts.services.server_processes import process_leave
 
         process_leave(actor=SYSTEM, process=process)
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from apps.audit.chain import chain_digest
+from apps.audit.hash_chain import chain_digest
 from apps.audit.models import Record, Seal
 
 

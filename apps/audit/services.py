@@ -3,7 +3,7 @@
 from django.db import connection
 from django.utils import timezone
 
-from apps.audit.chain import chain_digest
+from apps.audit.hash_chain import chain_digest
 from apps.audit.models import Record, Seal
 from apps.audit.permissions import AuditPermission as P
 from apps.audit.selectors import sealed_records

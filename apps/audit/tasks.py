@@ -3,7 +3,7 @@ from pathlib import Path
 from django.conf import settings
 
 from apps.audit import services
-from apps.audit.heads import head_keep
+from apps.audit.chain_heads import head_keep
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task
 

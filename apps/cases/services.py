@@ -7,8 +7,8 @@ from apps.cases.events import CaseChanged
 from apps.cases.models import Case
 from apps.cases.types import CaseData
 from apps.kernel.acts import Actor
+from apps.kernel.case_mirror import mirror_put
 from apps.kernel.events import emit
-from apps.kernel.mirror import mirror_put
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 

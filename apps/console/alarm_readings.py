@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Case, F, Min, Sum, When
 
-from apps.console.reports.form import device_label
+from apps.console.reports.base import device_label
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import slice_open_list
 from apps.fleet.states import Desired, Health, NodeState, SliceState

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from apps.console import capacity as planning
 from apps.console import operator_charts as charts
 from apps.console.alarm_steps import alarm_link, alarm_steps, alarm_subject
-from apps.console.reports.form import period
+from apps.console.reports.base import period
 from apps.console.reports.table import COLUMNS, REPORTS, report_rows
 from apps.console.watching_forms import (
     SPANS,

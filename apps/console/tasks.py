@@ -5,8 +5,8 @@ from django.utils import timezone
 from apps.console.alarm_readings import meters, pool_now, readings, samples
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task
+from apps.telemetry.services.rule_evaluation import rules_check
 from apps.telemetry.services.samples import meters_take, samples_put
-from apps.telemetry.services.watching import rules_check
 
 
 @provider_task

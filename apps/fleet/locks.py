@@ -7,7 +7,7 @@ from django.db.models import Model, Q, QuerySet
 
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.states import MOVING
-from apps.kernel.queries import ArrayParam, Param, PreparedQuery
+from apps.kernel.prepared_queries import ArrayParam, Param, PreparedQuery
 from apps.tenancy.models import Tenant
 
 _NEAR: dict[str, type[Model]] = {"device": Device, "node": Node, "tenant": Tenant}

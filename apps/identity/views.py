@@ -13,9 +13,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.identity.addresses import address_of
-from apps.identity.entering import sign_in_check
 from apps.identity.forms import PasswordForm, SignInForm, TokenForm
 from apps.identity.page_access import ROLE_SESSION_KEY, cleaned, go, next_url, page, paged, show
+from apps.identity.password_sign_in import sign_in_check
 from apps.identity.requests import PortalRequest
 from apps.identity.selectors import api_token_get, api_token_list
 from apps.identity.services import password_change, present_password_check

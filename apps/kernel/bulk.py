@@ -16,7 +16,7 @@ from django.db import connection, connections, models
 from django.db.models.expressions import DatabaseDefault
 from django.utils import timezone
 
-from apps.kernel.queries import prepared
+from apps.kernel.prepared_queries import prepared
 
 
 def insert_many(rows: Sequence[models.Model], *, keyed: bool = True) -> None:

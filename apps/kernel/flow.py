@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.kernel.acts import Actor
+from apps.kernel.case_mirror import mirror_touched
 from apps.kernel.errors import Conflict
-from apps.kernel.mirror import mirror_touched
 
 
 class MoveRefused(Conflict):

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from apps.kernel import acts, mirror, wiring
+from apps.kernel import acts, case_mirror, wiring
 from apps.kernel.acts import Act, Actor
 from apps.kernel.errors import Forbidden
 
@@ -81,12 +81,12 @@ def _demand_signature(function: Callable[..., Any]) -> None:
 def _run(function: Callable[..., R], act: Act, kwargs: dict[str, Any], recorded: bool, joins: bool) -> R:
     outermost = acts._current.get() is None
     current = acts._current.set(act)
-    guard = mirror.mirror_open() if outermost else None
+    guard = case_mirror.mirror_open() if outermost else None
     try:
         with transaction.atomic(savepoint=not joins):
             result = function(**kwargs)
             if outermost:
-                mirror.mirror_check()
+                case_mirror.mirror_check()
             if recorded:
                 for record in wiring.recorders():
                     record(act)
@@ -94,7 +94,7 @@ def _run(function: Callable[..., R], act: Act, kwargs: dict[str, Any], recorded:
     finally:
         acts._current.reset(current)
         if guard is not None:
-            mirror.mirror_close(guard)
+            case_mirror.mirror_close(guard)
 
 
 def _detail(kwargs: dict[str, Any]) -> dict[str, Any]:

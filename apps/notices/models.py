@@ -5,7 +5,7 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.sentences import sentence
+from apps.kernel.translatable import sentence
 
 
 class Message(models.Model):

@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 from django.utils import timezone, translation
 
 from apps.kernel.acts import Actor, act_subject
-from apps.kernel.sentences import is_message, sentence
 from apps.kernel.service import service
+from apps.kernel.translatable import is_message, sentence
 from apps.notices.models import Message
 from apps.notices.push import push
 from apps.notices.selectors import message_chosen, message_list

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.sentences import message_text
+from apps.kernel.translatable import message_text
 from apps.rollouts.states import ProcessKind, ProcessState, RolloutState, StepState, TargetKind
 
 

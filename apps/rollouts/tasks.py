@@ -3,8 +3,8 @@
 from apps.kernel.acts import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.rollouts.services.backups import backup_due as due
-from apps.rollouts.services.processes import processes_prune as prune
 from apps.rollouts.services.rollouts import rollouts_advance as advance
+from apps.rollouts.services.server_processes import processes_prune as prune
 
 
 @provider_task

@@ -4,7 +4,7 @@ from uuid import UUID
 from django.db import connection
 
 from apps.fleet.models import Slice
-from apps.kernel.queries import ArrayParam, PreparedQuery
+from apps.kernel.prepared_queries import ArrayParam, PreparedQuery
 from apps.scheduling.models import Workload
 from apps.tenancy.models import Tenant
 

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.sentences import sentence
+from apps.kernel.translatable import sentence
 from apps.telemetry.metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.states import (
     AlarmLevel,

@@ -16,8 +16,8 @@ from apps.kernel.service import service
 from apps.tenancy.events import TenantProvisioned
 from apps.tenancy.models import Domain, Tenant
 from apps.tenancy.permissions import TenancyPermission as P
+from apps.tenancy.schema_template import schema_make
 from apps.tenancy.states import FLOW, TenantState
-from apps.tenancy.template import schema_make
 
 _SCHEMA = re.compile(r"[a-z][a-z0-9]{1,30}")
 _RESERVED = {"public", "www", "api", "admin", "static", "information"}

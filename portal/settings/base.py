@@ -85,7 +85,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "portal.context.portal",
+                "portal.page_context.portal",
             ],
         },
     }
@@ -253,7 +253,7 @@ LOGGING = logging_settings(ENV.log_level, ENV.log_format, sys.argv)
 TENANT_CREATION_FAKES_MIGRATIONS = False
 # The search path is sent when it changes, not again before each query; a rollback or a new connection forgets it.
 TENANT_LIMIT_SET_CALLS = True
-TENANT_BASE_MIGRATE_COMMAND = "apps.tenancy.migrating.Command"
+TENANT_BASE_MIGRATE_COMMAND = "apps.tenancy.schema_migrate.Command"
 SHOW_PUBLIC_IF_NO_TENANT_FOUND = False
 EMAIL_BACKEND = "apps.centre.mail.Backend"
 WEIR_EMAIL_URL = ENV.email_url

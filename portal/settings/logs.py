@@ -4,7 +4,7 @@ from typing import Any
 
 from pythonjsonlogger.core import RESERVED_ATTRS
 
-from apps.telemetry.recording import component_of
+from apps.telemetry.log_handler import component_of
 
 
 def logging_settings(level: str, form: str, arguments: list[str]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def logging_settings(level: str, form: str, arguments: list[str]) -> dict[str, A
         },
         "handlers": {
             "console": {"class": "logging.StreamHandler", "formatter": form, "filters": ["context"]},
-            "pool": {"class": "apps.telemetry.recording.PoolLogHandler", "level": "WARNING"},
+            "pool": {"class": "apps.telemetry.log_handler.PoolLogHandler", "level": "WARNING"},
         },
         "root": {"handlers": ["console", "pool"], "level": level},
         "loggers": {

@@ -155,8 +155,8 @@ ICON = (
     "-10 0z' fill='%230b6e8f'/%3E%3C/svg%3E"
 )
 UNFOLD = {
-    "SITE_TITLE": "portal.context.centre_name",
-    "SITE_HEADER": "portal.context.centre_name",
+    "SITE_TITLE": "portal.page_context.centre_name",
+    "SITE_HEADER": "portal.page_context.centre_name",
     "SITE_SUBHEADER": _("Operator pages"),
     "SITE_SYMBOL": "water",
     "SITE_URL": "/",

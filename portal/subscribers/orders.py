@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from django.db import OperationalError, transaction
 
 from apps.approvals.events import ProcessFinished, TaskDecided
-from apps.billing.services.compensating import preemption_compensate
+from apps.billing.services.compensation import preemption_compensate
 from apps.kernel.acts import Actor
 from apps.kernel.planes import in_tenant
-from apps.orders.services.decisions import form_approving, form_decided
+from apps.orders.services.approval_outcomes import form_approving, form_decided
 from apps.orders.services.deliveries import order_ended, order_started
 from apps.scheduling.events import WorkloadEnded, WorkloadPreempted, WorkloadStarted
 from apps.telemetry.metrics import ORDER_UNTOLD

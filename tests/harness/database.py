@@ -28,7 +28,7 @@ def fingerprint() -> str:
     files += [
         portal / name for name in ("roles.py", "wiring.py", "subscribers/tenants.py", "settings/planes.py")
     ]
-    files.append(ROOT / "apps/tenancy/template.py")
+    files.append(ROOT / "apps/tenancy/schema_template.py")
     digest = hashlib.sha256()
     for file in sorted([*files, Path(__file__)]):
         digest.update(file.read_bytes())

@@ -11,7 +11,7 @@ from apps.billing.models import Account, Charge
 from apps.billing.services.charges import labels_read, quote_read
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many
-from apps.kernel.queries import Param, PreparedValues
+from apps.kernel.prepared_queries import Param, PreparedValues
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 

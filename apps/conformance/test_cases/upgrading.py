@@ -9,7 +9,7 @@ from django.conf import settings
 
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import CaseFailed
-from apps.rollouts.building import public_key_of, release_pack, release_sign
+from apps.rollouts.release_build import public_key_of, release_pack, release_sign
 
 if TYPE_CHECKING:
     from weir.api_types import ComponentOut, RolloutOut

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.console.reports.form import period
+from apps.console.reports.base import period
 from apps.console.reports.table import COLUMNS, REPORTS, report_rows
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import NotFound

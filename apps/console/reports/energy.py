@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.db.models import Max, Sum
 from django.db.models.functions import TruncDate
 
-from apps.console.reports.form import HOUR_S, Period, Row, device_label, report_form
+from apps.console.reports.base import HOUR_S, Period, Row, device_label, report_form
 from apps.fleet.models import Device, Node
 from apps.scheduling.models import Workload
 from apps.telemetry.selectors import rollup_list

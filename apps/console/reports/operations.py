@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Avg, Count, F, Q, Sum
 from django.db.models.functions import TruncDate
 
-from apps.console.reports.form import HOUR_S, Period, Row, report_form, rounded, seconds, within
+from apps.console.reports.base import HOUR_S, Period, Row, report_form, rounded, seconds, within
 from apps.fleet.models import Node
 from apps.telemetry.models import Alarm, AlarmDelivery, LogEntry
 from apps.telemetry.selectors import rollup_list

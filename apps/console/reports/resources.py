@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, DurationField, ExpressionWrapper, F, FloatField, Q, Sum, Value
 from django.db.models.functions import Coalesce, Extract, Greatest, Least
 
-from apps.console.reports.form import HOUR_S, Period, Row, device_label, report_form
+from apps.console.reports.base import HOUR_S, Period, Row, device_label, report_form
 from apps.fleet.models import Device
 from apps.fleet.states import NodeState
 from apps.scheduling.models import Allocation

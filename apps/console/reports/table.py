@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from apps.console.reports.base import Period, Row
 from apps.console.reports.energy import energy
-from apps.console.reports.form import Period, Row
 from apps.console.reports.operations import operations
 from apps.console.reports.resources import resources
 from apps.console.reports.tasks import tasks

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Avg, Count, F, FloatField, Max, Q, Sum, Value
 from django.db.models.functions import Coalesce, TruncDate
 
-from apps.console.reports.form import Percentile, Period, Row, report_form, rounded, seconds, within
+from apps.console.reports.base import Percentile, Period, Row, report_form, rounded, seconds, within
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.waiting import first_runnable_at
 from apps.scheduling.states import WorkloadState

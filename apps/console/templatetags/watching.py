@@ -7,7 +7,7 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import ngettext
 
-from apps.console.reports.words import FIGURES, HIDDEN, REPORT_NAMES, SECTIONS, figure_text
+from apps.console.reports.labels import FIGURES, HIDDEN, REPORT_NAMES, SECTIONS, figure_text
 
 register = template.Library()
 

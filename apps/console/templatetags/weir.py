@@ -25,7 +25,7 @@ from apps.console.labels import (
 from apps.console.tenant_navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
 from apps.identity.requests import inside
-from apps.kernel.amounts import mib_text, span_text
+from apps.kernel.unit_text import mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
 from apps.scheduling.text.end_reasons import end_sentence

@@ -17,8 +17,8 @@ from apps.fleet.services.nodes.devices import (
     device_slicing_set,
 )
 from apps.fleet.services.nodes.membership import node_drain, node_remove, node_undrain
-from apps.identity.api.acting import ActView
 from apps.identity.api.base import ApiView
+from apps.identity.api.row_action import ActView
 from apps.kernel.acts import Actor
 
 

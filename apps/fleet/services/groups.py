@@ -10,7 +10,7 @@ from apps.fleet.events import GroupMade, GroupRemoved
 from apps.fleet.models import Device, GroupGrant, ResourceGroup
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.selectors import group_get
-from apps.fleet.services.naming import code_check, name_check
+from apps.fleet.services.name_checks import code_check, name_check
 from apps.identity.models import User
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from apps.identity.addresses import address_of
 from apps.identity.api import serializers as s
 from apps.identity.api.base import ApiView
-from apps.identity.entering import sign_in_check
 from apps.identity.errors import FirstPassword
+from apps.identity.password_sign_in import sign_in_check
 from apps.identity.requests import inside
 from apps.identity.selectors import agent_token_get, agent_token_list, api_token_get, api_token_list
 from apps.identity.services import password_change, present_password_check, tenants_of

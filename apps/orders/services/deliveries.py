@@ -17,8 +17,8 @@ from apps.kernel.errors import Conflict, Forbidden, NotFound, WeirError
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orders.models import Order
-from apps.orders.services.notes import order_notify, order_shown
-from apps.orders.services.settling import form_delivering, form_settle
+from apps.orders.services.form_progress import form_delivering, form_settle
+from apps.orders.services.notifications import order_notify, order_shown
 from apps.orders.services.terminations import order_ended_write, order_lock, order_terminated
 from apps.orders.states import ORDER, FormState, OrderState
 from apps.orders.types import amounts_delivered

@@ -22,7 +22,7 @@ from apps.orders.models import ApplicationForm, FormLine
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles
 from apps.orders.services.drafts import fields_check, form_lock, one_process_check, quotes_make
-from apps.orders.services.notes import form_shown
+from apps.orders.services.notifications import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
 from apps.orders.types import LineInput, amounts_delivered

@@ -21,8 +21,8 @@ from apps.orders.models import ApplicationForm, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles, order_get, order_is_terminable
 from apps.orders.services.drafts import REMARK_MAX, draft_check, form_lock
-from apps.orders.services.notes import form_notify, form_shown, order_notify, order_shown
-from apps.orders.services.settling import form_settle
+from apps.orders.services.form_progress import form_settle
+from apps.orders.services.notifications import form_notify, form_shown, order_notify, order_shown
 from apps.orders.states import FORM, ORDER, FormKind, FormState, OrderState
 from apps.orgs.selectors import organization_of
 from apps.orgs.services.numbers import number_next

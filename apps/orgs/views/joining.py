@@ -9,9 +9,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from apps.identity.addresses import address_of
-from apps.identity.entering import sign_in_check
 from apps.identity.models import User
 from apps.identity.page_access import cleaned
+from apps.identity.password_sign_in import sign_in_check
 from apps.identity.requests import PortalRequest
 from apps.identity.sessions import session_begin
 from apps.kernel.errors import NotFound, WeirError

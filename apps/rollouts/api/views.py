@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.fleet.permissions import FleetPermission as P
-from apps.identity.api.acting import ActView
 from apps.identity.api.base import ApiView
+from apps.identity.api.row_action import ActView
 from apps.rollouts.api.serializers import (
     ComponentOut,
     ReleaseIn,

@@ -11,11 +11,11 @@ from django.utils import timezone
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.events import emit
 from apps.kernel.service import service
+from apps.rollouts.backup_database import Database, SnapshotFailed, snapshot_write
+from apps.rollouts.backup_keys import key_id, keys_path, keys_write
 from apps.rollouts.events import BackupFailed, BackupMade
 from apps.rollouts.models import Backup
-from apps.rollouts.services.processes import lease_hold
-from apps.rollouts.snapshot_keys import key_id, keys_path, keys_write
-from apps.rollouts.snapshots import Database, SnapshotFailed, snapshot_write
+from apps.rollouts.services.server_processes import lease_hold
 
 _TURN_S = 3600
 

@@ -17,13 +17,13 @@ from apps.fleet.states import NodeState
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.events import emit
-from apps.kernel.sentences import message
 from apps.kernel.service import service
+from apps.kernel.translatable import message
 from apps.rollouts.errors import NodeUnreachable, ReleaseUnsound, TargetBusy
 from apps.rollouts.events import RolloutDone, RolloutFailed, RolloutMoved
 from apps.rollouts.models import Release, Rollout, RolloutStep
 from apps.rollouts.selectors import release_get
-from apps.rollouts.services.targets import step_begin, step_is_back, step_judge, step_undo
+from apps.rollouts.services.rollout_targets import step_begin, step_is_back, step_judge, step_undo
 from apps.rollouts.states import OPEN, ROLLOUT, RolloutState, StepState, TargetKind
 from node_agent.protocol.sync import AgentConfig
 

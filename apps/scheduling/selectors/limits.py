@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.identity.models import User
-from apps.kernel.queries import Param, PreparedQuery
+from apps.kernel.prepared_queries import Param, PreparedQuery
 from apps.scheduling.models import DefaultSpec, ResourceTicket, SpecialSpec, Workload
 from apps.scheduling.models.entitlements import UserAmounts
 from apps.scheduling.states import HOLDING_STATES, ResourceTicketState, Tier, WorkloadState

@@ -12,8 +12,8 @@ from apps.fleet.models import Node
 from apps.fleet.selectors import node_list, session_connection_get
 from apps.fleet.types import SessionConnection
 from apps.kernel.acts import Actor
-from apps.kernel.amounts import mib_text, span_text
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
+from apps.kernel.unit_text import mib_text, span_text
 from apps.scheduling.engine.cycle.explain import Words, sentence
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.engine.simulate.eta import eta

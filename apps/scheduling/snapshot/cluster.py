@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.centre.selectors import centre_zone
 from apps.fleet.models import Device, Node
-from apps.kernel.queries import PreparedQuery
+from apps.kernel.prepared_queries import PreparedQuery
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.engine.queueing.tenant_shares import BY_TENANT
 from apps.scheduling.models import (

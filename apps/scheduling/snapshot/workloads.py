@@ -14,7 +14,7 @@ from django.utils import timezone
 from apps.billing.selectors import charge_prices
 from apps.centre.selectors import centre_zone
 from apps.fleet.models import Slice
-from apps.kernel.queries import ArrayParam, PreparedQuery
+from apps.kernel.prepared_queries import ArrayParam, PreparedQuery
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.models import (
     Allocation,

@@ -5,7 +5,7 @@ import re
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.kernel.amounts import mib_text, span_text
+from apps.kernel.unit_text import mib_text, span_text
 
 # By code: the sentence with what else is known (figures, or what was said), and the one without.
 _SENTENCES = {

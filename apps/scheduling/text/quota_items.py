@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.kernel.amounts import mib_text
+from apps.kernel.unit_text import mib_text
 
 _NAMES = {
     "instances": gettext_noop("instances"),

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
-from apps.kernel.sentences import is_message
 from apps.kernel.service import service
+from apps.kernel.translatable import is_message
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
 from apps.telemetry.models import Alarm, AlarmRule
 from apps.telemetry.permissions import AlarmPermission as P

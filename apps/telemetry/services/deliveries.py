@@ -18,8 +18,8 @@ from django.utils.translation import gettext_noop
 from apps.identity.selectors import operators_with_role
 from apps.kernel.acts import Actor
 from apps.kernel.events import emit
-from apps.kernel.sentences import message
 from apps.kernel.service import service
+from apps.kernel.translatable import message
 from apps.telemetry.events import AlarmNotified
 from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute
 from apps.telemetry.states import DeliveryState

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
-from apps.rollouts.snapshot_keys import key_id, keys_path, keys_read, keys_write
-from apps.rollouts.snapshots import Database, SnapshotFailed, snapshot_manifest, snapshot_restore
+from apps.rollouts.backup_database import Database, SnapshotFailed, snapshot_manifest, snapshot_restore
+from apps.rollouts.backup_keys import key_id, keys_path, keys_read, keys_write
 
 
 class Command(BaseCommand):

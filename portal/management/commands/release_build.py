@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from pydantic import ValidationError
 
-from apps.rollouts.building import release_pack, release_sign
+from apps.rollouts.release_build import release_pack, release_sign
 from portal.management.commands.release_key_make import key_read
 
 

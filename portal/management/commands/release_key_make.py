@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.kernel.acts import SYSTEM
-from apps.rollouts.building import public_key_of
+from apps.rollouts.release_build import public_key_of
 from apps.rollouts.services.releases import release_key_trust
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
-from apps.audit.heads import head_keep, heads_verify
+from apps.audit.chain_heads import head_keep, heads_verify
 from apps.audit.models import Record, Seal
 from apps.audit.selectors import chain_verify, record_list
 from apps.audit.services import audit_seal

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from apps.console.reports.form import period
+from apps.console.reports.base import period
 from apps.console.reports.table import REPORTS, report_rows
 from apps.fleet.models import Device
 from apps.kernel.acts import SYSTEM

@@ -3,7 +3,7 @@
 import pytest
 from django.db import NotSupportedError, close_old_connections, connection
 
-from apps.kernel.queries import prepared
+from apps.kernel.prepared_queries import prepared
 
 
 def test_after_a_columns_type_was_changed_one_request_fails_and_the_next_asks_anew(committed):

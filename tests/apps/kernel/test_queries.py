@@ -13,7 +13,7 @@ from apps.audit.models import Record
 from apps.fleet.models import Device, Node, ResourceGroup
 from apps.kernel.bulk import insert_many
 from apps.kernel.planes import in_tenant
-from apps.kernel.queries import ArrayParam, Param, PreparedQuery, PreparedValues, pipeline
+from apps.kernel.prepared_queries import ArrayParam, Param, PreparedQuery, PreparedValues, pipeline
 from apps.orgs.models import TenantRole
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.states import HoldState

@@ -5,8 +5,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.utils import translation
 
 from apps.kernel.acts import SYSTEM
-from apps.rollouts.building import public_key_of, release_sign
 from apps.rollouts.models import Release
+from apps.rollouts.release_build import public_key_of, release_sign
 from apps.rollouts.services.releases import release_add, release_key_trust
 from tests.apps.fleet.agent import Agent
 from tests.unit.node_agent.releases import archive

@@ -17,10 +17,10 @@ from apps.fleet.models import Device, Slice
 from apps.fleet.session_keys import unseal
 from apps.identity.models import User
 from apps.kernel.acts import SYSTEM
+from apps.rollouts.backup_database import Database, SnapshotFailed, snapshot_manifest, snapshot_restore
+from apps.rollouts.backup_keys import keys_path, keys_read, keys_write
 from apps.rollouts.models import Backup
 from apps.rollouts.services.backups import backup_due, backup_make
-from apps.rollouts.snapshot_keys import keys_path, keys_read, keys_write
-from apps.rollouts.snapshots import Database, SnapshotFailed, snapshot_manifest, snapshot_restore
 from apps.telemetry.models import Alarm
 from tests.apps.fleet.agent import Agent, desire, report, session_desire
 

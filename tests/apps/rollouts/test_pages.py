@@ -4,9 +4,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from apps.kernel.acts import SYSTEM
-from apps.rollouts.building import release_sign
 from apps.rollouts.models import Release, Rollout
-from apps.rollouts.services.processes import Self, process_beat
+from apps.rollouts.release_build import release_sign
+from apps.rollouts.services.server_processes import Self, process_beat
 from tests.apps.rollouts.conftest import FILES
 from tests.unit.node_agent.releases import archive
 

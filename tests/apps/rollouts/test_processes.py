@@ -10,7 +10,8 @@ from django.utils import timezone
 from apps.kernel.acts import SYSTEM
 from apps.rollouts.models import Lease, Rollout, ServerProcess
 from apps.rollouts.selectors import component_list
-from apps.rollouts.services.processes import (
+from apps.rollouts.services.rollouts import rollout_start, rollouts_advance
+from apps.rollouts.services.server_processes import (
     RESTART_MAX_S,
     Self,
     lease_hold,
@@ -19,7 +20,6 @@ from apps.rollouts.services.processes import (
     process_leave,
     processes_prune,
 )
-from apps.rollouts.services.rollouts import rollout_start, rollouts_advance
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("POOL-8.1a"), pytest.mark.req("POOL-12.20")]
 

@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput, WeirError
-from apps.rollouts.building import public_key_of, release_pack, release_sign
 from apps.rollouts.errors import ReleaseKnown, ReleaseUnsound
 from apps.rollouts.models import Release, ReleaseKey
+from apps.rollouts.release_build import public_key_of, release_pack, release_sign
 from apps.rollouts.services.releases import release_add, release_key_revoke, release_key_trust
 from apps.rollouts.services.rollouts import rollout_start
 from node_agent.protocol.releases import MANIFEST, MANIFEST_BYTES, ReleaseKeys

@@ -11,7 +11,7 @@ from apps.billing.models import Charge
 from apps.billing.selectors import charge_prices
 from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.services.charges import charge_resize
-from apps.billing.services.compensating import preemption_compensate
+from apps.billing.services.compensation import preemption_compensate
 from apps.billing.services.ledger import account_deposit, account_open
 from apps.billing.services.rating import usage_rate
 from apps.catalog.models import Coupon

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from apps.kernel.acts import SYSTEM
 from apps.kernel.errors import InvalidInput
+from apps.telemetry.log_handler import PoolLogHandler, component_of
 from apps.telemetry.models import LogEntry
-from apps.telemetry.recording import PoolLogHandler, component_of
 from apps.telemetry.selectors import log_list
 from apps.telemetry.services import logs
 from apps.telemetry.services.logs import log_add, logs_add, logs_prune

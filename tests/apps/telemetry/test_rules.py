@@ -13,8 +13,8 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.telemetry.models import Alarm, AlarmBreach, AlarmRule
 from apps.telemetry.selectors import alarm_list
 from apps.telemetry.services.alarms import alarm_raise
+from apps.telemetry.services.rule_evaluation import rules_check
 from apps.telemetry.services.rules import rule_edit, rule_make
-from apps.telemetry.services.watching import rules_check
 from apps.telemetry.types import Checked, Reading
 
 pytestmark = pytest.mark.req("POOL-12.19")

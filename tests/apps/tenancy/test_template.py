@@ -16,8 +16,8 @@ from django.core.management import call_command
 from django.db import Error, connection
 
 from apps.kernel.acts import SYSTEM
+from apps.tenancy.schema_template import TEMPLATE, TemplateError, template_ensure
 from apps.tenancy.services import tenant_provision
-from apps.tenancy.template import TEMPLATE, TemplateError, template_ensure
 from portal.devstack.postgres_server import BINARIES
 from tests.harness.database import ROOT
 
@@ -131,7 +131,7 @@ def test_a_later_migration_reaches_copies_and_the_template_alike(committed, kept
 @pytest.mark.django_db
 def test_what_would_not_be_copied_is_refused_by_name(later, monkeypatch, sql, name):
     # The tickets' alone: to migrate all the rest four times would show no more.
-    monkeypatch.setattr("apps.tenancy.template.StandardExecutor", _only_runs(sql))
+    monkeypatch.setattr("apps.tenancy.schema_template.StandardExecutor", _only_runs(sql))
     later(sql)
     with pytest.raises(TemplateError, match=rf"make {name}, which"):
         template_ensure()

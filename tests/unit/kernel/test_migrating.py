@@ -5,7 +5,7 @@ from django.db.migrations.graph import MigrationGraph
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.migration import Migration
 
-from apps.tenancy.migrating import provider_keys
+from apps.tenancy.schema_migrate import provider_keys
 from portal.settings.planes import TENANT_APPS
 
 TENANT_LABELS = {name.removeprefix("apps.") for name in TENANT_APPS}

@@ -10,7 +10,7 @@ KERNEL = Path(__file__).resolve().parents[3] / "apps" / "kernel"
 DOCUMENTED = {"_meta", "_state"}
 
 
-@pytest.mark.parametrize("name", ["queries", "bulk"])
+@pytest.mark.parametrize("name", ["prepared_queries", "bulk"])
 def test_no_private_name_of_a_library_is_used(name: str) -> None:
     tree = ast.parse((KERNEL / f"{name}.py").read_text())
     own = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_self(node.value)}

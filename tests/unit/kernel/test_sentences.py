@@ -2,7 +2,7 @@
 
 from django.utils import translation
 
-from apps.kernel.sentences import is_message, message, message_text, sentence
+from apps.kernel.translatable import is_message, message, message_text, sentence
 
 
 def test_a_part_is_a_sentence_of_its_own_in_the_readers_language():

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.audit.heads import heads_verify
+from apps.audit.chain_heads import heads_verify
 from apps.audit.selectors import chain_verify
 
 

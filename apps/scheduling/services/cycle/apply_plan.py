@@ -23,7 +23,7 @@ from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import QuotaExceeded, WeirError
 from apps.kernel.events import emit
-from apps.kernel.queries import pipeline, prepared
+from apps.kernel.prepared_queries import pipeline, prepared
 from apps.kernel.service import service
 from apps.scheduling.engine.model.types import Placement
 from apps.scheduling.events import WorkloadsChanged

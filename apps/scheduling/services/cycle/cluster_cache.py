@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from apps.kernel.queries import prepared
+from apps.kernel.prepared_queries import prepared
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from apps.scheduling.selectors.arrivals import mix_read

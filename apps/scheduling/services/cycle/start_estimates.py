@@ -11,7 +11,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from apps.kernel.acts import Actor
-from apps.kernel.queries import prepared
+from apps.kernel.prepared_queries import prepared
 from apps.kernel.service import service
 from apps.scheduling.models import StartEstimate, Workload
 from apps.scheduling.permissions import ResourcePermission as P

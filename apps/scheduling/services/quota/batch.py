@@ -7,7 +7,7 @@ from uuid import UUID
 from apps.kernel.acts import Actor
 from apps.kernel.bulk import insert_many, update_many
 from apps.kernel.errors import QuotaExceeded
-from apps.kernel.queries import ArrayParam, Param, PreparedValues
+from apps.kernel.prepared_queries import ArrayParam, Param, PreparedValues
 from apps.kernel.service import service
 from apps.scheduling.models import QuotaHold
 from apps.scheduling.services.quota.models import model_room_check

@@ -10,7 +10,7 @@ from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
 from apps.kernel.errors import QuotaExceeded
-from apps.kernel.queries import Param, PreparedValues
+from apps.kernel.prepared_queries import Param, PreparedValues
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.states import HoldState, QuotaItem
 from apps.scheduling.text.quota_items import item_amounts

@@ -16,7 +16,7 @@ from apps.centre.selectors import centre_zone
 from apps.fleet.states import SliceKind
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, QuotaExceeded
-from apps.kernel.queries import Param, PreparedQuery, PreparedValues, prepared
+from apps.kernel.prepared_queries import Param, PreparedQuery, PreparedValues, prepared
 from apps.scheduling.errors import OutsideValidity, PriorityNotAllowed, TooMuchOpen
 from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import (

@@ -13,7 +13,7 @@ from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
-from apps.kernel.queries import pipeline
+from apps.kernel.prepared_queries import pipeline
 from apps.kernel.service import service
 from apps.scheduling.events import WorkloadsSubmitted
 from apps.scheduling.locks import submissions_lock

@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
 from apps.fleet.selectors import device_list, group_allowed, group_get, node_list
-from apps.kernel.amounts import span_text
 from apps.kernel.errors import InvalidInput, WeirError
-from apps.kernel.queries import Param, PreparedQuery
+from apps.kernel.prepared_queries import Param, PreparedQuery
+from apps.kernel.unit_text import span_text
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.errors import (
     BeyondQuota,

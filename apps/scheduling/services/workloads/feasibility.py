@@ -9,7 +9,7 @@ from threading import Lock
 
 from django.db import connection
 
-from apps.kernel.queries import prepared
+from apps.kernel.prepared_queries import prepared
 from apps.scheduling.engine.model.types import Reason, Request
 from apps.scheduling.engine.state.scheduler_state import SchedulerState
 from apps.scheduling.snapshot.workloads import snapshot_get

@@ -12,7 +12,7 @@ from apps.kernel.acts import Actor, act_subject
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
-from apps.kernel.queries import Param, PreparedQuery, pipeline
+from apps.kernel.prepared_queries import Param, PreparedQuery, pipeline
 from apps.kernel.service import service
 from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Workload

@@ -16,7 +16,7 @@ from apps.kernel.acts import Actor, act_subject
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
-from apps.kernel.queries import pipeline
+from apps.kernel.prepared_queries import pipeline
 from apps.kernel.service import service
 from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Environment, Workload

@@ -20,8 +20,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from apps.rollouts.backup_files import files_bring, files_pack, files_unpack
 from apps.rollouts.errors import SnapshotFailed
-from apps.rollouts.snapshot_files import files_bring, files_pack, files_unpack
 
 _DUMP, _FILES, _MANIFEST = "weir.dump", "files.tar", "manifest.json"
 _TABLES = """

@@ -13,10 +13,10 @@ from apps.fleet.services.nodes.membership import node_want
 from apps.fleet.states import NodeState, SliceState
 from apps.kernel.acts import Actor
 from apps.kernel.errors import WeirError
-from apps.kernel.sentences import literal, message
+from apps.kernel.translatable import literal, message
 from apps.rollouts.models import Release, Rollout, RolloutStep, ServerProcess
 from apps.rollouts.selectors import PROCESS_LOST_AFTER_S
-from apps.rollouts.services.processes import RESTART_MAX_S, server_restart_request
+from apps.rollouts.services.server_processes import RESTART_MAX_S, server_restart_request
 from apps.rollouts.states import ProcessKind, ProcessState, StepState, TargetKind
 from apps.telemetry.models import Alarm
 from apps.telemetry.states import AlarmState

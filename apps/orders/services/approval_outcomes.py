@@ -11,7 +11,7 @@ from apps.kernel.service import service
 from apps.orders.events import OrderMade
 from apps.orders.models import ApplicationForm, FormLine, Order
 from apps.orders.selectors import in_both
-from apps.orders.services.notes import form_notify, form_shown, order_shown
+from apps.orders.services.notifications import form_notify, form_shown, order_shown
 from apps.orders.services.submissions import holds_release
 from apps.orders.services.terminations import termination_granted, termination_refused
 from apps.orders.states import FORM, FormKind, FormState

@@ -13,7 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.graph import MigrationGraph
 from django_tenants.utils import get_public_schema_name
 
-from apps.tenancy.template import template_ensure
+from apps.tenancy.schema_template import template_ensure
 
 Key = tuple[str, str]
 

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_noop
 
 from apps.kernel.acts import SYSTEM
 from apps.orders.models import ApplicationForm, Order
-from apps.orders.services.notes import form_notify, form_shown
+from apps.orders.services.notifications import form_notify, form_shown
 from apps.orders.states import FORM, FormState, OrderState
 
 FORM_DONE = gettext_noop("Application %(no)s is completed.")

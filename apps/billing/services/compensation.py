@@ -1,4 +1,4 @@
-"""Making good what a customer's work lost because other work took its place (issue 4, preemption)."""
+"""Making good what a customer's work lost because other work took its place."""
 
 from decimal import Decimal
 from uuid import UUID
@@ -9,7 +9,7 @@ from apps.billing.models import Charge
 from apps.catalog.models import Coupon
 from apps.catalog.pricing.price import price
 from apps.catalog.selectors import price_lines, pricing_line
-from apps.catalog.services.compensating import coupon_grant
+from apps.catalog.services.compensation_coupons import coupon_grant
 from apps.kernel.acts import Actor
 from apps.kernel.money import bill_round
 from apps.kernel.service import service

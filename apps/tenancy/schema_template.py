@@ -76,7 +76,7 @@ def template_ensure() -> None:
         if left_out := [name for (name,) in _rows(_LEFT_OUT)]:
             raise TemplateError(
                 f"a tenant's migrations make {', '.join(left_out)}, which new tenants would not get: "
-                "teach apps/tenancy/template.py to copy it"
+                "teach apps/tenancy/schema_template.py to copy it"
             )
         _execute(f"COMMENT ON SCHEMA {TEMPLATE} IS '{wanted}'")
 
