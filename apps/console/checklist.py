@@ -19,7 +19,7 @@ from apps.catalog.selectors import (
 from apps.fleet.selectors import node_list
 from apps.identity.selectors import operator_role_title
 from apps.kernel.planes import in_tenant
-from apps.kernel.sentences import localized
+from apps.kernel.translatable import localized
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_active_list
 from workflows.engine import Node

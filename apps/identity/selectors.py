@@ -9,7 +9,7 @@ from apps.identity.models import AgentToken, ApiToken, Membership, OperatorBindi
 from apps.identity.permissions import IdentityPermission as P
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
-from apps.kernel.sentences import localized
+from apps.kernel.translatable import localized
 from apps.tenancy.models import Tenant
 
 

@@ -12,7 +12,7 @@ from apps.identity.selectors import members_enabled, memberships_present
 from apps.kernel.acts import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
-from apps.kernel.sentences import localized
+from apps.kernel.translatable import localized
 from apps.orgs.models import (
     TAKE_PART,
     BusinessSystem,

@@ -6,7 +6,7 @@ from apps.catalog.errors import Undecidable
 from apps.catalog.models import ProcessApp
 from apps.catalog.selectors import operator_roles_asked, steps_undecidable
 from apps.identity.selectors import operator_role_title
-from apps.kernel.sentences import localized
+from apps.kernel.translatable import localized
 
 
 def decidable_check(row: ProcessApp) -> None:
