@@ -21,7 +21,7 @@ import psycopg
 from psycopg import sql
 
 from apps.rollouts.backup_files import files_bring, files_pack, files_unpack
-from apps.rollouts.errors import SnapshotFailed
+from apps.rollouts.errors import BackupError
 
 _DUMP, _FILES, _MANIFEST = "weir.dump", "files.tar", "manifest.json"
 _TABLES = """
@@ -66,9 +66,9 @@ class Database:
         return {**os.environ, **{name: value for name, value in given.items() if value}}
 
 
-def snapshot_write(database: Database, path: Path, files: Path, **facts: str) -> int:
+def backup_write(database: Database, path: Path, files: Path, **facts: str) -> int:
     """Write a snapshot of the database and the folder of uploaded files; the file is whole or absent. `facts` go
-    into its manifest. Returns its size in bytes. Raises SnapshotFailed, OSError."""
+    into its manifest. Returns its size in bytes. Raises BackupError, OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as folder, database.connect() as db:
         dump = Path(folder) / _DUMP
@@ -108,8 +108,8 @@ def _pack(path: Path, parts: list[Path], manifest: dict[str, Any]) -> None:
         os.fsync(file.fileno())
 
 
-def snapshot_manifest(path: Path) -> dict[str, Any]:
-    """What a snapshot says of itself. Raises SnapshotFailed."""
+def backup_manifest(path: Path) -> dict[str, Any]:
+    """What a snapshot says of itself. Raises BackupError."""
     try:
         with tarfile.open(path) as packed:
             found = packed.extractfile(_MANIFEST)
@@ -117,23 +117,23 @@ def snapshot_manifest(path: Path) -> dict[str, Any]:
             packed.getmember(_DUMP)
             packed.getmember(_FILES)
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
-        raise SnapshotFailed(f"{path} is no backup of this product, or is cut off: {error}") from error
+        raise BackupError(f"{path} is no backup of this product, or is cut off: {error}") from error
     known = {"rows": dict, "files": dict, "sha256": str}
     if not isinstance(told, dict) or not all(isinstance(told.get(key), kind) for key, kind in known.items()):
-        raise SnapshotFailed(f"{path} is no backup of this product: its manifest makes no sense")
+        raise BackupError(f"{path} is no backup of this product: its manifest makes no sense")
     return told
 
 
-def snapshot_restore(database: Database, path: Path, files: Path) -> dict[str, int]:
+def backup_restore(database: Database, path: Path, files: Path) -> dict[str, int]:
     """Restore into an empty database, all or nothing, and then the uploaded files into their folder; the rows of each
     table, as the backup counted them. A file that is there with another content is never overwritten.
 
-    Raises SnapshotFailed, OSError.
+    Raises BackupError, OSError.
     """
-    manifest = snapshot_manifest(path)
+    manifest = backup_manifest(path)
     with database.connect() as db:
         if db.execute(_TABLES).fetchone() is not None:
-            raise SnapshotFailed(
+            raise BackupError(
                 f"database {database.name} is not empty: make an empty one, name it in WEIR_DATABASE_URL"
             )
         tool = _tool("pg_restore", db)
@@ -151,7 +151,7 @@ def snapshot_restore(database: Database, path: Path, files: Path) -> dict[str, i
         found = _rows(db)
     if found != manifest["rows"]:
         wrong = [name for name in manifest["rows"] if found.get(name) != manifest["rows"][name]]
-        raise SnapshotFailed(f"the restored tables differ from the backup: {', '.join(wrong[:5])}")
+        raise BackupError(f"the restored tables differ from the backup: {', '.join(wrong[:5])}")
     return found
 
 
@@ -161,9 +161,9 @@ def _unpack(path: Path, name: str, folder: Path, sha256: str) -> Path:
             packed.extract(name, folder, filter="data")
         whole = _digest(folder / name) == sha256
     except (OSError, tarfile.TarError) as error:
-        raise SnapshotFailed(f"{path} cannot be read to its end: {error}") from error
+        raise BackupError(f"{path} cannot be read to its end: {error}") from error
     if not whole:
-        raise SnapshotFailed(f"{path} was changed or cut off since it was written")
+        raise BackupError(f"{path} was changed or cut off since it was written")
     return folder / name
 
 
@@ -196,7 +196,7 @@ def _tool(name: str, db: psycopg.Connection[Any]) -> str:
         found = shutil.which(name, path=folder)
         if found and _major(found) >= needed:
             return found
-    raise SnapshotFailed(
+    raise BackupError(
         f"{name} of PostgreSQL {needed} or later is needed here: install its client package, "
         "or name the folder in WEIR_PG_BIN"
     )
@@ -218,4 +218,4 @@ def _run(command: list[str], database: Database) -> None:
         stdin=subprocess.DEVNULL,
     )
     if done.returncode:
-        raise SnapshotFailed((done.stderr.strip().splitlines() or ["no reason given"])[0])
+        raise BackupError((done.stderr.strip().splitlines() or ["no reason given"])[0])

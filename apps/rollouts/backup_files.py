@@ -7,7 +7,7 @@ import tarfile
 import tempfile
 from pathlib import Path, PurePosixPath
 
-from apps.rollouts.errors import SnapshotFailed
+from apps.rollouts.errors import BackupError
 
 
 def files_pack(root: Path, path: Path) -> int:
@@ -31,7 +31,7 @@ def files_pack(root: Path, path: Path) -> int:
 def files_unpack(packed: Path, root: Path) -> Path:
     """Unpack into a folder beside `root`, to be brought in by `files_bring`; nothing in `root` changes.
 
-    Raises SnapshotFailed when a file there has the name of one in the tar and another content, OSError.
+    Raises BackupError when a file there has the name of one in the tar and another content, OSError.
     """
     root.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=root.parent, prefix=".restored-"))
@@ -41,11 +41,11 @@ def files_unpack(packed: Path, root: Path) -> Path:
         for name in _names(draft):
             there = root / name
             if there.exists() and _digest(there) != _digest(draft / name):
-                raise SnapshotFailed(f"{there} is another file than the backup's: name an empty WEIR_VAR_DIR")
+                raise BackupError(f"{there} is another file than the backup's: name an empty WEIR_VAR_DIR")
     except BaseException as error:
         shutil.rmtree(draft, ignore_errors=True)
         if isinstance(error, tarfile.TarError):
-            raise SnapshotFailed(f"the backup's files cannot be read: {error}") from error
+            raise BackupError(f"the backup's files cannot be read: {error}") from error
         raise
     return draft
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
-from apps.rollouts.errors import SnapshotFailed
+from apps.rollouts.errors import BackupError
 
 _PURPOSE = b"weir backup key"
 # As the authors of scrypt recommend for files: a guess costs 64 MiB and a large part of a second.
@@ -47,17 +47,15 @@ def keys_write(path: Path, keys: Sequence[str], passphrase: str) -> None:
 
 
 def keys_read(path: Path, passphrase: str) -> list[str]:
-    """The keys, the one in use first. Raises SnapshotFailed naming what is missing."""
+    """The keys, the one in use first. Raises BackupError naming what is missing."""
     try:
         content = json.loads(path.read_text())
         found = content["keys"] if "keys" in content else _opened(content, passphrase)
         return [str(key) for key in found]
     except InvalidToken as error:
-        raise SnapshotFailed(
-            f"{path} is locked with another passphrase: set WEIR_BACKUP_PASSPHRASE"
-        ) from error
+        raise BackupError(f"{path} is locked with another passphrase: set WEIR_BACKUP_PASSPHRASE") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SnapshotFailed(f"{path} holds no keys of a backup: {error}") from error
+        raise BackupError(f"{path} holds no keys of a backup: {error}") from error
 
 
 def _sealed(keys: Sequence[str], passphrase: str) -> dict[str, str]:

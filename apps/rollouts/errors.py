@@ -3,8 +3,8 @@ from django.utils.translation import gettext_lazy as _
 from apps.kernel.errors import Conflict, InvalidInput
 
 
-class SnapshotFailed(Exception):
-    """The snapshot cannot be made or restored; the text says why and what to do."""
+class BackupError(Exception):
+    """The backup cannot be made or restored; the text says why and what to do."""
 
 
 class ReleaseUnsound(InvalidInput):

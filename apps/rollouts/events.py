@@ -21,7 +21,7 @@ class RolloutFailed(Event):
     rollout_uid: str
     target: str
     what: str
-    # A sentence as `kernel.sentences` keeps it.
+    # A sentence as `kernel.translatable` keeps it.
     why: dict[str, Any]
 
 

@@ -56,7 +56,7 @@ class Rollout(models.Model):
     """A release or a configuration on its way to its targets, batch by batch (POOL-12.22).
 
     `gate_s`: how long a target may take to be healthy with it. `config`: the values asked for, else {}. `why`: a
-    sentence as `kernel.sentences` keeps it.
+    sentence as `kernel.translatable` keeps it.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

@@ -46,7 +46,7 @@ SPECS = (
     ("medium", "Medium", "中型", 25, 1024),
     ("large", "Large", "大型", 50, 2048),
 )
-WORK = {"argv": ["python", "-m", "node_agent.work.train"], "env": {}}
+WORK = {"argv": ["python", "-m", "node_agent.examples.train"], "env": {}}
 
 
 def seed_all(password: str) -> None:

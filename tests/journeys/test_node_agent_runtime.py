@@ -80,7 +80,9 @@ class Agent:
     def want(self, uid: str, code: str, **changes: object) -> None:
         device = self.portal.syncs[-1].devices[0]
         argv = (
-            ("python", "-c", code) if code else ("python", "-m", "node_agent.work.train", "--seconds", "1.2")
+            ("python", "-c", code)
+            if code
+            else ("python", "-m", "node_agent.examples.train", "--seconds", "1.2")
         )
         work = {"argv": argv, "run_timeout_s": changes.pop("run_timeout_s", None), "grace_s": 1}
         wanted = {

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.kernel.acts import Actor, act_subject
 from apps.kernel.events import emit
 from apps.kernel.service import service
-from apps.rollouts.backup_database import Database, SnapshotFailed, snapshot_write
+from apps.rollouts.backup_database import BackupError, Database, backup_write
 from apps.rollouts.backup_keys import key_id, keys_path, keys_write
 from apps.rollouts.events import BackupFailed, BackupMade
 from apps.rollouts.models import Backup
@@ -28,7 +28,7 @@ def backup_make(*, actor: Actor, path: Path) -> Backup:
     row = Backup(host=socket.gethostname()[:200], path=str(path), started_at=began_at)
     act_subject("backup", path.name)
     try:
-        row.size = snapshot_write(
+        row.size = backup_write(
             Database.of(connection.settings_dict),
             path,
             settings.MEDIA_ROOT,
@@ -38,7 +38,7 @@ def backup_make(*, actor: Actor, path: Path) -> Backup:
         )
         keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
         keys_write(keys_path(path), keys, settings.WEIR_BACKUP_PASSPHRASE)
-    except (SnapshotFailed, OSError) as error:
+    except (BackupError, OSError) as error:
         row.reason = str(error)[:500]
         emit(BackupFailed(host=row.host, reason=row.reason), actor=actor)
     else:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
-from apps.rollouts.backup_database import Database, SnapshotFailed, snapshot_manifest, snapshot_restore
+from apps.rollouts.backup_database import BackupError, Database, backup_manifest, backup_restore
 from apps.rollouts.backup_keys import key_id, keys_path, keys_read, keys_write
 
 
@@ -21,10 +21,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         try:
-            manifest = snapshot_manifest(file)
+            manifest = backup_manifest(file)
             keys_told = _keys(file, str(manifest.get("key", "")))
-            rows = snapshot_restore(Database.of(connection.settings_dict), file, settings.MEDIA_ROOT)
-        except (SnapshotFailed, OSError) as error:
+            rows = backup_restore(Database.of(connection.settings_dict), file, settings.MEDIA_ROOT)
+        except (BackupError, OSError) as error:
             raise CommandError(str(error)) from error
         count = manifest["files"]["count"]
         self.stdout.write(
@@ -46,7 +46,7 @@ def _keys(file: Path, wanted: str) -> str:
         )
     keys = keys_read(beside, settings.WEIR_BACKUP_PASSPHRASE)
     if wanted not in map(key_id, keys):
-        raise SnapshotFailed(f"{beside} belongs to another backup: its key is not the one this one needs")
+        raise BackupError(f"{beside} belongs to another backup: its key is not the one this one needs")
     place = settings.MEDIA_ROOT.parent / "restored.keys"
     place.parent.mkdir(parents=True, exist_ok=True)
     keys_write(place, keys, "")

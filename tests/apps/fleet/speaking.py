@@ -15,7 +15,7 @@ from node_agent.protocol.join import DeviceReport, JoinRequest, NodeInfo
 from node_agent.protocol.slices import LogChunk, SliceReport, UsageReport
 from node_agent.protocol.sync import SyncRequest
 
-WORK = {"argv": ["python", "-m", "node_agent.work.train"], "env": {}}
+WORK = {"argv": ["python", "-m", "node_agent.examples.train"], "env": {}}
 
 
 class Speaker:

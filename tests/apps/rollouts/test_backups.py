@@ -17,7 +17,7 @@ from apps.fleet.models import Device, Slice
 from apps.fleet.session_keys import unseal
 from apps.identity.models import User
 from apps.kernel.acts import SYSTEM
-from apps.rollouts.backup_database import Database, SnapshotFailed, snapshot_manifest, snapshot_restore
+from apps.rollouts.backup_database import BackupError, Database, backup_manifest, backup_restore
 from apps.rollouts.backup_keys import keys_path, keys_read, keys_write
 from apps.rollouts.models import Backup
 from apps.rollouts.services.backups import backup_due, backup_make
@@ -77,8 +77,8 @@ def test_restored_into_an_empty_database_everything_is_equal(tmp_path: Path, acm
     Device.objects.filter(node__name="n1").update(model="changed later")
     here = Database.of(connection.settings_dict)
     with empty_database() as there:
-        restored = snapshot_restore(there, file, tmp_path / "media")
-        assert restored == snapshot_manifest(file)["rows"]
+        restored = backup_restore(there, file, tmp_path / "media")
+        assert restored == backup_manifest(file)["rows"]
         assert restored["public.fleet_device"] == 2
         assert restored["acme.orgs_tenantrole"] >= 1
         for table in KEY_TABLES:
@@ -86,8 +86,8 @@ def test_restored_into_an_empty_database_everything_is_equal(tmp_path: Path, acm
                 assert content(there, table) == content(here, table), table
         assert "changed later" not in str(content(there, "fleet_device"))
         assert "backed.up" in str(content(there, "identity_user"))
-        with pytest.raises(SnapshotFailed, match="not empty"):
-            snapshot_restore(there, file, tmp_path / "media")
+        with pytest.raises(BackupError, match="not empty"):
+            backup_restore(there, file, tmp_path / "media")
     assert Slice.plain.count() == 1
     assert User.objects.filter(username="backed.up").exists()
 
@@ -107,8 +107,8 @@ def test_what_is_no_backup_is_refused_and_a_used_database_is_left_alone(tmp_path
     with empty_database() as there:
         for content in (half, bytes(spoilt)):
             file.write_bytes(content)
-            with pytest.raises(SnapshotFailed):
-                snapshot_restore(there, file, tmp_path / "media")
+            with pytest.raises(BackupError):
+                backup_restore(there, file, tmp_path / "media")
 
 
 @pytest.fixture
@@ -137,10 +137,10 @@ def test_uploaded_files_come_back_and_none_is_overwritten(tmp_path: Path, upload
     before = files_of(uploads)
     (uploads / "acme/attachments/1.txt").write_text("changed later")
     with empty_database() as there:
-        with pytest.raises(SnapshotFailed, match="another file"):
-            snapshot_restore(there, file, uploads)
+        with pytest.raises(BackupError, match="another file"):
+            backup_restore(there, file, uploads)
         assert (uploads / "acme/attachments/1.txt").read_text() == "changed later"
-        snapshot_restore(there, file, there_files)
+        backup_restore(there, file, there_files)
     assert files_of(there_files) == before
     assert len(before) == 2
     assert not (there_files / "link").exists(), "what lies elsewhere is not carried along"

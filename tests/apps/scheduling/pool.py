@@ -13,7 +13,7 @@ from apps.scheduling.services.workloads.order_work import workload_submit
 from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import Amounts
 
-WORK = {"argv": ["python", "-m", "node_agent.work.train"], "env": {}}
+WORK = {"argv": ["python", "-m", "node_agent.examples.train"], "env": {}}
 
 
 def node_make(name="n1", devices=1, memory_mib=8192, **device):
