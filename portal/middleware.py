@@ -285,6 +285,7 @@ def _with_role(request: PortalRequest, user: User, kind: str, schema: str, roles
         role=role.code if role else "",
         permissions=frozenset(role.permissions) if role else frozenset(),
         request_id=request.request_id,
+        is_read_only=bool(role and role.is_read_only),
     )
 
 

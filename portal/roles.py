@@ -3,8 +3,10 @@
 from apps.identity.services import BuiltinRole
 
 
-def _role(code: str, name_en: str, name_zh: str, *permissions: str) -> BuiltinRole:
-    return BuiltinRole(code=code, name_en=name_en, name_zh=name_zh, permissions=frozenset(permissions))
+def _role(
+    code: str, name_en: str, name_zh: str, *permissions: str, is_read_only: bool = False
+) -> BuiltinRole:
+    return BuiltinRole(code, name_en, name_zh, frozenset(permissions), is_read_only)
 
 
 _OPERATOR_READS = (
@@ -26,7 +28,7 @@ _OPERATOR_READS = (
 )
 
 OPERATOR_ROLES = (
-    _role("executive", "Executive", "高层管理", *_OPERATOR_READS),
+    _role("executive", "Executive", "高层管理", *_OPERATOR_READS, is_read_only=True),
     _role(
         "operations_manager",
         "Operations manager",

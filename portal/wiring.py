@@ -17,6 +17,7 @@ from apps.identity.events import MembershipEnded
 from apps.kernel.wiring import after, recorder, within
 from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
+from apps.orgs.events import RoleDeleted
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed, RolloutMoved
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import (
@@ -53,6 +54,7 @@ recorder(act_record)
 within(CentreOpened, tenants.new_centre)
 within(TenantProvisioned, tenants.new_tenant)
 within(MembershipEnded, tenants.membership_ended)
+within(RoleDeleted, tenants.role_deleted)
 
 # --- approvals, scheduling → orders ------------------------------------------------------------------------------
 

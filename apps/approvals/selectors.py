@@ -88,6 +88,11 @@ def decider_ids(task: HumanTask) -> set[int]:
     return members_who_may(P.DECIDE, members) | (operators - applicant)
 
 
+def waits_for_role(code: str) -> bool:
+    """Whether an open task of the current tenant can be decided by who holds this role."""
+    return HumanTask.objects.filter(roles__contains=[code], state=TaskState.WAITING).exists()
+
+
 def may_decide(task: HumanTask, actor: Actor) -> bool:
     """Whether a page offers the decision: the task waits, and the actor is a candidate who has not decided yet."""
     return (

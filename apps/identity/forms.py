@@ -41,3 +41,24 @@ class OperatorForm(OperatorRolesForm):
     username = forms.CharField(label=_("Login account"), max_length=64)
     display_name = forms.CharField(label=pgettext_lazy("person", "Name"), max_length=120)
     email = forms.EmailField(label=_("E-mail"), required=False)
+
+
+class RoleFilterForm(forms.Form):
+    search = forms.CharField(label=_("Role name"), required=False, max_length=80)
+
+
+class PermissionsField(forms.MultipleChoiceField):
+    """Permission codes; which a role can have is checked where they are kept."""
+
+    def __init__(self) -> None:
+        super().__init__(label=_("Functions"), required=False)
+
+    def valid_value(self, value: str) -> bool:
+        return len(value) <= 64
+
+
+class RoleForm(forms.Form):
+    name = forms.CharField(label=_("Role name"), max_length=80)
+    description = forms.CharField(label=_("Description"), required=False, max_length=500)
+    is_read_only = forms.BooleanField(label=_("Read-only"), required=False)
+    permissions = PermissionsField()

@@ -95,13 +95,16 @@ class Membership(models.Model):
 
 
 class OperatorRole(models.Model):
-    """A role of the operator side (PLAT-TEN-34): a name for a set of permission codes. Built-in ones stay."""
+    """A role of the operator side (PLAT-TEN-34): a name for a set of permission codes. Built-in ones
+    follow the code; a read-only one changes nothing whatever it holds."""
 
     code = models.SlugField(_("code"), max_length=48, unique=True)
     name_en = models.CharField(_("name in English"), max_length=80)
     name_zh = models.CharField(_("name in Chinese"), max_length=80)
     permissions = ArrayField(models.CharField(max_length=64), default=list, verbose_name=_("permissions"))
     is_builtin = models.BooleanField(_("built-in"), default=False)
+    description = models.CharField(_("description"), max_length=500, blank=True)
+    is_read_only = models.BooleanField(_("read-only"), default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

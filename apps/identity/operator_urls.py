@@ -1,9 +1,14 @@
 from django.urls import path
 
+from apps.identity import operator_role_views as roles
 from apps.identity import operator_views as views
 
 app_name = "operators"
 urlpatterns = [
+    path("operators/roles/", roles.roles, name="role_list"),
+    path("operators/roles/new/", roles.new, name="role_new"),
+    path("operators/roles/<slug:code>/", roles.role, name="role"),
+    path("operators/roles/<slug:code>/delete/", roles.delete, name="role_delete"),
     path("operators/", views.operators, name="operators"),
     path("operators/new/", views.new, name="new"),
     path("operators/<uuid:uid>/", views.operator, name="operator"),

@@ -1,6 +1,7 @@
 """The centre's own people: their accounts and roles (PLAT-TEN-37)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -26,15 +27,7 @@ from apps.kernel.service import service
 def operator_roles_sync(*, actor: Actor, roles: Iterable[BuiltinRole]) -> None:
     """Bring the built-in operator roles to what the code says; user-defined ones stay as they are."""
     for role in roles:
-        OperatorRole.objects.update_or_create(
-            code=role.code,
-            defaults={
-                "name_en": role.name_en,
-                "name_zh": role.name_zh,
-                "permissions": sorted(role.permissions),
-                "is_builtin": True,
-            },
-        )
+        OperatorRole.objects.update_or_create(code=role.code, defaults=role.fields())
 
 
 @service(P.MANAGE)
@@ -73,15 +66,16 @@ def operator_roles_set(*, actor: Actor, user: User, roles: Iterable[OperatorRole
     """
     wanted = {role.pk: role for role in roles}
     _operator_check(user)
-    before = _administrators_locked()
-    held = {binding.role_id: binding.role for binding in user.operator_bindings.select_related("role")}
-    given = [role for pk, role in wanted.items() if pk not in held]
-    taken = [role for pk, role in held.items() if pk not in wanted]
-    act_subject("user", user.uid, given=[role.code for role in given], taken=[role.code for role in taken])
-    grant_check(actor, given + taken)
-    OperatorBinding.objects.filter(user=user, role__in=taken).delete()
-    OperatorBinding.objects.bulk_create(OperatorBinding(user=user, role=role) for role in given)
-    _administrator_stays_check(before)
+    with administrator_stays():
+        held = {binding.role_id: binding.role for binding in user.operator_bindings.select_related("role")}
+        given = [role for pk, role in wanted.items() if pk not in held]
+        taken = [role for pk, role in held.items() if pk not in wanted]
+        act_subject(
+            "user", user.uid, given=[role.code for role in given], taken=[role.code for role in taken]
+        )
+        grant_check(actor, given + taken)
+        OperatorBinding.objects.filter(user=user, role__in=taken).delete()
+        OperatorBinding.objects.bulk_create(OperatorBinding(user=user, role=role) for role in given)
 
 
 @service(P.MANAGE)
@@ -90,10 +84,9 @@ def operator_disable(*, actor: Actor, user: User) -> None:
     act_subject("user", user.uid, username=user.username)
     _operator_check(user)
     _other_check(actor, user)
-    before = _administrators_locked()
-    grant_check(actor, _roles_of(user))
-    user_disable(actor=actor, user=user)
-    _administrator_stays_check(before)
+    with administrator_stays():
+        grant_check(actor, _roles_of(user))
+        user_disable(actor=actor, user=user)
 
 
 @service(P.MANAGE)
@@ -122,13 +115,12 @@ def operator_remove(*, actor: Actor, user: User) -> None:
     act_subject("user", user.uid, username=user.username)
     _operator_check(user)
     _other_check(actor, user)
-    before = _administrators_locked()
-    grant_check(actor, _roles_of(user))
-    OperatorBinding.objects.filter(user=user).delete()
-    User.objects.filter(pk=user.pk).update(is_operator=False)
-    sessions_end(user)
-    user.api_tokens.filter(tenant=None, revoked_at=None).update(revoked_at=timezone.now())
-    _administrator_stays_check(before)
+    with administrator_stays():
+        grant_check(actor, _roles_of(user))
+        OperatorBinding.objects.filter(user=user).delete()
+        User.objects.filter(pk=user.pk).update(is_operator=False)
+        sessions_end(user)
+        user.api_tokens.filter(tenant=None, revoked_at=None).update(revoked_at=timezone.now())
 
 
 def grant_check(actor: Actor, roles: Iterable[OperatorRole]) -> None:
@@ -165,13 +157,15 @@ def _administrators() -> QuerySet[OperatorBinding]:
     )
 
 
-def _administrators_locked() -> bool:
-    """Whether somebody may give every role; until the end of the transaction nobody else changes that."""
+@contextmanager
+def administrator_stays() -> Iterator[None]:
+    """What is done inside must leave somebody who may give every role where there was one: Conflict otherwise.
+
+    The roles are locked to the end of the transaction: of two who take one another's role the second is refused.
+    """
     list(OperatorRole.objects.select_for_update(no_key=True).order_by("pk").values_list("pk"))
-    return _administrators().exists()
-
-
-def _administrator_stays_check(was_there: bool) -> None:
+    was_there = _administrators().exists()
+    yield
     if was_there and not _administrators().exists():
         raise Conflict(
             _("This is the last administrator: nobody could give roles any more."),

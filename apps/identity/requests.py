@@ -23,6 +23,7 @@ class Role(Protocol):
     name_zh: str
     name_en: str
     permissions: list[str]
+    is_read_only: bool
 
 
 class PortalRequest(HttpRequest):

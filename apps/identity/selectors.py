@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 
@@ -66,8 +66,17 @@ def operator_get(*, actor: Actor, uid: UUID) -> User:
     return row
 
 
-def operator_role_list() -> QuerySet[OperatorRole]:
-    return OperatorRole.objects.all()
+def operator_role_list(search: str = "") -> QuerySet[OperatorRole]:
+    """The operators' roles, with a part of the name; each with `holders`, how many hold it."""
+    rows = OperatorRole.objects.annotate(holders=Count("bindings")).order_by("-is_builtin", "name_en", "code")
+    return rows.filter(Q(name_en__icontains=search) | Q(name_zh__icontains=search)) if search else rows
+
+
+def operator_role_get(code: str) -> OperatorRole:
+    row = operator_role_list().filter(code=code).first()
+    if row is None:
+        raise NotFound()
+    return row
 
 
 def operator_roles_named(codes: Iterable[str]) -> list[OperatorRole]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.password_validation import validate_password
@@ -36,12 +37,23 @@ _UNUSABLE = make_password(None)
 
 @dataclass(frozen=True, slots=True)
 class BuiltinRole:
-    """A role that ships with the product: code, names and permission codes (annex B)."""
+    """A role that ships with the product (annex B): code, names, permission codes, whether it changes nothing."""
 
     code: str
     name_en: str
     name_zh: str
     permissions: frozenset[str]
+    is_read_only: bool = False
+
+    def fields(self) -> dict[str, Any]:
+        """What its row says."""
+        return {
+            "name_en": self.name_en,
+            "name_zh": self.name_zh,
+            "permissions": sorted(self.permissions),
+            "is_read_only": self.is_read_only,
+            "is_builtin": True,
+        }
 
 
 # --- signing in ------------------------------------------------------------------------------------------------
@@ -261,7 +273,7 @@ def tenant_access_end(user: User, tenant: Tenant) -> None:
     ApiToken.objects.filter(user=user, tenant=tenant, revoked_at=None).update(revoked_at=timezone.now())
 
 
-@service()
+@service(own=True)
 def password_change(*, actor: Actor, user: User, old_password: str, new_password: str) -> None:
     """A user sets a new password of his own; the old one and every API token stop working (PLAT-TEN-26)."""
     act_subject("user", user.uid)

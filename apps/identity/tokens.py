@@ -26,7 +26,7 @@ def digest_of(secret: str) -> str:
 # --- API tokens ------------------------------------------------------------------------------------------------
 
 
-@service()
+@service(own=True)
 def api_token_make(
     *,
     actor: Actor,
@@ -63,7 +63,7 @@ def api_token_make(
     return token, secret
 
 
-@service()
+@service(own=True)
 def api_token_revoke(*, actor: Actor, token: ApiToken) -> None:
     act_subject("api_token", token.uid)
     if actor.user_id != token.user_id:

@@ -18,7 +18,8 @@ class Actor:
     """Somebody or something that may change state.
 
     `tenant` is the schema acted in ("" on the provider plane), `role` the active role's code (PLAT-TEN-28),
-    `permissions` that role's codes. An operator inside a tenant is kind "operator" with `tenant` set.
+    `permissions` that role's codes, `is_read_only` whether it changes nothing but its holder's own account
+    (PLAT-TEN-32). An operator inside a tenant is kind "operator" with `tenant` set.
     """
 
     kind: ActorKind
@@ -29,6 +30,7 @@ class Actor:
     permissions: frozenset[str] = field(default_factory=frozenset)
     node_uid: str = ""
     request_id: str = ""
+    is_read_only: bool = False
 
     def may(self, permission: str) -> bool:
         return self.kind == "system" or permission in self.permissions

@@ -59,6 +59,13 @@ class Forbidden(WeirError):
     default_cure = _("Switch to a role that does, or ask your administrator.")
 
 
+class ReadOnly(Forbidden):
+    """A read-only role changes nothing (PLAT-TEN-32)."""
+
+    code = "read_only"
+    default_message = _("Your role is read-only: it changes nothing.")
+
+
 class NotFound(WeirError):
     """What does not exist or is another tenant's, which is never told apart (PLAT-TEN-2)."""
 

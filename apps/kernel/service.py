@@ -13,7 +13,7 @@ from django.db import transaction
 
 from apps.kernel import acts, case_mirror, wiring
 from apps.kernel.acts import Act, Actor
-from apps.kernel.errors import Forbidden
+from apps.kernel.errors import Forbidden, ReadOnly
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,14 +23,15 @@ _MAX_DETAIL = 200
 
 
 def service(
-    permission: str = "", *, recorded: bool = True, joins: bool = False
+    permission: str = "", *, recorded: bool = True, joins: bool = False, own: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function a service.
 
     It takes keyword arguments only, `actor` among them; runs in one transaction (a nested service joins it);
     demands `permission` of the actor first; and leaves an act unless `recorded` is False (high-volume machine
     traffic, which has records of its own). Nested, it may be undone alone by whoever catches its error; not so if it
-    `joins`: its error undoes the whole transaction, and it costs no savepoint.
+    `joins`: its error undoes the whole transaction, and it costs no savepoint. What somebody does to his `own` account
+    and messages a read-only role allows too (PLAT-TEN-32); everything else it refuses.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -42,6 +43,8 @@ def service(
             assert isinstance(actor, Actor), "a service wants an Actor as `actor`"
             if permission:
                 actor.require(permission)
+            if actor.is_read_only and not own and acts._current.get() is None:
+                raise ReadOnly()
             act = Act(name=function.__name__, actor=actor, detail=_detail(kwargs))
             return _run(function, act, kwargs, recorded, joins)
 

@@ -47,13 +47,13 @@ def _in_language(code: str, msgid: str, values: Mapping[str, object]) -> str:
         return sentence(msgid, values)
 
 
-@service(recorded=False)
+@service(recorded=False, own=True)
 def message_read(*, actor: Actor, uids: Sequence[UUID]) -> int:
     """Mark the actor's chosen messages read; how many were not (PLAT-TODO-16, PLAT-TODO-17)."""
     return _mark_read(actor, message_chosen(actor=actor, uids=uids).filter(read_at=None))
 
 
-@service(recorded=False)
+@service(recorded=False, own=True)
 def message_read_all(*, actor: Actor) -> int:
     return _mark_read(actor, message_list(actor=actor, is_read=False))
 
@@ -65,7 +65,7 @@ def _mark_read(actor: Actor, rows: QuerySet[Message]) -> int:
     return count
 
 
-@service()
+@service(own=True)
 def message_delete(*, actor: Actor, uids: Sequence[UUID]) -> int:
     """Delete the actor's chosen messages; all of them or none."""
     rows = message_chosen(actor=actor, uids=uids)

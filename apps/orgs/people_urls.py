@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.orgs.views import joining, people
+from apps.orgs.views import joining, people, roles
 
 app_name = "people"
 urlpatterns = [
@@ -15,5 +15,9 @@ urlpatterns = [
     path("people/<uuid:uid>/enable/", people.enable, name="enable"),
     path("people/<uuid:uid>/reset-password/", people.password_reset, name="password_reset"),
     path("people/<uuid:uid>/remove/", people.remove, name="remove"),
+    path("people/roles/", roles.roles, name="role_list"),
+    path("people/roles/new/", roles.new, name="role_new"),
+    path("people/roles/<slug:code>/", roles.role, name="role"),
+    path("people/roles/<slug:code>/delete/", roles.delete, name="role_delete"),
     path("join/<str:secret>/", joining.join, name="join"),
 ]

@@ -35,12 +35,14 @@ class OrganizationRow:
     head_count: int
 
 
-def role_list() -> QuerySet[TenantRole]:
-    return TenantRole.objects.all()
+def role_list(search: str = "") -> QuerySet[TenantRole]:
+    """The tenant's roles, with a part of the name; each with `holders`, how many hold it."""
+    rows = TenantRole.objects.annotate(holders=Count("bindings")).order_by("-is_builtin", "name_en", "code")
+    return rows.filter(Q(name_en__icontains=search) | Q(name_zh__icontains=search)) if search else rows
 
 
 def role_get(code: str) -> TenantRole:
-    row = TenantRole.objects.filter(code=code).first()
+    row = role_list().filter(code=code).first()
     if row is None:
         raise NotFound()
     return row

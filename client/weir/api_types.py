@@ -493,8 +493,11 @@ class OperatorRoleOut(TypedDict):
     code: str
     name_en: str
     name_zh: str
+    description: str
     permissions: list[str]
+    is_read_only: bool
     is_builtin: bool
+    created_at: str
 
 
 class OperatorRolesIn(TypedDict):
@@ -1141,6 +1144,21 @@ class ResultOut(TypedDict):
     ended_at: str | None
 
 
+class RoleFunctionOut(TypedDict):
+    permission: str
+    group: str
+    name: str
+    is_change: bool
+    needs: list[str]
+
+
+class RoleIn(TypedDict):
+    name: str
+    permissions: list[str]
+    description: NotRequired[str]
+    is_read_only: NotRequired[bool]
+
+
 class RoleOut(TypedDict):
     code: str
     name_en: str
@@ -1336,8 +1354,11 @@ class TenantRoleOut(TypedDict):
     code: str
     name_en: str
     name_zh: str
+    description: str
     permissions: list[str]
+    is_read_only: bool
     is_builtin: bool
+    created_at: str
 
 
 class TerminateIn(TypedDict):

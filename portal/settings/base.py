@@ -71,6 +71,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "portal.urls_provider"
 WEIR_WIRING = "portal.wiring"
+WEIR_ROLE_FUNCTIONS = "portal.role_functions.ROLE_FUNCTIONS"
 WSGI_APPLICATION = "portal.wsgi.application"
 ASGI_APPLICATION = "portal.asgi.application"
 

@@ -1,11 +1,16 @@
 """What follows when the centre opens, when a tenant comes, and when somebody leaves one."""
 
+from django.utils.translation import gettext as _
+
+from apps.approvals.selectors import waits_for_role
 from apps.centre.events import CentreOpened
 from apps.identity.events import MembershipEnded
 from apps.identity.operators import operator_roles_sync
 from apps.identity.selectors import user_get
 from apps.kernel.acts import Actor
+from apps.kernel.errors import Conflict
 from apps.kernel.planes import in_tenant
+from apps.orgs.events import RoleDeleted
 from apps.orgs.services.roles import person_gone, roles_sync
 from apps.scheduling.services.quota.quotas import quota_defaults
 from apps.tenancy.events import TenantProvisioned
@@ -29,3 +34,12 @@ def membership_ended(event: MembershipEnded, actor: Actor) -> None:
     """Whoever has left holds nothing there any more."""
     with in_tenant(event.schema):
         person_gone(actor=actor, user=user_get(event.user_id))
+
+
+def role_deleted(event: RoleDeleted, actor: Actor) -> None:
+    """A task that waits for people of this role keeps it."""
+    if waits_for_role(event.code):
+        raise Conflict(
+            _("A process waits for somebody with this role."),
+            cure=_("Let it be decided first, or withdrawn."),
+        )

@@ -25,6 +25,7 @@ from apps.console.labels import (
 from apps.console.tenant_navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
 from apps.identity.requests import inside
+from apps.identity.role_functions import function_label
 from apps.kernel.unit_text import mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
@@ -59,6 +60,12 @@ def named(thing: Any, prefix: str = "name") -> str:
     """The name of a row or a mapping that has `name_zh` and `name_en`, in the reader's language."""
     field = f"{prefix}_zh" if (get_language() or "").startswith("zh") else f"{prefix}_en"
     return str(thing.get(field, "") if isinstance(thing, Mapping) else getattr(thing, field, thing))
+
+
+@register.filter
+def function_name(permission: str) -> str:
+    """What a permission lets somebody do, in the reader's language; the permission itself where no role has it."""
+    return function_label(permission) or permission
 
 
 @register.filter

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from apps.identity.api import serializers as s
 from apps.identity.api.base import ApiView
+from apps.identity.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
 from apps.identity.operators import (
     operator_disable,
     operator_enable,
@@ -16,7 +17,14 @@ from apps.identity.operators import (
     operator_remove,
     operator_roles_set,
 )
-from apps.identity.selectors import operator_get, operator_list, operator_role_list, operator_roles_named
+from apps.identity.role_functions import Side, functions_of
+from apps.identity.selectors import (
+    operator_get,
+    operator_list,
+    operator_role_get,
+    operator_role_list,
+    operator_roles_named,
+)
 
 
 class OperatorsView(ApiView):
@@ -52,8 +60,50 @@ class OperatorRolesListView(ApiView):
 
     @extend_schema(responses=s.OperatorRoleOut(many=True))
     def get(self, request: Request) -> Response:
-        """The roles that operators can hold."""
+        """The roles that operators can hold: built-in ones and their own."""
         return self.page(operator_role_list(), s.OperatorRoleOut)
+
+    @extend_schema(request=s.RoleIn, responses={201: s.OperatorRoleOut})
+    def post(self, request: Request) -> Response:
+        """Make a role of the operators' own."""
+        given = s.RoleIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        role = operator_role_make(actor=self.actor, **given.validated_data)
+        return Response(s.OperatorRoleOut(role).data, status=201)
+
+
+class OperatorRoleView(ApiView):
+    plane = "provider"
+    permission = "identity.view"
+
+    @extend_schema(responses=s.OperatorRoleOut)
+    def get(self, request: Request, code: str) -> Response:
+        return Response(s.OperatorRoleOut(operator_role_get(code)).data)
+
+    @extend_schema(request=s.RoleIn, responses=s.OperatorRoleOut)
+    def put(self, request: Request, code: str) -> Response:
+        """Change a role of the operators' own; whoever holds it may do what it says from the next request on."""
+        given = s.RoleIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        role = operator_role_edit(actor=self.actor, role=operator_role_get(code), **given.validated_data)
+        return Response(s.OperatorRoleOut(role).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, code: str) -> Response:
+        """Delete a role of the operators' own that nobody holds."""
+        operator_role_delete(actor=self.actor, role=operator_role_get(code))
+        return Response(status=204)
+
+
+class OperatorRoleFunctionsView(ApiView):
+    plane = "provider"
+    permission = "identity.view"
+    pagination_class = None
+
+    @extend_schema(responses=s.RoleFunctionOut(many=True))
+    def get(self, request: Request) -> Response:
+        """What operators' roles are made of, in the reader's language."""
+        return Response(s.RoleFunctionOut(functions_of(Side.OPERATOR), many=True).data)
 
 
 class OperatorView(ApiView):

@@ -1,3 +1,5 @@
+from typing import Any
+
 from rest_framework import serializers
 
 from apps.identity.models import AgentToken, ApiToken, OperatorRole, User
@@ -90,10 +92,34 @@ class AgentTokenMadeOut(AgentTokenOut):
         fields = [*AgentTokenOut.Meta.fields, "secret"]
 
 
+ROLE_FIELDS = [
+    "code", "name_en", "name_zh", "description", "permissions", "is_read_only", "is_builtin", "created_at",
+]  # fmt: skip
+
+
 class OperatorRoleOut(serializers.ModelSerializer):
     class Meta:
         model = OperatorRole
-        fields = ["code", "name_en", "name_zh", "permissions", "is_builtin"]
+        fields = ROLE_FIELDS
+
+
+class RoleIn(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=80, help_text="As people see it; one of a kind.")
+    permissions = serializers.ListField(
+        child=serializers.CharField(max_length=64), help_text="What it allows; what these need is added."
+    )
+    description = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
+    is_read_only = serializers.BooleanField(
+        required=False, default=False, help_text="It changes nothing but its holder's own account."
+    )
+
+
+class RoleFunctionOut(serializers.Serializer[Any]):
+    permission = serializers.CharField()
+    group = serializers.CharField()
+    name = serializers.CharField(source="label", help_text="What it lets somebody do.")
+    is_change = serializers.BooleanField(help_text="Whether it changes anything.")
+    needs = serializers.ListField(child=serializers.CharField(), help_text="What a role with it has too.")
 
 
 class OperatorIn(serializers.Serializer):

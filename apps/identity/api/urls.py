@@ -12,6 +12,12 @@ urlpatterns = [
     path("tokens/<uuid:uid>", views.TokenView.as_view(), name="token"),
     path("operators", operators.OperatorsView.as_view(), name="operators"),
     path("operator-roles", operators.OperatorRolesListView.as_view(), name="operator_roles"),
+    path(
+        "operator-roles/functions",
+        operators.OperatorRoleFunctionsView.as_view(),
+        name="operator_role_functions",
+    ),
+    path("operator-roles/<slug:code>", operators.OperatorRoleView.as_view(), name="operator_role"),
     path("operators/<uuid:uid>", operators.OperatorView.as_view(), name="operator"),
     path("operators/<uuid:uid>/roles", operators.OperatorRolesView.as_view(), name="operator_held_roles"),
     path("operators/<uuid:uid>/disable", operators.OperatorDisableView.as_view(), name="operator_disable"),

@@ -45,6 +45,8 @@ class Migration(migrations.Migration):
                 ('name_zh', models.CharField(max_length=80, verbose_name='name in Chinese')),
                 ('permissions', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=64), default=list, size=None, verbose_name='permissions')),
                 ('is_builtin', models.BooleanField(default=False, verbose_name='built-in')),
+                ('description', models.CharField(blank=True, max_length=500, verbose_name='description')),
+                ('is_read_only', models.BooleanField(default=False, verbose_name='read-only')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={

@@ -1,5 +1,6 @@
 from rest_framework import serializers
 
+from apps.identity.api.serializers import ROLE_FIELDS
 from apps.orgs.models import BusinessSystem, Member, Organization, TenantRole
 
 
@@ -81,4 +82,4 @@ class UsernameIn(serializers.Serializer):
 class TenantRoleOut(serializers.ModelSerializer):
     class Meta:
         model = TenantRole
-        fields = ["code", "name_en", "name_zh", "permissions", "is_builtin"]
+        fields = ROLE_FIELDS

@@ -25,6 +25,8 @@ urlpatterns = [
         "invitations/<uuid:uid>/withdraw", people.InvitationWithdrawView.as_view(), name="invitation_withdraw"
     ),
     path("roles", views.RolesView.as_view(), name="roles"),
+    path("roles/functions", views.RoleFunctionsView.as_view(), name="role_functions"),
+    path("roles/<slug:code>", views.RoleView.as_view(), name="role"),
     path("business-systems", views.BusinessSystemsView.as_view(), name="business_systems"),
     path("business-systems/<uuid:uid>", views.BusinessSystemView.as_view(), name="business_system"),
     path(

@@ -8,6 +8,8 @@ from rest_framework.response import Response
 
 from apps.catalog.selectors import uid_of
 from apps.identity.api.base import ApiView
+from apps.identity.api.serializers import RoleFunctionOut, RoleIn
+from apps.identity.role_functions import Side, functions_of
 from apps.orgs.api import serializers as s
 from apps.orgs.selectors import (
     business_system_get,
@@ -17,6 +19,7 @@ from apps.orgs.selectors import (
     organization_get,
     organization_list,
     organization_tree,
+    role_get,
     role_list,
     tenant_user_get,
 )
@@ -32,6 +35,7 @@ from apps.orgs.services.organizations import (
     organization_delete,
     organization_update,
 )
+from apps.orgs.services.own_roles import role_delete, role_edit, role_make
 
 
 class OrganizationsView(ApiView):
@@ -129,7 +133,48 @@ class RolesView(ApiView):
 
     @extend_schema(responses=s.TenantRoleOut(many=True))
     def get(self, request: Request) -> Response:
+        """The roles that people of the tenant can hold: built-in ones and its own."""
         return self.page(role_list(), s.TenantRoleOut)
+
+    @extend_schema(request=RoleIn, responses={201: s.TenantRoleOut})
+    def post(self, request: Request) -> Response:
+        """Make a role of the tenant's own."""
+        given = RoleIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        role = role_make(actor=self.actor, **given.validated_data)
+        return Response(s.TenantRoleOut(role).data, status=201)
+
+
+class RoleView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(responses=s.TenantRoleOut)
+    def get(self, request: Request, code: str) -> Response:
+        return Response(s.TenantRoleOut(role_get(code)).data)
+
+    @extend_schema(request=RoleIn, responses=s.TenantRoleOut)
+    def put(self, request: Request, code: str) -> Response:
+        """Change a role of the tenant's own; whoever holds it may do what it says from the next request on."""
+        given = RoleIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        role = role_edit(actor=self.actor, role=role_get(code), **given.validated_data)
+        return Response(s.TenantRoleOut(role).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, code: str) -> Response:
+        """Delete a role of the tenant's own that nobody holds."""
+        role_delete(actor=self.actor, role=role_get(code))
+        return Response(status=204)
+
+
+class RoleFunctionsView(ApiView):
+    permission = "orgs.view"
+    pagination_class = None
+
+    @extend_schema(responses=RoleFunctionOut(many=True))
+    def get(self, request: Request) -> Response:
+        """What a tenant's roles are made of, in the reader's language."""
+        return Response(RoleFunctionOut(functions_of(Side.TENANT), many=True).data)
 
 
 class BusinessSystemsView(ApiView):

@@ -24,8 +24,7 @@ def roles_sync(*, actor: Actor, roles: Iterable[BuiltinRole]) -> None:
     """Bring the built-in roles of the current tenant to what the code says; user-defined ones stay."""
     act_subject("tenant", current_schema())
     for role in roles:
-        fields = {"name_en": role.name_en, "name_zh": role.name_zh, "permissions": sorted(role.permissions)}
-        TenantRole.objects.update_or_create(code=role.code, defaults={**fields, "is_builtin": True})
+        TenantRole.objects.update_or_create(code=role.code, defaults=role.fields())
 
 
 @service(P.MANAGE)

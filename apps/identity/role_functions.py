@@ -1,0 +1,158 @@
+"""What roles are made of: functions that people know by name, each behind one permission (PLAT-TEN-32).
+
+Which there are says the module that `settings.WEIR_ROLE_FUNCTIONS` names: they belong to apps above this one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils.functional import Promise
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from apps.kernel.acts import Actor
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput
+
+
+class Side(StrEnum):
+    """Whose roles: a tenant's people's, or the operators' (PLAT-TEN-34)."""
+
+    TENANT = "tenant"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleFunction:
+    """One thing that a role can allow.
+
+    Attributes:
+        permission: what pages, API and services ask for.
+        group: the heading under which a page lists it.
+        label: what it lets somebody do, in the reader's language.
+        sides: whose roles may have it.
+        is_change: whether it changes anything; a read-only role has none that does.
+        needs: permissions without which it is of no use; a role with it has them too.
+    """
+
+    permission: str
+    group: Promise
+    label: Promise
+    sides: frozenset[Side]
+    is_change: bool
+    needs: tuple[str, ...] = ()
+
+
+@cache
+def _functions() -> tuple[RoleFunction, ...]:
+    found: tuple[RoleFunction, ...] = import_string(settings.WEIR_ROLE_FUNCTIONS)
+    return found
+
+
+def functions_of(side: Side) -> tuple[RoleFunction, ...]:
+    """What the roles of one side can be made of, group by group."""
+    return tuple(function for function in _functions() if side in function.sides)
+
+
+def function_label(permission: str) -> str:
+    """What a permission lets somebody do, in the reader's language; "" for one that no role has."""
+    return next((str(row.label) for row in _functions() if row.permission == permission), "")
+
+
+def permissions_checked(
+    actor: Actor, side: Side, permissions: Iterable[str], *, is_read_only: bool, grant: str
+) -> list[str]:
+    """The permissions of a role with what they need, sorted.
+
+    Args:
+        actor: who makes the role: it may not do more than he may himself, unless he holds `grant`.
+        side: whose role it is.
+        permissions: what was chosen.
+        is_read_only: whether the role must not change anything.
+        grant: the permission to give every role.
+
+    Raises:
+        InvalidInput: none chosen, one that roles of this side cannot have, or one that changes in a read-only role.
+        Forbidden: more than the actor may.
+    """
+    known = {function.permission: function for function in functions_of(side)}
+    chosen = set(permissions)
+    unknown = sorted(chosen - set(known))
+    if unknown:
+        raise _refused(_("Roles of this side cannot have the function %(name)s.") % {"name": unknown[0][:64]})
+    chosen |= {needed for permission in chosen for needed in known[permission].needs}
+    if not chosen:
+        raise _refused(_("Choose at least one function."))
+    changing = [row.label for row in functions_of(side) if row.permission in chosen and row.is_change]
+    if is_read_only and changing:
+        raise _refused(
+            _("A read-only role changes nothing, yet “%(function)s” does.") % {"function": changing[0]}
+        )
+    beyond = [row.label for row in functions_of(side) if row.permission in chosen - actor.permissions]
+    if beyond and not actor.may(grant):
+        raise Forbidden(
+            _("The role would do more than yours: “%(function)s”.") % {"function": beyond[0]},
+            cure=_("Leave it out, or ask an administrator who may give every role."),
+        )
+    return sorted(chosen)
+
+
+def own_role_fields(
+    roles: QuerySet[Any],
+    *,
+    actor: Actor,
+    side: Side,
+    grant: str,
+    code: str,
+    name: str,
+    permissions: Iterable[str],
+    description: str,
+    is_read_only: bool,
+) -> dict[str, Any]:
+    """What the row of a role of people's own making says; no other of `roles` changes before the transaction ends.
+
+    Raises:
+        Conflict: another has the name.
+        InvalidInput, Forbidden: see `permissions_checked`.
+    """
+    list(roles.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    others = roles.exclude(code=code)
+    if others.filter(Q(name_en__iexact=name) | Q(name_zh__iexact=name)).exists():
+        raise Conflict(
+            _("There is a role %(name)s already.") % {"name": name}, cure=_("Choose another name.")
+        )
+    checked = permissions_checked(actor, side, permissions, is_read_only=is_read_only, grant=grant)
+    return {
+        "name_en": name,
+        "name_zh": name,
+        "permissions": checked,
+        "description": description,
+        "is_read_only": is_read_only,
+    }
+
+
+def own_role_check(role: Any) -> None:
+    """Conflict where the role is built in."""
+    if role.is_builtin:
+        raise Conflict(
+            _("Built-in roles stay as they are."), cure=_("Copy it to a role of your own and change that.")
+        )
+
+
+def unheld_check(holders: int) -> None:
+    """Conflict where somebody holds the role."""
+    if holders:
+        raise Conflict(
+            ngettext("%(count)d person holds this role.", "%(count)d people hold this role.", holders)
+            % {"count": holders},
+            cure=_("Give them another role first."),
+        )
+
+
+def _refused(reason: str) -> InvalidInput:
+    return InvalidInput(reason, fields={"permissions": reason})

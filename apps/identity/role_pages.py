@@ -1,0 +1,117 @@
+"""The pages of roles, the same for a tenant's and the operators': the list, a role's functions, one's own roles."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+
+from apps.identity.forms import RoleFilterForm, RoleForm
+from apps.identity.page_access import cleaned, go, paged, show
+from apps.identity.requests import PortalRequest
+from apps.identity.role_functions import Side, functions_of
+from apps.kernel.acts import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class RolePages:
+    """The pages of one side's roles.
+
+    Attributes:
+        side: whose roles they are.
+        urls: the namespace of their addresses.
+        manage, grant: the permissions to keep roles and to give every role.
+        rows, row: selectors of the roles by a part of the name, and of one by its code.
+        make, edit, delete: the services.
+    """
+
+    side: Side
+    urls: str
+    manage: str
+    grant: str
+    rows: Callable[[str], QuerySet[Any]]
+    row: Callable[[str], Any]
+    make: Callable[..., Any]
+    edit: Callable[..., Any]
+    delete: Callable[..., None]
+
+    def roles(self, request: PortalRequest) -> HttpResponse:
+        chosen = cleaned(RoleFilterForm(request.GET))
+        context = {
+            "rows": paged(request, self.rows(chosen["search"])),
+            "chosen": chosen,
+            "may_manage": request.actor.may(self.manage),
+            **self._addresses(),
+        }
+        return show(request, "identity/roles", context)
+
+    def new(self, request: PortalRequest) -> HttpResponse:
+        """An empty form, or one filled from the role that `from` names."""
+        if request.method == "POST":
+            role = self.make(actor=request.actor, **cleaned(RoleForm(request.POST)))
+            messages.success(
+                request, _("The role %(name)s is there: give it to people now.") % {"name": role}
+            )
+            return go(request, f"{self.urls}:role", role.code)
+        copied = self.row(request.GET["from"]) if request.GET.get("from") else None
+        context = {
+            "copied": copied,
+            "groups": self._groups(request.actor, copied.permissions if copied else [], is_open=True),
+            "is_open": True,
+            **self._addresses(),
+        }
+        return show(request, "identity/role", context)
+
+    def one(self, request: PortalRequest, code: str) -> HttpResponse:
+        role = self.row(code)
+        if request.method == "POST":
+            self.edit(actor=request.actor, role=role, **cleaned(RoleForm(request.POST)))
+            messages.success(request, _("Saved."))
+            return go(request, f"{self.urls}:role", code)
+        is_open = (
+            not role.is_builtin and request.actor.may(self.manage) and self._reaches(request.actor, role)
+        )
+        context = {
+            "role": role,
+            "groups": self._groups(request.actor, role.permissions, is_open=is_open),
+            "is_open": is_open,
+            "may_manage": request.actor.may(self.manage),
+            **self._addresses(),
+        }
+        return show(request, "identity/role", context)
+
+    def remove(self, request: PortalRequest, code: str) -> HttpResponse:
+        role = self.row(code)
+        self.delete(actor=request.actor, role=role)
+        messages.success(request, _("The role %(name)s is deleted.") % {"name": role})
+        return go(request, f"{self.urls}:role_list")
+
+    def _addresses(self) -> dict[str, str]:
+        names = ("role_list", "role_new", "role", "role_delete")
+        more = {f"{name}_url": f"{self.urls}:{name}" for name in names}
+        return more | {"people_url": f"{self.urls}:{self.urls}"}
+
+    def _reaches(self, actor: Actor, role: Any) -> bool:
+        return actor.may(self.grant) or actor.permissions.issuperset(role.permissions)
+
+    def _groups(self, actor: Actor, chosen: list[str], *, is_open: bool) -> list[dict[str, Any]]:
+        """The functions under their headings: whether chosen, and whether the actor may choose them."""
+        functions = functions_of(self.side)
+        return [
+            {
+                "label": label,
+                "functions": [
+                    {
+                        "function": row,
+                        "is_chosen": row.permission in chosen,
+                        "is_open": is_open and (actor.may(self.grant) or actor.may(row.permission)),
+                    }
+                    for row in rows
+                ],
+            }
+            for label, rows in groupby(functions, key=lambda row: row.group)
+        ]

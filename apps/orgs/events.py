@@ -1,0 +1,10 @@
+from dataclasses import dataclass
+
+from apps.kernel.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class RoleDeleted(Event):
+    """A role of the tenant's own making goes; a handler that still needs it refuses."""
+
+    code: str
