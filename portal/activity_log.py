@@ -11,7 +11,7 @@ from django.utils import translation
 
 from apps.fleet import events as fleet
 from apps.fleet.models import Node
-from apps.kernel.acts import Act, Actor
+from apps.kernel.actor import Act, Actor
 from apps.kernel.events import Event
 from apps.kernel.translatable import message_text
 from apps.rollouts import events as rollouts

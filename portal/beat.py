@@ -31,7 +31,7 @@ class LeaderScheduler(PersistentScheduler):
 
     def close(self) -> None:
         """Called when the process is told to end: the schedule is kept, the lead given away, good-bye said."""
-        from apps.kernel.acts import SYSTEM
+        from apps.kernel.actor import SYSTEM
         from apps.rollouts.services.server_processes import lease_leave
         from portal.celery import heartbeats
 
@@ -48,7 +48,7 @@ class LeaderScheduler(PersistentScheduler):
         return time.monotonic() < self._leads_until_s
 
     def _renew(self) -> None:
-        from apps.kernel.acts import SYSTEM
+        from apps.kernel.actor import SYSTEM
         from apps.rollouts.services.server_processes import lease_hold
 
         began_s = time.monotonic()

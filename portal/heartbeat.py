@@ -42,7 +42,7 @@ class Heartbeat(threading.Thread):
             self.join(_BYE_S)
 
     def _beat(self, process: object) -> None:
-        from apps.kernel.acts import SYSTEM
+        from apps.kernel.actor import SYSTEM
         from apps.rollouts.services.server_processes import process_beat
 
         if process_beat(actor=SYSTEM, process=process):
@@ -50,7 +50,7 @@ class Heartbeat(threading.Thread):
             self._leave()
 
     def _bye(self, process: object) -> None:
-        from apps.kernel.acts import SYSTEM
+        from apps.kernel.actor import SYSTEM
         from apps.rollouts.services.server_processes import process_leave
 
         process_leave(actor=SYSTEM, process=process)

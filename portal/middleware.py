@@ -32,7 +32,7 @@ from apps.identity.requests import PortalRequest, Role
 from apps.identity.services import tenants_of
 from apps.identity.sessions import is_over
 from apps.identity.tokens import api_token_user
-from apps.kernel.acts import ANONYMOUS, Actor
+from apps.kernel.actor import ANONYMOUS, Actor
 from apps.kernel.errors import Busy, Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError, busy_of
 from apps.kernel.log_context import log_context, log_known
 from apps.kernel.planes import in_tenant

@@ -19,7 +19,7 @@ from apps.identity.models import User
 from apps.identity.operators import operator_role_bind
 from apps.identity.services import membership_add, user_create
 from apps.identity.tokens import api_token_make
-from apps.kernel.acts import SYSTEM, Actor
+from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole
 from apps.orgs.services.roles import role_bind

@@ -13,7 +13,7 @@ from apps.cases.types import CaseData, CaseKind
 from apps.catalog.models import ProcessTemplate
 from apps.catalog.selectors import process_definition
 from apps.identity.selectors import operators_who_may, operators_with_role
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.orgs.selectors import members_who_may, role_codes_of, users_with_role
 from workflows.engine import Definition, Node

@@ -32,7 +32,7 @@ from apps.catalog.errors import Undecidable
 from apps.catalog.models import ProcessTemplate
 from apps.identity.models import User
 from apps.identity.selectors import operator_role_title
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant

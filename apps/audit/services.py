@@ -7,7 +7,7 @@ from apps.audit.hash_chain import chain_digest
 from apps.audit.models import Record, Seal
 from apps.audit.permissions import AuditPermission as P
 from apps.audit.selectors import sealed_records
-from apps.kernel.acts import Act, Actor
+from apps.kernel.actor import Act, Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.service import service
 

@@ -4,7 +4,7 @@ from django.conf import settings
 
 from apps.audit import services
 from apps.audit.chain_heads import head_keep
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 
 

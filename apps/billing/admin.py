@@ -28,7 +28,7 @@ from apps.billing.selectors import account_list, balance_get
 from apps.billing.services.bills import bill_make
 from apps.billing.services.ledger import account_deposit, account_open
 from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, money
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.tenancy.selectors import tenant_active_list
 
 Given = Mapping[str, Any]

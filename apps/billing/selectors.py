@@ -28,7 +28,7 @@ from apps.billing.types import AccountOverview, CostRow
 from apps.catalog.pricing.price import SECONDS, PriceUnit, price
 from apps.catalog.selectors import coupon_usable_list, price_lines, pricing_line, uid_of
 from apps.centre.selectors import centre_zone
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.money import ZERO, MoneyField
 from apps.tenancy.models import Tenant

@@ -8,7 +8,7 @@ from apps.billing.errors import NothingToBill
 from apps.billing.selectors import bill_due_list
 from apps.billing.services.bills import bill_make
 from apps.billing.services.rating import usage_rate as rate
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.tenancy.selectors import tenant_get
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from apps.cases.models import Case
 from apps.cases.permissions import CasesPermission as P
 from apps.cases.types import CaseData, CaseKind
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_schema
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from apps.cases.events import CaseChanged
 from apps.cases.models import Case
 from apps.cases.types import CaseData
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.case_mirror import mirror_put
 from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant

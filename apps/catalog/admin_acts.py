@@ -24,7 +24,7 @@ from apps.catalog.selectors import price_version_list
 from apps.catalog.services import commodities, coupons, prices, processes
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.identity.admin_base import ActForm, MomentField
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput
 from apps.tenancy.selectors import tenant_list
 

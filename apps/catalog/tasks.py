@@ -1,7 +1,7 @@
 """Clockwork of the catalogue."""
 
 from apps.catalog.services.coupons import coupons_expire as expire
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 
 

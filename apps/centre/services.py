@@ -14,7 +14,7 @@ from apps.centre.models import Centre
 from apps.centre.permissions import CentrePermission as P
 from apps.centre.selectors import MAIL_PURPOSE, centre_find, centre_forget
 from apps.centre.states import MailSecurity
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.planes import in_public

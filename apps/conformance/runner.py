@@ -33,7 +33,7 @@ from apps.conformance.services import (
 from apps.conformance.states import Outcome, RunState
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.registry import case_of
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict
 from apps.kernel.planes import in_public
 

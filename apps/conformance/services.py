@@ -17,7 +17,7 @@ from apps.conformance.permissions import ConformancePermission as P
 from apps.conformance.report.signing import public_key_of
 from apps.conformance.runner_process import is_dead, mark
 from apps.conformance.states import OPEN, RUN, Outcome, RunState
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.service import service

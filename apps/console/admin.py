@@ -18,7 +18,7 @@ from apps.billing.services.ledger import account_deposit, account_open
 from apps.console.services import quotas_set
 from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
 from apps.identity.models import Membership
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Domain, Tenant

@@ -19,7 +19,7 @@ from apps.cases.selectors import case_list
 from apps.cases.types import CaseKind
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import node_list, slice_open_list
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.money import ZERO
 from apps.orders.states import FormState, OrderState
 from apps.scheduling.models import Workload

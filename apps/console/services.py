@@ -15,7 +15,7 @@ from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBe
 from apps.identity.models import User
 from apps.identity.operators import operator_role_bind
 from apps.identity.services import user_create
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.planes import in_tenant
 from apps.kernel.service import service

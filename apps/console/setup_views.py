@@ -17,7 +17,7 @@ from apps.console.services import centre_setup
 from apps.identity.page_access import LOGIN
 from apps.identity.requests import PortalRequest
 from apps.identity.sessions import session_begin
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.kernel.money import CURRENCY
 

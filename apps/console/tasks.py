@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from apps.console.alarm_readings import meters, pool_now, readings, samples
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.telemetry.services.rule_evaluation import rules_check
 from apps.telemetry.services.samples import meters_take, samples_put

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 
 
 @dataclass(frozen=True, slots=True)

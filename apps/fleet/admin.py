@@ -22,7 +22,7 @@ from apps.fleet.services.nodes.devices import (
 from apps.fleet.services.nodes.membership import node_drain, node_remove, node_undrain
 from apps.fleet.states import NodeState
 from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 
 Given = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from apps.fleet.services import folder_transfers
 from apps.fleet.services.nodes import node_liveness
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 
 

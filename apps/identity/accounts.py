@@ -18,7 +18,7 @@ from apps.identity.services import (
     user_fields_check,
     user_save_new,
 )
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, Forbidden
 from apps.tenancy.models import Tenant
 

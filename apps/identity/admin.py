@@ -23,7 +23,7 @@ from apps.identity.operators import operator_disable, operator_enable
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.services import user_disable, user_enable
 from apps.identity.tokens import agent_token_revoke, api_token_revoke, join_token_make
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 
 FLEET_VIEW, FLEET_MANAGE = "fleet.view", "fleet.manage"
 

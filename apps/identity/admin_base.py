@@ -31,7 +31,7 @@ from unfold.widgets import (
 )
 
 from apps.identity.requests import inside
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound, WeirError
 from apps.kernel.money import bill_round
 

@@ -16,7 +16,7 @@ from apps.identity.page_access import cleaned, go, operator_page, paged, show
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.requests import PortalRequest
 from apps.identity.selectors import operator_get, operator_list, operator_role_list, operator_roles_named
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 
 VIEW, MANAGE = "identity.view", "identity.manage"
 

@@ -18,7 +18,7 @@ from apps.identity.services import (
     user_enable,
     user_save_new,
 )
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.service import service
 

@@ -2,7 +2,7 @@
 
 from apps.identity.models import User
 from apps.identity.services import credentials_check
-from apps.kernel.acts import ANONYMOUS, Act
+from apps.kernel.actor import ANONYMOUS, Act
 from apps.kernel.errors import Throttled
 from apps.kernel.service import act_keep
 

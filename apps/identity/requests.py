@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
 from apps.identity.models import User
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.tenancy.models import Tenant
 
 

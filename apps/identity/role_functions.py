@@ -16,7 +16,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
 
 

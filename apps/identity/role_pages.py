@@ -14,7 +14,7 @@ from apps.identity.forms import RoleFilterForm, RoleForm
 from apps.identity.page_access import cleaned, go, paged, show
 from apps.identity.requests import PortalRequest
 from apps.identity.role_functions import Side, functions_of
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity.models import AgentToken, ApiToken, Membership, OperatorBinding, OperatorRole, User
 from apps.identity.permissions import IdentityPermission as P
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.translatable import localized
 from apps.tenancy.models import Tenant

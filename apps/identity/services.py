@@ -20,7 +20,7 @@ from apps.identity.models import (
     User,
 )
 from apps.identity.permissions import IdentityPermission as P
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, Throttled, Unauthenticated
 from apps.kernel.events import emit
 from apps.kernel.service import service

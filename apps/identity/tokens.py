@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity.models import AgentToken, ApiToken, Membership, User
 from apps.identity.permissions import IdentityPermission as P
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, Unauthenticated
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from apps.kernel import wiring
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.case_mirror import mirror_touched
 from apps.kernel.errors import Conflict
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from apps.kernel import acts
+from apps.kernel.actor import current_act
 
 # In the order in which they are shown.
 NAMES = ("request_id", "tenant", "actor", "act", "task", "task_id")
@@ -36,7 +36,7 @@ def log_known(**known: str) -> None:
 def log_fields() -> dict[str, str]:
     """What is known here and now, by name. Of a service that runs, its actor counts, not who asked for the page."""
     fields = dict(_known.get() or {})
-    act = acts.current_act()
+    act = current_act()
     if act is not None:
         actor = act.actor
         fields |= _said(

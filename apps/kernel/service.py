@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from apps.kernel import acts, case_mirror, wiring
-from apps.kernel.acts import Act, Actor
+from apps.kernel import case_mirror, wiring
+from apps.kernel.actor import CURRENT_ACT, Act, Actor, plain_value
 from apps.kernel.errors import Forbidden, ReadOnly
 
 P = ParamSpec("P")
@@ -43,7 +43,7 @@ def service(
             assert isinstance(actor, Actor), "a service wants an Actor as `actor`"
             if permission:
                 actor.require(permission)
-            if actor.is_read_only and not own and acts._current.get() is None:
+            if actor.is_read_only and not own and CURRENT_ACT.get() is None:
                 raise ReadOnly()
             act = Act(name=function.__name__, actor=actor, detail=_detail(kwargs))
             return _run(function, act, kwargs, recorded, joins)
@@ -82,8 +82,8 @@ def _demand_signature(function: Callable[..., Any]) -> None:
 
 
 def _run(function: Callable[..., R], act: Act, kwargs: dict[str, Any], recorded: bool, joins: bool) -> R:
-    outermost = acts._current.get() is None
-    current = acts._current.set(act)
+    outermost = CURRENT_ACT.get() is None
+    current = CURRENT_ACT.set(act)
     guard = case_mirror.mirror_open() if outermost else None
     try:
         with transaction.atomic(savepoint=not joins):
@@ -95,7 +95,7 @@ def _run(function: Callable[..., R], act: Act, kwargs: dict[str, Any], recorded:
                     record(act)
             return result
     finally:
-        acts._current.reset(current)
+        CURRENT_ACT.reset(current)
         if guard is not None:
             case_mirror.mirror_close(guard)
 
@@ -103,7 +103,7 @@ def _run(function: Callable[..., R], act: Act, kwargs: dict[str, Any], recorded:
 def _detail(kwargs: dict[str, Any]) -> dict[str, Any]:
     """The scalar arguments, without secrets, shortened: enough to answer "with what?"."""
     return {
-        name: acts._plain(value) if not isinstance(value, str) else value[:_MAX_DETAIL]
+        name: plain_value(value) if not isinstance(value, str) else value[:_MAX_DETAIL]
         for name, value in kwargs.items()
         if name != "actor" and isinstance(value, _SCALARS) and not any(word in name for word in _SECRET)
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.kernel.acts import Act, Actor
+from apps.kernel.actor import Act, Actor
 
 Within = Callable[[Any, Actor], object]
 After = Callable[[Any], object]

@@ -3,7 +3,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound
 from apps.notices.models import Message
 

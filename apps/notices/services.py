@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone, translation
 
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.service import service
 from apps.kernel.translatable import is_message, sentence
 from apps.notices.models import Message

@@ -14,7 +14,7 @@ from apps.approvals.models import HumanTask, ProcessInstance
 from apps.approvals.selectors import case_of as case_of_task
 from apps.approvals.selectors import process_list, subjects_asked_of
 from apps.cases.types import CaseData, CaseKind
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_schema
 from apps.orders.models import ApplicationForm, Attachment, CartLine, Order

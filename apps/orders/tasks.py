@@ -7,7 +7,7 @@ from uuid import UUID
 
 from apps.cases.selectors import case_drift_list, schemas_with_open
 from apps.cases.types import CaseKind
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task, tenant_task
 from apps.orders.selectors import orders_undelivered, orders_untold, rows_shown
 from apps.orders.services.deliveries import order_deliver as deliver

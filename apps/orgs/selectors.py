@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity.models import Membership, User
 from apps.identity.selectors import members_enabled, memberships_present
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
 from apps.kernel.translatable import localized

@@ -1,6 +1,6 @@
 """Clockwork of components and roll-outs."""
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.rollouts.services.backups import backup_due as due
 from apps.rollouts.services.rollouts import rollouts_advance as advance

@@ -15,7 +15,7 @@ from unfold.decorators import display
 from apps.catalog.selectors import commodity_all
 from apps.fleet.models import ResourceGroup
 from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.scheduling.admin_quota import QUOTA_ACTS, QUOTA_ADD
 from apps.scheduling.models import (
     ORDERINGS,

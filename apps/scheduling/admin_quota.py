@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.identity.admin_base import Act, ActForm
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.scheduling.models import TenantQuota
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors.model_usage import pool_models

@@ -1,7 +1,7 @@
 import logging
 from uuid import UUID
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.scheduling.models import HookCall, WorkloadSize
 from apps.scheduling.selectors.what_if import what_if_get, what_if_reckon, what_ifs_open

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from unfold.decorators import display
 
 from apps.identity.admin_base import Act, OperatorAdmin
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.telemetry.models import Alarm
 from apps.telemetry.permissions import AlarmPermission as P
 from apps.telemetry.services.alarms import alarm_acknowledge

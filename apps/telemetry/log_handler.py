@@ -103,7 +103,7 @@ class PoolLogHandler(logging.Handler):
         # Logging is set up before models can be imported.
         from django.db import DatabaseError, connection
 
-        from apps.kernel.acts import SYSTEM
+        from apps.kernel.actor import SYSTEM
         from apps.telemetry.services.logs import logs_add
         from apps.telemetry.types import LogLine
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.telemetry.models import AlarmDelivery
 from apps.telemetry.services import deliveries

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from apps.centre.selectors import centre_shown
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.planes import in_public

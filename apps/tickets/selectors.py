@@ -5,7 +5,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from apps.cases.types import CaseData, CaseKind
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.tickets.models import Ticket
 from apps.tickets.permissions import FOLLOW

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from apps.cases.services import case_put
 from apps.identity.models import User
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound
 from apps.kernel.service import service
 from apps.notices.push import push

@@ -21,7 +21,7 @@ from apps.fleet.services.specs import spec_make
 from apps.identity.models import User
 from apps.identity.operators import operator_role_bind, operator_roles_sync
 from apps.identity.services import membership_add, user_create
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import BusinessSystem, BusinessSystemUser, Member, Organization
 from apps.orgs.selectors import role_list_of, roles_named

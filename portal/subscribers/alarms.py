@@ -6,7 +6,7 @@ from django.utils.translation import gettext_noop
 
 from apps.billing.events import UsageRefused
 from apps.fleet import events as fleet
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.notices.services import notice_send
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed
 from apps.rollouts.types import BACKUP_FAILED, ROLLOUT_FAILED

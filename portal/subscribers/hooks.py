@@ -1,6 +1,6 @@
 """What happens to jobs, for the hooks of the site (ELA-1102)."""
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.scheduling.events import WorkloadEnded, WorkloadPreempted, WorkloadStarted
 from apps.scheduling.services.hooks import hook_calls_put
 from apps.scheduling.states import HookKind

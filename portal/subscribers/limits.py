@@ -6,7 +6,7 @@ from apps.approvals.services import process_start, process_withdraw
 from apps.catalog.models import ProcessTemplate
 from apps.catalog.services.processes import process_template_import
 from apps.fleet.events import GroupMade, GroupRemoved
-from apps.kernel.acts import SYSTEM, Actor
+from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.planes import in_tenant
 from apps.orgs.selectors import organization_of
 from apps.scheduling.events import ResourceTicketAsked, ResourceTicketWithdrawn

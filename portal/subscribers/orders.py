@@ -8,7 +8,7 @@ from django.db import OperationalError, transaction
 
 from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.billing.services.compensation import preemption_compensate
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.planes import in_tenant
 from apps.orders.services.approval_outcomes import form_approving, form_decided
 from apps.orders.services.deliveries import order_ended, order_started

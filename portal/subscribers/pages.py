@@ -6,7 +6,7 @@ from typing import Any
 from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPaid, UsageRated
 from apps.cases.events import CaseChanged
 from apps.fleet import events as fleet
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.notices.push import push, push_many
 from apps.scheduling.events import WorkloadChanged, WorkloadsChanged, WorkloadsSubmitted
 

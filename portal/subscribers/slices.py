@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.billing.services.usage import usage_record
 from apps.billing.types import Usage
 from apps.fleet import events as fleet
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.notices.push import push
 from apps.scheduling.models import Allocation
 from apps.scheduling.services.workloads import session_moves, slice_reports

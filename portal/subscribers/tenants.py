@@ -7,7 +7,7 @@ from apps.centre.events import CentreOpened
 from apps.identity.events import MembershipEnded
 from apps.identity.operators import operator_roles_sync
 from apps.identity.selectors import user_get
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict
 from apps.kernel.planes import in_tenant
 from apps.orgs.events import RoleDeleted

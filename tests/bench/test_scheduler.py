@@ -18,7 +18,7 @@ from django.utils import timezone
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Node
 from apps.identity.tokens import api_token_make
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.bulk import insert_many
 from apps.scheduling.models import Workload
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_ensure

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from apps.billing.models import UsageRecord
 from apps.fleet.models import Slice
 from apps.identity.models import User
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.notices.consumers import LiveConsumer
 from apps.notices.push import TOPICS_MAX_AGE_S, topics_sign
 from apps.scheduling.services.workloads.order_work import workload_submit

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from apps.identity.models import ApiToken, SignIn, User
 from apps.identity.page_access import ROLE_SESSION_KEY
 from apps.identity.services import user_disable
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_suspend
 from tests.contracts.test_bad_input import line, refused

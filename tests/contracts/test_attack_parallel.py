@@ -18,7 +18,7 @@ from apps.billing.services.rating import usage_rate
 from apps.catalog.models import Coupon, CouponActivity, CouponRedemption
 from apps.fleet.models import Device, Slice
 from apps.fleet.services.nodes.node_liveness import nodes_check
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.orders.models import ApplicationForm
 from apps.scheduling.models import QuotaHold, TenantQuota, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run

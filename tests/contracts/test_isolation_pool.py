@@ -12,7 +12,7 @@ import pytest
 from apps.fleet.models import Slice
 from apps.fleet.services.groups import group_grant, group_make
 from apps.fleet.services.nodes.devices import device_disable
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.tenancy.models import Tenant
 from tests.contracts.test_isolation import API, ONE_UID, REFUSED, SKIPPED, leaked, strangers

@@ -32,7 +32,7 @@ from apps.billing.states import BILL, BillState
 from apps.catalog.models import PriceLine
 from apps.catalog.selectors import coupon_get
 from apps.catalog.services.coupons import coupon_redeem
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.money import ZERO, bill_round

@@ -15,7 +15,7 @@ from apps.catalog.models import PriceVersion
 from apps.catalog.pricing.price import price
 from apps.catalog.pricing.tiers import TierError
 from apps.catalog.selectors import price_lines, pricing_line
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant

@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.billing.errors import AccountNotOpened
 from apps.billing.models import Account, Charge
 from apps.billing.services.charges import labels_read, quote_read
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.prepared_queries import Param, PreparedValues
 from apps.kernel.service import service

@@ -10,7 +10,7 @@ from apps.catalog.models import Coupon
 from apps.catalog.pricing.price import price
 from apps.catalog.selectors import price_lines, pricing_line
 from apps.catalog.services.compensation_coupons import coupon_grant
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.money import bill_round
 from apps.kernel.service import service
 

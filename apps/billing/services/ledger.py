@@ -11,7 +11,7 @@ from apps.billing.events import BalanceChanged
 from apps.billing.locks import PLATFORM_KINDS, TENANT_KINDS, account_locked, ledger_accounts, ledger_code
 from apps.billing.models import Account, LedgerAccount, LedgerLeg, LedgerTransaction
 from apps.billing.permissions import BillingPermission as P
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.money import bill_round

@@ -20,7 +20,7 @@ from apps.billing.models import (
 from apps.catalog.models import PriceLine
 from apps.catalog.pricing.price import Line, cost, quantity_of, unit_amount
 from apps.catalog.selectors import price_lines, pricing_line
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.money import ZERO, exact
 from apps.kernel.service import service

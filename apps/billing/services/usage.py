@@ -12,7 +12,7 @@ from apps.billing.events import UsageRefused
 from apps.billing.models import Charge, UsageRecord, UsageRefusal
 from apps.billing.states import RefusalCode
 from apps.billing.types import Usage, UsageReceipt
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import Forbidden
 from apps.kernel.events import emit
 from apps.kernel.service import service

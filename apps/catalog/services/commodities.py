@@ -22,7 +22,7 @@ from apps.catalog.selectors import price_version_get, uid_of
 from apps.catalog.services.deciders import decidable_check
 from apps.catalog.states import ProcessAppState
 from apps.catalog.types import ICONS, ComponentRange
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.catalog.models import Coupon, CouponActivity
 from apps.catalog.states import ActivityState
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 

@@ -16,7 +16,7 @@ from apps.catalog.pricing.coupons import redeemable
 from apps.catalog.selectors import uid_of
 from apps.catalog.services.commodities import row_check
 from apps.catalog.states import ACTIVITY, COUPON, ActivityState, CouponState
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 from apps.kernel.money import bill_round
 from apps.kernel.service import service

@@ -15,7 +15,7 @@ from apps.catalog.pricing.price import SECONDS, Line, quantity_of, unit_amount
 from apps.catalog.pricing.tiers import TierError, TierMethod, tiers_raw, tiers_read
 from apps.catalog.selectors import uid_of
 from apps.catalog.types import PriceInput
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.service import service
 

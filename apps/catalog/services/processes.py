@@ -12,7 +12,7 @@ from apps.catalog.selectors import uid_of
 from apps.catalog.services.commodities import row_check
 from apps.catalog.services.deciders import decidable_check
 from apps.catalog.states import PROCESS_APP, ProcessAppState
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from workflows.engine import check

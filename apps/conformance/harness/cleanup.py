@@ -17,7 +17,7 @@ from apps.conformance.harness.processes import processes_end
 from apps.conformance.models import ConformanceRun, Trace
 from apps.conformance.selectors import trace_list
 from apps.conformance.services import trace_forget, trace_note
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.states import FINAL_STATES, WorkloadState
 
 log = logging.getLogger("weir.conformance")

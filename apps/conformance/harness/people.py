@@ -12,7 +12,7 @@ from apps.identity.models import User
 from apps.identity.operators import operator_role_bind
 from apps.identity.services import membership_add, user_create, user_disable, user_enable
 from apps.identity.tokens import api_token_make
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole
 from apps.orgs.services.roles import role_bind

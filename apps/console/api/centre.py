@@ -18,7 +18,7 @@ from apps.centre.setup_token import setup_token_is
 from apps.centre.states import MailSecurity
 from apps.console.services import centre_setup
 from apps.identity.api.base import ApiView
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import NotFound
 from apps.kernel.money import CURRENCY
 

@@ -14,7 +14,7 @@ from apps.console.api import serializers as s
 from apps.console.checklist import lacks
 from apps.console.services import quotas_set, tenant_open
 from apps.identity.api.base import ApiView
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.scheduling.api.serializers.workloads import QuotaOut
 from apps.scheduling.selectors.workloads import quota_get
 from apps.tenancy.selectors import tenant_get, tenant_list

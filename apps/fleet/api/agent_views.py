@@ -21,7 +21,7 @@ from apps.fleet.services.folder_transfers import folder_piece_give, folder_piece
 from apps.fleet.services.nodes.membership import node_join
 from apps.fleet.services.sync import node_doubled, node_sync
 from apps.identity.tokens import agent_authenticate
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.kernel.planes import in_public
 from node_agent.protocol.errors import ErrorDetail, ErrorReply

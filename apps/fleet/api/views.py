@@ -19,7 +19,7 @@ from apps.fleet.services.nodes.devices import (
 from apps.fleet.services.nodes.membership import node_drain, node_remove, node_undrain
 from apps.identity.api.base import ApiView
 from apps.identity.api.row_action import ActView
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 
 
 class NodesView(ApiView):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import Device, Node, ResourceGroup, Slice
 from apps.fleet.states import Health, NodeState
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 

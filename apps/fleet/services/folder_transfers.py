@@ -12,7 +12,7 @@ from apps.fleet.models import Slice, WorkFolder
 from apps.fleet.services.folder_files import archives_remove, archives_sweep, piece_get, piece_put, size_of
 from apps.fleet.services.work_folders import folder_parsed, folder_tell
 from apps.fleet.states import Desired, NodeState
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound, TooLarge
 from apps.kernel.service import service
 from node_agent.protocol.folders import PIECE_BYTES, FolderSent

@@ -12,7 +12,7 @@ from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.selectors import group_get
 from apps.fleet.services.name_checks import code_check, name_check
 from apps.identity.models import User
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service

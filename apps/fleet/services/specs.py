@@ -7,7 +7,7 @@ from apps.fleet.models import Spec
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.services.device_capacity import amounts_check
 from apps.fleet.services.name_checks import code_check, name_check
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.service import service
 

@@ -43,7 +43,7 @@ from apps.fleet.services.slices.slice_termination import ended_tell, slice_close
 from apps.fleet.services.slices.usage import usage_take
 from apps.fleet.services.work_folders import folders_follow
 from apps.fleet.states import NODE, NodeState
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import Forbidden, Unauthenticated
 from apps.kernel.events import Event, emit
 from apps.kernel.service import service

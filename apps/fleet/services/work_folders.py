@@ -17,7 +17,7 @@ from apps.fleet.models import Node, Slice, WorkFolder
 from apps.fleet.models.work_folders import folder_key
 from apps.fleet.services.folder_files import archives_remove
 from apps.fleet.states import SliceKind, SliceState
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from node_agent.protocol.folders import DesiredFolder, FolderArchive, FolderSend

@@ -21,7 +21,7 @@ from rest_framework.views import APIView
 
 from apps.identity.models import IdempotentCall
 from apps.identity.requests import inside
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import (
     Busy,
     Conflict,

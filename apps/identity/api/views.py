@@ -22,7 +22,7 @@ from apps.identity.tokens import (
     digest_of,
     join_token_make,
 )
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.tenancy.selectors import tenant_get
 
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext_noop
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.planes import current_schema
 from apps.kernel.service import service

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound, QuotaExceeded
 from apps.kernel.planes import current_schema
 from apps.kernel.service import service

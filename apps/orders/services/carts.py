@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.catalog.selectors import commodity_get, quote_get
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service

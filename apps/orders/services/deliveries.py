@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.billing.services.charges import charge_close, charge_open
-from apps.kernel.acts import SYSTEM, Actor, act_subject
+from apps.kernel.actor import SYSTEM, Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound, WeirError
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service

@@ -14,7 +14,7 @@ from apps.catalog.models import Commodity, FormTemplate
 from apps.catalog.selectors import commodity_get, commodity_is_open, quote_get
 from apps.catalog.types import Quote
 from apps.identity.models import User
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service

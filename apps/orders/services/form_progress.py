@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_noop
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.orders.models import ApplicationForm, Order
 from apps.orders.services.notifications import form_notify, form_shown
 from apps.orders.states import FORM, FormState, OrderState

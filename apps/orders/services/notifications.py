@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from apps.cases.services import case_put
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.planes import current_tenant
 from apps.notices.push import push
 from apps.notices.services import notice_send

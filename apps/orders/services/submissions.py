@@ -14,7 +14,7 @@ from apps.billing.selectors import account_get
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import commodity_get
 from apps.catalog.types import Quote
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service

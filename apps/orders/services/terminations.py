@@ -11,7 +11,7 @@ from apps.approvals.services import process_start
 from apps.catalog.models import ProcessApp
 from apps.catalog.states import ProcessAppState
 from apps.identity.models import User
-from apps.kernel.acts import SYSTEM, Actor, act_subject
+from apps.kernel.actor import SYSTEM, Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant

@@ -14,7 +14,7 @@ from apps.identity.addresses import address_of
 from apps.identity.api.base import ApiView
 from apps.identity.api.serializers import FirstPasswordOut
 from apps.identity.password_sign_in import sign_in_check
-from apps.kernel.acts import ANONYMOUS
+from apps.kernel.actor import ANONYMOUS
 from apps.kernel.errors import NotFound
 from apps.kernel.planes import in_tenant
 from apps.orgs.api import people_serializers as s

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity.models import User
 from apps.identity.selectors import belongs
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from apps.identity import accounts
 from apps.identity.models import User
 from apps.identity.tokens import digest_of
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 from django.utils import timezone
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from apps.identity import accounts
 from apps.identity.models import User
 from apps.identity.selectors import tenant_side_user, was_member
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from apps.identity.models import User
 from apps.identity.selectors import belongs, members_enabled
 from apps.identity.services import BuiltinRole
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.identity.accounts import may_keep_account
 from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.orgs.forms import (
     InviteForm,
     MoveForm,

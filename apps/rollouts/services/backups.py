@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.rollouts.backup_database import BackupError, Database, backup_write

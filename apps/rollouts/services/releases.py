@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
 from apps.fleet.permissions import FleetPermission as P
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound, TooLarge
 from apps.kernel.service import service
 from apps.rollouts.errors import ReleaseKnown, ReleaseUnsound

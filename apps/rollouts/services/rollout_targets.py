@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop as _
 from apps.fleet.models import Node, Slice
 from apps.fleet.services.nodes.membership import node_want
 from apps.fleet.states import NodeState, SliceState
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import WeirError
 from apps.kernel.translatable import literal, message
 from apps.rollouts.models import Release, Rollout, RolloutStep, ServerProcess

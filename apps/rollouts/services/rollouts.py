@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from apps.fleet.models import Node
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.states import NodeState
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service

@@ -11,7 +11,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.service import service
 from apps.rollouts.models import Lease, ServerGeneration, ServerProcess
 from apps.rollouts.states import ProcessState

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.models import GroupGrant
 from apps.identity.models import Membership, User
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.scheduling.models import (
     DefaultSpec,

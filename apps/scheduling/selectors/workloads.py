@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from apps.fleet.models import Node
 from apps.fleet.selectors import node_list, session_connection_get
 from apps.fleet.types import SessionConnection
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 from apps.kernel.unit_text import mib_text, span_text
 from apps.scheduling.engine.cycle.explain import Words, sentence

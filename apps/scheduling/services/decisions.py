@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.service import service
 from apps.scheduling.events import WorkloadSubmitted

@@ -15,7 +15,7 @@ from apps.fleet.models import Device, Slice
 from apps.fleet.selectors import log_read, slice_list
 from apps.identity.page_access import cleaned, page, paged, show
 from apps.identity.requests import TenantRequest
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.scheduling.forms.submit import LogForm, ResourcesForm
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.entitlements import queue_list_of

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.scheduling.forms.entitlements import TicketForm
 from apps.scheduling.models import ResourceTicket
 from apps.scheduling.permissions import FOR_ALL, ResourcePermission

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.identity.selectors import operators_with_role
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.kernel.translatable import message

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.identity.models import OperatorRole
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.telemetry.models import AlarmDelivery, AlarmRoute

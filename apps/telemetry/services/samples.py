@@ -8,7 +8,7 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput
 from apps.kernel.service import service
 from apps.telemetry.locks import turn_take

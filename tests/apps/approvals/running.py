@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 from apps.approvals.models import HumanTask, ProcessInstance
 from apps.approvals.services import process_start
 from apps.catalog.services.processes import process_template_import
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from tests.unit.workflows.samples import APPROVED, REJECTED, START, bpmn, flow, user_task
 

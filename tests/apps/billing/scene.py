@@ -16,7 +16,7 @@ from apps.billing.services.usage import usage_record
 from apps.billing.types import Usage, UsageReceipt
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import quote_get
-from apps.kernel.acts import SYSTEM, Actor
+from apps.kernel.actor import SYSTEM, Actor
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import AMOUNTS, commodity_make
 

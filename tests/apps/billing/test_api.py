@@ -8,7 +8,7 @@ from apps.billing.models import Bill, LedgerTransaction
 from apps.billing.services.bills import bill_make
 from apps.billing.services.ledger import account_open
 from apps.catalog.services.coupons import coupon_claim
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from tests.apps.billing.scene import charge_make, deposit, record
 from tests.apps.catalog.test_coupons import activity_make
 

@@ -29,7 +29,7 @@ from apps.billing.tasks import bill_month_of
 from apps.catalog.errors import CouponNotUsable
 from apps.catalog.models import Coupon
 from apps.catalog.services.coupons import coupon_claim
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.flow import MoveRefused
 from apps.kernel.money import bill_round

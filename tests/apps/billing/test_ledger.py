@@ -13,7 +13,7 @@ from apps.billing.models import LedgerAccount, LedgerLeg, LedgerTransaction
 from apps.billing.selectors import account_overview, balance_get, bill_due_list, cost_total, transaction_list
 from apps.billing.services.ledger import account_deposit, account_open
 from apps.billing.services.rating import usage_rate
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
 from tests.apps.billing.scene import books_balance, charge_make, deposit, record
 from tests.apps.catalog.racing import race

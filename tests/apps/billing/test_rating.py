@@ -13,7 +13,7 @@ from apps.billing.selectors import cost_by, cost_by_day, cost_total, ledger_sum,
 from apps.billing.services.rating import usage_rate
 from apps.catalog.services.prices import price_publish
 from apps.catalog.types import PriceInput
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from tests.apps.billing.scene import books_balance, charge_make, rated_once, record
 from tests.apps.catalog.market import PER_HOUR, PRICES

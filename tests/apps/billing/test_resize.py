@@ -14,7 +14,7 @@ from apps.billing.services.charges import charge_open, charge_resize
 from apps.billing.services.ledger import account_open
 from apps.billing.services.rating import usage_rate
 from apps.billing.services.usage import usage_record
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from tests.apps.billing.scene import AGENT, LABELS, books_balance, charge_make, usage
 
 

@@ -13,7 +13,7 @@ from apps.billing.selectors import charge_get, usage_list
 from apps.billing.services.charges import charge_close, charge_open
 from apps.billing.services.usage import usage_record
 from apps.billing.types import Usage, UsageReceipt
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tests.apps.billing.scene import AGENT, LABELS, charge_make, intervals, record, unknown, usage
 from tests.apps.catalog.racing import race

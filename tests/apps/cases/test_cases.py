@@ -10,7 +10,7 @@ from apps.cases.models import Case
 from apps.cases.selectors import case_get, case_inbox, case_list, schemas_with_open
 from apps.cases.services import case_drop, case_put
 from apps.cases.types import CaseData
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import PlaneError, in_tenant
 

@@ -21,7 +21,7 @@ from apps.catalog.types import ComponentRange, PriceInput
 from apps.identity.models import User
 from apps.identity.operators import operator_role_bind
 from apps.identity.services import user_create
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 
 DEFINITIONS = Path(__file__).resolve().parents[3] / "workflows" / "definitions"
 AMOUNTS = {"compute_share": 20, "gpu_memory": 10240, "cpu": 4, "memory": 8192}

@@ -26,7 +26,7 @@ from apps.catalog.services.processes import (
     process_template_import,
 )
 from apps.catalog.types import PriceInput
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tests.apps.catalog.market import PRICES, commodity_make, template_make
 

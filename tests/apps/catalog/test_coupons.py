@@ -29,7 +29,7 @@ from apps.catalog.services.coupons import (
     coupon_redeem,
     coupons_expire,
 )
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tests.apps.catalog.market import AMOUNTS, commodity_make
 from tests.apps.catalog.racing import race

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.catalog.selectors import quote_get
 from apps.catalog.services.prices import price_publish
 from apps.catalog.types import PriceInput
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from tests.apps.catalog.market import AMOUNTS, PER_HOUR, PRICES, commodity_make
 

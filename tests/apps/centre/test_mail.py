@@ -9,7 +9,7 @@ from apps.centre.mail_address import MailFolder, MailServer, mail_address
 from apps.centre.models import Centre
 from apps.centre.selectors import mail_way
 from apps.centre.services import MailGiven, centre_mail_set, centre_mail_try
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from portal.devstack.ports import any_free
 

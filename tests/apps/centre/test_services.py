@@ -13,7 +13,7 @@ from apps.centre.models import Centre
 from apps.centre.selectors import centre_is_set_up, centre_now, centre_shown, centre_zone
 from apps.centre.services import centre_change, centre_open
 from apps.identity.models import OperatorRole
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Forbidden, InvalidInput
 from apps.scheduling.snapshot.cluster import windows_of
 from apps.tenancy.services import tenant_provision

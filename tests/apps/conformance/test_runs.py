@@ -19,7 +19,7 @@ from apps.conformance.report.signing import is_sound, signed
 from apps.conformance.runner_process import mark
 from apps.conformance.selectors import result_list, run_get, run_queued
 from apps.conformance.states import Outcome, RunState
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
 from apps.tenancy.selectors import tenant_get
 

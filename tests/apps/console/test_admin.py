@@ -30,7 +30,7 @@ from apps.catalog.services.coupons import (
 from apps.fleet.models import Device, Node
 from apps.identity.admin_base import OperatorAdmin
 from apps.identity.models import AgentToken, User
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import Queue, SchedulingPolicy, TenantQuota
 from apps.scheduling.services.quota.quotas import DEFAULTS
 from apps.telemetry.models import Alarm

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.quota.quotas import DEFAULTS, quota_set
 from apps.telemetry.services.alarms import alarm_raise
 from apps.tenancy.models import Tenant

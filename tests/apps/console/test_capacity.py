@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.console.alarm_readings import ALL_POOLS, meters, pool_now
 from apps.console.capacity import outlook_get, outlook_list
 from apps.fleet.models import Device, ResourceGroup
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import NotFound
 from apps.scheduling.models import Queue, Workload
 from apps.scheduling.services.queues.queue_settings import queue_ensure

@@ -11,7 +11,7 @@ from apps.console.checklist import LACKS, lacks
 from apps.identity.models import User
 from apps.identity.operators import operator_disable
 from apps.identity.services import user_disable
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.tenancy.models import Tenant
 from portal.demo.seed import seed_all
 from tests.apps.catalog.market import commodity_make

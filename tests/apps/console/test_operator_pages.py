@@ -8,7 +8,7 @@ import pytest
 
 from apps.billing.services.rating import usage_rate
 from apps.identity.services import membership_add
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.telemetry.models import Alarm
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve

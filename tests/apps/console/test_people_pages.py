@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.identity.models import User
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.models import ApplicationForm
 from apps.orgs.models import RoleBinding

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.console.reports.base import period
 from apps.console.reports.table import REPORTS, report_rows
 from apps.fleet.models import Device
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors.statistics import figures_get

@@ -18,7 +18,7 @@ from apps.centre.models import Centre
 from apps.centre.setup_token import setup_token_is, setup_token_make
 from apps.console.services import centre_setup
 from apps.identity.models import User
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import Queue
 from portal.demo.seed import seed_all
 from tests.apps.centre.empty import centre_empty

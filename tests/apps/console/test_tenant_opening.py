@@ -14,7 +14,7 @@ from apps.billing.models import Account
 from apps.console.services import tenant_open
 from apps.console.types import FirstAdministrator
 from apps.identity.models import User
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import BusinessSystem, Invitation, Organization, RoleBinding

@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.console.alarm_readings import meters, pool_now, readings
 from apps.console.tasks import watch
 from apps.fleet.models import Device, Node
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.quota.quotas import quota_hold, quota_set
 from apps.telemetry.models import Alarm, LogEntry, Rollup, Sample
 from apps.telemetry.services.rules import rule_edit

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.telemetry.models import AlarmRoute, AlarmRule, LogEntry
 from apps.telemetry.services.alarms import alarm_raise
 from apps.telemetry.services.logs import log_add

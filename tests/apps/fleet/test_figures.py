@@ -6,7 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from apps.fleet.models import Device, Slice
 from apps.fleet.services.nodes.devices import device_oversubscribe, device_remove
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from tests.apps.fleet.agent import Agent, report, session_desire
 from tests.plugin import METRICS
 

@@ -10,7 +10,7 @@ from apps.fleet.selectors import group_allowed, spec_get
 from apps.fleet.services.groups import group_devices_set, group_grant, group_make, group_remove, group_revoke
 from apps.fleet.services.nodes.membership import node_remove
 from apps.fleet.services.specs import spec_disable, spec_enable, spec_make
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from tests.apps.fleet.agent import Agent, desire
 

@@ -16,7 +16,7 @@ from apps.fleet.services.nodes.devices import (
 )
 from apps.fleet.services.nodes.membership import node_drain, node_undrain
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from tests.apps.fleet.agent import Agent, desire, fresh, held
 

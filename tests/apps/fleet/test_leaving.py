@@ -15,7 +15,7 @@ from apps.fleet.services.nodes.discovery import MISSING_MAX
 from apps.fleet.services.nodes.membership import node_remove, node_undrain
 from apps.fleet.services.nodes.node_liveness import leaving_check, nodes_check
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from tests.apps.fleet.agent import Agent, desire, device_report, fresh, held, report
 
 pytestmark = pytest.mark.req("POOL-12.25")

@@ -7,7 +7,7 @@ import pytest
 
 from apps.fleet.models import Slice
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from node_agent.instructions import Forget, Start, Stop
 from node_agent.machine import DevicesFound, Machine, Observed, Replied
 from node_agent.protocol.fields import TERMINAL_STATES

@@ -11,7 +11,7 @@ from apps.fleet.models import LOG_MAX_BYTES, LogChunk, Node, Slice
 from apps.fleet.selectors import log_read
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.kernel import wiring
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from tests.apps.fleet.speaking import Speaker, desire, device, interval, printed, report
 
 

@@ -20,7 +20,7 @@ from apps.fleet.services.slices.moves import (
 )
 from apps.fleet.services.slices.slice_lifecycle import slice_resize, slice_stop
 from apps.fleet.session_keys import unseal
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict
 from tests.apps.fleet.agent import Agent, desire, fresh, held, report, session_desire, session_report, usage
 

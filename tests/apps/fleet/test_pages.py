@@ -5,7 +5,7 @@ import pytest
 from apps.fleet.models import Device, Node, ResourceGroup, Slice, Spec
 from apps.fleet.services.groups import group_devices_set, group_grant, group_make
 from apps.fleet.services.specs import spec_make
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from tests.apps.fleet.agent import Agent, desire, fresh, report, session_desire, session_report
 
 HTMX = {"HX-Request": "true"}

@@ -11,7 +11,7 @@ from django.db.models import Sum
 
 from apps.fleet.models import Device, LogChunk, Slice
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_ensure

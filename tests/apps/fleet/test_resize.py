@@ -12,7 +12,7 @@ from apps.fleet.models import Slice
 from apps.fleet.services.nodes.devices import device_disable, device_oversubscribe, device_slicing_set
 from apps.fleet.services.slices.slice_lifecycle import slice_resize, slice_stop
 from apps.fleet.services.slices.slice_termination import slices_end_now
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from tests.apps.fleet.agent import Agent, desire, fresh, held, report, usage
 

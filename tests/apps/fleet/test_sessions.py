@@ -6,7 +6,7 @@ from apps.fleet.models import Slice
 from apps.fleet.selectors import session_connection_get, session_list
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.fleet.session_keys import seal, unseal
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from tests.apps.fleet.agent import desire, fresh, report, session_desire, session_report
 

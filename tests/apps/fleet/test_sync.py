@@ -11,7 +11,7 @@ from apps.fleet.models import LOG_MAX_BYTES, Device, LogChunk, Node, Slice
 from apps.fleet.selectors import log_read
 from apps.fleet.services.nodes.membership import node_drain, node_remove
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from tests.apps.fleet.agent import Agent, desire, device_report, fresh, held, log, report, usage
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")

@@ -2,7 +2,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from apps.identity.services import membership_add
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from tests.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db

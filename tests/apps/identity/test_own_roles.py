@@ -10,7 +10,7 @@ from apps.identity.operator_roles import operator_role_delete, operator_role_edi
 from apps.identity.operators import operator_role_bind
 from apps.identity.role_functions import Side, function_label, functions_of
 from apps.identity.services import password_change
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, ReadOnly
 from apps.kernel.planes import in_tenant
 from apps.notices.services import message_read_all

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connection
 
 from apps.identity.tokens import join_token_make, join_token_use
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Unauthenticated
 
 

@@ -23,7 +23,7 @@ from apps.identity.tokens import (
     join_token_make,
     join_token_use,
 )
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, Throttled, Unauthenticated
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import RoleBinding

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import clear_url_caches, path
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.log_context import log_context, log_fields, log_known
 from apps.kernel.service import service
 from apps.kernel.tasks import provider_task, tenant_task

@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils.translation import gettext_noop
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.notices.models import Message
 from apps.notices.services import notice_send
 from apps.tenancy.models import Tenant

@@ -4,7 +4,7 @@ import pytest
 from django.utils import translation
 from django.utils.translation import gettext_noop
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import NotFound
 from apps.notices.models import Message
 from apps.notices.selectors import message_get, message_list, message_unread_count

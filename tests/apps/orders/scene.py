@@ -13,7 +13,7 @@ from apps.billing.services.ledger import account_open
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import commodity_get
 from apps.catalog.services.processes import process_template_import
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.orders.models import ApplicationForm, Order
 from apps.orders.services.deliveries import order_deliver
 from apps.orders.services.drafts import form_draft

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.api.serializers import QuoteAndStartOut, QuoteLineOut, QuoteStartOut
 from apps.orders.models import ApplicationForm, Order

@@ -6,7 +6,7 @@ import pytest
 
 from apps.catalog.models import FormTemplate
 from apps.catalog.services.processes import process_app_unpublish
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
 from apps.orders.models import ApplicationForm, CartLine

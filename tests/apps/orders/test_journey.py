@@ -11,7 +11,7 @@ from apps.cases.models import Case
 from apps.catalog.types import ComponentRange
 from apps.fleet.models import Device, Node, Slice
 from apps.identity.tokens import api_token_make
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from apps.kernel.planes import in_tenant
 from apps.notices.models import Message

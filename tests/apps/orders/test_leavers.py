@@ -3,7 +3,7 @@
 import pytest
 
 from apps.identity.services import membership_remove
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.models import ApplicationForm
 from tests.apps.orders.scene import Scene

@@ -5,7 +5,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from apps.billing.models import Charge
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, QuotaExceeded
 from apps.kernel.planes import in_tenant
 from apps.orders.models import ApplicationForm, Attachment, Order

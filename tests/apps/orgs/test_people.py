@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from apps.audit.models import Record
 from apps.identity.models import Membership, User
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import Invitation, RoleBinding
 from apps.orgs.selectors import users_with_role

@@ -4,7 +4,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.utils import translation
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.rollouts.models import Release
 from apps.rollouts.release_build import public_key_of, release_sign
 from apps.rollouts.services.releases import release_add, release_key_trust

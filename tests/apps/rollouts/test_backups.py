@@ -16,7 +16,7 @@ from psycopg import sql
 from apps.fleet.models import Device, Slice
 from apps.fleet.session_keys import unseal
 from apps.identity.models import User
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.rollouts.backup_database import BackupError, Database, backup_manifest, backup_restore
 from apps.rollouts.backup_keys import keys_path, keys_read, keys_write
 from apps.rollouts.models import Backup

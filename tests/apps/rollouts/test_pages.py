@@ -3,7 +3,7 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.rollouts.models import Release, Rollout
 from apps.rollouts.release_build import release_sign
 from apps.rollouts.services.server_processes import Self, process_beat

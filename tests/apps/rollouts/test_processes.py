@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.rollouts.models import Lease, Rollout, ServerProcess
 from apps.rollouts.selectors import component_list
 from apps.rollouts.services.rollouts import rollout_start, rollouts_advance

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.rollouts.errors import ReleaseKnown, ReleaseUnsound
 from apps.rollouts.models import Release, ReleaseKey

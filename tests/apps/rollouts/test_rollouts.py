@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone, translation
 
 from apps.fleet.models import Node, Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.flow import MoveRefused
 from apps.rollouts.errors import NodeUnreachable, TargetBusy

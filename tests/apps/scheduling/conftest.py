@@ -3,7 +3,7 @@
 import pytest
 
 from apps.billing.services.ledger import account_open
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.quota.quotas import quota_defaults
 from tests.apps.scheduling.pool import node_make
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Node
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.order_work import workload_submit

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import Workload
 from apps.scheduling.services.cycle.apply_changes import workload_preempt
 from apps.scheduling.services.cycle.cycle_runner import cycle_run

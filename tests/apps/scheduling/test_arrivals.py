@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 import pytest
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.engine.resources.workload_mix import Typical
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.arrivals import mix_read

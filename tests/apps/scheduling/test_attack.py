@@ -9,7 +9,7 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.urls import urlpatterns
 from apps.scheduling.models import WhatIf

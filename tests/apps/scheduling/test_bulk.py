@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from apps.billing.models import Charge
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from apps.scheduling.errors import TooMuchOpen
 from apps.scheduling.models import Allocation, QuotaHold, Workload

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.fleet.models import Device, Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors.workloads import expected_start_get, policy_get, workload_get, workload_reason

@@ -11,7 +11,7 @@ from apps.billing.services.ledger import account_open
 from apps.billing.services.rating import usage_rate
 from apps.fleet.models import Node, Slice, Watch
 from apps.fleet.services.nodes.node_liveness import nodes_check
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import WorkloadSize
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import direct_commodity_set, policy_set, queue_ensure

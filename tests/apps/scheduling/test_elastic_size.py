@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from apps.fleet.models import GangSize, Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.engine.model.types import ElasticChange, Grant
 from apps.scheduling.engine.resources.running_index import staying_grants
 from apps.scheduling.models import Allocation, Workload, WorkloadSize

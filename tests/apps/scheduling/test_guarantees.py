@@ -3,7 +3,7 @@
 import pytest
 
 from apps.fleet.models import Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.timeline import timeline
 from apps.scheduling.selectors.workloads import policy_get, workload_reason

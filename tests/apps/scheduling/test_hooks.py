@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling import hooks
 from apps.scheduling.engine.model.types import Preemption
 from apps.scheduling.hooks import TRIES_MAX, hook

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.bulk import insert_many
 from apps.scheduling.models import Allocation, Decision, PastUse, QuotaHold, Tally, Workload
 from apps.scheduling.selectors.statistics import decision_counts, workload_counts

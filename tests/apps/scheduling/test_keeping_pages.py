@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling import hooks
 from apps.scheduling.hooks import TRIES_MAX, hook
 from apps.scheduling.models import HookCall, Reservation

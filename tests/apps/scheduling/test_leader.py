@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection
 from django.db.models import Sum
 
 from apps.fleet.models import Device, Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.services.quota.quotas import quota_set
 from portal.scheduler import Scheduler

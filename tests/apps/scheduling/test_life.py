@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.fleet.models import Device, ResourceGroup, Slice
 from apps.fleet.services.groups import group_grant
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.flow import MoveRefused
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors.queue_tree import queue_tree

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.fleet.services import groups
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.errors import OutsideValidity
 from apps.scheduling.models import Queue, ResourceTicket, SpecialSpec
 from apps.scheduling.services.cycle.cluster_cache import feed_take

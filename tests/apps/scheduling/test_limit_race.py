@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from apps.billing.services.ledger import account_open
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling.errors import TooMuchOpen
 from apps.scheduling.models import Workload

@@ -11,7 +11,7 @@ from apps.approvals.services import task_decide
 from apps.cases.models import Case
 from apps.catalog.errors import Undecidable
 from apps.fleet.services import groups
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from apps.kernel.planes import in_tenant
 from apps.notices.models import Message

@@ -9,7 +9,7 @@ from django.db import connection
 from django.urls import reverse
 
 from apps.fleet.models import Device
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound, QuotaExceeded
 from apps.scheduling.engine.model.types import Grant, Placement, Placing
 from apps.scheduling.models import Allocation, TenantQuota, Workload

@@ -5,7 +5,7 @@ import pytest
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Slice
 from apps.fleet.states import MoveState
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError
 from apps.scheduling.errors import NotMovable
 from apps.scheduling.models import Allocation, Workload

@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.billing.services.ledger import account_open
 from apps.fleet.services import groups
 from apps.identity.models import Membership
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling.errors import DeadlineImpossible, OutsideValidity, PriorityNotAllowed, TooMuchOpen
 from apps.scheduling.models import Queue, SchedulingPolicy, StartEstimate, TenantQuota, WhatIf, Workload

@@ -4,7 +4,7 @@ import pytest
 
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.errors import GangTooLarge, NotMovable

@@ -5,7 +5,7 @@ import pytest
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Slice
 from apps.fleet.services.specs import spec_make
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import Environment, Queue, SchedulingPolicy, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_ensure

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.billing.models import UsageRecord
 from apps.billing.services.ledger import account_open
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import StartEstimate, WhatIf, Workload
 from apps.scheduling.selectors.queue_tree import queue_tree
 from apps.scheduling.services.cycle.cycle_runner import cycle_run

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.api.serializers.queues import PolicyIn, PolicyOut
 from apps.scheduling.engine.model.types import Ordering, Placing, Policy
 from apps.scheduling.forms.queues import PolicyForm

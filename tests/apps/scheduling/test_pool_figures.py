@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.fleet.models import Device, ResourceGroup
 from apps.fleet.services.groups import group_grant
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, QuotaExceeded
 from apps.scheduling.models import Reservation, TenantQuota
 from apps.scheduling.services.cycle.cycle_runner import cycle_run

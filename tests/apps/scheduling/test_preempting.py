@@ -16,7 +16,7 @@ from apps.billing.services.ledger import account_deposit, account_open
 from apps.billing.services.rating import usage_rate
 from apps.catalog.models import Coupon
 from apps.fleet.models import Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.models import NominatedRoom, Workload

@@ -8,7 +8,7 @@ import yaml
 
 from apps.audit.models import Record
 from apps.fleet.models import ResourceGroup
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict
 from apps.scheduling.engine.model.types import Ordering
 from apps.scheduling.errors import InvalidQueueFile, QueueInUse

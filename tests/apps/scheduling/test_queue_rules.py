@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from apps.fleet.models import Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.scheduling.errors import (
     DeadlineImpossible,

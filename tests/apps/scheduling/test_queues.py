@@ -3,7 +3,7 @@
 import pytest
 
 from apps.audit.models import Record
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.scheduling.errors import GuaranteeTooLarge, QueueCycle, QueueInUse
 from apps.scheduling.models import Queue

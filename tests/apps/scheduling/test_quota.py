@@ -4,7 +4,7 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, QuotaExceeded
 from apps.scheduling.models import QuotaHold
 from apps.scheduling.selectors.workloads import quota_get

@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.fleet.models import Device, Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, WeirError
 from apps.scheduling.engine.model.types import ElasticChange, Preemption
 from apps.scheduling.errors import QueueCycle

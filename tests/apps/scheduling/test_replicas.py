@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.billing.models import Charge
 from apps.fleet.models import Device, GangSize
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput, QuotaExceeded
 from apps.scheduling.engine.model.types import ElasticChange, Grant
 from apps.scheduling.errors import GangTooLarge, NotMovable

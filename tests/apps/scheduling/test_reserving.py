@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.fleet.models import Device, Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.models import Allocation, NominatedRoom, Reservation, Workload

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.fleet.models import Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.scheduling.models import Queue, ScalingRule, Workload, WorkloadSize
 from apps.scheduling.selectors.scaling import Seen, Standing, target_shares

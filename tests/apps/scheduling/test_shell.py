@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.fleet.models import Device, Node, Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.engine.cycle.plan import Plan
 from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import ElasticChange, Grant, Preemption

@@ -4,7 +4,7 @@ import pytest
 
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Slice
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import cycle_run

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.fleet.models import Device
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.errors import AmountsFixed, NoSuchSize
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.workloads import workload_reason

@@ -10,7 +10,7 @@ from apps.billing.models import Charge
 from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Slice
 from apps.fleet.services import groups, specs
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.notices.models import Message
 from apps.scheduling.models import QuotaHold, Workload

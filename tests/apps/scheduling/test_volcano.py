@@ -7,7 +7,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from apps.fleet.models import ResourceGroup
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError
 from apps.scheduling.errors import InvalidQueueFile
 from apps.scheduling.models import Queue, Workload

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.models import Allocation, QueueWindow, Reservation, WhatIf, Workload
 from apps.scheduling.selectors import what_if

@@ -14,7 +14,7 @@ from apps.fleet.models import Node, Slice, Watch, WorkFolder
 from apps.fleet.services.folder_transfers import archives_tidy, folders_check
 from apps.fleet.services.nodes.membership import node_drain, node_remove
 from apps.fleet.services.nodes.node_liveness import leaving_check, nodes_check
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.timeline import timeline
 from apps.scheduling.services.cycle.cycle_runner import cycle_run

@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone, translation
 
 from apps.kernel import wiring
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmResolved
 from apps.telemetry.models import Alarm, Sample

@@ -9,7 +9,7 @@ import pytest
 from apps.fleet import events as fleet
 from apps.fleet.models import Device
 from apps.fleet.services.nodes.devices import device_disable
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.events import emit
 from apps.scheduling.models import Workload
 from apps.scheduling.services.queues.queue_settings import queue_ensure

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.telemetry.log_handler import PoolLogHandler, component_of
 from apps.telemetry.models import LogEntry

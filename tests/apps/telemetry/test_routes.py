@@ -10,7 +10,7 @@ from aiosmtpd.controller import Controller
 from django.db import connection
 from django.utils import timezone, translation
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 from apps.notices.models import Message
 from apps.telemetry.models import AlarmDelivery, AlarmRoute

@@ -1,7 +1,7 @@
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Forbidden, InvalidInput
 from apps.kernel.flow import MoveRefused
 from apps.kernel.planes import in_tenant

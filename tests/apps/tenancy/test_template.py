@@ -15,7 +15,7 @@ import pytest
 from django.core.management import call_command
 from django.db import Error, connection
 
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.tenancy.schema_template import TEMPLATE, TemplateError, template_ensure
 from apps.tenancy.services import tenant_provision
 from portal.devstack.postgres_server import BINARIES

@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from apps.cases.models import Case
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
 from apps.tickets.models import Ticket

@@ -8,7 +8,7 @@ from django.utils import timezone, translation
 
 from apps.console.templatetags import weir
 from apps.console.tenant_navigation import navigation_for
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from portal.roles import TENANT_ROLES
 
 

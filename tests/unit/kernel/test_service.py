@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from apps.kernel import service as module
-from apps.kernel.acts import SYSTEM, Actor
+from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.errors import Forbidden
 from apps.kernel.service import service
 

@@ -15,7 +15,7 @@ from apps.conformance.report.forms import FORMS, render
 from apps.conformance.runner import carry_out
 from apps.conformance.selectors import run_get, verdict_of
 from apps.conformance.services import run_ask
-from apps.kernel.acts import SYSTEM
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError
 
 

@@ -12,7 +12,7 @@ from apps.fleet.events import DeviceAccepted, DeviceLeft
 from apps.fleet.locks import slices_lock
 from apps.fleet.models import OVERSUBSCRIBE_MAX_PERMILLE, Device, Slice
 from apps.fleet.permissions import FleetPermission as P
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service

@@ -8,7 +8,7 @@ from apps.fleet.events import DeviceFound, DeviceMeasured, DeviceMismatch, Devic
 from apps.fleet.models import Device, Node
 from apps.fleet.services.changed_rows import ChangedRows
 from apps.fleet.states import Health
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.events import Event, emit
 from node_agent.protocol.join import DeviceReport
 

@@ -16,7 +16,7 @@ from apps.fleet.services.slices.moves import moves_sweep
 from apps.fleet.services.slices.slice_termination import END_FIELDS, ended_tell, slice_close, slices_end_now
 from apps.fleet.states import MOVING, NODE, NodeState, SliceState
 from apps.fleet.types import Leaving, NodesChecked
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.service import service
 

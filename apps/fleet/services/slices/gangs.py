@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from apps.fleet.models import GangSize
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.service import service
 
 Places = dict[str, dict[str, int]]

@@ -23,7 +23,7 @@ from apps.fleet.models import Device, Node, Slice
 from apps.fleet.services.slices.slice_lifecycle import device_share_take, slice_unwant
 from apps.fleet.session_keys import key_new, seal
 from apps.fleet.states import MOVING, Desired, MoveState, NodeState
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service

@@ -9,7 +9,7 @@ from apps.fleet.models import Device, Slice
 from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.fleet.session_keys import key_new, seal
 from apps.fleet.states import Health, NodeState, SliceKind
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.bulk import insert_many, update_many
 from apps.kernel.prepared_queries import ArrayParam, PreparedValues
 from apps.kernel.service import service

@@ -14,7 +14,7 @@ from apps.fleet.services.device_capacity import device_hold, hold_resize
 from apps.fleet.services.slices.slice_termination import slices_end_now
 from apps.fleet.session_keys import key_new, seal
 from apps.fleet.states import MOVING, Desired, SliceKind, SliceState
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service

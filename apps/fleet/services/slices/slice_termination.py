@@ -11,7 +11,7 @@ from apps.fleet.events import SliceEnded, SliceLost, SliceShrunk
 from apps.fleet.models import Slice
 from apps.fleet.services.device_capacity import holds_release
 from apps.fleet.states import FINAL, MoveState, SliceKind, SliceState
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 
 END_FIELDS = [

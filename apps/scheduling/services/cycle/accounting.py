@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 from django.utils import timezone
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.service import service
 from apps.scheduling.models import Allocation, PastUse
 from apps.scheduling.snapshot.cluster import faded, policy_get

@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.fleet.selectors import slice_share_numbers
 from apps.fleet.services.slices.moves import slice_move_begin
 from apps.fleet.services.slices.slice_allocation import ShareRequest, devices_room, gang_take, slices_desire
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import WeirError
 from apps.kernel.service import service

@@ -19,7 +19,7 @@ from apps.fleet.services.slices.slice_allocation import (
     slices_desire,
     work_shape,
 )
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import QuotaExceeded, WeirError
 from apps.kernel.events import emit

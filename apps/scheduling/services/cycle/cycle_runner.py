@@ -8,7 +8,7 @@ from time import monotonic
 from django.db import DatabaseError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.bulk import update_many
 from apps.kernel.service import service
 from apps.scheduling.engine.cycle.planner import plan_kept

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.db import connection
 from django.utils import timezone
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.service import service
 from apps.scheduling.models import Decision
 from apps.scheduling.states import DecisionKind

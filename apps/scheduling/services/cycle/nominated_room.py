@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.service import service
 from apps.scheduling.engine.model.types import Hold
 from apps.scheduling.models import NominatedRoom

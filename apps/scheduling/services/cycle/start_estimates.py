@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.prepared_queries import prepared
 from apps.kernel.service import service
 from apps.scheduling.models import StartEstimate, Workload

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from uuid import UUID
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.bulk import insert_many, update_many
 from apps.kernel.errors import QuotaExceeded
 from apps.kernel.prepared_queries import ArrayParam, Param, PreparedValues

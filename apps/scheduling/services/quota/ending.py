@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.scheduling.models import TenantQuota

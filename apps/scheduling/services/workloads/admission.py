@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from apps.centre.selectors import centre_zone
 from apps.fleet.states import SliceKind
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, QuotaExceeded
 from apps.kernel.prepared_queries import Param, PreparedQuery, PreparedValues, prepared
 from apps.scheduling.errors import OutsideValidity, PriorityNotAllowed, TooMuchOpen

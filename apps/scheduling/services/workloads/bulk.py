@@ -10,7 +10,7 @@ from django.db.models.base import ModelState
 from django.utils.translation import gettext as _
 
 from apps.fleet.services.slices.slice_lifecycle import work_check
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.prepared_queries import pipeline

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from apps.fleet.selectors import slice_list
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.service import service
 from apps.scheduling.models import Workload
 from apps.scheduling.services.decisions import decided

@@ -18,7 +18,7 @@ from apps.fleet.services.slices.gangs import Places, gang_sizes_forget, gang_siz
 from apps.fleet.services.slices.slice_allocation import ShareRequest
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.fleet.states import Desired, SliceState
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.events import WorkloadChanged, WorkloadSized

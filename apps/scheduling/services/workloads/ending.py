@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from apps.fleet.services.work_folders import folders_end
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.errors import WeirError
 from apps.kernel.events import emit
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded

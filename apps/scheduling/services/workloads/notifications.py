@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_noop
 
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.notices.services import notice_send
 from apps.scheduling.models import Workload
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from apps.fleet.services.slices.slice_lifecycle import work_check
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from apps.billing.services.charges import charge_resize
 from apps.fleet.selectors import surplus_get
 from apps.fleet.services.slices.slice_lifecycle import slice_resize
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.service import service
 from apps.scheduling.errors import AmountsFixed

@@ -11,7 +11,7 @@ from apps.fleet.models import Device, Slice
 from apps.fleet.selectors import device_list
 from apps.fleet.services.slices.moves import slice_move_begin
 from apps.fleet.services.slices.slice_allocation import ShareRequest
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import NotFound
 from apps.kernel.service import service
 from apps.scheduling.engine.cycle.plan import Plan

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.fleet.selectors import slice_list
 from apps.fleet.services.work_folders import folders_keep
-from apps.kernel.acts import Actor
+from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.events import WorkloadPreempted, WorkloadStarted

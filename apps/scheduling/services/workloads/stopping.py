@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.service import service
 from apps.scheduling.locks import slices_lock, workload_lock

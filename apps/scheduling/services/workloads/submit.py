@@ -12,7 +12,7 @@ from apps.catalog.models import Commodity
 from apps.catalog.selectors import price_lines, price_version_get
 from apps.fleet.selectors import spec_get
 from apps.fleet.services.slices.slice_lifecycle import work_check
-from apps.kernel.acts import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit

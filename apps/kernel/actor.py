@@ -1,4 +1,4 @@
-"""Who acts, and what is written down about it.
+"""Who acts, and what is kept of each act.
 
 An `Actor` is resolved once at the edge (page, API, agent, task) and handed down by keyword to every service.
 Each service leaves one `Act`; where acts are kept is wired in `portal/wiring.py`.
@@ -60,22 +60,24 @@ class Act:
     detail: dict[str, Any] = field(default_factory=dict)
 
 
-_current: ContextVar[Act | None] = ContextVar("weir_act", default=None)
+CURRENT_ACT: ContextVar[Act | None] = ContextVar("weir_act", default=None)
+"""The act of the service that runs here."""
 
 
 def current_act() -> Act | None:
     """The act of the service that runs here, the innermost; None outside of services."""
-    return _current.get()
+    return CURRENT_ACT.get()
 
 
 def act_subject(kind: str, uid: object, **detail: object) -> None:
     """Name what the running service acts on, and figures worth keeping beside it. Never secrets."""
-    act = _current.get()
+    act = CURRENT_ACT.get()
     if act is None:
         return
     act.subject_kind, act.subject_id = kind, str(uid)
-    act.detail.update({key: _plain(value) for key, value in detail.items()})
+    act.detail.update({key: plain_value(value) for key, value in detail.items()})
 
 
-def _plain(value: object) -> object:
+def plain_value(value: object) -> object:
+    """The value as JSON keeps it: itself, else its text."""
     return value if isinstance(value, (str, int, float, bool, type(None), list, dict)) else str(value)
