@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.approvals.models import HumanTask
+from apps.approvals.services import process_withdraw
 from apps.identity.models import OperatorRole
 from apps.identity.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
 from apps.identity.operators import operator_role_bind
@@ -21,6 +21,7 @@ from apps.orgs.services.organizations import organization_create
 from apps.orgs.services.own_roles import role_delete, role_edit, role_make
 from apps.orgs.services.roles import role_bind, role_unbind
 from portal.roles import OPERATOR_ROLES, TENANT_ROLES
+from tests.apps.approvals.running import candidate, drawn, start
 from tests.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -106,7 +107,7 @@ def test_nobody_makes_a_role_that_may_do_more_than_his_own(member):
                 act()
 
 
-def test_a_role_that_an_invitation_or_a_task_waits_for_stays(admin):
+def test_a_role_that_an_invitation_gives_stays(admin):
     with in_tenant("acme"):
         role = role_make(actor=admin.actor, name="Buyer", permissions=["orders.apply"])
         row, _secret = invitation_make(
@@ -115,6 +116,20 @@ def test_a_role_that_an_invitation_or_a_task_waits_for_stays(admin):
         with pytest.raises(Conflict, match="The invitation of Ivy gives this role"):
             role_delete(actor=admin.actor, role=role)
         row.delete()
+        role_delete(actor=admin.actor, role=role)
+
+
+def test_a_role_that_an_open_task_waits_for_stays(admin, member):
+    applicant, boss = member("acme", "tenant_front_line"), member("acme", "tenant_decision_maker")
+    with in_tenant("acme"):
+        role = role_make(actor=admin.actor, name="Committee", permissions=["approvals.decide", "orders.view"])
+        role_bind(actor=admin.actor, user=boss.user, role=role)
+    running = start(applicant.user.pk, drawn(candidate(role.code)))
+    with in_tenant("acme"):
+        role_unbind(actor=admin.actor, user=boss.user, role=role)
+        with pytest.raises(Conflict, match="A process waits for somebody with this role"):
+            role_delete(actor=admin.actor, role=role)
+        process_withdraw(actor=applicant.actor, subject_uid=running.subject_uid)
         role_delete(actor=admin.actor, role=role)
 
 
@@ -181,7 +196,6 @@ def test_the_list_is_searched_by_name_and_counts_people(admin):
         assert [row.name_en for row in role_list("buy")] == ["Buyer"]
         assert [row.code for row in role_list("决策")] == ["tenant_decision_maker"]
         assert role_get("tenant_system_administrator").holders == 1
-        assert HumanTask.objects.count() == 0
 
 
 @pytest.mark.req("PLAT-TEN-30", "PLAT-TEN-31", "PLAT-TEN-33", "PLAT-TEN-34")
