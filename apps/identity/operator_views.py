@@ -15,6 +15,7 @@ from apps.identity.models import OperatorRole, User
 from apps.identity.page_access import cleaned, go, operator_page, paged, show
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.requests import PortalRequest
+from apps.identity.role_functions import Side, functions_by_role
 from apps.identity.selectors import operator_get, operator_list, operator_role_list, operator_roles_named
 from apps.kernel.actor import Actor
 
@@ -75,6 +76,7 @@ def _operator_page(request: PortalRequest, user: User, more: dict[str, Any]) -> 
     context = {
         "person": user,
         "held": roles,
+        "functions": functions_by_role(Side.OPERATOR, roles),
         "roles": _boxes(actor, frozenset(role.code for role in roles)),
         "may_manage": actor.may(P.MANAGE),
         "may_act": actor.may(P.MANAGE) and all(_may_give(actor, role) for role in roles),

@@ -64,6 +64,15 @@ def function_label(permission: str) -> str:
     return next((str(row.label) for row in _functions() if row.permission == permission), "")
 
 
+def functions_by_role(side: Side, roles: Iterable[Any]) -> list[tuple[RoleFunction, list[Any]]]:
+    """Each function that some of these roles allow, with the roles that do: why somebody may do it."""
+    held = list(roles)
+    found = (
+        (row, [role for role in held if row.permission in role.permissions]) for row in functions_of(side)
+    )
+    return [(row, by) for row, by in found if by]
+
+
 def permissions_checked(
     actor: Actor, side: Side, permissions: Iterable[str], *, is_read_only: bool, grant: str
 ) -> list[str]:

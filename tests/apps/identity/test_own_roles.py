@@ -246,3 +246,20 @@ def test_roles_are_kept_by_the_api_on_both_sides(admin, operator):
         assert api.put(place, {"name": "Other"}, format="json").status_code == 400
         assert api.delete(place).status_code == 204
         assert api.get(place).status_code == 404
+
+
+def test_a_person_s_page_says_which_role_each_function_comes_from(admin, member, operator):
+    person = member("acme", "tenant_front_line")
+    with in_tenant("acme"):
+        role = role_make(actor=admin.actor, name="Payer", permissions=["billing.pay"])
+        role_bind(actor=admin.actor, user=person.user, role=role)
+    page = admin.page().get(f"/people/{person.user.uid}/").content.decode()
+    row = page[page.index('data-test="billing.pay"') :].partition("</tr>")[0]
+    assert "Pay bills" in row
+    assert "Payer" in row
+    assert 'data-test="orgs.manage"' not in page
+    keeper = operator("system_administrator")
+    other = operator("front_line")
+    page = keeper.page().get(f"/operators/{other.user.uid}/").content.decode()
+    row = page[page.index('data-test="alarms.manage"') :].partition("</tr>")[0]
+    assert "Front-line staff" in row
