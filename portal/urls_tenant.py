@@ -21,4 +21,4 @@ urlpatterns = [
     *api,
 ]
 
-handler500 = "portal.failures.server_error"
+handler500 = "portal.error_responses.server_error"

@@ -8,20 +8,7 @@ from collections.abc import Iterator
 from lxml import etree
 
 from workflows.expressions import expression_check, expression_parts
-from workflows.nodes import extension, extension_problems, handler_read, node_read, outcome_read
-from workflows.source import (
-    DIAGRAM_NAMESPACES,
-    ID_PATTERN,
-    MODEL,
-    WEIR,
-    called_ids,
-    local,
-    main_processes,
-    model,
-    namespace,
-    problem_at,
-    scopes,
-)
+from workflows.extension_elements import extension, extension_problems, handler_read, node_read, outcome_read
 from workflows.types import ExpressionRefused, Problem
 from workflows.vocabulary import (
     CODE,
@@ -33,6 +20,19 @@ from workflows.vocabulary import (
     PARENTS,
     RUN,
     WEIR_ATTRIBUTES,
+)
+from workflows.xml_reader import (
+    DIAGRAM_NAMESPACES,
+    ID_PATTERN,
+    MODEL,
+    WEIR,
+    called_ids,
+    local,
+    main_processes,
+    model,
+    namespace,
+    problem_at,
+    scopes,
 )
 
 FLOW_NODE_LIMIT = 150

@@ -15,9 +15,8 @@ from typing import Any
 from lxml import etree
 
 from workflows.checks import problems_of
+from workflows.extension_elements import handler_read, name_of, name_zh_of, node_read, outcome_read
 from workflows.machine import Machine, machine_check
-from workflows.nodes import handler_read, name_of, name_zh_of, node_read, outcome_read
-from workflows.source import KEY_PATTERN, main_processes, model, source_read
 from workflows.state import Saved, data_checked, renumbered, state_read, state_ref, state_write
 from workflows.types import (
     Action,
@@ -39,6 +38,7 @@ from workflows.types import (
     WorkflowError,
     WorkflowStuck,
 )
+from workflows.xml_reader import KEY_PATTERN, main_processes, model, source_read
 
 __all__ = [
     "Action", "BpmnRefused", "Candidate", "DataRefused", "Decision", "DecisionRefused", "Definition",

@@ -22,9 +22,9 @@ from SpiffWorkflow.task import Task
 from SpiffWorkflow.util.task import TaskState
 
 from workflows.expressions import expression_check, expression_evaluate
-from workflows.source import MODEL, local, main_processes, model, namespace
 from workflows.types import Definition, StateRefused, WorkflowError, WorkflowStuck
 from workflows.vocabulary import RUN
+from workflows.xml_reader import MODEL, local, main_processes, model, namespace
 
 MOVE_LIMIT = 500
 # The library looks for waiting tasks at most 1000 deep; beyond that an instance would seem done.

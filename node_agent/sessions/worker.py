@@ -24,8 +24,8 @@ from node_agent.sessions.execution.core import Session
 from node_agent.sessions.execution.heap import heap_tune
 from node_agent.sessions.execution.limits import limits_set
 from node_agent.sessions.execution.pace import Clock
-from node_agent.sessions.service import Service
-from node_agent.sessions.watch import Watch
+from node_agent.sessions.shim_files import Watch
+from node_agent.sessions.worker_loop import Service
 
 _END_S = 10.0
 

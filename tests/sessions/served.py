@@ -13,7 +13,7 @@ from weir.link_remote import RemoteLink
 from node_agent.sessions.connection.certificate import context_make
 from node_agent.sessions.connection.listener import Listener
 from node_agent.sessions.execution.core import Session
-from node_agent.sessions.service import Service
+from node_agent.sessions.worker_loop import Service
 from tests.sessions.workers import TOKEN
 
 

@@ -11,12 +11,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
 from node_agent.files import write_json  # noqa: E402
-from node_agent.sessions import service as service_module  # noqa: E402
-from node_agent.sessions import watch  # noqa: E402
+from node_agent.sessions import shim_files  # noqa: E402
+from node_agent.sessions import worker_loop as service_module  # noqa: E402
 from node_agent.sessions.connection.certificate import context_make  # noqa: E402
 from node_agent.sessions.connection.listener import Listener  # noqa: E402
 from node_agent.sessions.execution.core import Session  # noqa: E402
-from node_agent.sessions.service import Service  # noqa: E402
+from node_agent.sessions.worker_loop import Service  # noqa: E402
 from tests.sessions.client import Hand  # noqa: E402
 from tests.sessions.served import served  # noqa: E402
 from tests.sessions.workers import ROOT, TOKEN, workers  # noqa: E402
@@ -202,11 +202,11 @@ def test_the_temporaries_of_a_step_lie_where_those_of_the_last_one_lay(make):
 
 
 def test_what_changes_all_the_time_is_written_at_leisure(tmp_path, monkeypatch):
-    monkeypatch.setattr(watch, "_STATUS_S", 3600.0)
+    monkeypatch.setattr(shim_files, "_STATUS_S", 3600.0)
     session = Session("cpu", 16)
     session.operators = 1
     service = Service(session, token=TOKEN)
-    watching = watch.Watch(tmp_path, service, Listener("127.0.0.1", service, context_make()))
+    watching = shim_files.Watch(tmp_path, service, Listener("127.0.0.1", service, context_make()))
     watching.look()
     status = tmp_path / "status.json"
     first = status.stat().st_ino

@@ -4,8 +4,8 @@ from apps.conformance.catalogue.tolerances import NODE_ALARM
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import PROGRESS, rounds
 from apps.conformance.test_cases.waiting import node_ready
+from apps.conformance.test_cases.work_observation import PROGRESS, rounds
 
 WITHIN_S = NODE_ALARM.value
 

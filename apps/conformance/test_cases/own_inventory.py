@@ -3,8 +3,8 @@ from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.leases import is_usable
 from apps.conformance.harness.record import NotRun, Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import EXACT, PROGRESS, rounds
 from apps.conformance.test_cases.t12_26 import too_few
+from apps.conformance.test_cases.work_observation import EXACT, PROGRESS, rounds
 
 
 class Deployment(TestCase):

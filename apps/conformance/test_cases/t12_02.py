@@ -5,7 +5,13 @@ from apps.conformance.catalogue import tolerances
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import THROUGHPUT, ProgressLine, amounts_of, rounds, whole_log
+from apps.conformance.test_cases.work_observation import (
+    THROUGHPUT,
+    ProgressLine,
+    amounts_of,
+    rounds,
+    whole_log,
+)
 
 START = (40, 256)
 LOW, HIGH = int(tolerances.RESIZE_LOW.value), int(tolerances.RESIZE_HIGH.value)

@@ -2,7 +2,7 @@ from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.scripts import BEGIN_APART, NETWORKS, Script, session, transports
-from apps.conformance.test_cases.seen import devices_of, nodes_of
+from apps.conformance.test_cases.work_observation import devices_of, nodes_of
 
 ALL = (
     BEGIN_APART

@@ -3,8 +3,8 @@ from concurrent.futures import ThreadPoolExecutor
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import CaseFailed, Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import devices_of
 from apps.conformance.test_cases.waiting import oversubscribe
+from apps.conformance.test_cases.work_observation import devices_of
 
 SHARE = 70
 # Computes a known sum for a second, then says it.

@@ -1,8 +1,8 @@
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import nodes_of
 from apps.conformance.test_cases.waiting import node_ready
+from apps.conformance.test_cases.work_observation import nodes_of
 
 
 class Node(TestCase):

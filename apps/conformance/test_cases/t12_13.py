@@ -2,8 +2,8 @@ from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.people import CLIENTS, SCHEMA
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import devices_of
 from apps.conformance.test_cases.waiting import why_not
+from apps.conformance.test_cases.work_observation import devices_of
 
 
 class ResourceGroup(TestCase):

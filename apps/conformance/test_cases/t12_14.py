@@ -1,7 +1,7 @@
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import INSIDE, amounts_of, inside
+from apps.conformance.test_cases.work_observation import INSIDE, amounts_of, inside
 
 SPEC = (25, 1280)
 ASKED = {"WEIR_COMPUTE_PERCENT": "90", "WEIR_MEMORY_MIB": "8192"}

@@ -1,7 +1,7 @@
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import devices_of
+from apps.conformance.test_cases.work_observation import devices_of
 
 
 class DualPool(TestCase):

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import PROGRESS, rounds
+from apps.conformance.test_cases.work_observation import PROGRESS, rounds
 
 KINDS = ("resources", "tasks", "operations", "energy")
 

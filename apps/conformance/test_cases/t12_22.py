@@ -9,9 +9,9 @@ import httpx
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import PROGRESS, rounds
 from apps.conformance.test_cases.upgrading import Releases, rolled, versions
 from apps.conformance.test_cases.waiting import node_ready
+from apps.conformance.test_cases.work_observation import PROGRESS, rounds
 
 if TYPE_CHECKING:
     from weir.api_types import RolloutOut

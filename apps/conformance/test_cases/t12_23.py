@@ -7,8 +7,8 @@ from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import CaseFailed, NotRun, Record
 from apps.conformance.test_cases.base import TestCase
 from apps.conformance.test_cases.scripts import CHECKSUM, Script, session, session_of
-from apps.conformance.test_cases.seen import devices_of, nodes_of
 from apps.conformance.test_cases.waiting import node_ready
+from apps.conformance.test_cases.work_observation import devices_of, nodes_of
 
 STEPS = 400
 

@@ -1,7 +1,14 @@
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import EXACT, PROGRESS, amounts_of, rounds, rounds_of, whole_log
+from apps.conformance.test_cases.work_observation import (
+    EXACT,
+    PROGRESS,
+    amounts_of,
+    rounds,
+    rounds_of,
+    whole_log,
+)
 
 # Takes memory without end: it dies of it.
 GREEDY = (

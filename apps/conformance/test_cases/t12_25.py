@@ -4,8 +4,8 @@ from apps.conformance.harness.agents import Agent
 from apps.conformance.harness.case_context import CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import PROGRESS, rounds
 from apps.conformance.test_cases.waiting import node_ready, why_not
+from apps.conformance.test_cases.work_observation import PROGRESS, rounds
 
 SMALL = {"compute_percent": 10, "memory_mib": 64}
 

@@ -3,7 +3,7 @@ from apps.conformance.harness.case_context import OWN, CaseContext
 from apps.conformance.harness.leases import is_usable
 from apps.conformance.harness.record import NotRun, Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import EXACT, PROGRESS, rounds
+from apps.conformance.test_cases.work_observation import EXACT, PROGRESS, rounds
 
 
 class Heterogeneous(TestCase):

@@ -3,8 +3,8 @@ from collections.abc import Callable
 from apps.conformance.harness.case_context import FINAL, CaseContext
 from apps.conformance.harness.record import Record
 from apps.conformance.test_cases.base import TestCase
-from apps.conformance.test_cases.seen import devices_of, nodes_of
 from apps.conformance.test_cases.waiting import node_ready
+from apps.conformance.test_cases.work_observation import devices_of, nodes_of
 
 POLICIES = ("local", "local_first", "node_balanced", "node_compact", "device_balanced", "device_compact")
 KEPT = ("placing", "ordering", "has_backfill", "patience_s", "aging_s")

@@ -14,11 +14,11 @@ import torch
 
 from node_agent.sessions.available import public_version
 from node_agent.sessions.execution import results, tensors
-from node_agent.sessions.execution.allow import NotAllowed
 from node_agent.sessions.execution.cache import UploadCache
 from node_agent.sessions.execution.faults import fault_of
 from node_agent.sessions.execution.handle_table import Poisoned, Table
 from node_agent.sessions.execution.memory import MemoryQuota, OutOfMemory
+from node_agent.sessions.execution.operator_allowlist import NotAllowed
 from node_agent.sessions.execution.pace import Clock, Stopwatch
 from node_agent.sessions.execution.reply import Reply
 from node_agent.sessions.execution.rng import rng_get, rng_seed, rng_set, rng_tensor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from node_agent.sessions.execution.allow import NotAllowed
 from node_agent.sessions.execution.memory import OutOfMemory
+from node_agent.sessions.execution.operator_allowlist import NotAllowed
 from node_agent.sessions.execution.results import Mismatch
 from weir_wire.wire import Fault, WireError
 

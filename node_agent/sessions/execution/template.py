@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from node_agent.sessions.execution import allow
+from node_agent.sessions.execution import operator_allowlist
 from weir_wire import wire
 from weir_wire.wire import WireError
 
@@ -61,17 +61,17 @@ class Template:
     )
 
     def __init__(self, source: dict[str, Any], device: torch.device) -> None:
-        """Raises WireError and allow.NotAllowed."""
+        """Raises WireError and operator_allowlist.NotAllowed."""
         self.source, self.device = source, device
         self.op = str(source.get("op"))
-        overload = allow.operator_of(self.op)
+        overload = operator_allowlist.operator_of(self.op)
         self.call = overload._op
         self.n_inputs, self.n_ints, self.n_floats = (
             _count(source, name) for name in ("n_inputs", "n_ints", "n_floats")
         )
         self.outs = _outs(source.get("outs", []))
         self.n_outs = sum(out is not None for out in self.outs)
-        self.is_zeroed = allow.shows_old_memory(self.op)
+        self.is_zeroed = operator_allowlist.shows_old_memory(self.op)
         self.is_checked = False
         self.restrides = False
         self.is_simple = False

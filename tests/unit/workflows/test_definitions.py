@@ -7,7 +7,7 @@ from lxml import etree
 
 from workflows.engine import Candidate, Step, check, complete, start
 from workflows.registry import DefinitionUnknown, definition_get, definition_list
-from workflows.source import MODEL
+from workflows.xml_reader import MODEL
 
 TENANT = "tenant_decision"
 TENANT_OPERATIONS = "tenant_operations_decision"

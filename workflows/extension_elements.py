@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from workflows.source import model, problem_at, weir
 from workflows.types import Candidate, Node, Outcome, Problem
+from workflows.xml_reader import model, problem_at, weir
 
 CANDIDATE_KINDS = ("role", "user", "post", "organization", "initiator_role")
 SIDES = ("tenant", "operator")

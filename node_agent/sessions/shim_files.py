@@ -12,7 +12,7 @@ from node_agent.files import read_json, write_json
 from node_agent.sessions.connection.listener import Listener
 from node_agent.sessions.connection.move import Target
 from node_agent.sessions.execution.limits import limits_set
-from node_agent.sessions.service import Service
+from node_agent.sessions.worker_loop import Service
 from weir_wire.wire import Kind
 
 _LOOK_S = 0.05
