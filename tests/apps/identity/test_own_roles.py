@@ -251,13 +251,16 @@ def test_roles_are_kept_by_the_api_on_both_sides(admin, operator):
 def test_a_person_s_page_says_which_role_each_function_comes_from(admin, member, operator):
     person = member("acme", "tenant_front_line")
     with in_tenant("acme"):
-        role = role_make(actor=admin.actor, name="Payer", permissions=["billing.pay"])
+        role = role_make(
+            actor=admin.actor, name="Payer", permissions=["billing.pay"], description="Pays what is due"
+        )
         role_bind(actor=admin.actor, user=person.user, role=role)
     page = admin.page().get(f"/people/{person.user.uid}/").content.decode()
     row = page[page.index('data-test="billing.pay"') :].partition("</tr>")[0]
     assert "Pay bills" in row
     assert "Payer" in row
     assert 'data-test="orgs.manage"' not in page
+    assert "Pays what is due" in page
     keeper = operator("system_administrator")
     other = operator("front_line")
     page = keeper.page().get(f"/operators/{other.user.uid}/").content.decode()
