@@ -1,14 +1,26 @@
+from collections.abc import Iterable
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from apps.identity.forms import RoleCodesField
+from apps.orgs.models import Organization
 
 
 class OrganizationForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=120)
     parent = forms.UUIDField(label=_("Above it"), required=False)
     description = forms.CharField(label=_("Description"), required=False, max_length=500)
+
+
+class OrganizationsChosenForm(forms.Form):
+    chosen = forms.MultipleChoiceField(label=_("Organizations"))
+
+    def __init__(self, data: Any, rows: Iterable[Organization]) -> None:
+        super().__init__(data)
+        self.fields["chosen"].choices = [(str(row.uid), row.name) for row in rows]  # type: ignore[attr-defined]
 
 
 class BusinessSystemForm(forms.Form):
@@ -20,6 +32,7 @@ class BusinessSystemForm(forms.Form):
 
 class MemberSearchForm(forms.Form):
     search = forms.CharField(label=_("Login account"), required=False, max_length=64)
+    name = forms.CharField(label=_("Organization name"), required=False, max_length=120)
 
 
 class TakePartForm(forms.Form):

@@ -191,8 +191,9 @@ def organization_get(*, actor: Actor, uid: UUID) -> Organization:
     return row
 
 
-def organization_tree(*, actor: Actor) -> list[OrganizationRow]:
-    """The whole tree in reading order, each with its head count (PLAT-TEN-15, PLAT-TEN-16)."""
+def organization_tree(*, actor: Actor, name: str = "") -> list[OrganizationRow]:
+    """The whole tree in reading order, each with its head count; with a part of the name those that have it
+    (PLAT-TEN-15, PLAT-TEN-16)."""
     rows = list(organization_list(actor=actor).annotate(own=Count("members")).order_by("name"))
     below: dict[int | None, list[Organization]] = {}
     for row in rows:
@@ -200,7 +201,7 @@ def organization_tree(*, actor: Actor) -> list[OrganizationRow]:
     found: list[OrganizationRow] = []
     for top in below.get(None, []):
         _walk(top, 0, below, found)
-    return found
+    return [row for row in found if name.casefold() in row.organization.name.casefold()] if name else found
 
 
 def _walk(

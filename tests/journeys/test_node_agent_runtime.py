@@ -300,13 +300,22 @@ def test_trouble_of_every_kind_leaves_the_agent_running(agent: Agent) -> None:
     assert not is_gone(work)
 
 
+def test_what_is_printed_at_once_comes_whole_though_the_work_is_stopped_meanwhile(agent: Agent) -> None:
+    """Unbuffered Python does not look how much of it the kernel took before the stop."""
+    agent.want("big", "for _ in range(3): print('é' * 250_000); import time; time.sleep(0.5)\nprint('end')")
+    agent.until_state("big", "exited")
+    agent.until(lambda: b"[weir] the work finished" in agent.portal.logs["big"])
+    assert agent.portal.logs["big"].count("é".encode()) == 750_000
+
+
 def test_a_repeated_wish_runs_once_and_the_log_is_bounded(portal: PortalServer, tmp_path: Path) -> None:
     agent = Agent(portal, tmp_path / "home")
     agent.env["WEIR_AGENT_LOG_LIMIT_MIB"] = "1"
     agent.start()
     try:
         mark = agent.home / "slices" / "w" / "work" / "runs"
-        code = "open('runs', 'a').write('x'); print('é' * 1500000); print('end')"
+        # Lines of less than 4 KiB: the kernel writes each whole, also where the work is stopped in the middle.
+        code = "open('runs', 'a').write('x')\nfor _ in range(400): print('é' * 2000)\nprint('end')"
         agent.want("w", code)
         report = agent.until_state("w", "exited")
         agent.kill()
@@ -315,9 +324,11 @@ def test_a_repeated_wish_runs_once_and_the_log_is_bounded(portal: PortalServer, 
         assert report.reason_code == "completed"
         assert mark.read_text() == "x"
         assert len(portal.logs["w"]) < (1 << 20) + 500
-        said = portal.logs["w"].replace("é".encode(), b"").decode()
-        assert "reached its limit" in said
+        kept = (agent.home / "slices" / "w" / "log.txt").read_bytes()
+        said, shown = kept.decode().replace("é", "").replace("\n", ""), len(kept) - len(portal.logs["w"])
+        assert "reached its limit" in said, (len(kept), shown, said)
         assert "missing" not in said
+        assert shown == 0
         agent.want("train", "")
         agent.until_state("train", "exited")
         agent.until(lambda: b"done steps=" in portal.logs["train"])

@@ -1,3 +1,5 @@
+from typing import Any
+
 from rest_framework import serializers
 
 from apps.identity.api.serializers import ROLE_FIELDS
@@ -77,6 +79,10 @@ class MemberOut(serializers.ModelSerializer):
 
 class UsernameIn(serializers.Serializer):
     username = serializers.CharField(max_length=64)
+
+
+class OrganizationsIn(serializers.Serializer[Any]):
+    organizations = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=500)
 
 
 class TenantRoleOut(serializers.ModelSerializer):

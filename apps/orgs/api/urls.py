@@ -7,6 +7,15 @@ urlpatterns = [
     path("organizations", views.OrganizationsView.as_view(), name="organizations"),
     path("organizations/tree", views.OrganizationTreeView.as_view(), name="organization_tree"),
     path("organizations/<uuid:uid>", views.OrganizationView.as_view(), name="organization"),
+    path("organizations/delete", views.OrganizationsDeleteView.as_view(), name="organizations_delete"),
+    path(
+        "organizations/<uuid:uid>/enable", views.OrganizationEnableView.as_view(), name="organization_enable"
+    ),
+    path(
+        "organizations/<uuid:uid>/disable",
+        views.OrganizationDisableView.as_view(),
+        name="organization_disable",
+    ),
     path("members", views.MembersView.as_view(), name="members"),
     path("members/<uuid:uid>", views.MemberView.as_view(), name="member"),
     path("people", people.PeopleView.as_view(), name="people"),

@@ -33,7 +33,10 @@ from apps.orgs.services.organizations import (
     member_remove,
     organization_create,
     organization_delete,
+    organization_disable,
+    organization_enable,
     organization_update,
+    organizations_delete,
 )
 from apps.orgs.services.own_roles import role_delete, role_edit, role_make
 
@@ -78,6 +81,40 @@ class OrganizationView(ApiView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, uid: UUID) -> Response:
         organization_delete(actor=self.actor, organization=organization_get(actor=self.actor, uid=uid))
+        return Response(status=204)
+
+
+class OrganizationEnableView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(request=None, responses=s.OrganizationOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """It takes new members and business systems again."""
+        organization_enable(actor=self.actor, organization=organization_get(actor=self.actor, uid=uid))
+        return Response(s.OrganizationOut(organization_get(actor=self.actor, uid=uid)).data)
+
+
+class OrganizationDisableView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(request=None, responses=s.OrganizationOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """It takes no new members and business systems; those it has stay."""
+        organization_disable(actor=self.actor, organization=organization_get(actor=self.actor, uid=uid))
+        return Response(s.OrganizationOut(organization_get(actor=self.actor, uid=uid)).data)
+
+
+class OrganizationsDeleteView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(request=s.OrganizationsIn, responses={204: None})
+    def post(self, request: Request) -> Response:
+        """Delete several empty organizations, the lower before the upper; all of them or none."""
+        given = s.OrganizationsIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        uids = given.validated_data["organizations"]
+        rows = [organization_get(actor=self.actor, uid=uid) for uid in uids]
+        organizations_delete(actor=self.actor, organizations=rows)
         return Response(status=204)
 
 

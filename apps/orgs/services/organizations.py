@@ -1,6 +1,6 @@
 """Organizations, posts, and each member's one place among them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.db import connection
 from django.utils import timezone
@@ -10,7 +10,7 @@ from apps.identity.models import User
 from apps.identity.selectors import belongs
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
-from apps.kernel.planes import current_tenant
+from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Member, Organization, Post
 from apps.orgs.permissions import OrgsPermission as P
@@ -119,6 +119,18 @@ def organization_delete(*, actor: Actor, organization: Organization) -> None:
             cure=_("Move its members, business systems and lower organizations elsewhere first."),
         )
     row.delete()
+
+
+@service(P.MANAGE)
+def organizations_delete(*, actor: Actor, organizations: Iterable[Organization]) -> int:
+    """Delete several organizations, the lower before the upper; all of them or none. How many (PLAT-TEN-14)."""
+    chosen = {row.pk: row for row in organizations}
+    _tree_lock()
+    depths = {pk: len(organization_ids_below(row) & set(chosen)) for pk, row in chosen.items()}
+    for pk in sorted(chosen, key=depths.__getitem__):
+        organization_delete(actor=actor, organization=chosen[pk])
+    act_subject("tenant", current_schema(), organizations=[row.name for row in chosen.values()])
+    return len(chosen)
 
 
 # --- members ---------------------------------------------------------------------------------------------------

@@ -5,12 +5,19 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.identity.selectors import user_names
-from apps.orgs.forms import BusinessSystemForm, MemberSearchForm, OrganizationForm, TakePartForm
+from apps.orgs.forms import (
+    BusinessSystemForm,
+    MemberSearchForm,
+    OrganizationForm,
+    OrganizationsChosenForm,
+    TakePartForm,
+)
 from apps.orgs.selectors import (
     business_system_get,
     business_system_list,
@@ -18,6 +25,8 @@ from apps.orgs.selectors import (
     member_get,
     member_list,
     organization_get,
+    organization_ids_below,
+    organization_list,
     organization_tree,
 )
 from apps.orgs.services.business_systems import (
@@ -25,7 +34,14 @@ from apps.orgs.services.business_systems import (
     business_system_member_add,
     business_system_member_remove,
 )
-from apps.orgs.services.organizations import organization_create
+from apps.orgs.services.organizations import (
+    member_remove,
+    organization_create,
+    organization_disable,
+    organization_enable,
+    organization_update,
+    organizations_delete,
+)
 
 
 @page("orgs.view")
@@ -35,6 +51,7 @@ def organizations(request: TenantRequest) -> HttpResponse:
     actor = request.actor
     context = {
         "tree": organization_tree(actor=actor),
+        "found": organization_tree(actor=actor, name=chosen["name"]),
         "systems": business_system_list(actor=actor),
         "rows": paged(request, member_list(actor=actor, search=chosen["search"])),
         "chosen": chosen,
@@ -52,6 +69,72 @@ def organization_add(request: TenantRequest) -> HttpResponse:
     )
     messages.success(request, _("The organization is there."))
     return go(request, "orgs:organizations")
+
+
+@require_http_methods(["GET", "POST"])
+@page("orgs.view")
+def organization(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """One organization: overview, its people, its business systems (PLAT-TEN-17, PLAT-TEN-19)."""
+    actor = request.actor
+    row = organization_get(actor=actor, uid=uid)
+    if request.method == "POST":
+        given = cleaned(OrganizationForm(request.POST))
+        above = organization_get(actor=actor, uid=given["parent"]) if given["parent"] else None
+        organization_update(
+            actor=actor,
+            organization=row,
+            name=given["name"],
+            parent=above,
+            description=given["description"],
+        )
+        messages.success(request, _("Saved."))
+        return go(request, "orgs:organization", uid)
+    tree = organization_tree(actor=actor)
+    below = organization_ids_below(row)
+    context = {
+        "organization": row,
+        "head_count": next(found.head_count for found in tree if found.organization.pk == row.pk),
+        "places": [found for found in tree if found.organization.pk not in below],
+        "lower": [found for found in tree if found.organization.parent_id == row.pk],
+        "rows": paged(request, member_list(actor=actor, organization=row)),
+        "systems": business_system_list(actor=actor).filter(organization=row),
+    }
+    return show(request, "orgs/organization", context)
+
+
+@require_POST
+@page("orgs.manage")
+def organization_switch(request: TenantRequest, uid: UUID, state: str) -> HttpResponse:
+    """Enable or disable it."""
+    row = organization_get(actor=request.actor, uid=uid)
+    change = organization_enable if state == "enable" else organization_disable
+    change(actor=request.actor, organization=row)
+    messages.success(request, _("Saved."))
+    return go(request, "orgs:organization", uid)
+
+
+@require_POST
+@page("orgs.manage")
+def organization_remove(request: TenantRequest) -> HttpResponse:
+    """Delete the chosen ones, all or none (PLAT-TEN-14)."""
+    rows = organization_list(actor=request.actor)
+    chosen = set(cleaned(OrganizationsChosenForm(request.POST, rows))["chosen"])
+    number = organizations_delete(
+        actor=request.actor, organizations=[row for row in rows if str(row.uid) in chosen]
+    )
+    text = ngettext("%(count)d organization is deleted.", "%(count)d organizations are deleted.", number)
+    messages.success(request, text % {"count": number})
+    return go(request, "orgs:organizations")
+
+
+@require_POST
+@page("orgs.manage")
+def member_take_out(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Somebody belongs to the organization no more; account and roles stay (PLAT-TEN-17)."""
+    member = member_get(actor=request.actor, uid=cleaned(TakePartForm(request.POST))["member"])
+    member_remove(actor=request.actor, member=member)
+    messages.success(request, _("%(name)s belongs to no organization now.") % {"name": member})
+    return go(request, "orgs:organization", uid)
 
 
 @require_POST

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import math
 import os
 import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from node_agent.files import SliceFolder
@@ -26,6 +27,9 @@ from node_agent.runtime.shim.elastic_size import size_environment
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
 
+# A write that waits for room in the pipe is cut short when the work is stopped meanwhile, as its share is held where
+# there is no cgroup; a program may not look (Python's unbuffered output does not). The most an account may ask for.
+_PIPE_BYTES = 1024 * 1024
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -56,6 +60,8 @@ class Work:
         # What building them took is not the work's.
         self._cpu_before_s = proc.cpu_seconds(self._first_pids)
         read_fd, write_fd = os.pipe()
+        with suppress(OSError):
+            fcntl.fcntl(write_fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         try:
             self._process = self._popen(_command(spec), write_fd)
         except BaseException:

@@ -32,6 +32,7 @@ from apps.orgs.services.organizations import (
     organization_disable,
     organization_enable,
     organization_update,
+    organizations_delete,
     post_create,
 )
 from apps.orgs.services.roles import role_bind, role_unbind, roles_sync
@@ -234,3 +235,84 @@ def test_a_name_that_is_taken_is_said_with_its_place(inside, admin):
     with pytest.raises(InvalidInput, match=r"Physics.*in.*Institute"):
         make(admin, "Physics", top)
     make(admin, "Physics")
+
+
+@pytest.mark.req("PLAT-TEN-14")
+def test_several_are_deleted_the_lower_first_all_or_none(inside, admin):
+    top = organization_create(actor=SYSTEM, name="Top")
+    low = organization_create(actor=SYSTEM, name="Low", parent=top)
+    full = organization_create(actor=SYSTEM, name="Full")
+    member_add(actor=SYSTEM, user=admin.user, organization=full)
+    with pytest.raises(Conflict, match="Full is not empty"):
+        organizations_delete(actor=SYSTEM, organizations=[top, low, full])
+    assert Organization.objects.filter(pk__in=[top.pk, low.pk, full.pk]).count() == 3
+    assert organizations_delete(actor=SYSTEM, organizations=[top, low]) == 2
+    assert not Organization.objects.filter(pk__in=[top.pk, low.pk]).exists()
+
+
+@pytest.mark.req("PLAT-TEN-14", "PLAT-TEN-16", "PLAT-TEN-17", "PLAT-TEN-19")
+def test_an_organization_is_kept_by_pages(member):
+    person = member("acme", "tenant_system_administrator")
+    with in_tenant("acme"):
+        top = organization_create(actor=SYSTEM, name="Physics", description="Atoms")
+        low = organization_create(actor=SYSTEM, name="Optics", parent=top)
+        member_add(actor=SYSTEM, user=person.user, organization=low)
+    page = person.page()
+    listed = page.get("/organizations/?name=opt").content.decode()
+    assert listed.count('data-test="organization"') == 1
+    assert "Atoms" in page.get("/organizations/").content.decode()
+    shown = page.get(f"/organizations/{low.uid}/").content.decode()
+    assert person.user.username in shown
+    assert (
+        page.post(f"/organizations/{low.uid}/", {"name": "Light", "description": "Waves"}).status_code == 302
+    )
+    with in_tenant("acme"):
+        row = Organization.objects.get(pk=low.pk)
+        assert (row.name, row.parent, row.description) == ("Light", None, "Waves")
+    below = page.post(f"/organizations/{top.uid}/", {"name": "Physics", "parent": str(top.uid)})
+    assert below.status_code == 400
+    page.post(f"/organizations/{low.uid}/disable/")
+    with in_tenant("acme"):
+        assert not Organization.objects.get(pk=low.pk).is_enabled
+    page.post(f"/organizations/{low.uid}/enable/")
+    assert page.post("/organizations/delete/", {"chosen": [str(low.uid)]}).status_code == 409
+    with in_tenant("acme"):
+        assert Organization.objects.get(pk=low.pk).is_enabled
+        place = Member.objects.get(user=person.user)
+    page.post(f"/organizations/{low.uid}/take-out/", {"member": str(place.uid)})
+    both = {"chosen": [str(low.uid), str(top.uid)]}
+    assert page.post("/organizations/delete/", both).status_code == 302
+    assert page.get(f"/organizations/{low.uid}/").status_code == 404
+    assert page.post("/organizations/delete/", {"chosen": [str(uuid4())]}).status_code == 400
+
+
+@pytest.mark.req("PLAT-TEN-14")
+def test_organizations_are_switched_and_deleted_by_the_api(member):
+    api = member("acme", "tenant_system_administrator").api()
+    made = [
+        api.post("/api/v1/organizations", {"name": name}, format="json").json()["uid"]
+        for name in ("A1", "B1")
+    ]
+    assert api.post(f"/api/v1/organizations/{made[0]}/disable").json()["is_enabled"] is False
+    assert api.post(f"/api/v1/organizations/{made[0]}/enable").json()["is_enabled"] is True
+    missing = api.post("/api/v1/organizations/delete", {"organizations": [str(uuid4())]}, format="json")
+    assert missing.status_code == 404
+    gone = api.post("/api/v1/organizations/delete", {"organizations": made}, format="json")
+    assert gone.status_code == 204
+    assert api.get(f"/api/v1/organizations/{made[1]}").status_code == 404
+
+
+@pytest.mark.req("PLAT-TEN-14")
+def test_who_may_not_manage_changes_no_organization(member):
+    with in_tenant("acme"):
+        row = organization_create(actor=SYSTEM, name="Physics")
+    page = member("acme", "tenant_front_line").page()
+    assert 'data-test="org-form"' not in page.get(f"/organizations/{row.uid}/").content.decode()
+    for path, given in (
+        (f"/organizations/{row.uid}/", {"name": "Mine"}),
+        (f"/organizations/{row.uid}/disable/", {}),
+        ("/organizations/delete/", {"chosen": [str(row.uid)]}),
+    ):
+        assert page.post(path, given).status_code == 403
+    with in_tenant("acme"):
+        assert Organization.objects.get(pk=row.pk).name == "Physics"
