@@ -526,6 +526,10 @@ class OrganizationRowOut(TypedDict):
     head_count: int
 
 
+class OrganizationsIn(TypedDict):
+    organizations: list[str]
+
+
 class OutlookOut(TypedDict):
     """
     `pool` "*": all devices. `full_*`: when demand passes the capacity of now; null: not within the days forecast,

@@ -238,11 +238,11 @@ def test_a_name_that_is_taken_is_said_with_its_place(inside, admin):
 
 
 @pytest.mark.req("PLAT-TEN-14")
-def test_several_are_deleted_the_lower_first_all_or_none(inside, admin):
+def test_several_are_deleted_the_lower_first_all_or_none(inside, member):
     top = organization_create(actor=SYSTEM, name="Top")
     low = organization_create(actor=SYSTEM, name="Low", parent=top)
     full = organization_create(actor=SYSTEM, name="Full")
-    member_add(actor=SYSTEM, user=admin.user, organization=full)
+    member_add(actor=SYSTEM, user=member("acme", "tenant_front_line").user, organization=full)
     with pytest.raises(Conflict, match="Full is not empty"):
         organizations_delete(actor=SYSTEM, organizations=[top, low, full])
     assert Organization.objects.filter(pk__in=[top.pk, low.pk, full.pk]).count() == 3
