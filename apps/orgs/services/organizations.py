@@ -126,11 +126,18 @@ def organizations_delete(*, actor: Actor, organizations: Iterable[Organization])
     """Delete several organizations, the lower before the upper; all of them or none. How many (PLAT-TEN-14)."""
     chosen = {row.pk: row for row in organizations}
     _tree_lock()
-    depths = {pk: len(organization_ids_below(row) & set(chosen)) for pk, row in chosen.items()}
-    for pk in sorted(chosen, key=depths.__getitem__):
+    above = dict(Organization.objects.values_list("pk", "parent_id"))
+    for pk in sorted(chosen, key=lambda pk: _depth(pk, above), reverse=True):
         organization_delete(actor=actor, organization=chosen[pk])
     act_subject("tenant", current_schema(), organizations=[row.name for row in chosen.values()])
     return len(chosen)
+
+
+def _depth(pk: int, above: Mapping[int, int | None]) -> int:
+    depth, upper = 0, above.get(pk)
+    while upper is not None:
+        depth, upper = depth + 1, above[upper]
+    return depth
 
 
 # --- members ---------------------------------------------------------------------------------------------------

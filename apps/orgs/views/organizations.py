@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.identity.selectors import user_names
+from apps.kernel.errors import NotFound
 from apps.orgs.forms import (
     BusinessSystemForm,
     MemberSearchForm,
@@ -132,6 +133,8 @@ def organization_remove(request: TenantRequest) -> HttpResponse:
 def member_take_out(request: TenantRequest, uid: UUID) -> HttpResponse:
     """Somebody belongs to the organization no more; account and roles stay (PLAT-TEN-17)."""
     member = member_get(actor=request.actor, uid=cleaned(TakePartForm(request.POST))["member"])
+    if member.organization.uid != uid:
+        raise NotFound()
     member_remove(actor=request.actor, member=member)
     messages.success(request, _("%(name)s belongs to no organization now.") % {"name": member})
     return go(request, "orgs:organization", uid)

@@ -279,6 +279,8 @@ def test_an_organization_is_kept_by_pages(member):
     with in_tenant("acme"):
         assert Organization.objects.get(pk=low.pk).is_enabled
         place = Member.objects.get(user=person.user)
+    # Only of the organization whose page it is.
+    assert page.post(f"/organizations/{top.uid}/take-out/", {"member": str(place.uid)}).status_code == 404
     page.post(f"/organizations/{low.uid}/take-out/", {"member": str(place.uid)})
     both = {"chosen": [str(low.uid), str(top.uid)]}
     assert page.post("/organizations/delete/", both).status_code == 302
