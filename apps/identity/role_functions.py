@@ -3,7 +3,7 @@
 Which there are says the module that `settings.WEIR_ROLE_FUNCTIONS` names: they belong to apps above this one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -54,6 +54,23 @@ def _functions() -> tuple[RoleFunction, ...]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class RoleDraft:
+    """What people say of a role of their own.
+
+    Attributes:
+        name: as people see it; one of a kind on its side.
+        permissions: what it allows; what these need is added.
+        description: for whom it is.
+        is_read_only: it changes nothing; a function that changes something is refused.
+    """
+
+    name: str
+    permissions: Sequence[str]
+    description: str = ""
+    is_read_only: bool = False
+
+
 def functions_of(side: Side) -> tuple[RoleFunction, ...]:
     """What the roles of one side can be made of, group by group."""
     return tuple(function for function in _functions() if side in function.sides)
@@ -73,16 +90,13 @@ def functions_by_role(side: Side, roles: Iterable[Any]) -> list[tuple[RoleFuncti
     return [(row, by) for row, by in found if by]
 
 
-def permissions_checked(
-    actor: Actor, side: Side, permissions: Iterable[str], *, is_read_only: bool, grant: str
-) -> list[str]:
+def permissions_checked(actor: Actor, side: Side, draft: RoleDraft, *, grant: str) -> list[str]:
     """The permissions of a role with what they need, sorted.
 
     Args:
         actor: who makes the role: it may not do more than he may himself, unless he holds `grant`.
         side: whose role it is.
-        permissions: what was chosen.
-        is_read_only: whether the role must not change anything.
+        draft: the role as it was asked for.
         grant: the permission to give every role.
 
     Raises:
@@ -90,7 +104,7 @@ def permissions_checked(
         Forbidden: more than the actor may.
     """
     known = {function.permission: function for function in functions_of(side)}
-    chosen = set(permissions)
+    chosen = set(draft.permissions)
     unknown = sorted(chosen - set(known))
     if unknown:
         raise _refused(_("Roles of this side cannot have the function %(name)s.") % {"name": unknown[0][:64]})
@@ -98,7 +112,7 @@ def permissions_checked(
     if not chosen:
         raise _refused(_("Choose at least one function."))
     changing = [row.label for row in functions_of(side) if row.permission in chosen and row.is_change]
-    if is_read_only and changing:
+    if draft.is_read_only and changing:
         raise _refused(
             _("A read-only role changes nothing, yet “%(function)s” does.") % {"function": changing[0]}
         )
@@ -112,16 +126,7 @@ def permissions_checked(
 
 
 def own_role_fields(
-    roles: QuerySet[Any],
-    *,
-    actor: Actor,
-    side: Side,
-    grant: str,
-    code: str,
-    name: str,
-    permissions: Iterable[str],
-    description: str,
-    is_read_only: bool,
+    roles: QuerySet[Any], *, actor: Actor, side: Side, grant: str, code: str, draft: RoleDraft
 ) -> dict[str, Any]:
     """What the row of a role of people's own making says; no other of `roles` changes before the transaction ends.
 
@@ -131,17 +136,16 @@ def own_role_fields(
     """
     list(roles.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     others = roles.exclude(code=code)
-    if others.filter(Q(name_en__iexact=name) | Q(name_zh__iexact=name)).exists():
+    if others.filter(Q(name_en__iexact=draft.name) | Q(name_zh__iexact=draft.name)).exists():
         raise Conflict(
-            _("There is a role %(name)s already.") % {"name": name}, cure=_("Choose another name.")
+            _("There is a role %(name)s already.") % {"name": draft.name}, cure=_("Choose another name.")
         )
-    checked = permissions_checked(actor, side, permissions, is_read_only=is_read_only, grant=grant)
     return {
-        "name_en": name,
-        "name_zh": name,
-        "permissions": checked,
-        "description": description,
-        "is_read_only": is_read_only,
+        "name_en": draft.name,
+        "name_zh": draft.name,
+        "permissions": permissions_checked(actor, side, draft, grant=grant),
+        "description": draft.description,
+        "is_read_only": draft.is_read_only,
     }
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from apps.identity.forms import RoleFilterForm, RoleForm
 from apps.identity.page_access import cleaned, go, paged, show
 from apps.identity.requests import PortalRequest
-from apps.identity.role_functions import Side, functions_of
+from apps.identity.role_functions import RoleDraft, Side, functions_of
 from apps.kernel.actor import Actor
 
 
@@ -52,7 +52,7 @@ class RolePages:
     def new(self, request: PortalRequest) -> HttpResponse:
         """An empty form, or one filled from the role that `from` names."""
         if request.method == "POST":
-            role = self.make(actor=request.actor, **cleaned(RoleForm(request.POST)))
+            role = self.make(actor=request.actor, draft=RoleDraft(**cleaned(RoleForm(request.POST))))
             messages.success(
                 request, _("The role %(name)s is there: give it to people now.") % {"name": role}
             )
@@ -69,7 +69,7 @@ class RolePages:
     def one(self, request: PortalRequest, code: str) -> HttpResponse:
         role = self.row(code)
         if request.method == "POST":
-            self.edit(actor=request.actor, role=role, **cleaned(RoleForm(request.POST)))
+            self.edit(actor=request.actor, role=role, draft=RoleDraft(**cleaned(RoleForm(request.POST))))
             messages.success(request, _("Saved."))
             return go(request, f"{self.urls}:role", code)
         is_open = (

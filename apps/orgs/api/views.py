@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from apps.catalog.selectors import uid_of
 from apps.identity.api.base import ApiView
 from apps.identity.api.serializers import RoleFunctionOut, RoleIn
-from apps.identity.role_functions import Side, functions_of
+from apps.identity.role_functions import RoleDraft, Side, functions_of
 from apps.orgs.api import serializers as s
 from apps.orgs.selectors import (
     business_system_get,
@@ -178,7 +178,7 @@ class RolesView(ApiView):
         """Make a role of the tenant's own."""
         given = RoleIn(data=request.data)
         given.is_valid(raise_exception=True)
-        role = role_make(actor=self.actor, **given.validated_data)
+        role = role_make(actor=self.actor, draft=RoleDraft(**given.validated_data))
         return Response(s.TenantRoleOut(role).data, status=201)
 
 
@@ -194,7 +194,7 @@ class RoleView(ApiView):
         """Change a role of the tenant's own; whoever holds it may do what it says from the next request on."""
         given = RoleIn(data=request.data)
         given.is_valid(raise_exception=True)
-        role = role_edit(actor=self.actor, role=role_get(code), **given.validated_data)
+        role = role_edit(actor=self.actor, role=role_get(code), draft=RoleDraft(**given.validated_data))
         return Response(s.TenantRoleOut(role).data)
 
     @extend_schema(responses={204: None})

@@ -8,7 +8,7 @@ from apps.approvals.services import process_withdraw
 from apps.identity.models import OperatorRole
 from apps.identity.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
 from apps.identity.operators import operator_role_bind
-from apps.identity.role_functions import Side, function_label, functions_of
+from apps.identity.role_functions import RoleDraft, Side, function_label, functions_of
 from apps.identity.services import password_change
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, ReadOnly
@@ -48,7 +48,8 @@ def test_a_role_is_made_given_changed_and_deleted(admin, member):
     person = member("acme", "tenant_front_line")
     with in_tenant("acme"):
         role = role_make(
-            actor=admin.actor, name="Buyer", permissions=["orders.apply"], description="For projects"
+            actor=admin.actor,
+            draft=RoleDraft(name="Buyer", permissions=["orders.apply"], description="For projects"),
         )
         # What applying needs comes along.
         assert role.permissions == ["catalog.view", "orders.apply", "orders.view"]
@@ -56,7 +57,9 @@ def test_a_role_is_made_given_changed_and_deleted(admin, member):
         role_bind(actor=admin.actor, user=person.user, role=role)
         with pytest.raises(Conflict, match="1 person holds this role"):
             role_delete(actor=admin.actor, role=role)
-        changed = role_edit(actor=admin.actor, role=role, name="Buyer", permissions=["billing.pay"])
+        changed = role_edit(
+            actor=admin.actor, role=role, draft=RoleDraft(name="Buyer", permissions=["billing.pay"])
+        )
         assert changed.permissions == ["billing.pay", "billing.view"]
     assert person.api().get("/api/v1/bills", headers={"weir-role": role.code}).status_code == 200
     assert person.api().get("/api/v1/orders", headers={"weir-role": role.code}).status_code == 403
@@ -69,7 +72,7 @@ def test_a_role_is_made_given_changed_and_deleted(admin, member):
 @pytest.mark.req("PLAT-TEN-31", "PLAT-TEN-32", "PLAT-TEN-34")
 def test_what_a_role_cannot_be_is_refused_and_changes_nothing(admin):
     with in_tenant("acme"):
-        role_make(actor=admin.actor, name="Buyer", permissions=["orders.apply"])
+        role_make(actor=admin.actor, draft=RoleDraft(name="Buyer", permissions=["orders.apply"]))
         before = list(TenantRole.objects.values())
         for wrong, error in (
             ({"name": "buyer", "permissions": ["orders.view"]}, Conflict),
@@ -80,10 +83,12 @@ def test_what_a_role_cannot_be_is_refused_and_changes_nothing(admin):
             ({"name": "Reader", "permissions": ["billing.pay"], "is_read_only": True}, InvalidInput),
         ):
             with pytest.raises(error):
-                role_make(actor=admin.actor, **wrong)
+                role_make(actor=admin.actor, draft=RoleDraft(**wrong))
         builtin = role_get("tenant_front_line")
         with pytest.raises(Conflict, match="stay as they are"):
-            role_edit(actor=admin.actor, role=builtin, name="Mine", permissions=["orders.view"])
+            role_edit(
+                actor=admin.actor, role=builtin, draft=RoleDraft(name="Mine", permissions=["orders.view"])
+            )
         with pytest.raises(Conflict, match="stay as they are"):
             role_delete(actor=admin.actor, role=builtin)
         assert list(TenantRole.objects.values()) == before
@@ -93,14 +98,18 @@ def test_nobody_makes_a_role_that_may_do_more_than_his_own(member):
     manager = member("acme", "tenant_operations_manager")
     assert not manager.actor.may("orgs.grant")
     with in_tenant("acme"):
-        role = role_make(actor=manager.actor, name="Payer", permissions=["billing.pay"])
+        role = role_make(actor=manager.actor, draft=RoleDraft(name="Payer", permissions=["billing.pay"]))
         with pytest.raises(Forbidden, match="Apply for resources"):
-            role_make(actor=manager.actor, name="Buyer", permissions=["orders.apply"])
+            role_make(actor=manager.actor, draft=RoleDraft(name="Buyer", permissions=["orders.apply"]))
         with pytest.raises(Forbidden):
-            role_edit(actor=manager.actor, role=role, name="Payer", permissions=["orders.apply"])
-        stronger = role_make(actor=SYSTEM, name="Buyer", permissions=["orders.apply"])
+            role_edit(
+                actor=manager.actor, role=role, draft=RoleDraft(name="Payer", permissions=["orders.apply"])
+            )
+        stronger = role_make(actor=SYSTEM, draft=RoleDraft(name="Buyer", permissions=["orders.apply"]))
         for act in (
-            lambda: role_edit(actor=manager.actor, role=stronger, name="Buyer", permissions=["orders.view"]),
+            lambda: role_edit(
+                actor=manager.actor, role=stronger, draft=RoleDraft(name="Buyer", permissions=["orders.view"])
+            ),
             lambda: role_delete(actor=manager.actor, role=stronger),
         ):
             with pytest.raises(Forbidden):
@@ -109,7 +118,7 @@ def test_nobody_makes_a_role_that_may_do_more_than_his_own(member):
 
 def test_a_role_that_an_invitation_gives_stays(admin):
     with in_tenant("acme"):
-        role = role_make(actor=admin.actor, name="Buyer", permissions=["orders.apply"])
+        role = role_make(actor=admin.actor, draft=RoleDraft(name="Buyer", permissions=["orders.apply"]))
         row, _secret = invitation_make(
             actor=admin.actor, display_name="Ivy", email="", organization=None, roles=[role], days=3
         )
@@ -122,7 +131,10 @@ def test_a_role_that_an_invitation_gives_stays(admin):
 def test_a_role_that_an_open_task_waits_for_stays(admin, member):
     applicant, boss = member("acme", "tenant_front_line"), member("acme", "tenant_decision_maker")
     with in_tenant("acme"):
-        role = role_make(actor=admin.actor, name="Committee", permissions=["approvals.decide", "orders.view"])
+        role = role_make(
+            actor=admin.actor,
+            draft=RoleDraft(name="Committee", permissions=["approvals.decide", "orders.view"]),
+        )
         role_bind(actor=admin.actor, user=boss.user, role=role)
     running = start(applicant.user.pk, drawn(candidate(role.code)))
     with in_tenant("acme"):
@@ -135,11 +147,11 @@ def test_a_role_that_an_open_task_waits_for_stays(admin, member):
 
 def test_the_last_administrator_s_own_role_keeps_its_rights(admin):
     with in_tenant("acme"):
-        role = role_make(actor=admin.actor, name="Head", permissions=["orgs.grant"])
+        role = role_make(actor=admin.actor, draft=RoleDraft(name="Head", permissions=["orgs.grant"]))
         role_bind(actor=admin.actor, user=admin.user, role=role)
         role_unbind(actor=admin.actor, user=admin.user, role=role_get("tenant_system_administrator"))
         with pytest.raises(Conflict, match="last administrator"):
-            role_edit(actor=admin.actor, role=role, name="Head", permissions=["orgs.view"])
+            role_edit(actor=admin.actor, role=role, draft=RoleDraft(name="Head", permissions=["orgs.view"]))
 
 
 @pytest.mark.req("PLAT-TEN-32")
@@ -155,7 +167,9 @@ def test_a_read_only_role_changes_nothing_but_its_holder_s_account(member, acme)
         password_change(
             actor=reader, user=person.user, old_password=PASSWORD, new_password="another-password-9"
         )
-        role = role_make(actor=SYSTEM, name="Auditor", permissions=["orders.view_all"], is_read_only=True)
+        role = role_make(
+            actor=SYSTEM, draft=RoleDraft(name="Auditor", permissions=["orders.view_all"], is_read_only=True)
+        )
         role_bind(actor=SYSTEM, user=person.user, role=role)
     api = person.api()
     seen = api.get("/api/v1/orders", headers={"weir-role": role.code})
@@ -172,27 +186,27 @@ def test_a_read_only_role_changes_nothing_but_its_holder_s_account(member, acme)
 def test_operators_make_roles_of_their_own(operator):
     admin = operator("system_administrator")
     role = operator_role_make(
-        actor=admin.actor, name="Auditor", permissions=["audit.view"], is_read_only=True
+        actor=admin.actor, draft=RoleDraft(name="Auditor", permissions=["audit.view"], is_read_only=True)
     )
     other = operator("front_line")
     operator_role_bind(actor=admin.actor, user=other.user, role_code=role.code)
     with pytest.raises(Conflict, match="1 person holds"):
         operator_role_delete(actor=admin.actor, role=role)
     edited = operator_role_edit(
-        actor=admin.actor, role=role, name="Auditor", permissions=["audit.view", "logs.view"]
+        actor=admin.actor, role=role, draft=RoleDraft(name="Auditor", permissions=["audit.view", "logs.view"])
     )
     assert (edited.permissions, edited.is_read_only) == (["audit.view", "logs.view"], False)
     other.user.operator_bindings.filter(role=role).delete()
     operator_role_delete(actor=admin.actor, role=role)
     assert not OperatorRole.objects.filter(code=role.code).exists()
     with pytest.raises(Forbidden):
-        operator_role_make(actor=other.actor, name="Mine", permissions=["logs.view"])
+        operator_role_make(actor=other.actor, draft=RoleDraft(name="Mine", permissions=["logs.view"]))
 
 
 @pytest.mark.req("PLAT-TEN-33")
 def test_the_list_is_searched_by_name_and_counts_people(admin):
     with in_tenant("acme"):
-        role_make(actor=admin.actor, name="Buyer", permissions=["orders.apply"])
+        role_make(actor=admin.actor, draft=RoleDraft(name="Buyer", permissions=["orders.apply"]))
         assert [row.name_en for row in role_list("buy")] == ["Buyer"]
         assert [row.code for row in role_list("决策")] == ["tenant_decision_maker"]
         assert role_get("tenant_system_administrator").holders == 1
@@ -252,7 +266,8 @@ def test_a_person_s_page_says_which_role_each_function_comes_from(admin, member,
     person = member("acme", "tenant_front_line")
     with in_tenant("acme"):
         role = role_make(
-            actor=admin.actor, name="Payer", permissions=["billing.pay"], description="Pays what is due"
+            actor=admin.actor,
+            draft=RoleDraft(name="Payer", permissions=["billing.pay"], description="Pays what is due"),
         )
         role_bind(actor=admin.actor, user=person.user, role=role)
     page = admin.page().get(f"/people/{person.user.uid}/").content.decode()
