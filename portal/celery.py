@@ -78,5 +78,6 @@ app.conf.beat_schedule = {
     "rollouts: a backup": _every(600, "apps.rollouts.tasks.backup_due"),
     "rollouts: forget old processes": _every(3600, "apps.rollouts.tasks.processes_prune"),
     "conformance: runs nobody began": _every(30, "apps.conformance.tasks.runs_sweep"),
+    "identity: links for new passwords": _every(60, "apps.identity.tasks.password_resets_send"),
     "identity: forget old answers": _every(3600, "apps.identity.tasks.idempotent_calls_prune"),
 }

@@ -13,7 +13,8 @@ from apps.conformance import tasks as conformance_tasks
 from apps.conformance.events import RunAsked
 from apps.console import tasks as console_tasks
 from apps.fleet import events as fleet
-from apps.identity.events import MembershipEnded
+from apps.identity import tasks as identity_tasks
+from apps.identity.events import MembershipEnded, PasswordResetAsked
 from apps.kernel.wiring import after, recorder, within
 from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
@@ -54,6 +55,8 @@ recorder(act_record)
 within(CentreOpened, tenants.new_centre)
 within(TenantProvisioned, tenants.new_tenant)
 within(MembershipEnded, tenants.membership_ended)
+# Sweep: password_resets_send, every minute.
+after(PasswordResetAsked, lambda event: identity_tasks.password_resets_send.delay())
 within(RoleDeleted, tenants.role_deleted)
 
 # --- approvals, scheduling → orders ------------------------------------------------------------------------------

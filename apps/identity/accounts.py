@@ -9,11 +9,11 @@ import secrets
 from django.utils.translation import gettext as _
 
 from apps.identity.models import Membership, User
+from apps.identity.password_reset import ResetLink, link_instead_of_password
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.services import (
     membership_end,
     membership_put,
-    password_put,
     tenant_access_end,
     user_fields_check,
     user_save_new,
@@ -86,12 +86,10 @@ def account_edit(*, actor: Actor, tenant: Tenant, user: User, display_name: str,
     user.save(update_fields=["display_name", "email"])
 
 
-def account_password_reset(*, actor: Actor, tenant: Tenant, user: User) -> str:
-    """A new first password, which must be changed; what was open with the old one ends (PLAT-TEN-26)."""
+def account_password_reset(*, actor: Actor, tenant: Tenant, user: User) -> ResetLink:
+    """A link with which the person chooses a new password; the old one and what was open with it end (PLAT-TEN-26)."""
     _own_check(actor, user, tenant)
-    password = password_first()
-    password_put(user, password, must_change=True)
-    return password
+    return link_instead_of_password(user)
 
 
 def may_keep_account(actor: Actor, user: User, tenant: Tenant) -> bool:

@@ -1,6 +1,6 @@
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.errors import Forbidden
+from apps.kernel.errors import Conflict, Forbidden
 
 
 class FirstPassword(Forbidden):
@@ -9,3 +9,11 @@ class FirstPassword(Forbidden):
     code = "first_password"
     default_message = _("This account still has its first password.")
     default_cure = _("Sign in to the portal and choose a password of your own.")
+
+
+class MailMissing(Conflict):
+    """The centre sends no mail."""
+
+    code = "mail_missing"
+    default_message = _("This computing centre sends no mail.")
+    default_cure = _("Ask your administrator: he can reset the password and hand you a link.")

@@ -11,3 +11,8 @@ class MembershipEnded(Event):
 
     schema: str
     user_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordResetAsked(Event):
+    """Somebody wants a link by mail with which to choose a new password."""

@@ -18,6 +18,14 @@ class PasswordForm(forms.Form):
     new_password = forms.CharField(label=_("New password"), max_length=256, strip=False)
 
 
+class PasswordForgottenForm(forms.Form):
+    account = forms.CharField(label=_("Login account or e-mail"), max_length=254)
+
+
+class PasswordResetForm(forms.Form):
+    new_password = forms.CharField(label=_("New password"), max_length=256, strip=False)
+
+
 class OperatorFilterForm(forms.Form):
     search = forms.CharField(label=_("Login account or name"), required=False, max_length=64)
     role = forms.CharField(label=_("Role"), required=False, max_length=48)

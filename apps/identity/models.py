@@ -208,6 +208,30 @@ class SignIn(models.Model):
         return f"{self.username} {self.at}"
 
 
+class PasswordResetRequest(models.Model):
+    """Somebody asked for a link by mail with which to choose a new password: what is to be sent, and how often it was
+    asked for."""
+
+    account = models.CharField(_("login account or e-mail"), max_length=254)
+    schema = models.CharField(_("tenant"), max_length=63, blank=True)
+    address = models.GenericIPAddressField(_("address"), null=True)
+    portal = models.CharField(max_length=300)
+    language = models.CharField(max_length=8)
+    tries = models.PositiveSmallIntegerField(default=0)
+    next_try_at = models.DateTimeField()
+    handled_at = models.DateTimeField(null=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["account", "-at"], name="password_reset_by_account"),
+            models.Index(fields=["address", "-at"], name="password_reset_by_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.account} {self.at}"
+
+
 class IdempotentCall(models.Model):
     """The answer to a POST that carried an `Idempotency-Key`, kept so that a repeat gets the same answer."""
 

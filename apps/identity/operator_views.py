@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.identity import operators as services
+from apps.identity.addresses import portal_address
 from apps.identity.forms import OperatorFilterForm, OperatorForm, OperatorRolesForm
 from apps.identity.models import OperatorRole, User
 from apps.identity.page_access import cleaned, go, operator_page, paged, show
@@ -45,7 +46,7 @@ def new(request: PortalRequest) -> HttpResponse:
         given = cleaned(OperatorForm(request.POST))
         roles = operator_roles_named(given.pop("roles"))
         user, password = services.operator_make(actor=request.actor, roles=roles, **given)
-        context |= {"made": user, "password": password, "address": request.build_absolute_uri("/")}
+        context |= {"made": user, "password": password, "address": portal_address(request, None)}
     return show(request, "identity/operator_new", context)
 
 
@@ -121,10 +122,10 @@ def enable(request: PortalRequest, uid: UUID) -> HttpResponse:
 @require_POST
 @operator_page(MANAGE)
 def password_reset(request: PortalRequest, uid: UUID) -> HttpResponse:
-    """A new first password, shown on this answer alone."""
+    """A link with which the operator chooses a new password, shown on this answer alone."""
     user = operator_get(actor=request.actor, uid=uid)
-    password = services.operator_password_reset(actor=request.actor, user=user)
-    more = {"password": password, "address": request.build_absolute_uri("/")}
+    reset = services.operator_password_reset(actor=request.actor, user=user)
+    more = {"reset": reset, "link": portal_address(request, None) + reset.path}
     return _operator_page(request, operator_get(actor=request.actor, uid=uid), more)
 
 

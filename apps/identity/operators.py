@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 
 from apps.identity.accounts import password_first
 from apps.identity.models import OperatorBinding, OperatorRole, User
+from apps.identity.password_reset import ResetLink, link_instead_of_password
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.services import (
     BuiltinRole,
-    password_put,
     sessions_end,
     user_disable,
     user_enable,
@@ -98,15 +98,14 @@ def operator_enable(*, actor: Actor, user: User) -> None:
 
 
 @service(P.MANAGE)
-def operator_password_reset(*, actor: Actor, user: User) -> str:
-    """A new first password, shown once, that must be changed; what was open with the old one ends (PLAT-TEN-26)."""
+def operator_password_reset(*, actor: Actor, user: User) -> ResetLink:
+    """A link, shown once, with which the operator chooses a new password; the old one and what was open with it end
+    (PLAT-TEN-26)."""
     act_subject("user", user.uid, username=user.username)
     _operator_check(user)
     _other_check(actor, user)
     grant_check(actor, _roles_of(user))
-    password = password_first()
-    password_put(user, password, must_change=True)
-    return password
+    return link_instead_of_password(user)
 
 
 @service(P.MANAGE)

@@ -76,7 +76,7 @@ def credentials_check(*, username: str, password: str, schema: str | None, addre
     accepted = check_password(password, user.password if user else _UNUSABLE) and bool(
         user and user.is_active
     )
-    accepted = accepted and _may_enter(user, schema)
+    accepted = accepted and may_enter(user, schema)
     _attempt_end(attempt, is_accepted=accepted)
     if not accepted or user is None:
         raise Unauthenticated(
@@ -124,7 +124,8 @@ def _lock_check(account: str, address: str | None) -> None:
             )
 
 
-def _may_enter(user: User | None, schema: str | None) -> bool:
+def may_enter(user: User | None, schema: str | None) -> bool:
+    """Whether somebody may sign in to the tenant `schema`; with "" to any side at all, with None wherever it is."""
     if user is None or schema is None:
         return user is not None
     if not schema:
@@ -286,8 +287,9 @@ def password_change(*, actor: Actor, user: User, old_password: str, new_password
     password_put(user, new_password, must_change=False)
 
 
-def password_put(user: User, password: str, *, must_change: bool) -> None:
-    """The user's password from now on; sessions and tokens made with the old one end. Inside a service."""
+def password_put(user: User, password: str | None, *, must_change: bool) -> None:
+    """The user's password from now on, None for none that opens; sessions and tokens made with the old one end. Inside
+    a service."""
     user.set_password(password)
     user.must_change_password = must_change
     user.save(update_fields=["password", "must_change_password"])

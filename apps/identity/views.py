@@ -1,4 +1,5 @@
-"""Signing in and out, switching the role, and what belongs to the account: API tokens and the password."""
+"""Signing in and out, a forgotten password, switching the role, and what belongs to the account: API tokens and the
+password."""
 
 from uuid import UUID
 
@@ -7,14 +8,18 @@ from django.contrib.auth import logout, update_session_auth_hash
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import get_script_prefix
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.identity.addresses import address_of
-from apps.identity.forms import PasswordForm, SignInForm, TokenForm
+from apps.centre.selectors import mail_way
+from apps.identity.addresses import address_of, portal_address
+from apps.identity.errors import MailMissing
+from apps.identity.forms import PasswordForgottenForm, PasswordForm, PasswordResetForm, SignInForm, TokenForm
 from apps.identity.page_access import ROLE_SESSION_KEY, cleaned, go, next_url, page, paged, show
+from apps.identity.password_reset import password_reset_ask, password_reset_use, reset_link_user
 from apps.identity.password_sign_in import sign_in_check
 from apps.identity.requests import PortalRequest
 from apps.identity.selectors import api_token_get, api_token_list
@@ -45,6 +50,53 @@ def login_page(request: PortalRequest) -> HttpResponse:
         return render(request, "identity/login.html", context, status=error.status)
     session_begin(request, user)
     return redirect(next_url(request))
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def password_forgotten(request: PortalRequest) -> HttpResponse:
+    """Have a link sent with which one chooses a new password; the answer never tells whether there is such an account
+    (PLAT-TEN-26)."""
+    template = "identity/password_forgotten.html"
+    if request.method != "POST":
+        error = None if mail_way() else MailMissing()
+        return render(request, template, {"error": error, "is_closed": error is not None})
+    tenant = request.entered_tenant
+    try:
+        password_reset_ask(
+            actor=request.actor,
+            account=cleaned(PasswordForgottenForm(request.POST))["account"],
+            schema=tenant.schema_name if tenant else "",
+            address=address_of(request),
+            portal=portal_address(request, tenant),
+            language=get_language() or "",
+        )
+    except WeirError as error:
+        context = {"error": error, "account": request.POST.get("account", "")}
+        return render(
+            request, template, context | {"is_closed": isinstance(error, MailMissing)}, status=error.status
+        )
+    return render(request, template, {"is_asked": True})
+
+
+@never_cache
+@sensitive_post_parameters("new_password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def password_reset(request: PortalRequest, secret: str) -> HttpResponse:
+    """Who holds a link that still works chooses a new password, once."""
+    context = {"person": reset_link_user(secret), "secret": secret}
+    template = "identity/password_reset.html"
+    if request.method != "POST":
+        return render(request, template, context)
+    try:
+        given = cleaned(PasswordResetForm(request.POST))
+        password_reset_use(actor=request.actor, secret=secret, **given)
+    except WeirError as error:
+        return render(request, template, context | {"error": error}, status=error.status)
+    # Whoever is signed in here signs in anew, with the new password or as somebody else.
+    logout(request)
+    messages.success(request, _("The password is changed. Sign in with it."))
+    return redirect("identity:login")
 
 
 @require_POST

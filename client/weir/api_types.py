@@ -296,10 +296,6 @@ class ExpectationOut(TypedDict):
     why: str
 
 
-class FirstPasswordOut(TypedDict):
-    password: str
-
-
 class GrantIn(TypedDict):
     tenant: str
     members: NotRequired[list[str] | None]
@@ -638,8 +634,18 @@ class PaginatedOrganizationOutList(TypedDict):
     results: list[OrganizationOut]
 
 
+class PasswordForgottenIn(TypedDict):
+    account: str
+    tenant: NotRequired[str]
+
+
 class PasswordIn(TypedDict):
     old_password: str
+    new_password: str
+
+
+class PasswordResetIn(TypedDict):
+    secret: str
     new_password: str
 
 
@@ -1106,6 +1112,11 @@ class ReservationOut(TypedDict):
     to_at: str
     cancelled_at: str | None
     created_at: str
+
+
+class ResetLinkOut(TypedDict):
+    secret: str
+    expires_at: str
 
 
 class ResizeIn(TypedDict):

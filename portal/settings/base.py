@@ -226,6 +226,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+# How long a link works with which a new password is chosen.
+PASSWORD_RESET_TIMEOUT = 24 * 3600
 HTTPS = bool(ENV.https)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 7 * 24 * 3600

@@ -60,6 +60,8 @@ POSTS = {
 NO_KEY = {
     "setup",
     "auth/login",
+    "auth/password/forgotten",
+    "auth/password/reset",
     "invitations/accept",
     "quotes",
     "workloads/dry-run",

@@ -13,7 +13,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import exceptions as drf
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
 from rest_framework.pagination import CursorPagination
-from rest_framework.permissions import BasePermission
+from rest_framework.permissions import AllowAny, BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
@@ -207,6 +207,14 @@ class ApiView(APIView):
                 fields={"cursor": _("This is no cursor of this list.")}, cure=_("Begin at the first page.")
             ) from error
         return pager.get_paginated_response(serializer(found, many=True, context={"view": self}).data)
+
+
+class OpenView(ApiView):
+    """A view that asks nobody who they are: what the body holds lets one in."""
+
+    plane = "both"
+    permission_classes: ClassVar[list[type[BasePermission]]] = [AllowAny]
+    authentication_classes: ClassVar[list[type[BaseAuthentication]]] = []
 
 
 def _rendered(response: Any) -> bytes:

@@ -165,9 +165,8 @@ class OperatorPasswordView(ApiView):
     plane = "provider"
     permission = "identity.manage"
 
-    @extend_schema(request=None, responses=s.FirstPasswordOut)
+    @extend_schema(request=None, responses=s.ResetLinkOut)
     def post(self, request: Request, uid: UUID) -> Response:
-        """Set a new first password, shown this once."""
+        """End the password and make a link, shown this once, with which the operator chooses a new one."""
         user = operator_get(actor=self.actor, uid=uid)
-        password = operator_password_reset(actor=self.actor, user=user)
-        return Response(s.FirstPasswordOut({"password": password}).data)
+        return Response(s.ResetLinkOut(operator_password_reset(actor=self.actor, user=user)).data)

@@ -17,6 +17,23 @@ class PasswordIn(serializers.Serializer):
     new_password = serializers.CharField(max_length=256, trim_whitespace=False)
 
 
+class PasswordForgottenIn(serializers.Serializer[Any]):
+    account = serializers.CharField(max_length=254, help_text="Login account or e-mail.")
+    tenant = serializers.CharField(max_length=63, required=False, allow_blank=True, default="")
+
+
+class PasswordResetIn(serializers.Serializer[Any]):
+    secret = serializers.CharField(max_length=200, help_text="The end of the link's address.")
+    new_password = serializers.CharField(max_length=256, trim_whitespace=False)
+
+
+class ResetLinkOut(serializers.Serializer[Any]):
+    secret = serializers.CharField(
+        help_text="Shown once; the link is the portal's address and /password/reset/ and this."
+    )
+    expires_at = serializers.DateTimeField()
+
+
 class TenantOut(serializers.Serializer):
     schema = serializers.CharField(source="schema_name")
     name = serializers.CharField()

@@ -2,15 +2,16 @@
 
 from uuid import UUID
 
+from django.utils.translation import get_language
 from drf_spectacular.utils import extend_schema
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.identity.addresses import address_of
+from apps.identity.addresses import address_of, portal_address
 from apps.identity.api import serializers as s
-from apps.identity.api.base import ApiView
+from apps.identity.api.base import ApiView, OpenView
 from apps.identity.errors import FirstPassword
+from apps.identity.password_reset import password_reset_ask, password_reset_use
 from apps.identity.password_sign_in import sign_in_check
 from apps.identity.requests import inside
 from apps.identity.selectors import agent_token_get, agent_token_list, api_token_get, api_token_list
@@ -23,15 +24,12 @@ from apps.identity.tokens import (
     join_token_make,
 )
 from apps.kernel.actor import SYSTEM
-from apps.tenancy.selectors import tenant_get
+from apps.tenancy.selectors import tenant_get, tenant_list
 
 
-class SignInView(ApiView):
+class SignInView(OpenView):
     no_key_because = "the caller is not known yet: a repeat is another sign-in"
     counts_attempts = True
-    plane = "both"
-    permission_classes = [AllowAny]
-    authentication_classes = []
 
     @extend_schema(request=s.SignInIn, responses=s.SignInOut, auth=[])
     def post(self, request: Request) -> Response:
@@ -83,6 +81,43 @@ class PasswordView(ApiView):
             user=request.user, password=data["old_password"], address=address, schema=self.actor.tenant
         )
         password_change(actor=self.actor, user=request.user, **data)
+        return Response(status=204)
+
+
+class PasswordForgottenView(OpenView):
+    no_key_because = "the caller is not known yet: a repeat is another request, and counted"
+    counts_attempts = True
+    open_because = "who has forgotten the password cannot sign in; the answer tells nothing"
+
+    @extend_schema(request=s.PasswordForgottenIn, responses={202: None}, auth=[])
+    def post(self, request: Request) -> Response:
+        """Have a link mailed to whoever has this account or e-mail, with which to choose a new password. The answer is
+        the same where there is nobody."""
+        given = s.PasswordForgottenIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        schema = given.validated_data["tenant"] or (self.tenant.schema_name if self.tenant else "")
+        tenant = tenant_list().filter(schema_name=schema).first()
+        password_reset_ask(
+            actor=self.actor,
+            account=given.validated_data["account"],
+            schema=schema,
+            address=address_of(request._request),
+            portal=portal_address(request._request, tenant),
+            language=get_language() or "",
+        )
+        return Response(status=202)
+
+
+class PasswordResetView(OpenView):
+    no_key_because = "the link is spent once: a repeat finds it used"
+    open_because = "the link's secret is what lets one in"
+
+    @extend_schema(request=s.PasswordResetIn, responses={204: None}, auth=[])
+    def post(self, request: Request) -> Response:
+        """Choose a new password by a link; the old one, open sessions and every API token end."""
+        given = s.PasswordResetIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        password_reset_use(actor=self.actor, **given.validated_data)
         return Response(status=204)
 
 

@@ -20,4 +20,22 @@ class Migration(migrations.Migration):
             name='session_epoch',
             field=models.PositiveIntegerField(default=0, editable=False),
         ),
+        migrations.CreateModel(
+            name='PasswordResetRequest',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('account', models.CharField(max_length=254, verbose_name='login account or e-mail')),
+                ('schema', models.CharField(blank=True, max_length=63, verbose_name='tenant')),
+                ('address', models.GenericIPAddressField(null=True, verbose_name='address')),
+                ('portal', models.CharField(max_length=300)),
+                ('language', models.CharField(max_length=8)),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
+                ('next_try_at', models.DateTimeField()),
+                ('handled_at', models.DateTimeField(null=True)),
+                ('at', models.DateTimeField(auto_now_add=True)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['account', '-at'], name='password_reset_by_account'), models.Index(fields=['address', '-at'], name='password_reset_by_address')],
+            },
+        ),
     ]

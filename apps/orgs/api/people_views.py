@@ -5,14 +5,13 @@ from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.catalog.selectors import uid_of
 from apps.identity.addresses import address_of
-from apps.identity.api.base import ApiView
-from apps.identity.api.serializers import FirstPasswordOut
+from apps.identity.api.base import ApiView, OpenView
+from apps.identity.api.serializers import ResetLinkOut
 from apps.identity.password_sign_in import sign_in_check
 from apps.kernel.actor import ANONYMOUS
 from apps.kernel.errors import NotFound
@@ -155,11 +154,11 @@ class PersonEnableView(_PersonView):
 class PersonPasswordView(_PersonView):
     shows_secret = True
 
-    @extend_schema(request=None, responses=FirstPasswordOut)
+    @extend_schema(request=None, responses=ResetLinkOut)
     def post(self, request: Request, uid: UUID) -> Response:
-        """Set a new first password, shown this once; what was open with the old one ends."""
-        password = people.person_password_reset(actor=self.actor, user=self.person(uid).user)
-        return Response(FirstPasswordOut({"password": password}).data)
+        """End the password and what was open with it, and make a link, shown this once, to choose a new one by."""
+        link = people.person_password_reset(actor=self.actor, user=self.person(uid).user)
+        return Response(ResetLinkOut(link).data)
 
 
 class InvitationsView(ApiView):
@@ -192,11 +191,8 @@ class InvitationWithdrawView(ApiView):
         return Response(status=204)
 
 
-class InvitationAcceptView(ApiView):
+class InvitationAcceptView(OpenView):
     no_key_because = "the invitation is spent once: a repeat finds it used"
-    plane = "both"
-    permission_classes = [AllowAny]
-    authentication_classes = []
     open_because = "the invitation's secret is what lets one in"
 
     @extend_schema(request=s.InvitationAcceptIn, responses={201: s.JoinedOut}, auth=[])

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity import accounts
 from apps.identity.models import User
+from apps.identity.password_reset import ResetLink
 from apps.identity.selectors import tenant_side_user, was_member
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
@@ -146,8 +147,8 @@ def person_enable(*, actor: Actor, user: User) -> None:
 
 
 @service(P.MANAGE)
-def person_password_reset(*, actor: Actor, user: User) -> str:
-    """A new first password, shown once, that must be changed; the old one stops working (PLAT-TEN-26)."""
+def person_password_reset(*, actor: Actor, user: User) -> ResetLink:
+    """A link, shown once, with which the person chooses a new password; the old one stops working (PLAT-TEN-26)."""
     act_subject("user", user.uid, username=user.username)
     _present_check(user)
     _other_check(actor, user)

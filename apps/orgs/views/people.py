@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.identity.accounts import may_keep_account
+from apps.identity.addresses import portal_address
 from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.identity.role_functions import Side, functions_by_role
@@ -90,14 +91,18 @@ def new(request: TenantRequest) -> HttpResponse:
 def _invite(request: TenantRequest, context: dict[str, Any]) -> HttpResponse:
     given = _placed(request.actor, cleaned(InviteForm(request.POST)))
     row, secret = invitations.invitation_make(actor=request.actor, **given)
-    context |= {"invited": row, "link": f"{_address(request)}join/{secret}/"}
+    context |= {"invited": row, "link": f"{portal_address(request, request.entered_tenant)}join/{secret}/"}
     return show(request, "orgs/person_new", context)
 
 
 def _account_make(request: TenantRequest, context: dict[str, Any]) -> HttpResponse:
     given = _placed(request.actor, cleaned(PersonForm(request.POST)))
     user, password = services.person_make(actor=request.actor, **given)
-    context |= {"made": user, "password": password, "address": _address(request)}
+    context |= {
+        "made": user,
+        "password": password,
+        "address": portal_address(request, request.entered_tenant),
+    }
     return show(request, "orgs/person_new", context)
 
 
@@ -113,12 +118,6 @@ def _placed(actor: Actor, given: dict[str, Any]) -> dict[str, Any]:
     uid = given.pop("organization")
     organization = organization_get(actor=actor, uid=uid) if uid else None
     return {**given, "organization": organization, "roles": roles_named(given["roles"])}
-
-
-def _address(request: TenantRequest) -> str:
-    """The tenant's own address, wherever the page itself was opened."""
-    _host, colon, port = request.get_host().partition(":")
-    return f"{request.scheme}://{request.entered_tenant.get_primary_domain().domain}{colon}{port}/"
 
 
 def _boxes(actor: Actor, held: frozenset[str]) -> list[dict[str, Any]]:
@@ -213,11 +212,12 @@ def enable(request: TenantRequest, uid: UUID) -> HttpResponse:
 @require_POST
 @page(MANAGE)
 def password_reset(request: TenantRequest, uid: UUID) -> HttpResponse:
-    """A new first password, shown on this answer alone."""
+    """A link with which the person chooses a new password, shown on this answer alone."""
     found = person_get(actor=request.actor, uid=uid)
-    password = services.person_password_reset(actor=request.actor, user=found.user)
+    reset = services.person_password_reset(actor=request.actor, user=found.user)
     again = person_get(actor=request.actor, uid=uid)
-    return _person_page(request, again, {"password": password, "address": _address(request)})
+    link = portal_address(request, request.entered_tenant) + reset.path
+    return _person_page(request, again, {"reset": reset, "link": link})
 
 
 @require_POST

@@ -52,6 +52,18 @@ def first_sign_in(host, username, password, own):
     return client
 
 
+def reset_by_link(link, portal, own):
+    """Whoever has the link chooses a password, and is told where the link is spent."""
+    assert link.startswith(f"{portal}/password/reset/")
+    visitor, path = browser(portal.removeprefix("http://")), link.removeprefix(portal)
+    assert "A new password for" in text_of(visitor.get(path))
+    refused = visitor.post(path, {"new_password": "short"})
+    assert (refused.status_code, "too weak" in refused.content.decode()) == (400, True)
+    assert moved(visitor.post(path, {"new_password": own})) == "/login/"
+    assert "The password is changed" in text_of(visitor.get("/login/"))
+    assert visitor.get(path).status_code == 404
+
+
 @pytest.fixture
 def newco(operator):
     """A tenant made on the operators' pages, and its first administrator's browser."""
@@ -153,8 +165,10 @@ def test_a_person_is_kept_on_one_page(admin, member):
         page.get(f"/people/?organization={place}&role=tenant_decision_maker")
     )
     moved(page.post(f"{path}edit/", {"display_name": "Bob Boson", "email": "bob@example.org"}))
-    text = text_of(page.post(f"{path}reset-password/"))
-    assert len(shown(text, "first-password-text")) == 19
+    link = shown(text_of(page.post(f"{path}reset-password/")), "reset-link-text")
+    assert "New password not chosen yet" in text_of(page.get(path))
+    reset_by_link(link, "http://acme.localhost", "bobs-own-word-7")
+    assert "New password not chosen yet" not in text_of(page.get(path))
     moved(page.post(f"{path}disable/"))
     assert 'data-test="person-enable"' in text_of(page.get(path))
     moved(page.post(f"{path}enable/"))
@@ -221,7 +235,8 @@ def test_operators_keep_any_tenants_people_and_their_own(operator, member):
     assert opal.get("/").status_code == 302
     moved(page.post(f"{path}enable/"))
     assert opal.get("/").status_code == 302, "the old session stays ended"
-    assert 'data-test="first-password"' in text_of(page.post(f"{path}reset-password/"))
+    link = shown(text_of(page.post(f"{path}reset-password/")), "reset-link-text")
+    reset_by_link(link, "http://localhost", "opals-other-word")
     assert moved(page.post(f"{path}remove/")) == "/operators/"
     assert page.get(path).status_code == 404
 

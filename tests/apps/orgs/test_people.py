@@ -47,6 +47,12 @@ def signed_in(username, password, tenant="acme"):
     return client, answer
 
 
+def reset_use(secret, password):
+    given = {"secret": secret, "new_password": password}
+    client = APIClient(headers={"host": "localhost"})
+    return client.post("/api/v1/auth/password/reset", given, format="json")
+
+
 def own_password_choose(username, password, own):
     """By the portal's pages: the same one again is no change."""
     page = Client(headers={"host": "acme.localhost"})
@@ -166,12 +172,24 @@ def test_disabling_ends_what_is_open_at_once_and_enabling_opens_none_of_it_again
 def test_a_reset_password_replaces_the_old_one_and_ends_sessions(admin, member):
     bob = member("acme", FRONT, "bob")
     page = bob.page()
-    answer = admin.api().post(f"/api/v1/people/{bob.user.uid}/reset-password")
+    api = bob.api()
+    secret = admin.api().post(f"/api/v1/people/{bob.user.uid}/reset-password").json()["secret"]
     assert signed_in("bob", PASSWORD)[1].status_code == 401
     assert page.get("/").status_code == 302
-    assert signed_in("bob", answer.json()["password"])[1].status_code == 403
-    own_password_choose("bob", answer.json()["password"], "a-word-of-my-own-7")
-    assert answer.json()["password"] not in str(list(Record.objects.values_list("detail", flat=True)))
+    assert api.get("/api/v1/orders").status_code == 401
+    assert reset_use(secret, "short").status_code == 400
+    assert reset_use(secret, "a-word-of-my-own-7").status_code == 204
+    assert signed_in("bob", "a-word-of-my-own-7")[1].status_code == 200
+    assert reset_use(secret, "anothers-word-77").status_code == 404
+    assert secret not in str(list(Record.objects.values_list("detail", flat=True)))
+
+
+@pytest.mark.req("PLAT-TEN-26")
+def test_a_second_link_ends_the_first(admin, member):
+    path = f"/api/v1/people/{member('acme', FRONT, 'bob').user.uid}/reset-password"
+    first, second = (admin.api().post(path).json()["secret"] for _again in range(2))
+    assert reset_use(first, "a-word-of-my-own-7").status_code == 404
+    assert reset_use(second, "a-word-of-my-own-7").status_code == 204
 
 
 def test_an_account_that_is_used_elsewhere_gets_no_new_password_from_here(admin, member, globex, operator):
@@ -306,7 +324,7 @@ def test_operators_keep_their_own_people_and_one_administrator_stays(operator, m
     assert client.delete(own).status_code == 409
     assert client.post(f"{path}/disable").json()["is_active"] is False
     assert client.post(f"{path}/enable").json()["is_active"] is True
-    assert client.post(f"{path}/reset-password").json()["password"]
+    assert client.post(f"{path}/reset-password").json()["secret"]
     assert client.delete(path).status_code == 204
     assert "opal" not in str(client.get("/api/v1/operators").json())
     ann = member("acme", FRONT, "ann")
