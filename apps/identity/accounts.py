@@ -15,7 +15,7 @@ from apps.identity.services import (
     membership_end,
     membership_put,
     tenant_access_end,
-    user_fields_check,
+    user_name_put,
     user_save_new,
 )
 from apps.kernel.actor import Actor
@@ -81,9 +81,7 @@ def account_leave(*, actor: Actor, tenant: Tenant, user: User) -> None:
 
 def account_edit(*, actor: Actor, tenant: Tenant, user: User, display_name: str, email: str) -> None:
     _own_check(actor, user, tenant)
-    user.display_name, user.email = " ".join(display_name.split()), email
-    user_fields_check(user)
-    user.save(update_fields=["display_name", "email"])
+    user_name_put(user, display_name, email)
 
 
 def account_password_reset(*, actor: Actor, tenant: Tenant, user: User) -> ResetLink:

@@ -5,6 +5,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.decorators import display
@@ -14,12 +16,10 @@ from apps.identity.models import (
     AgentToken,
     ApiToken,
     Membership,
-    OperatorBinding,
     OperatorRole,
     SignIn,
     User,
 )
-from apps.identity.operators import operator_disable, operator_enable
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.services import user_disable, user_enable
 from apps.identity.tokens import agent_token_revoke, api_token_revoke, join_token_make
@@ -36,14 +36,12 @@ class JoinTokenForm(ActForm):
 
 
 def _user_disable(actor: Actor, row: User, given: Mapping[str, Any]) -> str:
-    disable = operator_disable if row.is_operator else user_disable
-    disable(actor=actor, user=row)
+    user_disable(actor=actor, user=row)
     return _("%(name)s signs in no more.") % {"name": row.username}
 
 
 def _user_enable(actor: Actor, row: User, given: Mapping[str, Any]) -> str:
-    enable = operator_enable if row.is_operator else user_enable
-    enable(actor=actor, user=row)
+    user_enable(actor=actor, user=row)
     return _("%(name)s can sign in now.") % {"name": row.username}
 
 
@@ -62,11 +60,6 @@ def _api_token_revoke(actor: Actor, row: ApiToken, given: Mapping[str, Any]) -> 
     return _("The token is revoked.")
 
 
-class BindingInline(OperatorInline):
-    model = OperatorBinding
-    fields = ["role", "created_at"]
-
-
 class MembershipInline(OperatorInline):
     model = Membership
     fields = ["tenant", "is_active", "created_at"]
@@ -74,12 +67,14 @@ class MembershipInline(OperatorInline):
 
 @admin.register(User)
 class UserAdmin(OperatorAdmin):
+    """Tenants' people over all tenants; the operators' own have a page of their own (PLAT-TEN-37)."""
+
     view_permission = P.VIEW
-    list_display = ["username", "display_name", "email", "is_operator", "is_active", "created_at"]
-    list_filter = ["is_operator", "is_active", "memberships__tenant"]
+    list_display = ["username", "display_name", "email", "is_active", "created_at"]
+    list_filter = ["is_active", "memberships__tenant"]
     search_fields = ["username", "display_name", "email"]
-    fields = ["username", "display_name", "email", "language", "is_operator", "is_active", "created_at"]
-    inlines = [BindingInline, MembershipInline]
+    fields = ["username", "display_name", "email", "language", "is_active", "created_at"]
+    inlines = [MembershipInline]
     row_acts = [
         Act(
             "disable",
@@ -100,6 +95,10 @@ class UserAdmin(OperatorAdmin):
             applies=lambda row: not row.is_active,
         ),
     ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        rows: QuerySet[User] = super().get_queryset(request)
+        return rows.filter(is_operator=False)
 
 
 @admin.register(OperatorRole)

@@ -45,10 +45,13 @@ class OperatorRolesForm(forms.Form):
     roles = RoleCodesField()
 
 
-class OperatorForm(OperatorRolesForm):
-    username = forms.CharField(label=_("Login account"), max_length=64)
+class PersonEditForm(forms.Form):
     display_name = forms.CharField(label=pgettext_lazy("person", "Name"), max_length=120)
     email = forms.EmailField(label=_("E-mail"), required=False)
+
+
+class OperatorForm(OperatorRolesForm, PersonEditForm):
+    username = forms.CharField(label=_("Login account"), max_length=64)
 
 
 class RoleFilterForm(forms.Form):

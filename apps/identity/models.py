@@ -59,6 +59,13 @@ class User(AbstractBaseUser):
         text = f"{self.session_epoch}:{self.password}"
         return salted_hmac("weir.session", text, secret=secret, algorithm="sha256").hexdigest()
 
+    @property
+    def password_state(self) -> str:
+        """`own`, `first` (given by somebody else, to be changed) or `awaited` (a link to choose one was made)."""
+        if not self.has_usable_password():
+            return "awaited"
+        return "first" if self.must_change_password else "own"
+
     # The operators' admin (django-unfold) asks these of its users; what they may do there is decided by services.
     @property
     def is_staff(self) -> bool:

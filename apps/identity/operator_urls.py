@@ -13,6 +13,7 @@ urlpatterns = [
     path("operators/new/", views.new, name="new"),
     path("operators/<uuid:uid>/", views.operator, name="operator"),
     path("operators/<uuid:uid>/roles/", views.roles_set, name="roles"),
+    path("operators/<uuid:uid>/edit/", views.edit, name="edit"),
     path("operators/<uuid:uid>/disable/", views.disable, name="disable"),
     path("operators/<uuid:uid>/enable/", views.enable, name="enable"),
     path("operators/<uuid:uid>/reset-password/", views.password_reset, name="password"),

@@ -11,13 +11,19 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.identity import operators as services
 from apps.identity.addresses import portal_address
-from apps.identity.forms import OperatorFilterForm, OperatorForm, OperatorRolesForm
+from apps.identity.forms import OperatorFilterForm, OperatorForm, OperatorRolesForm, PersonEditForm
 from apps.identity.models import OperatorRole, User
 from apps.identity.page_access import cleaned, go, operator_page, paged, show
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.requests import PortalRequest
 from apps.identity.role_functions import Side, functions_by_role
-from apps.identity.selectors import operator_get, operator_list, operator_role_list, operator_roles_named
+from apps.identity.selectors import (
+    operator_get,
+    operator_list,
+    operator_role_list,
+    operator_roles_named,
+    sign_in_way,
+)
 from apps.kernel.actor import Actor
 
 VIEW, MANAGE = "identity.view", "identity.manage"
@@ -82,6 +88,7 @@ def _operator_page(request: PortalRequest, user: User, more: dict[str, Any]) -> 
         "may_manage": actor.may(P.MANAGE),
         "may_act": actor.may(P.MANAGE) and all(_may_give(actor, role) for role in roles),
         "is_self": actor.user_id == user.pk,
+        "way": sign_in_way(user) if actor.may(P.MANAGE) else None,
     }
     return show(request, "identity/operator", context | more)
 
@@ -98,6 +105,15 @@ def roles_set(request: PortalRequest, uid: UUID) -> HttpResponse:
     messages.success(request, _("The roles of %(name)s are saved.") % {"name": user})
     is_out = actor.user_id == user.pk and actor.role not in ticked
     return go(request, "operator:home") if is_out else go(request, "operators:operator", uid)
+
+
+@require_POST
+@operator_page(MANAGE)
+def edit(request: PortalRequest, uid: UUID) -> HttpResponse:
+    user = operator_get(actor=request.actor, uid=uid)
+    services.operator_edit(actor=request.actor, user=user, **cleaned(PersonEditForm(request.POST)))
+    messages.success(request, _("Saved."))
+    return go(request, "operators:operator", uid)
 
 
 @require_POST

@@ -1,11 +1,13 @@
 from collections.abc import Iterable
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Lower
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.identity.models import AgentToken, ApiToken, Membership, OperatorBinding, OperatorRole, User
+from apps.identity.models import AgentToken, ApiToken, Membership, OperatorBinding, OperatorRole, SignIn, User
 from apps.identity.permissions import IdentityPermission as P
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
@@ -48,6 +50,23 @@ def was_member(user: User, tenant: Tenant) -> bool:
 def tenant_side_user(username: str) -> User | None:
     """The enabled user of a login account who is no operator; None when there is none."""
     return User.objects.filter(username__iexact=username.strip(), is_active=True, is_operator=False).first()
+
+
+@dataclass(frozen=True, slots=True)
+class SignInWay:
+    """How somebody signs in to one side: the password's state, how many API tokens work, the latest attempts."""
+
+    password: str
+    tokens: int
+    attempts: list[SignIn]
+
+
+def sign_in_way(user: User, tenant: Tenant | None = None) -> SignInWay:
+    """How an account signs in to a tenant's portal; without one to the provider's."""
+    tokens = ApiToken.objects.filter(user=user, revoked_at=None, expires_at__gt=timezone.now(), tenant=tenant)
+    schema = tenant.schema_name if tenant else ""
+    attempts = SignIn.objects.filter(user=user, schema=schema).order_by("-at")
+    return SignInWay(user.password_state, tokens.count(), list(attempts[:5]))
 
 
 def operator_list(*, actor: Actor, search: str = "", role: str = "") -> QuerySet[User]:

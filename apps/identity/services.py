@@ -195,6 +195,13 @@ def _account_free_check(username: str) -> None:
         raise InvalidInput(reason, fields={"username": reason}, cure=_("Choose another one."))
 
 
+def user_name_put(user: User, display_name: str, email: str) -> None:
+    """Another name or e-mail, inside a service."""
+    user.display_name, user.email = " ".join(display_name.split()), email.strip()
+    user_fields_check(user)
+    user.save(update_fields=["display_name", "email"])
+
+
 def user_fields_check(user: User) -> None:
     try:
         user.full_clean()

@@ -5,7 +5,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from apps.identity.forms import RoleCodesField
+from apps.identity.forms import PersonEditForm, RoleCodesField
 from apps.orgs.models import Organization
 
 
@@ -52,11 +52,6 @@ class RolesForm(forms.Form):
 class PersonAddForm(RolesForm):
     username = forms.CharField(label=_("Login account"), max_length=64)
     organization = forms.UUIDField(label=_("Organization"), required=False)
-
-
-class PersonEditForm(forms.Form):
-    display_name = forms.CharField(label=pgettext_lazy("person", "Name"), max_length=120)
-    email = forms.EmailField(label=_("E-mail"), required=False)
 
 
 class PersonForm(PersonAddForm, PersonEditForm):

@@ -771,6 +771,12 @@ class PersonRowOut(TypedDict):
     created_at: str
 
 
+class PersonSystemOut(TypedDict):
+    uid: str
+    name: str
+    number: str
+
+
 class PolicyIn(TypedDict):
     """What is not sent stays; null: a head waits for ever, no aging, no memory of past use."""
 
@@ -1230,11 +1236,25 @@ class SetupOut(TypedDict):
     name: str
 
 
+class SignInAttemptOut(TypedDict):
+    at: str
+    address: str | None
+    is_accepted: bool
+
+
 class SignInIn(TypedDict):
     username: str
     password: str
     tenant: NotRequired[str]
     days: NotRequired[int]
+
+
+class SignInWayOut(TypedDict):
+    """How somebody signs in here."""
+
+    password: str
+    tokens: int
+    attempts: list[SignInAttemptOut]
 
 
 class SizeOut(TypedDict):
@@ -1990,6 +2010,18 @@ class NodeOut(TypedDict):
     created_at: str
 
 
+class OperatorDetailOut(TypedDict):
+    uid: str
+    username: str
+    display_name: str
+    email: str
+    is_active: bool
+    must_change_password: bool
+    roles: list[str]
+    created_at: str
+    sign_in: SignInWayOut | None
+
+
 class OperatorMadeOut(TypedDict):
     password: str
     operator: OperatorOut
@@ -2306,6 +2338,23 @@ class Period(TypedDict):
     from_minute: int
     to_minute: int
     purpose: Literal["training", "development", "inference", "visualization"]
+
+
+class PersonDetailOut(TypedDict):
+    """A person with the business systems he takes part in and, for who manages people, how he signs in."""
+
+    uid: str
+    username: str
+    display_name: str
+    email: str
+    state: str
+    must_change_password: bool
+    organization: NotRequired[str | None]
+    organization_name: NotRequired[str]
+    roles: list[str]
+    created_at: str
+    business_systems: list[PersonSystemOut]
+    sign_in: SignInWayOut | None
 
 
 class PersonMadeOut(TypedDict):

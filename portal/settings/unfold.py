@@ -133,7 +133,8 @@ NAVIGATION = [
     ),
     _group(
         _("People"),
-        _table(_("Users"), "person", "identity_user", "identity.view"),
+        _page(_("Operators"), "support_agent", "operators:operators", "identity.view"),
+        _table(_("Tenants' people"), "person", "identity_user", "identity.view"),
         _table(_("Operator roles"), "badge", "identity_operatorrole", "identity.view"),
         _table(_("API tokens"), "vpn_key", "identity_apitoken", "identity.view"),
     ),

@@ -11,12 +11,14 @@ from apps.identity.api.base import ApiView
 from apps.identity.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
 from apps.identity.operators import (
     operator_disable,
+    operator_edit,
     operator_enable,
     operator_make,
     operator_password_reset,
     operator_remove,
     operator_roles_set,
 )
+from apps.identity.permissions import IdentityPermission as P
 from apps.identity.role_functions import RoleDraft, Side, functions_of
 from apps.identity.selectors import (
     operator_get,
@@ -24,6 +26,7 @@ from apps.identity.selectors import (
     operator_role_get,
     operator_role_list,
     operator_roles_named,
+    sign_in_way,
 )
 
 
@@ -112,8 +115,18 @@ class OperatorView(ApiView):
     plane = "provider"
     permission = "identity.view"
 
-    @extend_schema(responses=s.OperatorOut)
+    @extend_schema(responses=s.OperatorDetailOut)
     def get(self, request: Request, uid: UUID) -> Response:
+        user = operator_get(actor=self.actor, uid=uid)
+        user.sign_in = sign_in_way(user) if self.actor.may(P.MANAGE) else None  # type: ignore[attr-defined]
+        return Response(s.OperatorDetailOut(user).data)
+
+    @extend_schema(request=s.PersonEditIn, responses=s.OperatorOut)
+    def put(self, request: Request, uid: UUID) -> Response:
+        """Another name or e-mail."""
+        given = s.PersonEditIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        operator_edit(actor=self.actor, user=operator_get(actor=self.actor, uid=uid), **given.validated_data)
         return Response(s.OperatorOut(operator_get(actor=self.actor, uid=uid)).data)
 
     @extend_schema(responses={204: None})

@@ -27,6 +27,27 @@ class PasswordResetIn(serializers.Serializer[Any]):
     new_password = serializers.CharField(max_length=256, trim_whitespace=False)
 
 
+class PersonEditIn(serializers.Serializer[Any]):
+    display_name = serializers.CharField(max_length=120)
+    email = serializers.EmailField(required=False, allow_blank=True, default="")
+
+
+class SignInAttemptOut(serializers.Serializer[Any]):
+    at = serializers.DateTimeField()
+    address = serializers.CharField(allow_null=True)
+    is_accepted = serializers.BooleanField()
+
+
+class SignInWayOut(serializers.Serializer[Any]):
+    """How somebody signs in here."""
+
+    password = serializers.CharField(
+        help_text="own; first: given by somebody else, to be changed; awaited: a link waits to be used."
+    )
+    tokens = serializers.IntegerField(help_text="API tokens that work.")
+    attempts = SignInAttemptOut(many=True, help_text="The latest five, newest first.")
+
+
 class ResetLinkOut(serializers.Serializer[Any]):
     secret = serializers.CharField(
         help_text="Shown once; the link is the portal's address and /password/reset/ and this."
@@ -172,6 +193,13 @@ class OperatorOut(serializers.ModelSerializer):
 
 class FirstPasswordOut(serializers.Serializer):
     password = serializers.CharField(help_text="Shown once; it must be changed at the first sign-in.")
+
+
+class OperatorDetailOut(OperatorOut):
+    sign_in = SignInWayOut(allow_null=True, help_text="For who manages people.")
+
+    class Meta(OperatorOut.Meta):
+        fields = [*OperatorOut.Meta.fields, "sign_in"]
 
 
 class OperatorMadeOut(FirstPasswordOut):

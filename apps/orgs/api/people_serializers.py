@@ -2,7 +2,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.identity.api.serializers import FirstPasswordOut
+from apps.identity.api.serializers import FirstPasswordOut, SignInWayOut
 from apps.orgs.models import Invitation
 from apps.orgs.selectors import people_of
 
@@ -30,11 +30,6 @@ class PersonAddIn(PlaceIn):
     username = serializers.CharField(max_length=64)
 
 
-class PersonEditIn(serializers.Serializer):
-    display_name = serializers.CharField(max_length=120)
-    email = serializers.EmailField(required=False, allow_blank=True, default="")
-
-
 class PersonRolesIn(serializers.Serializer):
     roles = _Roles(allow_empty=True, help_text=ROLES_HELP)
 
@@ -59,6 +54,19 @@ class PersonOut(serializers.Serializer):
 
     def get_roles(self, person: Any) -> list[str]:
         return [role.code for role in person.roles]
+
+
+class PersonSystemOut(serializers.Serializer[Any]):
+    uid = serializers.UUIDField()
+    name = serializers.CharField()
+    number = serializers.CharField()
+
+
+class PersonDetailOut(PersonOut):
+    """A person with the business systems he takes part in and, for who manages people, how he signs in."""
+
+    business_systems = PersonSystemOut(many=True)
+    sign_in = SignInWayOut(allow_null=True)
 
 
 class PeopleOut(serializers.ListSerializer):

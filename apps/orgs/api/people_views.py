@@ -11,14 +11,17 @@ from rest_framework.response import Response
 from apps.catalog.selectors import uid_of
 from apps.identity.addresses import address_of
 from apps.identity.api.base import ApiView, OpenView
-from apps.identity.api.serializers import ResetLinkOut
+from apps.identity.api.serializers import PersonEditIn, ResetLinkOut, SignInWayOut
 from apps.identity.password_sign_in import sign_in_check
+from apps.identity.selectors import sign_in_way
 from apps.kernel.actor import ANONYMOUS
 from apps.kernel.errors import NotFound
 from apps.kernel.planes import in_tenant
 from apps.orgs.api import people_serializers as s
+from apps.orgs.permissions import OrgsPermission as P
 from apps.orgs.selectors import (
     Person,
+    business_systems_of,
     invitation_get,
     invitation_list,
     organization_get,
@@ -95,14 +98,22 @@ class _PersonView(ApiView):
 class PersonView(_PersonView):
     permission = "orgs.view"
 
-    @extend_schema(responses=s.PersonOut)
+    @extend_schema(responses=s.PersonDetailOut)
     def get(self, request: Request, uid: UUID) -> Response:
-        return self.answer(uid)
+        """With the business systems he takes part in and, for who manages people, how he signs in."""
+        person = self.person(uid)
+        systems = business_systems_of(actor=self.actor, user_id=person.user.pk)
+        way = sign_in_way(person.user, self.tenant) if self.actor.may(P.MANAGE) else None
+        more = {
+            "business_systems": s.PersonSystemOut(systems, many=True).data,
+            "sign_in": SignInWayOut(way).data if way else None,
+        }
+        return Response({**s.PersonOut(person).data, **more})
 
-    @extend_schema(request=s.PersonEditIn, responses=s.PersonOut)
+    @extend_schema(request=PersonEditIn, responses=s.PersonOut)
     def put(self, request: Request, uid: UUID) -> Response:
         """Another name or e-mail."""
-        given = s.PersonEditIn(data=request.data)
+        given = PersonEditIn(data=request.data)
         given.is_valid(raise_exception=True)
         people.person_edit(actor=self.actor, user=self.person(uid).user, **given.validated_data)
         return self.answer(uid)

@@ -11,16 +11,17 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.identity.accounts import may_keep_account
 from apps.identity.addresses import portal_address
+from apps.identity.forms import PersonEditForm
 from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.identity.role_functions import Side, functions_by_role
+from apps.identity.selectors import sign_in_way
 from apps.kernel.actor import Actor
 from apps.orgs.forms import (
     InviteForm,
     MoveForm,
     PeopleFilterForm,
     PersonAddForm,
-    PersonEditForm,
     PersonForm,
     RolesForm,
 )
@@ -148,6 +149,7 @@ def _person_page(request: TenantRequest, found: Person, more: dict[str, Any]) ->
         "may_manage": actor.may(P.MANAGE),
         "may_keep_account": may_keep_account(actor, found.user, request.entered_tenant),
         "is_self": actor.user_id == found.user.pk,
+        "way": sign_in_way(found.user, request.entered_tenant) if actor.may(P.MANAGE) else None,
         "tree": organization_tree(actor=actor),
         "functions": functions_by_role(Side.TENANT, found.roles),
         "systems": business_systems_of(actor=actor, user_id=found.user.pk),

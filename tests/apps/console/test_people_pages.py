@@ -164,6 +164,7 @@ def test_a_person_is_kept_on_one_page(admin, member):
     assert 'data-username="bob"' in text_of(
         page.get(f"/people/?organization={place}&role=tenant_decision_maker")
     )
+    assert 'data-test="sign-in-way"' in text_of(page.get(path))
     moved(page.post(f"{path}edit/", {"display_name": "Bob Boson", "email": "bob@example.org"}))
     link = shown(text_of(page.post(f"{path}reset-password/")), "reset-link-text")
     assert "New password not chosen yet" in text_of(page.get(path))
@@ -230,6 +231,12 @@ def test_operators_keep_any_tenants_people_and_their_own(operator, member):
     opal = first_sign_in("localhost", "opal", password, "opals-own-word")
     assert opal.get("/operators/new/").status_code == 403
     path = f"/operators/{User.objects.get(username='opal').uid}/"
+    moved(page.post(f"{path}edit/", {"display_name": "Opal Onyx", "email": "opal@example.org"}))
+    assert "Opal Onyx" in text_of(page.get(path))
+    assert 'data-test="attempt"' in text_of(page.get(path))
+    listed = text_of(page.get(reverse("admin:identity_user_changelist")))
+    assert ">bob<" in listed
+    assert ">opal<" not in listed, "tenants' people and the operators' own are listed apart"
     moved(page.post(f"{path}roles/", {"roles": ["executive"]}))
     moved(page.post(f"{path}disable/"))
     assert opal.get("/").status_code == 302

@@ -13,6 +13,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import Invitation, RoleBinding
 from apps.orgs.selectors import users_with_role
+from apps.orgs.services.business_systems import business_system_create, business_system_member_add
 from apps.orgs.services.organizations import organization_create
 from tests.conftest import PASSWORD
 
@@ -215,6 +216,40 @@ def test_a_person_has_one_organization_and_moving_replaces_it(admin):
         assert len(found) == count
 
 
+@pytest.mark.req("PLAT-TEN-24", "PLAT-TEN-25")
+def test_a_person_is_shown_with_systems_roles_and_how_he_signs_in(admin, member):
+    with in_tenant("acme"):
+        lab = organization_create(actor=SYSTEM, name="Lab")
+        system = business_system_create(actor=SYSTEM, name="Vision", number="AC-01", organization=lab)
+    uid, password = made(admin.api(), organization=str(lab.uid), email="bob@example.org")
+    bob = User.objects.get(uid=uid)
+    with in_tenant("acme"):
+        business_system_member_add(actor=SYSTEM, business_system=system, user=bob)
+    path = f"/api/v1/people/{uid}"
+    assert signed_in("bob", "wrong-word-12")[1].status_code == 401
+    assert signed_in("bob", password)[1].status_code == 403
+    person = admin.api().get(path).json()
+    assert (person["organization_name"], person["roles"]) == ("Lab", [FRONT])
+    assert [row["number"] for row in person["business_systems"]] == ["AC-01"]
+    way = person["sign_in"]
+    assert (way["password"], way["tokens"]) == ("first", 0)
+    assert [row["is_accepted"] for row in way["attempts"]] == [True, False]
+    own_password_choose("bob", password, "a-word-of-my-own-7")
+    signed_in("bob", "a-word-of-my-own-7")
+    way = admin.api().get(path).json()["sign_in"]
+    assert (way["password"], way["tokens"]) == ("own", 1)
+    admin.api().post(f"{path}/reset-password")
+    way = admin.api().get(path).json()["sign_in"]
+    assert (way["password"], way["tokens"]) == ("awaited", 0)
+    reader = member("acme", FRONT, "reader").api()
+    assert reader.get(path).json()["sign_in"] is None, "addresses are for who keeps the people"
+    changed = admin.api().put(path, {"display_name": "Bob Boson", "email": "b@example.org"}, format="json")
+    assert (changed.json()["display_name"], changed.json()["email"]) == ("Bob Boson", "b@example.org")
+    assert admin.api().put(path, {"display_name": "Bob", "email": "no"}, format="json").status_code == 400
+    found = admin.api().get("/api/v1/people?search=BOB").json()["results"]
+    assert [row["username"] for row in found] == ["bob"]
+
+
 @pytest.mark.req("PLAT-TEN-24")
 def test_who_is_removed_holds_nothing_and_can_be_brought_back(admin, member):
     bob = member("acme", FRONT, "bob")
@@ -322,6 +357,9 @@ def test_operators_keep_their_own_people_and_one_administrator_stays(operator, m
     assert client.put(f"{own}/roles", {"roles": []}, format="json").status_code == 409
     assert client.post(f"{own}/disable").status_code == 409
     assert client.delete(own).status_code == 409
+    given = {"display_name": "Opal Onyx", "email": "opal@example.org"}
+    assert client.put(path, given, format="json").json()["display_name"] == "Opal Onyx"
+    assert client.get(path).json()["sign_in"]["password"] == "first"
     assert client.post(f"{path}/disable").json()["is_active"] is False
     assert client.post(f"{path}/enable").json()["is_active"] is True
     assert client.post(f"{path}/reset-password").json()["secret"]
@@ -339,6 +377,8 @@ def test_an_operator_without_the_right_gives_no_operator_role(operator):
     path = f"/api/v1/operators/{root.user.uid}"
     assert client.put(f"{path}/roles", {"roles": []}, format="json").status_code == 403
     assert client.post(f"{path}/reset-password").status_code == 403
+    assert client.put(path, {"display_name": "Mallory"}, format="json").status_code == 403
+    assert client.get(path).json()["sign_in"] is None
 
 
 # --- idempotency keys ------------------------------------------------------------------------------------------
