@@ -8,7 +8,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from django.conf import settings
@@ -32,12 +32,12 @@ from apps.identity.requests import PortalRequest, Role
 from apps.identity.services import tenants_of
 from apps.identity.sessions import is_over
 from apps.identity.tokens import api_token_user
-from apps.kernel.actor import ANONYMOUS, Actor
+from apps.kernel.actor import ANONYMOUS, Actor, ActorKind
 from apps.kernel.errors import Busy, Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError, busy_of
 from apps.kernel.log_context import log_context, log_known
 from apps.kernel.planes import in_tenant
 from apps.kernel.service import refusal_record
-from apps.orgs.selectors import role_list_of
+from apps.orgs.selectors import standing_of
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_by_host, tenant_get
 from portal.settings.env import env
@@ -250,7 +250,9 @@ def actor_of(request: PortalRequest, user: User) -> Actor:
     if tenant is not None and Membership.objects.filter(user=user, tenant=tenant, is_active=True).exists():
         # Said here for every way in: by host, by header, by token, under /t/.
         _open_check(tenant, user)
-        return _with_role(request, user, "user", tenant.schema_name, _tenant_roles(user, tenant))
+        with in_tenant(tenant.schema_name):
+            roles, organization = standing_of(user.pk)
+        return _with_role(request, user, "user", tenant.schema_name, roles, organization)
     if user.is_operator:
         schema = tenant.schema_name if tenant else ""
         return _with_role(request, user, "operator", schema, _operator_roles(user))
@@ -260,18 +262,20 @@ def actor_of(request: PortalRequest, user: User) -> Actor:
     return Actor(kind="user", name=user.username, user_id=user.pk, request_id=request.request_id)
 
 
-def _tenant_roles(user: User, tenant: Tenant) -> list[Role]:
-    with in_tenant(tenant.schema_name):
-        return list(role_list_of(user.pk))
-
-
 def _operator_roles(user: User) -> list[Role]:
     return [binding.role for binding in user.operator_bindings.select_related("role")]
 
 
-def _with_role(request: PortalRequest, user: User, kind: str, schema: str, roles: list[Role]) -> Actor:
+def _with_role(
+    request: PortalRequest,
+    user: User,
+    kind: ActorKind,
+    schema: str,
+    roles: Sequence[Role],
+    organization: uuid.UUID | None = None,
+) -> Actor:
     """The role asked for (header, then session), which must be held; else the first one held (PLAT-TEN-28)."""
-    request.held_roles = roles
+    request.held_roles = list(roles)
     wanted = request.headers.get("Weir-Role", "")
     if wanted and all(role.code != wanted for role in roles):
         raise Forbidden(_("You do not hold the role %(role)s here.") % {"role": wanted})
@@ -284,6 +288,7 @@ def _with_role(request: PortalRequest, user: User, kind: str, schema: str, roles
         tenant=schema,
         role=role.code if role else "",
         permissions=frozenset(role.permissions) if role else frozenset(),
+        organization=organization,
         request_id=request.request_id,
         is_read_only=bool(role and role.is_read_only),
     )

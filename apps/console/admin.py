@@ -19,6 +19,7 @@ from apps.console.services import quotas_set
 from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
 from apps.identity.models import Membership
 from apps.kernel.actor import Actor
+from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Domain, Tenant
@@ -52,7 +53,7 @@ class QuotasForm(ActForm):
 
     def prepare(self) -> None:
         for item in QuotaItem:
-            self.fields[item.value] = forms.IntegerField(label=item.label, min_value=0, required=False)
+            self.fields[item.value] = quota_field(item, required=False)
 
 
 def _suspend(actor: Actor, row: Tenant, given: Given) -> str:

@@ -7,6 +7,8 @@ AMOUNT_LABELS = {
     "compute_percent": _("Compute share"),
     "gpu_memory": _("Accelerator memory"),
     "gpu_memory_mib": _("Accelerator memory"),
+    "host_cpu_milli": _("CPU"),
+    "host_memory_mib": _("Host memory"),
     "cpu": _("CPU"),
     "memory": _("Memory"),
     "instances": _("Instances"),

@@ -10,6 +10,7 @@ from django.utils.translation import pgettext_lazy
 from apps.console.centre_forms import StyledForm, zone_choices
 from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
 from apps.kernel.errors import WeirError
+from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.services.quota.quotas import DEFAULTS
 from apps.scheduling.states import QuotaItem
 
@@ -47,15 +48,11 @@ class TenantForm(StyledForm):
         validators=[UnicodeUsernameValidator()],
         widget=forms.TextInput({"autocapitalize": "none", "autocomplete": "off"}),
     )
-    instances = forms.IntegerField(
-        label=QuotaItem.INSTANCES.label, min_value=0, initial=DEFAULTS["instances"]
-    )
-    compute_percent = forms.IntegerField(
-        label=QuotaItem.COMPUTE_PERCENT.label, min_value=0, initial=DEFAULTS["compute_percent"]
-    )
-    gpu_memory_mib = forms.IntegerField(
-        label=QuotaItem.GPU_MEMORY_MIB.label, min_value=0, initial=DEFAULTS["gpu_memory_mib"]
-    )
+    instances = quota_field(QuotaItem.INSTANCES, initial=DEFAULTS["instances"])
+    compute_percent = quota_field(QuotaItem.COMPUTE_PERCENT, initial=DEFAULTS["compute_percent"])
+    gpu_memory_mib = quota_field(QuotaItem.GPU_MEMORY_MIB, initial=DEFAULTS["gpu_memory_mib"])
+    host_cpu_milli = quota_field(QuotaItem.HOST_CPU_MILLI, initial=DEFAULTS["host_cpu_milli"])
+    host_memory_mib = quota_field(QuotaItem.HOST_MEMORY_MIB, initial=DEFAULTS["host_memory_mib"])
     has_account = forms.BooleanField(
         label=_("Open its money account: without one its applications are refused"), required=False
     )
@@ -64,6 +61,10 @@ class TenantForm(StyledForm):
         label=_("Name of its first business system"), max_length=120, required=False
     )
     system_number = forms.CharField(label=_("Number of that business system"), max_length=48, required=False)
+
+    @property
+    def quota_fields(self) -> list[forms.BoundField]:
+        return [self[item] for item in QuotaItem.values]
 
     def refuse(self, error: WeirError) -> None:
         """Put a refusal beside the fields that it names, those of the business system too."""

@@ -7,6 +7,7 @@ Each service leaves one `Act`; where acts are kept is wired in `portal/wiring.py
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from uuid import UUID
 
 from apps.kernel.errors import Forbidden
 
@@ -19,7 +20,8 @@ class Actor:
 
     `tenant` is the schema acted in ("" on the provider plane), `role` the active role's code (PLAT-TEN-28),
     `permissions` that role's codes, `is_read_only` whether it changes nothing but its holder's own account
-    (PLAT-TEN-32). An operator inside a tenant is kind "operator" with `tenant` set.
+    (PLAT-TEN-32), `organization` that of the tenant's to which a user belongs. An operator inside a tenant is kind
+    "operator" with `tenant` set.
     """
 
     kind: ActorKind
@@ -28,6 +30,7 @@ class Actor:
     tenant: str = ""
     role: str = ""
     permissions: frozenset[str] = field(default_factory=frozenset)
+    organization: UUID | None = None
     node_uid: str = ""
     request_id: str = ""
     is_read_only: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from apps.identity.models import Membership, User
@@ -51,6 +51,17 @@ def role_get(code: str) -> TenantRole:
 def role_list_of(user_id: int) -> list[TenantRole]:
     """The roles a user holds in the current tenant, first bound first."""
     return [binding.role for binding in RoleBinding.objects.filter(user_id=user_id).select_related("role")]
+
+
+def standing_of(user_id: int) -> tuple[list[TenantRole], UUID | None]:
+    """The roles a user holds in the current tenant, first bound first, and the organization he belongs to; without a
+    role it is not asked for."""
+    place = Member.objects.filter(user_id=OuterRef("user_id")).values("organization__uid")
+    bindings = (
+        RoleBinding.objects.filter(user_id=user_id).select_related("role").annotate(place=Subquery(place))
+    )
+    rows = list(bindings)
+    return [row.role for row in rows], rows[0].place if rows else None
 
 
 def permissions_of(user_id: int, role_code: str) -> frozenset[str]:
@@ -225,6 +236,12 @@ def organization_ids_below(organization: Organization) -> set[int]:
         found.add(pk)
         waiting.extend(child for child in children.get(pk, []) if child not in found)
     return found
+
+
+def organization_uids_below(organization: Organization) -> set[UUID]:
+    """The uids of an organization and of all below it."""
+    rows = Organization.objects.filter(pk__in=organization_ids_below(organization))
+    return set(rows.values_list("uid", flat=True))
 
 
 def organization_of(user_id: int | None) -> Organization | None:

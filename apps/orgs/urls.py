@@ -10,6 +10,7 @@ urlpatterns = [
     path("<uuid:uid>/", views.organization, name="organization"),
     path("<uuid:uid>/enable/", views.organization_switch, {"state": "enable"}, name="organization_enable"),
     path("<uuid:uid>/disable/", views.organization_switch, {"state": "disable"}, name="organization_disable"),
+    path("<uuid:uid>/quota/", views.organization_quota, name="organization_quota"),
     path("<uuid:uid>/take-out/", views.member_take_out, name="member_take_out"),
     path("business-systems/add/", views.business_system_add, name="business_system_add"),
     path("business-systems/<uuid:uid>/", views.business_system, name="business_system"),

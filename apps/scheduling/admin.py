@@ -38,6 +38,7 @@ from apps.scheduling.services.queues.queue_settings import (
 from apps.scheduling.services.workloads.session_moves import workload_migrate
 from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.states import MOST_QUEUE_PRIORITY, OPEN_STATES, AllocationState, WorkKind, WorkloadState
+from apps.scheduling.text.quota_items import item_amount
 from apps.tenancy.selectors import tenant_list
 
 Given = Mapping[str, Any]
@@ -277,22 +278,34 @@ class SchedulingPolicyAdmin(OperatorAdmin):
 @admin.register(TenantQuota)
 class TenantQuotaAdmin(OperatorAdmin):
     view_permission = P.VIEW
-    list_display = ["tenant", "item", "model", "total", "allocated", "updated_at"]
+    list_display = ["tenant", "item", "model", "shown_total", "shown_allocated", "updated_at"]
     list_filter = ["tenant", "item", "model"]
     list_select_related = ["tenant"]
     search_fields = ["tenant__name", "tenant__schema_name"]
     add_act = QUOTA_ADD
     row_acts = QUOTA_ACTS
 
+    @admin.display(description=gettext_lazy("total"), ordering="total")
+    def shown_total(self, row: TenantQuota) -> str:
+        return item_amount(row.item, row.total)
+
+    @admin.display(description=gettext_lazy("allocated"), ordering="allocated")
+    def shown_allocated(self, row: TenantQuota) -> str:
+        return item_amount(row.item, row.allocated)
+
 
 @admin.register(QuotaHold)
 class QuotaHoldAdmin(OperatorAdmin):
     view_permission = P.VIEW
-    list_display = ["tenant", "item", "amount", "state", "holder_uid", "created_at", "updated_at"]
+    list_display = ["tenant", "organization", "item", "shown_amount", "state", "holder_uid", "created_at"]
     list_filter = ["state", "item", "tenant"]
-    list_select_related = ["tenant"]
-    search_fields = ["holder_uid"]
+    list_select_related = ["tenant", "organization"]
+    search_fields = ["holder_uid", "organization__name"]
     ordering = ["-created_at"]
+
+    @admin.display(description=gettext_lazy("amount"), ordering="amount")
+    def shown_amount(self, row: QuotaHold) -> str:
+        return item_amount(row.item, row.amount)
 
 
 class AllocationInline(OperatorInline):

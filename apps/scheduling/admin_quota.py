@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy
 
 from apps.identity.admin_base import Act, ActForm
 from apps.kernel.actor import Actor
+from apps.kernel.errors import InvalidInput
+from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.models import TenantQuota
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors.model_usage import pool_models
@@ -28,18 +30,28 @@ class QuotaForm(ActForm):
         required=False,
         help_text=gettext_lazy("Only what lies on devices of this model, beside the quota of the whole."),
     )
-    total = forms.IntegerField(label=gettext_lazy("Total"), min_value=0)
+    total = forms.DecimalField(
+        label=gettext_lazy("Total"),
+        min_value=0,
+        decimal_places=3,
+        help_text=gettext_lazy("Whole numbers; memory in MiB, CPU in cores down to a thousandth."),
+    )
 
     def prepare(self) -> None:
         self.fields["model"].choices = [("", gettext_lazy("any")), *((name, name) for name in pool_models())]
 
 
 class TotalForm(ActForm):
-    total = forms.IntegerField(label=gettext_lazy("Total"), min_value=0)
+    def prepare(self) -> None:
+        self.fields["total"] = quota_field(self.row.item, label=gettext_lazy("Total"))
 
 
 def _quota_set(actor: Actor, row: None, given: Given) -> str:
-    quota = quota_set(actor=actor, **given)
+    total = given["total"]
+    whole = total * 1000 if given["item"] == QuotaItem.HOST_CPU_MILLI else total
+    if whole != int(whole):
+        raise InvalidInput(fields={"total": _("a whole number")})
+    quota = quota_set(actor=actor, **{**given, "total": int(whole)})
     return _("The quota of %(tenant)s is set.") % {"tenant": quota.tenant}
 
 

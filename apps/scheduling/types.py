@@ -88,9 +88,11 @@ class Amounts:
         return not self.compute_percent and not self.memory_mib and self.host_cpu_milli > 0
 
     def quota(self) -> dict[str, int]:
-        """What it takes of a tenant's quota."""
+        """What it takes of a quota."""
         return {
             "instances": self.shares,
             "compute_percent": self.shares * self.compute_percent,
             "gpu_memory_mib": self.shares * self.memory_mib,
+            "host_cpu_milli": self.shares * self.host_cpu_milli,
+            "host_memory_mib": self.shares * self.host_memory_mib,
         }

@@ -504,6 +504,7 @@ class OrganizationIn(TypedDict):
     name: str
     parent: NotRequired[str | None]
     description: NotRequired[str]
+    attributes: NotRequired[dict[str, str]]
 
 
 class OrganizationOut(TypedDict):
@@ -514,6 +515,29 @@ class OrganizationOut(TypedDict):
     attributes: Any
     is_enabled: bool
     created_at: str
+
+
+class OrganizationQuotaIn(TypedDict):
+    """Totals by item, null for no quota of its own; what is not named stays as it is."""
+
+    instances: NotRequired[int | None]
+    compute_percent: NotRequired[int | None]
+    gpu_memory_mib: NotRequired[int | None]
+    host_cpu_milli: NotRequired[int | None]
+    host_memory_mib: NotRequired[int | None]
+
+
+class OrganizationQuotaOut(TypedDict):
+    """What an organization and all below it may hold, hold and have in process of an item."""
+
+    item: str
+    total: NotRequired[int | None]
+    allocated: NotRequired[int | None]
+    allocatable: NotRequired[int | None]
+    used: int
+    in_process: int
+    left: NotRequired[int | None]
+    most: int
 
 
 class OrganizationRowOut(TypedDict):
@@ -1383,6 +1407,8 @@ class TenantQuotaIn(TypedDict):
     instances: NotRequired[int]
     compute_percent: NotRequired[int]
     gpu_memory_mib: NotRequired[int]
+    host_cpu_milli: NotRequired[int]
+    host_memory_mib: NotRequired[int]
 
 
 class TenantRoleOut(TypedDict):

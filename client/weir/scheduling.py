@@ -212,6 +212,6 @@ class Scheduling(Calls):
         return self.get(f"quotas/{tenant}")
 
     def tenant_quota_set(self, tenant: str, item: str, total: int, *, model: str = "") -> list[QuotaOut]:
-        """The most a tenant may hold of `instances`, `compute_percent` or `gpu_memory_mib`; with a `model` the most of
-        it on devices of that model."""
+        """The most a tenant may hold of `instances`, `compute_percent`, `gpu_memory_mib`, `host_cpu_milli` (thousandths
+        of cores) or `host_memory_mib`; with a `model` the most of one of the first three on devices of that model."""
         return self.call("PUT", f"quotas/{tenant}", {"item": item, "total": total, "model": model})

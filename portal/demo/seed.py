@@ -38,7 +38,13 @@ from portal.demo.people import MEMBERS, OPERATORS, TENANTS, DemoPerson
 from portal.roles import OPERATOR_ROLES, TENANT_ROLES
 from workflows.registry import definition_list
 
-QUOTA = {"instances": 8, "compute_percent": 400, "gpu_memory_mib": 16384}
+QUOTA = {
+    "instances": 8,
+    "compute_percent": 400,
+    "gpu_memory_mib": 16384,
+    "host_cpu_milli": 32_000,
+    "host_memory_mib": 65536,
+}
 DEPOSIT = Decimal("500.00")
 # What most people ask for: code, names, percent of a device, MiB of its memory.
 SPECS = (

@@ -26,7 +26,13 @@ OPERATOR = "conformance-operator"
 CLIENTS = ("conformance-client-1", "conformance-client-2")
 OPERATOR_ROLE = "system_administrator"
 CLIENT_ROLE = "tenant_front_line"
-QUOTA = {"instances": 64, "compute_percent": 6400, "gpu_memory_mib": 2**30}
+QUOTA = {
+    "instances": 64,
+    "compute_percent": 6400,
+    "gpu_memory_mib": 2**30,
+    "host_cpu_milli": 10**6,
+    "host_memory_mib": 2**30,
+}
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ class TenantIn(serializers.Serializer[Any]):
     quota = serializers.DictField(
         child=serializers.IntegerField(min_value=0),
         default=dict,
-        help_text="Totals by item: instances, compute_percent, gpu_memory_mib; the defaults where none is named.",
+        help_text="Totals by item: instances, compute_percent, gpu_memory_mib, host_cpu_milli, host_memory_mib;"
+        " the defaults where none is named.",
     )
     has_account = serializers.BooleanField(
         default=False, help_text="Open its money account; takes billing.manage."
@@ -94,6 +95,8 @@ class TenantQuotaIn(serializers.Serializer):
     instances = serializers.IntegerField(min_value=0, required=False)
     compute_percent = serializers.IntegerField(min_value=0, required=False)
     gpu_memory_mib = serializers.IntegerField(min_value=0, required=False)
+    host_cpu_milli = serializers.IntegerField(min_value=0, required=False, help_text="Thousandths of cores.")
+    host_memory_mib = serializers.IntegerField(min_value=0, required=False)
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
         unknown = set(self.initial_data) - set(QuotaItem.values)

@@ -26,7 +26,7 @@ from apps.console.tenant_navigation import Entry, Group, entry_of, navigation_fo
 from apps.fleet.models import Device, Slice
 from apps.identity.requests import inside
 from apps.identity.role_functions import function_label
-from apps.kernel.unit_text import mib_text, span_text
+from apps.kernel.unit_text import cores_text, mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
 from apps.scheduling.text.end_reasons import end_sentence
@@ -195,8 +195,10 @@ def source_label(code: str) -> str:
 @register.filter
 def amount_text(amount: Any, code: str) -> str:
     """An amount of a component with its unit: 25 %, 4 GiB, 2 cores."""
-    if code in ("gpu_memory", "memory", "gpu_memory_mib", "memory_mib"):
+    if code in ("gpu_memory", "memory", "gpu_memory_mib", "memory_mib", "host_memory_mib"):
         return mib(amount)
+    if code == "host_cpu_milli":
+        return cores_text(amount)
     if code in ("compute_share", "compute_percent"):
         return f"{amount} %"
     if code in ("cpu", "cores"):

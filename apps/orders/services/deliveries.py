@@ -23,6 +23,7 @@ from apps.orders.services.terminations import order_ended_write, order_lock, ord
 from apps.orders.states import ORDER, FormState, OrderState
 from apps.orders.types import amounts_delivered
 from apps.scheduling.models import Workload
+from apps.scheduling.selectors.quotas import hold_organization
 from apps.scheduling.services.quota.quotas import quota_release, quota_use
 from apps.scheduling.services.workloads.order_work import workload_submit
 from apps.scheduling.states import WorkloadState
@@ -108,6 +109,7 @@ def _resource_ask(order: Order) -> None:
         actor=SYSTEM,
         tenant=tenant,
         user_id=order.applicant_id,
+        organization=hold_organization(tenant, line.hold_uid),
         order_uid=order.uid,
         order_no=order.no,
         name_en=order.commodity_name_en,

@@ -90,7 +90,13 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     _runnable_check(form, lines, commodities)
     for line, commodity, quote in zip(lines, commodities, quotes, strict=True):
         _line_freeze(line, commodity, quote)
-        quota_hold(actor=actor, tenant=tenant, holder_uid=line.hold_uid, amounts=quota_amounts(line))
+        quota_hold(
+            actor=actor,
+            tenant=tenant,
+            holder_uid=line.hold_uid,
+            amounts=quota_amounts(line),
+            organization=actor.organization,
+        )
     form.total = sum(quote.total for quote in quotes)
     return commodities
 
@@ -123,7 +129,7 @@ def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote) -> None:
 
 
 def quota_amounts(line: FormLine) -> dict[str, int]:
-    """What a line takes of the tenant's quota (PLAT-TEN-10): shares, percent of devices, accelerator memory."""
+    """What a line takes of a quota (PLAT-TEN-10): shares, percent of devices, memory of devices and nodes, cores."""
     return amounts_delivered(line.amounts, line.count).quota()
 
 

@@ -1,15 +1,61 @@
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from apps.identity.api.serializers import ROLE_FIELDS
 from apps.orgs.models import BusinessSystem, Member, Organization, TenantRole
+from apps.scheduling.states import QuotaItem
+
+_QUOTA_HELP = {
+    "instances": "Shares that run or wait.",
+    "compute_percent": "Percent of devices.",
+    "gpu_memory_mib": "MiB of the devices.",
+    "host_cpu_milli": "Thousandths of cores.",
+    "host_memory_mib": "MiB of the nodes.",
+}
 
 
 class OrganizationIn(serializers.Serializer):
     name = serializers.CharField(max_length=120)
     parent = serializers.UUIDField(required=False, allow_null=True, default=None)
     description = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
+    attributes = serializers.DictField(
+        child=serializers.CharField(max_length=120, allow_blank=True), required=False, help_text="By name."
+    )
+
+
+class OrganizationQuotaIn(serializers.Serializer[Any]):
+    """Totals by item, null for no quota of its own; what is not named stays as it is."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return {
+            item: serializers.IntegerField(min_value=0, required=False, allow_null=True, help_text=str(label))
+            for item, label in _QUOTA_HELP.items()
+        }
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        unknown = set(self.initial_data) - set(QuotaItem.values)
+        if unknown:
+            raise serializers.ValidationError(dict.fromkeys(sorted(unknown), _("There is no such item.")))
+        return given
+
+
+class OrganizationQuotaOut(serializers.Serializer[Any]):
+    """What an organization and all below it may hold, hold and have in process of an item."""
+
+    item = serializers.CharField()
+    total = serializers.IntegerField(
+        source="quota.total", default=None, allow_null=True, help_text="null: only what is above bounds it."
+    )
+    allocated = serializers.IntegerField(
+        source="quota.allocated", default=None, allow_null=True, help_text="Given on to those right below."
+    )
+    allocatable = serializers.IntegerField(source="quota.allocatable", default=None, allow_null=True)
+    used = serializers.IntegerField()
+    in_process = serializers.IntegerField()
+    left = serializers.IntegerField(source="quota.left", default=None, allow_null=True)
+    most = serializers.IntegerField(help_text="The most that what is above could give it.")
 
 
 class OrganizationOut(serializers.ModelSerializer):

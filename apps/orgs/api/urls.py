@@ -16,6 +16,7 @@ urlpatterns = [
         views.OrganizationDisableView.as_view(),
         name="organization_disable",
     ),
+    path("organizations/<uuid:uid>/quota", views.OrganizationQuotaView.as_view(), name="organization_quota"),
     path("members", views.MembersView.as_view(), name="members"),
     path("members/<uuid:uid>", views.MemberView.as_view(), name="member"),
     path("people", people.PeopleView.as_view(), name="people"),

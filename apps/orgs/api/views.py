@@ -10,6 +10,7 @@ from apps.catalog.selectors import uid_of
 from apps.identity.api.base import ApiView
 from apps.identity.api.serializers import RoleFunctionOut, RoleIn
 from apps.identity.role_functions import RoleDraft, Side, functions_of
+from apps.kernel.planes import current_tenant
 from apps.orgs.api import serializers as s
 from apps.orgs.selectors import (
     business_system_get,
@@ -35,10 +36,12 @@ from apps.orgs.services.organizations import (
     organization_delete,
     organization_disable,
     organization_enable,
+    organization_quotas_set,
     organization_update,
     organizations_delete,
 )
 from apps.orgs.services.own_roles import role_delete, role_edit, role_make
+from apps.scheduling.selectors.quotas import organization_quota_list
 
 
 class OrganizationsView(ApiView):
@@ -116,6 +119,30 @@ class OrganizationsDeleteView(ApiView):
         rows = [organization_get(actor=self.actor, uid=uid) for uid in uids]
         organizations_delete(actor=self.actor, organizations=rows)
         return Response(status=204)
+
+
+class OrganizationQuotaView(ApiView):
+    permission = "orgs.view"
+    pagination_class = None
+
+    @extend_schema(responses=s.OrganizationQuotaOut(many=True))
+    def get(self, request: Request, uid: UUID) -> Response:
+        """The five figures of each item, of the organization with all below it."""
+        return self._figures(uid)
+
+    @extend_schema(request=s.OrganizationQuotaIn, responses=s.OrganizationQuotaOut(many=True))
+    def put(self, request: Request, uid: UUID) -> Response:
+        """Set the totals that are named, all or none; they are given out of what is above."""
+        given = s.OrganizationQuotaIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        row = organization_get(actor=self.actor, uid=uid)
+        organization_quotas_set(actor=self.actor, organization=row, totals=given.validated_data)
+        return self._figures(uid)
+
+    def _figures(self, uid: UUID) -> Response:
+        row = organization_get(actor=self.actor, uid=uid)
+        lines = organization_quota_list(current_tenant(), row.uid)
+        return Response(s.OrganizationQuotaOut(lines, many=True).data)
 
 
 class OrganizationTreeView(ApiView):

@@ -15,8 +15,14 @@ from apps.kernel.service import service
 from apps.orgs.models import Member, Organization, Post
 from apps.orgs.permissions import OrgsPermission as P
 from apps.orgs.selectors import organization_ids_below
+from apps.scheduling.services.quota.organizations import (
+    organization_drop,
+    organization_put,
+    organization_quotas_put,
+)
 
 _NAME_MAX = 120
+MOST_ATTRIBUTES, _ATTRIBUTE_NAME_MAX = 20, 40
 
 
 def name_clean(text: str, field: str = "name", longest: int = _NAME_MAX) -> str:
@@ -45,10 +51,30 @@ def organization_create(
     _tree_lock()
     _sibling_check(name, parent, None)
     row = Organization.objects.create(
-        name=name, parent=parent, description=description[:500], attributes=dict(attributes or {})
+        name=name, parent=parent, description=description[:500], attributes=attributes_clean(attributes or {})
     )
+    _quotas_tell(row)
     act_subject("organization", row.uid, name=name)
     return row
+
+
+def attributes_clean(given: Mapping[str, str]) -> dict[str, str]:
+    """Names and values without spaces around them, at most MOST_ATTRIBUTES; InvalidInput for an empty or long name."""
+    found = {name.strip(): value.strip() for name, value in given.items()}
+    if len(found) > MOST_ATTRIBUTES or not all(
+        1 <= len(name) <= _ATTRIBUTE_NAME_MAX and len(value) <= _NAME_MAX for name, value in found.items()
+    ):
+        reason = _(
+            "Give at most %(most)s attributes, each with a name of 1 to %(longest)s characters and a short value."
+        ) % {"most": MOST_ATTRIBUTES, "longest": _ATTRIBUTE_NAME_MAX}
+        raise InvalidInput(reason, fields={"attributes": reason})
+    return found
+
+
+def _quotas_tell(row: Organization) -> None:
+    """The quotas of organizations know its name and place."""
+    parent = row.parent.uid if row.parent else None
+    organization_put(tenant=current_tenant(), uid=row.uid, name=row.name, parent=parent)
 
 
 def _tree_lock() -> None:
@@ -77,8 +103,12 @@ def organization_update(
     name: str,
     parent: Organization | None = None,
     description: str = "",
+    attributes: Mapping[str, str] | None = None,
 ) -> Organization:
-    """Rename or move an organization. It cannot move below itself."""
+    """Rename or move an organization, or say more of it; without `attributes` those that it has stay.
+
+    It cannot move below itself, nor below one that has less left to give than it has for a quota.
+    """
     act_subject("organization", organization.uid)
     # Two moves that each are fine could close a circle together.
     _tree_lock()
@@ -88,7 +118,10 @@ def organization_update(
         raise InvalidInput(reason, fields={"parent": reason})
     _sibling_check(name, parent, organization.pk)
     organization.name, organization.parent, organization.description = name, parent, description[:500]
-    organization.save(update_fields=["name", "parent", "description", "updated_at"])
+    if attributes is not None:
+        organization.attributes = attributes_clean(attributes)
+    organization.save(update_fields=["name", "parent", "description", "attributes", "updated_at"])
+    _quotas_tell(organization)
     return organization
 
 
@@ -118,7 +151,18 @@ def organization_delete(*, actor: Actor, organization: Organization) -> None:
             _("The organization %(name)s is not empty.") % {"name": row.name},
             cure=_("Move its members, business systems and lower organizations elsewhere first."),
         )
+    organization_drop(tenant=current_tenant(), uid=row.uid)
     row.delete()
+
+
+@service(P.MANAGE)
+def organization_quotas_set(
+    *, actor: Actor, organization: Organization, totals: Mapping[str, int | None]
+) -> None:
+    """Set what the organization and all below it may hold of each item that is named (PLAT-TEN-18); None: no quota of
+    its own. Raises what `organization_quotas_put` raises, and then nothing has changed."""
+    act_subject("organization", organization.uid, name=organization.name, totals=dict(totals))
+    organization_quotas_put(tenant=current_tenant(), uid=organization.uid, totals=totals)
 
 
 @service(P.MANAGE)

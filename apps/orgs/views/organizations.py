@@ -1,5 +1,6 @@
 """The tenant's own map: organizations with their members, business systems with who takes part."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,9 +17,11 @@ from apps.orgs.forms import (
     BusinessSystemForm,
     MemberSearchForm,
     OrganizationForm,
+    OrganizationQuotaForm,
     OrganizationsChosenForm,
     TakePartForm,
 )
+from apps.orgs.models import Organization
 from apps.orgs.selectors import (
     business_system_get,
     business_system_list,
@@ -29,6 +32,7 @@ from apps.orgs.selectors import (
     organization_ids_below,
     organization_list,
     organization_tree,
+    organization_uids_below,
 )
 from apps.orgs.services.business_systems import (
     business_system_create,
@@ -40,9 +44,16 @@ from apps.orgs.services.organizations import (
     organization_create,
     organization_disable,
     organization_enable,
+    organization_quotas_set,
     organization_update,
     organizations_delete,
 )
+from apps.scheduling.selectors.quotas import organization_quota_list
+from apps.scheduling.selectors.workloads import workload_list
+from apps.scheduling.states import FINAL_STATES
+
+# Of an organization's resources so many on its page.
+SHOWN = 8
 
 
 @page("orgs.view")
@@ -66,7 +77,11 @@ def organization_add(request: TenantRequest) -> HttpResponse:
     given = cleaned(OrganizationForm(request.POST))
     parent = organization_get(actor=request.actor, uid=given["parent"]) if given["parent"] else None
     organization_create(
-        actor=request.actor, name=given["name"], parent=parent, description=given["description"]
+        actor=request.actor,
+        name=given["name"],
+        parent=parent,
+        description=given["description"],
+        attributes=given["attributes"],
     )
     messages.success(request, _("The organization is there."))
     return go(request, "orgs:organizations")
@@ -87,6 +102,7 @@ def organization(request: TenantRequest, uid: UUID) -> HttpResponse:
             name=given["name"],
             parent=above,
             description=given["description"],
+            attributes=given["attributes"],
         )
         messages.success(request, _("Saved."))
         return go(request, "orgs:organization", uid)
@@ -99,8 +115,34 @@ def organization(request: TenantRequest, uid: UUID) -> HttpResponse:
         "lower": [found for found in tree if found.organization.parent_id == row.pk],
         "rows": paged(request, member_list(actor=actor, organization=row)),
         "systems": business_system_list(actor=actor).filter(organization=row),
+        "attributes_text": "\n".join(f"{name}: {value}" for name, value in row.attributes.items()),
+        **_quota(request, row),
+        "resources": workload_list(request.entered_tenant)
+        .filter(organization__in=organization_uids_below(row))
+        .exclude(state__in=FINAL_STATES)[:SHOWN],
     }
     return show(request, "orgs/organization", context)
+
+
+def _quota(request: TenantRequest, row: Organization) -> dict[str, Any]:
+    """The lines of its quota, each with the field that sets it."""
+    lines = organization_quota_list(request.entered_tenant, row.uid)
+    form = OrganizationQuotaForm(
+        initial={line.item: line.quota.total if line.quota else None for line in lines}
+    )
+    return {"quota_lines": [(line, form[line.item]) for line in lines]}
+
+
+@require_POST
+@page("orgs.manage")
+def organization_quota(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """What it and all below it may hold together (PLAT-TEN-18)."""
+    row = organization_get(actor=request.actor, uid=uid)
+    organization_quotas_set(
+        actor=request.actor, organization=row, totals=cleaned(OrganizationQuotaForm(request.POST))
+    )
+    messages.success(request, _("Saved."))
+    return go(request, "orgs:organization", uid)
 
 
 @require_POST

@@ -15,14 +15,15 @@ from apps.scheduling.models.entitlements import (
 )
 from apps.scheduling.models.hooks import HookCall
 from apps.scheduling.models.queue import ORDERINGS, PLACINGS, Queue, QueueTenant
-from apps.scheduling.models.quota import QuotaHold, TenantQuota
+from apps.scheduling.models.quota import OrganizationQuota, QuotaHold, QuotaOrganization, TenantQuota
 from apps.scheduling.models.tenant_shares import TenantShare
 from apps.scheduling.models.user_groups import UserGroup
 from apps.scheduling.models.workload import Allocation, Environment, SchedulingPolicy, Workload
 
 __all__ = [
     "ORDERINGS", "PLACINGS", "Allocation", "Decision", "DefaultSpec", "Environment", "HookCall",
-    "NominatedRoom", "PastUse", "Queue", "QueueTenant", "QueueWindow", "QuotaHold", "Reservation",
+    "NominatedRoom", "OrganizationQuota", "PastUse", "Queue", "QueueTenant", "QueueWindow", "QuotaHold",
+    "QuotaOrganization", "Reservation",
     "ResourceTicket", "ScalingRule", "SchedulingPolicy", "SpecialSpec", "StartEstimate", "Tally", "TenantQuota",
     "TenantShare", "UserGroup", "UserPriority", "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf",
     "Workload", "WorkloadSize",

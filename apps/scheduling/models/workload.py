@@ -129,6 +129,14 @@ class Workload(TenantOwned):
     submitted_by = models.ForeignKey(
         "identity.User", on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("submitted by")
     )
+    organization = models.ForeignKey(
+        "scheduling.QuotaOrganization",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="workloads",
+        verbose_name=_("organization"),
+    )
     environment = models.ForeignKey(
         Environment, on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("environment")
     )

@@ -14,8 +14,9 @@ from apps.scheduling.states import AllocationState, QuotaItem, WorkloadState
 from apps.scheduling.types import QuotaFigures
 from apps.tenancy.models import Tenant
 
-_ITEMS = (QuotaItem.INSTANCES.value, QuotaItem.COMPUTE_PERCENT.value, QuotaItem.GPU_MEMORY_MIB.value)
-NOTHING: Mapping[str, int] = dict.fromkeys(_ITEMS, 0)
+# What of a quota lies on devices, and can be bounded by their model.
+MODEL_ITEMS = (QuotaItem.INSTANCES.value, QuotaItem.COMPUTE_PERCENT.value, QuotaItem.GPU_MEMORY_MIB.value)
+NOTHING: Mapping[str, int] = dict.fromkeys(MODEL_ITEMS, 0)
 
 
 def pool_models() -> list[str]:
@@ -57,7 +58,9 @@ def model_waiting(tenant_id: int, model: str, *, but: Collection[int] = ()) -> d
 
 
 def _sums(found: Mapping[str, int | None]) -> dict[str, int]:
-    return dict(zip(_ITEMS, (found["count"] or 0, found["percent"] or 0, found["mib"] or 0), strict=True))
+    return dict(
+        zip(MODEL_ITEMS, (found["count"] or 0, found["percent"] or 0, found["mib"] or 0), strict=True)
+    )
 
 
 def quota_list(tenant: Tenant) -> list[QuotaFigures]:

@@ -77,7 +77,13 @@ def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason:
     limit_check(row)
     if not row.waits_for_quota:
         amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
-        quota_hold(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+        quota_hold(
+            actor=actor,
+            tenant=tenant,
+            holder_uid=row.uid,
+            amounts=amounts.quota(),
+            organization=row.organization_id,
+        )
         work_models_check(row, amounts.quota())
     # While it was put aside it waited for nobody: its wait counts from now.
     changes = {"attempt": row.attempt + 1, "not_before_at": timezone.now()}
@@ -133,7 +139,13 @@ def workload_scale(
     limit_check(row, before=before)
     hopeless_check(row)
     if row.state == WorkloadState.PENDING and not row.waits_for_quota:
-        quota_keep(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=amounts.quota())
+        quota_keep(
+            actor=actor,
+            tenant=tenant,
+            holder_uid=row.uid,
+            amounts=amounts.quota(),
+            organization=row.organization_id,
+        )
         work_models_check(row, amounts.quota())
     row.save(update_fields=["shares", "updated_at"])
     held = list(row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share"))

@@ -3,13 +3,15 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.kernel.unit_text import mib_text
+from apps.kernel.unit_text import cores_text, mib_text
 
 _NAMES = {
     "instances": gettext_noop("instances"),
     "compute_percent": gettext_noop("compute"),
     "memory_mib": gettext_noop("accelerator memory"),
     "gpu_memory_mib": gettext_noop("accelerator memory"),
+    "host_cpu_milli": gettext_noop("CPU"),
+    "host_memory_mib": gettext_noop("host memory"),
 }
 
 
@@ -19,9 +21,11 @@ def item_name(item: str) -> str:
 
 
 def item_amount(item: str, amount: int) -> str:
-    """So much of it: 40 %, 2 GiB, 3."""
+    """So much of it: 40 %, 2 GiB, 1.5 cores, 3."""
     if item == "compute_percent":
         return f"{amount} %"
+    if item == "host_cpu_milli":
+        return cores_text(amount)
     return str(amount) if item == "instances" else mib_text(amount)
 
 

@@ -200,11 +200,22 @@ def test_an_account_is_opened_and_credited_once_for_a_payment_number(operator, a
 @pytest.mark.req("PLAT-TEN-10")
 def test_a_tenants_quota_is_set_without_changing_anothers(operator, acme, globex):
     person = operator("cluster_administrator")
-    done(act(person, acme, "set_quota", instances="4", compute_percent="200", gpu_memory_mib=""))
+    done(
+        act(
+            person,
+            acme,
+            "set_quota",
+            instances="4",
+            compute_percent="200",
+            gpu_memory_mib="",
+            host_cpu_milli="2.5",
+        )
+    )
     assert dict(TenantQuota.plain.filter(tenant=acme).values_list("item", "total")) == {
+        **DEFAULTS,
         "instances": 4,
         "compute_percent": 200,
-        "gpu_memory_mib": DEFAULTS["gpu_memory_mib"],
+        "host_cpu_milli": 2500,
     }
     assert dict(TenantQuota.plain.filter(tenant=globex).values_list("item", "total")) == DEFAULTS
     row = TenantQuota.plain.get(tenant=acme, item="instances")

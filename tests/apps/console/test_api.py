@@ -79,9 +79,9 @@ def test_a_quota_is_set_all_or_nothing_and_shows_its_figures(operator, acme, glo
     for wrong in ({"instances": 5, "gpu_memory_mib": -1}, {"instances": 5, "cats": 1}, {"instances": "many"}):
         assert client.put("/api/v1/tenants/acme/quota", wrong).status_code == 400
     assert {row["item"]: row["total"] for row in client.get("/api/v1/tenants/acme/quota").json()} == {
+        **DEFAULTS,
         "instances": 4,
         "gpu_memory_mib": 4096,
-        "compute_percent": DEFAULTS["compute_percent"],
     }
     others = {row["item"]: row["total"] for row in client.get("/api/v1/tenants/globex/quota").json()}
     assert others == {**DEFAULTS, "instances": 9}

@@ -77,6 +77,7 @@ def newco(operator):
     given = {"schema": "newco", "name": "New Company", "timezone": "Asia/Shanghai", "how": "password"}
     first = {"username": "audrey", "display_name": "Audrey Audit", "email": "audrey@example.org"}
     limits = {"instances": "4", "compute_percent": "200", "gpu_memory_mib": "8192"}
+    limits |= {"host_cpu_milli": "16", "host_memory_mib": "65536"}
     password = shown(
         text_of(page.post(reverse("operator:tenant_new"), given | first | limits)), "first-password-text"
     )

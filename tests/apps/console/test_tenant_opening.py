@@ -33,6 +33,8 @@ PAGE = {
     "instances": "4",
     "compute_percent": "200",
     "gpu_memory_mib": "8192",
+    "host_cpu_milli": "2.5",
+    "host_memory_mib": "4096",
 }
 API = {
     "schema": "initech",
@@ -69,6 +71,7 @@ def test_the_page_makes_it_and_its_administrator_signs_in(operator):
     form = text_of(page.get("/tenants/new/"))
     assert 'value="Asia/Shanghai" selected' in form
     assert f'value="{DEFAULTS["instances"]}"' in form
+    assert f'name="host_cpu_milli" value="{DEFAULTS["host_cpu_milli"] // 1000}"' in form
     made = text_of(page.post("/tenants/new/", PAGE | {"has_queue": "on"}))
     password = shown(made, "first-password-text")
     assert 'href="http://initech.localhost/"' in made
@@ -78,6 +81,8 @@ def test_the_page_makes_it_and_its_administrator_signs_in(operator):
         "instances": 4,
         "compute_percent": 200,
         "gpu_memory_mib": 8192,
+        "host_cpu_milli": 2500,
+        "host_memory_mib": 4096,
     }
     queue = Queue.objects.get(code="initech")
     assert [grant.tenant for grant in queue.admitted.all()] == [row]

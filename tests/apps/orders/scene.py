@@ -28,7 +28,13 @@ from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import AMOUNTS, DEFINITIONS, commodity_make
 from tests.conftest import Person
 
-TOTALS = {"instances": 4, "compute_percent": 200, "gpu_memory_mib": 81920}
+TOTALS = {
+    "instances": 4,
+    "compute_percent": 200,
+    "gpu_memory_mib": 81920,
+    "host_cpu_milli": 64_000,
+    "host_memory_mib": 512 * 1024,
+}
 HOUR_TOTAL = Decimal("7.16")
 
 

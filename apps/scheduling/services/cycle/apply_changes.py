@@ -24,7 +24,7 @@ from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.services.cycle.apply_plan import notices_of, share_requests_of
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.decisions import decided
-from apps.scheduling.services.quota.batch import quotas_use
+from apps.scheduling.services.quota.batch import QuotaUse, quotas_use
 from apps.scheduling.services.quota.models import models_refused
 from apps.scheduling.services.workloads.elastic_size import shares_quota, size_change
 from apps.scheduling.services.workloads.ending import workload_changed
@@ -125,7 +125,8 @@ def _shares_add(row: Workload, parts: list[Allocation], change: ElasticChange, a
         return []
     if row.is_direct:
         amounts = shares_quota([*parts, *share_requests])
-        if quotas_use(actor=actor, wanted={row.tenant_id: {row.uid: amounts}}):
+        use = QuotaUse(row.tenant_id, row.uid, row.organization_id, amounts)
+        if quotas_use(actor=actor, wanted=[use]):
             return []
     if models_refused([(row, share_requests)]):
         return []

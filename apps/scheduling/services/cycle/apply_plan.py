@@ -1,6 +1,5 @@
 """What a plan places, by compare-and-set in few statements: rows that changed meanwhile are skipped, never forced."""
 
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -32,7 +31,7 @@ from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.services.cycle.start_estimates import start_estimates_score
 from apps.scheduling.services.decisions import decisions_put
 from apps.scheduling.services.entitlements.start_limits import Starts
-from apps.scheduling.services.quota.batch import quotas_use
+from apps.scheduling.services.quota.batch import QuotaUse, quotas_use
 from apps.scheduling.services.quota.models import models_refused
 from apps.scheduling.services.workloads.checks import groups_refused
 from apps.scheduling.services.workloads.elastic_size import sizes_begin
@@ -185,17 +184,23 @@ def _quota_use(chosen: Sequence[Chosen], rooms: dict[str, Room], actor: Actor) -
 
     Some may be held meanwhile by forms in process, of which the engine does not know: it goes on waiting.
     """
-    wanted: dict[int, dict[UUID, dict[str, int]]] = defaultdict(dict)
-    for each in chosen:
-        if each.row.is_direct:
-            wanted[each.row.tenant_id][each.row.uid] = {
-                "instances": len(each.share_requests),
-                "compute_percent": sum(
-                    share_request.compute_percent for share_request in each.share_requests
-                ),
-                "gpu_memory_mib": sum(share_request.memory_mib for share_request in each.share_requests),
-            }
-    exceeded = quotas_use(actor=actor, wanted=wanted)
+    exceeded = quotas_use(
+        actor=actor,
+        wanted=[
+            QuotaUse(
+                each.row.tenant_id,
+                each.row.uid,
+                each.row.organization_id,
+                {
+                    "instances": len(each.share_requests),
+                    "compute_percent": sum(want.compute_percent for want in each.share_requests),
+                    "gpu_memory_mib": sum(want.memory_mib for want in each.share_requests),
+                },
+            )
+            for each in chosen
+            if each.row.is_direct
+        ],
+    )
     for each in chosen:
         if each.row.uid in exceeded:
             gang_give(rooms, each.share_requests)

@@ -1,6 +1,5 @@
 """Quotas of tenants: set, hold while a form is in process, use, give back."""
 
-from collections.abc import Mapping
 from uuid import UUID
 
 from django.utils import timezone
@@ -11,7 +10,7 @@ from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.service import service
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.selectors.model_usage import pool_models
+from apps.scheduling.selectors.model_usage import MODEL_ITEMS, pool_models
 from apps.scheduling.services.quota.room import quota_exceeded, quota_rooms
 from apps.scheduling.states import HoldState, QuotaItem
 from apps.tenancy.models import Tenant
@@ -22,6 +21,8 @@ DEFAULTS = {
     QuotaItem.INSTANCES.value: 16,
     QuotaItem.COMPUTE_PERCENT.value: 800,
     QuotaItem.GPU_MEMORY_MIB.value: 64 * 1024,
+    QuotaItem.HOST_CPU_MILLI.value: 64_000,
+    QuotaItem.HOST_MEMORY_MIB.value: 256 * 1024,
 }
 
 
@@ -34,6 +35,11 @@ def quota_set(*, actor: Actor, tenant: Tenant, item: str, total: int, model: str
             _("A quota is one of %(items)s and a whole number from 0.")
             % {"items": ", ".join(QuotaItem.values)},
             fields={"item": item, "total": total},
+        )
+    if model and item not in MODEL_ITEMS:
+        raise InvalidInput(
+            _("A quota on a model is one of %(items)s.") % {"items": ", ".join(MODEL_ITEMS)},
+            fields={"item": item, "model": model},
         )
     if model and model not in (known := pool_models()):
         raise InvalidInput(
@@ -64,28 +70,32 @@ def quota_defaults(*, actor: Actor, tenant: Tenant) -> None:
 
 
 @service()
-def quota_hold(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[str, int]) -> None:
-    """Hold `amounts` in process for `holder_uid`, all or nothing; QuotaExceeded names what is left.
+def quota_hold(
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    holder_uid: UUID,
+    amounts: dict[str, int],
+    organization: UUID | None = None,
+) -> None:
+    """Hold `amounts` in process for `holder_uid`, all or nothing, against the organization, all above it and the
+    tenant; QuotaExceeded names what is left, and where.
 
     The quota rows are locked in item order, so parallel asks are served one after the other.
     """
     act_subject("quota_hold", holder_uid, **amounts)
-    _room_check(tenant, amounts)
+    if short := quota_rooms(tenant.pk).short(organization, amounts):
+        raise quota_exceeded(tenant, *short, amounts[short[0]])
     QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid, state=HoldState.RELEASED).delete()
     if QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid).exists():
         raise Conflict(_("Its quota is already held."))
     QuotaHold.plain.bulk_create(
-        QuotaHold(tenant=tenant, holder_uid=holder_uid, item=item, amount=amount)
+        QuotaHold(
+            tenant=tenant, organization_id=organization, holder_uid=holder_uid, item=item, amount=amount
+        )
         for item, amount in amounts.items()
         if amount
     )
-
-
-def _room_check(tenant: Tenant, amounts: Mapping[str, int]) -> None:
-    rooms = quota_rooms(tenant.pk)
-    for item, amount in sorted(amounts.items()):
-        if amount > rooms[item].left:
-            raise quota_exceeded(tenant, item, rooms[item], amount)
 
 
 @service()
@@ -95,23 +105,33 @@ def quota_use(*, actor: Actor, tenant: Tenant, holder_uid: UUID) -> None:
 
 
 @service()
-def quota_keep(*, actor: Actor, tenant: Tenant, holder_uid: UUID, amounts: dict[str, int]) -> None:
+def quota_keep(
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    holder_uid: UUID,
+    amounts: dict[str, int],
+    organization: UUID | None = None,
+) -> None:
     """Let `holder_uid` use exactly `amounts` from now on, all or nothing: only what is more than it holds already
-    is checked. QuotaExceeded names what is left."""
+    is checked, against the organization, all above it and the tenant. QuotaExceeded names what is left, and where."""
     act_subject("quota_hold", holder_uid, **amounts)
     # Locked before it is read what is held.
     rooms = quota_rooms(tenant.pk)
     holds = QuotaHold.plain.filter(tenant=tenant, holder_uid=holder_uid)
     held = dict(holds.exclude(state=HoldState.RELEASED).values_list("item", "amount"))
+    more = {item: amount - held.get(item, 0) for item, amount in amounts.items()}
+    if short := rooms.short(organization, more):
+        raise quota_exceeded(tenant, *short, more[short[0]])
     for item, amount in sorted(amounts.items()):
-        more = amount - held.get(item, 0)
-        if more > rooms[item].left:
-            raise quota_exceeded(tenant, item, rooms[item], more)
+        if not amount and item not in held:
+            continue
         holds.update_or_create(
             item=item,
             defaults={"amount": amount, "state": HoldState.USED},
             create_defaults={
                 "tenant": tenant,
+                "organization_id": organization,
                 "holder_uid": holder_uid,
                 "item": item,
                 "amount": amount,

@@ -55,7 +55,13 @@ def workload_resize(
     act_subject("workload", row.uid, compute_percent=row.compute_percent, memory_mib=row.memory_mib)
     _shares_resize(row, actor)
     if row.state != WorkloadState.PENDING or not row.waits_for_quota:
-        quota_keep(actor=actor, tenant=tenant, holder_uid=row.uid, amounts=_quota(row, amounts))
+        quota_keep(
+            actor=actor,
+            tenant=tenant,
+            holder_uid=row.uid,
+            amounts=_quota(row, amounts),
+            organization=row.organization_id,
+        )
     if more:
         work_models_check(row, amounts.quota())
     charge_resize(
@@ -76,7 +82,13 @@ def workload_shrunk(*, actor: Actor, workload_uid: UUID) -> None:
     if row is None or row.state not in OPEN_STATES or row.waits_for_quota:
         return
     amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
-    quota_keep(actor=actor, tenant=row.tenant, holder_uid=row.uid, amounts=_quota(row, amounts))
+    quota_keep(
+        actor=actor,
+        tenant=row.tenant,
+        holder_uid=row.uid,
+        amounts=_quota(row, amounts),
+        organization=row.organization_id,
+    )
 
 
 def _quota(row: Workload, amounts: Amounts) -> dict[str, int]:

@@ -67,7 +67,13 @@ def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amo
     quote = quote_of(amounts)
     if not rows[0].waits_for_quota:
         wanted = {row.uid: amounts.quota() for row in rows}
-        quotas_hold(actor=actor, tenant=tenant, wanted=wanted, model=model_named(rows[0]))
+        quotas_hold(
+            actor=actor,
+            tenant=tenant,
+            wanted=wanted,
+            organization=rows[0].organization_id,
+            model=model_named(rows[0]),
+        )
     insert_many(rows)
     decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
     charges_open(
@@ -145,6 +151,7 @@ def _row(
         **{name: getattr(asked, name) for name in _COPIED},
         tenant=tenant,
         submitted_by_id=actor.user_id,
+        organization_id=actor.organization,
         environment=environment,
         spec=amounts.spec,
         name_en=asked.name,
