@@ -1,0 +1,204 @@
+"""Tables as files that spreadsheets open: CSV and XLSX, written and read as text alone.
+
+Nothing is run on either side. What is written begins no formula; a formula that is read is refused by its row. What
+comes from outside is bounded before it is unpacked.
+"""
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from unicodedata import category
+
+from django.utils.translation import gettext as _
+
+from apps.kernel.errors import InvalidInput, TooLarge
+
+XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+CSV_TYPE = "text/csv; charset=utf-8"
+FILE_MAX_BYTES = 1024 * 1024
+ROWS_MAX = 1000
+_COLUMNS_MAX = 40
+_CELL_MAX = 2000
+# Blank rows count here alone: a sheet that has more is not read on.
+_LINES_MAX = 20 * ROWS_MAX
+_UNPACKED_MAX_BYTES = 16 * 1024 * 1024
+_PARTS_MAX = 200
+# What a spreadsheet would take for a formula and run.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_ZIP = b"PK\x03\x04"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a table that was read: its number as a spreadsheet shows it, its cells, and why it cannot be taken."""
+
+    number: int
+    cells: tuple[str, ...]
+    fault: str = ""
+
+
+# --- writing ---------------------------------------------------------------------------------------------------
+
+
+class _Written(io.TextIOBase):
+    """What the CSV writer writes to: gives each line back instead of keeping it."""
+
+    def write(self, text: str) -> str:  # type: ignore[override]
+        return text
+
+
+def csv_lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """The rows as lines of CSV. What people and programs wrote stays text in a spreadsheet; figures stay figures."""
+    writer: Any = csv.writer(_Written())
+    return (writer.writerow([_csv_cell(value) for value in row]) for row in rows)
+
+
+def _csv_cell(value: object) -> object:
+    if value is None:
+        return ""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def xlsx_file(sheets: Iterable[tuple[str, Iterable[Sequence[str]]]]) -> bytes:
+    """A workbook with these sheets, each by its title; every cell is text."""
+    # Takes a fifth of a second to load: only who writes or reads one waits for it.
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+    from openpyxl.styles import Font
+
+    book = Workbook(write_only=True)
+    for title, rows in sheets:
+        sheet = book.create_sheet(title)
+        for number, row in enumerate(rows):
+            cells = []
+            for text in row:
+                cell = WriteOnlyCell(sheet, value="")
+                # Set by hand: openpyxl takes a text that begins with "=" for a formula.
+                cell.value, cell.data_type = ILLEGAL_CHARACTERS_RE.sub("", text), "s"
+                cell.number_format = "@"
+                if number == 0:
+                    cell.font = Font(bold=True)
+                cells.append(cell)
+            sheet.append(cells)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
+# --- reading ---------------------------------------------------------------------------------------------------
+
+
+def table_read(data: bytes, rows_max: int = ROWS_MAX) -> list[Line]:
+    """The rows of a CSV file, or of the first sheet of an XLSX one, without those that are blank.
+
+    Raises:
+        TooLarge: more than `FILE_MAX_BYTES`, or than `rows_max` rows below the first.
+        InvalidInput: neither the one nor the other.
+    """
+    if len(data) > FILE_MAX_BYTES:
+        raise TooLarge(
+            _("The file is larger than %(limit)s KiB.") % {"limit": FILE_MAX_BYTES // 1024},
+            cure=_("Send it in parts."),
+        )
+    found = _xlsx_lines(data) if data.startswith(_ZIP) else _csv_read(data)
+    lines = []
+    for line in found:
+        if not any(line.cells) and not line.fault:
+            continue
+        lines.append(line)
+        if len(lines) > rows_max + 1:
+            raise TooLarge(
+                _("The file has more than %(limit)s rows.") % {"limit": rows_max}, cure=_("Send it in parts.")
+            )
+    return lines
+
+
+def _line(number: int, cells: Sequence[str], fault: str = "") -> Line:
+    texts = tuple(_plain(text) for text in cells)
+    if len(texts) > _COLUMNS_MAX:
+        fault = fault or _("It has more than %(most)s cells.") % {"most": _COLUMNS_MAX}
+    if any(len(text) > _CELL_MAX for text in texts):
+        fault = fault or _("A cell holds more than %(most)s characters.") % {"most": _CELL_MAX}
+    if any(category(character) in ("Cc", "Cs") for text in texts for character in text):
+        fault = fault or _("A cell holds line breaks or characters that cannot be printed.")
+    return Line(number, tuple(text[:_CELL_MAX] for text in texts[:_COLUMNS_MAX]), fault)
+
+
+def _plain(text: str) -> str:
+    """Without the mark that keeps a spreadsheet from running it."""
+    text = text.strip()
+    return text[1:] if text.startswith(tuple(f"'{mark}" for mark in _FORMULA)) else text
+
+
+def _csv_read(data: bytes) -> Iterator[Line]:
+    text = _decoded(data)
+    head = text.partition("\n")[0]
+    delimiter = max(",;\t", key=head.count)
+    try:
+        for number, cells in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), 1):
+            yield _line(number, cells)
+    except csv.Error as error:
+        raise _unreadable() from error
+
+
+def _decoded(data: bytes) -> str:
+    """Spreadsheets in China save CSV in their system's own encoding."""
+    for encoding in ("utf-8-sig", "gb18030"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\x00" not in text:
+            return text
+    raise _unreadable()
+
+
+def _xlsx_lines(data: bytes) -> Iterator[Line]:
+    from openpyxl import load_workbook
+
+    _parts_check(data)
+    try:
+        book = load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
+        for number, row in enumerate(book.worksheets[0].iter_rows(max_row=_LINES_MAX), 1):
+            formula = next((cell.coordinate for cell in row if cell.data_type == "f"), "")
+            fault = _("%(cell)s holds a formula.") % {"cell": formula} if formula else ""
+            yield _line(number, [_xlsx_text(cell.value) for cell in row], fault)
+    except Exception as error:
+        # Of a broken workbook openpyxl raises whatever it stumbles over.
+        raise _unreadable() from error
+
+
+def _parts_check(data: bytes) -> None:
+    """Refuse what unpacks to too much, and a document type, by which a reader could be made to build or fetch more."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            parts = archive.infolist()
+            if len(parts) > _PARTS_MAX or sum(part.file_size for part in parts) > _UNPACKED_MAX_BYTES:
+                raise TooLarge(_("The workbook unpacks to too much."), cure=_("Send it as CSV."))
+            texts = [archive.read(part) for part in parts if part.filename.endswith((".xml", ".rels"))]
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError) as error:
+        raise _unreadable() from error
+    # As UTF-16 the same words have a NUL between their letters.
+    if any(b"<!DOCTYPE" in text.replace(b"\x00", b"").upper() for text in texts):
+        raise _unreadable()
+
+
+def _xlsx_text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value.isoformat() if isinstance(value, date | datetime) else str(value)
+
+
+def _unreadable() -> InvalidInput:
+    return InvalidInput(
+        _("The file cannot be read as a table."),
+        fields={"file": _("Neither CSV nor an XLSX workbook.")},
+        cure=_("Begin with the template, and save it as CSV (UTF-8) or XLSX."),
+    )
