@@ -45,6 +45,10 @@ class OperatorRolesForm(forms.Form):
     roles = RoleCodesField()
 
 
+class FileForm(forms.Form):
+    format = forms.ChoiceField(label=_("Format"), choices=[("csv", "CSV"), ("xlsx", "XLSX")])
+
+
 class PersonEditForm(forms.Form):
     display_name = forms.CharField(label=pgettext_lazy("person", "Name"), max_length=120)
     email = forms.EmailField(label=_("E-mail"), required=False)

@@ -7,13 +7,16 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from apps.identity import operator_files
 from apps.identity import operators as services
 from apps.identity.addresses import portal_address
-from apps.identity.forms import OperatorFilterForm, OperatorForm, OperatorRolesForm, PersonEditForm
+from apps.identity.forms import FileForm, OperatorFilterForm, OperatorForm, OperatorRolesForm, PersonEditForm
 from apps.identity.models import OperatorRole, User
-from apps.identity.page_access import cleaned, go, operator_page, paged, show
+from apps.identity.page_access import cleaned, filter_query, go, operator_page, paged, show
+from apps.identity.people_file import Outcome
+from apps.identity.people_pages import ImportPage, file_response, import_page
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.requests import PortalRequest
 from apps.identity.role_functions import Side, functions_by_role
@@ -38,6 +41,7 @@ def operators(request: PortalRequest) -> HttpResponse:
         "rows": rows,
         "chosen": chosen,
         "is_narrowed": any(chosen.values()),
+        "filtered": filter_query(chosen),
         "roles": operator_role_list(),
     }
     return show(request, "identity/operators", context)
@@ -66,6 +70,50 @@ def _boxes(actor: Actor, held: frozenset[str]) -> list[dict[str, Any]]:
 
 def _may_give(actor: Actor, role: OperatorRole) -> bool:
     return actor.may(P.GRANT) or actor.permissions.issuperset(role.permissions)
+
+
+@require_GET
+@operator_page(MANAGE)
+def export(request: PortalRequest) -> HttpResponse:
+    """The operators that the list shows, as a file."""
+    form = cleaned(FileForm(request.GET))["format"]
+    chosen = cleaned(OperatorFilterForm(request.GET))
+    return file_response(operator_files.operators_export(actor=request.actor, form=form, **chosen))
+
+
+@require_GET
+@operator_page(MANAGE)
+def import_template(request: PortalRequest) -> HttpResponse:
+    """A file to begin with."""
+    form = cleaned(FileForm(request.GET))["format"]
+    return file_response(operator_files.operators_template(actor=request.actor, form=form))
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@operator_page(MANAGE)
+def import_file(request: PortalRequest) -> HttpResponse:
+    """Operators from a file: who is one is changed, others get an account whose first password is shown once."""
+    actor = request.actor
+
+    def taken(data: bytes, seen: str) -> list[Outcome]:
+        return operator_files.operators_import(actor=actor, data=data, seen=seen)
+
+    return import_page(
+        request,
+        ImportPage(
+            tried=lambda data: operator_files.operators_import_try(actor=actor, data=data),
+            taken=taken,
+            way_in="",
+            context={
+                "people_url": "operators:operators",
+                "import_url": "operators:import",
+                "template_url": "operators:import_template",
+                "rows_max": operator_files.OPERATOR_ROWS_MAX,
+                "address": portal_address(request, None),
+            },
+        ),
+    )
 
 
 @operator_page(VIEW)

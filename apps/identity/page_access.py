@@ -100,6 +100,12 @@ def paged(request: PortalRequest, rows: QuerySet[Any], per_page: int = ROWS_PER_
     return Paginator(rows, per_page).get_page(request.GET.get("page"))
 
 
+def filter_query(chosen: dict[str, Any]) -> str:
+    """What a list is narrowed by, to be put behind another query: `&search=…`, or nothing."""
+    query = urlencode({name: value for name, value in chosen.items() if value})
+    return f"&{query}" if query else ""
+
+
 def cleaned(form: Any) -> dict[str, Any]:
     """The cleaned values of a form; InvalidInput naming each field otherwise."""
     if form.is_valid():

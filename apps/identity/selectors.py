@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.identity.models import AgentToken, ApiToken, Membership, OperatorBinding, OperatorRole, SignIn, User
+from apps.identity.people_file import RoleNames
 from apps.identity.permissions import IdentityPermission as P
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
@@ -76,6 +77,24 @@ def operator_list(*, actor: Actor, search: str = "", role: str = "") -> QuerySet
     if search:
         rows = rows.filter(Q(username__icontains=search) | Q(display_name__icontains=search))
     return rows.filter(operator_bindings__role__code=role) if role else rows
+
+
+OPERATOR_COLUMNS = ("username", "display_name", "email", "roles")
+
+
+def operator_rows(operators: Iterable[User]) -> list[dict[str, str]]:
+    """Operators as the rows of a file, by `OPERATOR_COLUMNS` and their state."""
+    roles = RoleNames(operator_role_list())
+    return [
+        {
+            "username": user.username,
+            "display_name": user.display_name,
+            "email": user.email,
+            "roles": roles.text(binding.role for binding in user.operator_bindings.all()),
+            "state": _("Enabled") if user.is_active else _("Disabled"),
+        }
+        for user in operators
+    ]
 
 
 def operator_get(*, actor: Actor, uid: UUID) -> User:

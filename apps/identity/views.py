@@ -1,6 +1,7 @@
 """Signing in and out, a forgotten password, switching the role, and what belongs to the account: API tokens and the
 password."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -84,14 +85,17 @@ def password_forgotten(request: PortalRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def password_reset(request: PortalRequest, secret: str) -> HttpResponse:
     """Who holds a link that still works chooses a new password, once."""
-    context = {"person": reset_link_user(secret), "secret": secret}
     template = "identity/password_reset.html"
-    if request.method != "POST":
-        return render(request, template, context)
+    context: dict[str, Any] = {"secret": secret}
     try:
+        context["person"] = reset_link_user(secret)
+        if request.method != "POST":
+            return render(request, template, context)
         given = cleaned(PasswordResetForm(request.POST))
         password_reset_use(actor=request.actor, secret=secret, **given)
     except WeirError as error:
+        # There is one field, and the page has its own word for it.
+        error.fields = {str(_("New password")): text for text in error.fields.values()}
         return render(request, template, context | {"error": error}, status=error.status)
     # Whoever is signed in here signs in anew, with the new password or as somebody else.
     logout(request)

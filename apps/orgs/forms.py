@@ -91,6 +91,10 @@ class InviteForm(RolesForm, PersonEditForm):
     days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=30)
 
 
+class ImportForm(forms.Form):
+    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=30)
+
+
 class MoveForm(forms.Form):
     organization = forms.UUIDField(label=_("Organization"))
 

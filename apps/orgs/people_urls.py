@@ -1,10 +1,13 @@
 from django.urls import path
 
-from apps.orgs.views import joining, people, roles
+from apps.orgs.views import joining, people, people_files, roles
 
 app_name = "people"
 urlpatterns = [
     path("people/", people.people, name="people"),
+    path("people/export/", people_files.export, name="export"),
+    path("people/import/", people_files.import_file, name="import"),
+    path("people/import/template/", people_files.import_template, name="import_template"),
     path("people/new/", people.new, name="new"),
     path("people/invitations/<uuid:uid>/withdraw/", people.invitation_withdraw, name="invitation_withdraw"),
     path("people/<uuid:uid>/", people.person, name="person"),

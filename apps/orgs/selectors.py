@@ -8,6 +8,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from apps.identity.models import Membership, User
+from apps.identity.people_file import RoleNames
 from apps.identity.selectors import members_enabled, memberships_present
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
@@ -150,6 +151,41 @@ def people_of(memberships: Iterable[Membership]) -> list[Person]:
     return [
         Person(row.user, row, members.get(row.user_id), tuple(roles.get(row.user_id, ()))) for row in rows
     ]
+
+
+PEOPLE_COLUMNS = ("username", "display_name", "email", "organization", "roles")
+
+
+def people_rows(*, actor: Actor, memberships: Iterable[Membership]) -> list[dict[str, str]]:
+    """These people as the rows of a file, by `PEOPLE_COLUMNS` and their state."""
+    paths = {organization.pk: path for path, organization in organization_paths(actor=actor)}
+    roles = RoleNames(role_list())
+    states = {
+        "active": _("Enabled"),
+        "disabled": _("Disabled"),
+        "locked": _("Disabled by the computing centre"),
+    }
+    return [
+        {
+            "username": person.user.username,
+            "display_name": person.user.display_name,
+            "email": person.user.email,
+            "organization": paths[person.member.organization_id] if person.member else "",
+            "roles": roles.text(person.roles),
+            "state": states[person.state],
+        }
+        for person in people_of(memberships)
+    ]
+
+
+def organization_paths(*, actor: Actor) -> list[tuple[str, Organization]]:
+    """Each organization in reading order, with its path from the top: `Upper / Lower`."""
+    above: list[str] = []
+    found = []
+    for row in organization_tree(actor=actor):
+        above[row.depth :] = [row.organization.name]
+        found.append((" / ".join(above), row.organization))
+    return found
 
 
 def person_get(*, actor: Actor, uid: UUID) -> Person:

@@ -334,6 +334,20 @@ class HardwareOut(TypedDict):
     is_simulated: bool
 
 
+class ImportRowOut(TypedDict):
+    """What became, or would become, of a row."""
+
+    row: int
+    username: str
+    display_name: str
+    email: str
+    change: Literal["new", "changed", "same", "refused"]
+    changes: list[str]
+    fault: str
+    cure: str
+    secret: str
+
+
 class InvitationAcceptIn(TypedDict):
     tenant: str
     secret: str
@@ -732,6 +746,16 @@ class PaymentOut(TypedDict):
     coupon_amount: str
     balance_amount: str
     created_at: str
+
+
+class PeopleImportIn(TypedDict):
+    file: str
+    dry_run: NotRequired[bool]
+
+
+class PeopleImportOut(TypedDict):
+    is_done: bool
+    rows: list[ImportRowOut]
 
 
 class PersonAddIn(TypedDict):
@@ -1399,6 +1423,12 @@ class TenantIn(TypedDict):
 class TenantOut(TypedDict):
     schema: str
     name: str
+
+
+class TenantPeopleImportIn(TypedDict):
+    file: str
+    dry_run: NotRequired[bool]
+    days: NotRequired[int]
 
 
 class TenantQuotaIn(TypedDict):

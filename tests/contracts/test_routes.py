@@ -73,6 +73,8 @@ SHOWS_SECRET = {
     "tokens",
     "agent-tokens",
     "people",
+    "people/import",
+    "operators/import",
     "people/<uuid:uid>/reset-password",
     "invitations",
     "operators",

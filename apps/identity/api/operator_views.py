@@ -2,12 +2,20 @@
 
 from uuid import UUID
 
+from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api import serializers as s
 from apps.identity.api.base import ApiView
+from apps.identity.api.people_files import FILES, file_sent, form_asked, imported
+from apps.identity.operator_files import (
+    operators_export,
+    operators_import,
+    operators_import_try,
+    operators_template,
+)
 from apps.identity.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
 from apps.identity.operators import (
     operator_disable,
@@ -18,6 +26,7 @@ from apps.identity.operators import (
     operator_remove,
     operator_roles_set,
 )
+from apps.identity.people_pages import file_response
 from apps.identity.permissions import IdentityPermission as P
 from apps.identity.role_functions import RoleDraft, Side, functions_of
 from apps.identity.selectors import (
@@ -54,6 +63,52 @@ class OperatorsView(ApiView):
         roles = operator_roles_named(fields.pop("roles"))
         user, password = operator_make(actor=self.actor, roles=roles, **fields)
         return Response(s.OperatorMadeOut({"operator": user, "password": password}).data, status=201)
+
+
+class OperatorsExportView(ApiView):
+    plane = "provider"
+    permission = "identity.manage"
+
+    @extend_schema(
+        parameters=[OpenApiParameter("search", str), OpenApiParameter("role", str), s.FileFormIn],
+        responses=FILES,
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """The operators whom a search finds, as a file that an import takes back."""
+        query = request.query_params
+        file = operators_export(
+            actor=self.actor,
+            form=form_asked(request),
+            search=query.get("search", ""),
+            role=query.get("role", ""),
+        )
+        return file_response(file)
+
+
+class OperatorsTemplateView(ApiView):
+    plane = "provider"
+    permission = "identity.manage"
+
+    @extend_schema(parameters=[s.FileFormIn], responses=FILES)
+    def get(self, request: Request) -> HttpResponse:
+        """A file to begin an import with; as a workbook it lists the roles that may stand in it."""
+        return file_response(operators_template(actor=self.actor, form=form_asked(request)))
+
+
+class OperatorsImportView(ApiView):
+    shows_secret = True
+    plane = "provider"
+    permission = "identity.manage"
+
+    @extend_schema(request={"multipart/form-data": s.PeopleImportIn}, responses=s.PeopleImportOut)
+    def post(self, request: Request) -> Response:
+        """Operators from a file, at most 100: all of its rows are taken, or none. Who is an operator is changed;
+        others get an account."""
+        given = s.PeopleImportIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data, is_dry = file_sent(given.validated_data), given.validated_data["dry_run"]
+        outcomes = (operators_import_try if is_dry else operators_import)(actor=self.actor, data=data)
+        return imported(outcomes, is_done=not is_dry)
 
 
 class OperatorRolesListView(ApiView):

@@ -3,6 +3,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.identity.models import AgentToken, ApiToken, OperatorRole, User
+from apps.identity.people_file import Change
 
 
 class SignInIn(serializers.Serializer):
@@ -46,6 +47,39 @@ class SignInWayOut(serializers.Serializer[Any]):
     )
     tokens = serializers.IntegerField(help_text="API tokens that work.")
     attempts = SignInAttemptOut(many=True, help_text="The latest five, newest first.")
+
+
+class FileFormIn(serializers.Serializer[Any]):
+    format = serializers.ChoiceField(["csv", "xlsx"], required=False, default="csv")
+
+
+class PeopleImportIn(serializers.Serializer[Any]):
+    file = serializers.FileField(help_text="CSV or XLSX with the template's first row, at most 1 MiB.")
+    dry_run = serializers.BooleanField(
+        required=False, default=False, help_text="Say what would happen, and do nothing."
+    )
+
+
+class ImportRowOut(serializers.Serializer[Any]):
+    """What became, or would become, of a row."""
+
+    row = serializers.IntegerField(source="row.number", help_text="As a spreadsheet numbers it.")
+    username = serializers.CharField(source="row.username", allow_blank=True)
+    display_name = serializers.CharField(source="row.display_name", allow_blank=True)
+    email = serializers.CharField(source="row.email", allow_blank=True)
+    change = serializers.ChoiceField([change.value for change in Change])
+    changes = serializers.ListField(child=serializers.CharField())
+    fault = serializers.CharField(allow_blank=True, help_text="Why it is refused.")
+    cure = serializers.CharField(allow_blank=True)
+    secret = serializers.CharField(
+        allow_blank=True,
+        help_text="Shown once, for somebody new: the end of an invitation's link, or an operator's first password.",
+    )
+
+
+class PeopleImportOut(serializers.Serializer[Any]):
+    is_done = serializers.BooleanField()
+    rows = ImportRowOut(many=True)
 
 
 class ResetLinkOut(serializers.Serializer[Any]):

@@ -13,6 +13,9 @@ urlpatterns = [
     path("tokens", views.TokensView.as_view(), name="tokens"),
     path("tokens/<uuid:uid>", views.TokenView.as_view(), name="token"),
     path("operators", operators.OperatorsView.as_view(), name="operators"),
+    path("operators/export", operators.OperatorsExportView.as_view(), name="operators_export"),
+    path("operators/import", operators.OperatorsImportView.as_view(), name="operators_import"),
+    path("operators/import/template", operators.OperatorsTemplateView.as_view(), name="operators_template"),
     path("operator-roles", operators.OperatorRolesListView.as_view(), name="operator_roles"),
     path(
         "operator-roles/functions",

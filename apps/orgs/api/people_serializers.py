@@ -2,7 +2,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.identity.api.serializers import FirstPasswordOut, SignInWayOut
+from apps.identity.api.serializers import FirstPasswordOut, PeopleImportIn, SignInWayOut
 from apps.orgs.models import Invitation
 from apps.orgs.selectors import people_of
 
@@ -24,6 +24,12 @@ class PersonIn(PlaceIn):
     username = serializers.CharField(max_length=64)
     display_name = serializers.CharField(max_length=120)
     email = serializers.EmailField(required=False, allow_blank=True, default="")
+
+
+class TenantPeopleImportIn(PeopleImportIn):
+    days = serializers.IntegerField(
+        min_value=1, max_value=30, required=False, default=14, help_text="How long the invitations are valid."
+    )
 
 
 class PersonAddIn(PlaceIn):

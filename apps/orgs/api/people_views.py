@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,8 +12,16 @@ from rest_framework.response import Response
 from apps.catalog.selectors import uid_of
 from apps.identity.addresses import address_of
 from apps.identity.api.base import ApiView, OpenView
-from apps.identity.api.serializers import PersonEditIn, ResetLinkOut, SignInWayOut
+from apps.identity.api.people_files import FILES, file_sent, form_asked, imported
+from apps.identity.api.serializers import (
+    FileFormIn,
+    PeopleImportOut,
+    PersonEditIn,
+    ResetLinkOut,
+    SignInWayOut,
+)
 from apps.identity.password_sign_in import sign_in_check
+from apps.identity.people_pages import file_response
 from apps.identity.selectors import sign_in_way
 from apps.kernel.actor import ANONYMOUS
 from apps.kernel.errors import NotFound
@@ -29,7 +38,7 @@ from apps.orgs.selectors import (
     person_list,
     roles_named,
 )
-from apps.orgs.services import invitations, people
+from apps.orgs.services import invitations, people, people_files
 from apps.tenancy.selectors import tenant_active_list
 
 
@@ -44,16 +53,7 @@ class PeopleView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """Who belongs to the tenant: disabled people too; an organization's with those of all below."""
-        query = request.query_params
-        wanted = query.get("organization", "")
-        organization = organization_get(actor=self.actor, uid=uid_of(wanted)) if wanted else None
-        rows = person_list(
-            actor=self.actor,
-            search=query.get("search", ""),
-            organization=organization,
-            role=query.get("role", ""),
-        )
-        return self.page(rows, s.PersonRowOut)
+        return self.page(person_list(actor=self.actor, **_asked(self, request)), s.PersonRowOut)
 
     @extend_schema(request=s.PersonIn, responses={201: s.PersonMadeOut})
     def post(self, request: Request) -> Response:
@@ -65,12 +65,62 @@ class PeopleView(ApiView):
         return Response(s.PersonMadeOut({"person": person, "password": password}).data, status=201)
 
 
+def _asked(view: ApiView, request: Request) -> dict[str, Any]:
+    """What the query narrows the people to."""
+    query = request.query_params
+    wanted = query.get("organization", "")
+    organization = organization_get(actor=view.actor, uid=uid_of(wanted)) if wanted else None
+    return {"search": query.get("search", ""), "organization": organization, "role": query.get("role", "")}
+
+
 def _placed(view: ApiView, data: Mapping[str, Any]) -> dict[str, Any]:
     """The body with rows in place of the organization's uid and the roles' codes."""
     fields = dict(data)
     uid, codes = fields.pop("organization"), fields.pop("roles")
     organization = organization_get(actor=view.actor, uid=uid) if uid else None
     return {**fields, "organization": organization, "roles": roles_named(codes)}
+
+
+class PeopleExportView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(
+        parameters=[
+            *(OpenApiParameter(name, str) for name in ("search", "organization", "role")),
+            FileFormIn,
+        ],
+        responses=FILES,
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """The people whom a search finds, as a file that an import takes back."""
+        return file_response(
+            people_files.people_export(actor=self.actor, form=form_asked(request), **_asked(self, request))
+        )
+
+
+class PeopleTemplateView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(parameters=[FileFormIn], responses=FILES)
+    def get(self, request: Request) -> HttpResponse:
+        """A file to begin an import with; as a workbook it lists the organizations and roles that may stand in it."""
+        return file_response(people_files.people_template(actor=self.actor, form=form_asked(request)))
+
+
+class PeopleImportView(ApiView):
+    shows_secret = True
+    permission = "orgs.manage"
+
+    @extend_schema(request={"multipart/form-data": s.TenantPeopleImportIn}, responses=PeopleImportOut)
+    def post(self, request: Request) -> Response:
+        """People from a file, at most 1000: all of its rows are taken, or none. Who is here is changed; others are
+        invited."""
+        given = s.TenantPeopleImportIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data, is_dry = file_sent(given.validated_data), given.validated_data["dry_run"]
+        take = people_files.people_import_try if is_dry else people_files.people_import
+        outcomes = take(actor=self.actor, data=data, days=given.validated_data["days"])
+        return imported(outcomes, is_done=not is_dry)
 
 
 class PeopleAddView(ApiView):

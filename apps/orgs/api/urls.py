@@ -21,6 +21,9 @@ urlpatterns = [
     path("members/<uuid:uid>", views.MemberView.as_view(), name="member"),
     path("people", people.PeopleView.as_view(), name="people"),
     path("people/add", people.PeopleAddView.as_view(), name="people_add"),
+    path("people/export", people.PeopleExportView.as_view(), name="people_export"),
+    path("people/import", people.PeopleImportView.as_view(), name="people_import"),
+    path("people/import/template", people.PeopleTemplateView.as_view(), name="people_template"),
     path("people/<uuid:uid>", people.PersonView.as_view(), name="person"),
     path("people/<uuid:uid>/roles", people.PersonRolesView.as_view(), name="person_roles"),
     path(

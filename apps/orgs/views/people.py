@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.identity.accounts import may_keep_account
 from apps.identity.addresses import portal_address
 from apps.identity.forms import PersonEditForm
-from apps.identity.page_access import cleaned, go, page, paged, show
+from apps.identity.page_access import cleaned, filter_query, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.identity.role_functions import Side, functions_by_role
 from apps.identity.selectors import sign_in_way
@@ -63,6 +63,7 @@ def people(request: TenantRequest) -> HttpResponse:
         "people": people_of(rows),
         "chosen": chosen,
         "is_narrowed": any(chosen.values()),
+        "filtered": filter_query(chosen),
         "roles": role_list(),
         "tree": organization_tree(actor=actor),
         "invitations": invitation_list(actor=actor) if actor.may(P.MANAGE) else [],

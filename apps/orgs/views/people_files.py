@@ -1,0 +1,71 @@
+"""The tenant's people as a file, and from one."""
+
+from django.http import HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from apps.identity.addresses import portal_address
+from apps.identity.forms import FileForm
+from apps.identity.page_access import cleaned, page
+from apps.identity.people_file import Outcome
+from apps.identity.people_pages import ImportPage, file_response, import_page
+from apps.identity.requests import TenantRequest
+from apps.kernel.spreadsheet import ROWS_MAX
+from apps.orgs.forms import ImportForm, PeopleFilterForm
+from apps.orgs.selectors import organization_get
+from apps.orgs.services import invitations, people_files
+
+MANAGE = "orgs.manage"
+# How long the invitations of a file are valid unless somebody says otherwise.
+DAYS = 14
+
+
+@require_GET
+@page(MANAGE)
+def export(request: TenantRequest) -> HttpResponse:
+    """The people that the list shows, as a file."""
+    form = cleaned(FileForm(request.GET))["format"]
+    chosen = cleaned(PeopleFilterForm(request.GET))
+    uid = chosen.pop("organization")
+    organization = organization_get(actor=request.actor, uid=uid) if uid else None
+    return file_response(
+        people_files.people_export(actor=request.actor, form=form, organization=organization, **chosen)
+    )
+
+
+@require_GET
+@page(MANAGE)
+def import_template(request: TenantRequest) -> HttpResponse:
+    """A file to begin with."""
+    form = cleaned(FileForm(request.GET))["format"]
+    return file_response(people_files.people_template(actor=request.actor, form=form))
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@page(MANAGE)
+def import_file(request: TenantRequest) -> HttpResponse:
+    """People from a file: who is here is changed, others are invited by links that are shown once."""
+    actor = request.actor
+    days = cleaned(ImportForm(request.POST))["days"] if request.method == "POST" else DAYS
+    address = portal_address(request, request.entered_tenant)
+
+    def taken(data: bytes, seen: str) -> list[Outcome]:
+        return people_files.people_import(actor=actor, data=data, days=days, seen=seen)
+
+    return import_page(
+        request,
+        ImportPage(
+            tried=lambda data: people_files.people_import_try(actor=actor, data=data, days=days),
+            taken=taken,
+            way_in=f"{address}join/",
+            context={
+                "people_url": "people:people",
+                "import_url": "people:import",
+                "template_url": "people:import_template",
+                "rows_max": ROWS_MAX,
+                "days": days,
+                "days_max": invitations.MAX_DAYS,
+            },
+        ),
+    )
