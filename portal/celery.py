@@ -66,6 +66,8 @@ app.conf.beat_schedule = {
     "fleet: lost nodes": _every(2, "apps.fleet.tasks.nodes_check"),
     "fleet: archives nobody knows": _every(3600, "apps.fleet.tasks.archives_tidy"),
     "billing: rate usage": _every(2, "apps.billing.tasks.usage_rate"),
+    "billing: how far money goes": _every(10, "apps.billing.tasks.funds_watch"),
+    "scheduling: money of what runs": _every(5, "apps.scheduling.tasks.funds_sweep"),
     "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),
     "orders: undelivered": _every(15, "apps.orders.tasks.orders_sweep"),
     "orders: compare the mirror": _every(24 * 3600, "apps.orders.tasks.cases_reconcile"),

@@ -6,7 +6,15 @@ the sweep (named in the comment) that finds what a lost hint left behind.
 
 from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.audit.services import act_record
-from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPaid, UsageRated, UsageRefused
+from apps.billing.events import (
+    BalanceChanged,
+    BillConfirmed,
+    BillMade,
+    BillPaid,
+    FundsFell,
+    UsageRated,
+    UsageRefused,
+)
 from apps.cases.events import CaseChanged
 from apps.centre.events import CentreOpened
 from apps.conformance import tasks as conformance_tasks
@@ -43,7 +51,7 @@ from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, 
 from apps.tenancy.events import TenantProvisioned
 from portal import activity_log
 from portal.celery import app as celery
-from portal.subscribers import alarms, hooks, limits, orders, pages, slices, tenants
+from portal.subscribers import alarms, funds, hooks, limits, orders, pages, slices, tenants
 
 # Whoever emits, a command or a request, sends its hints to the configured broker.
 celery.finalize()
@@ -80,6 +88,10 @@ within(fleet.GroupRemoved, limits.group_removed)
 
 within(WorkloadPreempted, orders.work_preempted)
 # What the scheduler has to know it hears from the database itself: see migration scheduling.0002.
+
+# --- billing → the tenant's people ---------------------------------------------------------------------------------
+
+within(FundsFell, funds.level_fell)
 
 # --- jobs → the site's own hooks: register them here, a line each (see apps/scheduling/hooks.py) -------------------
 

@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.decorators import display
 
 from apps.billing.models import (
     Account,
@@ -24,11 +23,13 @@ from apps.billing.models import (
     UsageRefusal,
 )
 from apps.billing.permissions import BillingPermission as P
-from apps.billing.selectors import account_list, balance_get
-from apps.billing.services.bills import bill_make
-from apps.billing.services.ledger import account_deposit, account_open
-from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, money
+from apps.billing.selectors import account_list, balance_get, funds_of
+from apps.billing.services.bills import bill_correct, bill_make, bill_write_off
+from apps.billing.services.ledger import account_deposit, account_open, account_refund, credit_limit_set
+from apps.billing.states import BillState
+from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, column, money
 from apps.kernel.actor import Actor
+from apps.kernel.money import bill_round
 from apps.tenancy.selectors import tenant_active_list
 
 Given = Mapping[str, Any]
@@ -51,6 +52,27 @@ class DepositForm(ActForm):
     )
 
 
+class ReasonForm(ActForm):
+    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
+
+
+class CreditForm(ActForm):
+    amount = forms.DecimalField(
+        label=gettext_lazy("Credit limit (CNY)"), decimal_places=2, max_digits=18, min_value=0
+    )
+    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
+
+
+class RefundForm(ActForm):
+    amount = forms.DecimalField(label=gettext_lazy("Amount (CNY)"), decimal_places=2, max_digits=18)
+    reference = forms.CharField(
+        label=gettext_lazy("Payment number"),
+        max_length=80,
+        help_text=gettext_lazy("The same number again is the same booking: nothing is paid back twice."),
+    )
+    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
+
+
 def _account_open(actor: Actor, row: None, given: Given) -> str:
     account_open(actor=actor, tenant=given["tenant"])
     return _("The account of %(tenant)s is open.") % {"tenant": given["tenant"]}
@@ -62,6 +84,35 @@ def _account_deposit(actor: Actor, row: Account, given: Given) -> str:
     return _("%(tenant)s has %(balance)s CNY now.") % {"tenant": row.tenant, "balance": shown}
 
 
+def _account_refund(actor: Actor, row: Account, given: Given) -> str:
+    account_refund(actor=actor, tenant=row.tenant, **given)
+    return _("%(amount)s CNY are refunded to %(tenant)s.") % {
+        "amount": money(given["amount"]),
+        "tenant": row.tenant,
+    }
+
+
+def _credit_limit(actor: Actor, row: Account, given: Given) -> str:
+    credit_limit_set(actor=actor, tenant=row.tenant, **given)
+    return _("%(tenant)s may owe %(amount)s CNY beyond its balance.") % {
+        "amount": money(given["amount"]),
+        "tenant": row.tenant,
+    }
+
+
+def _bill_correct(actor: Actor, row: Bill, given: Given) -> str:
+    bill_correct(actor=actor, bill_uid=row.uid, **given)
+    return _("%(amount)s CNY of bill %(no)s are given back to the balance.") % {
+        "amount": money(given["amount"]),
+        "no": row.no,
+    }
+
+
+def _bill_write_off(actor: Actor, row: Bill, given: Given) -> str:
+    bill_write_off(actor=actor, bill_uid=row.uid, **given)
+    return _("Bill %(no)s over %(total)s CNY is written off.") % {"no": row.no, "total": money(row.total)}
+
+
 def _bill_make(actor: Actor, row: Account, given: Given) -> str:
     bill = bill_make(actor=actor, tenant=row.tenant)
     return _("Bill %(no)s over %(total)s CNY is made.") % {"no": bill.no, "total": money(bill.total)}
@@ -70,9 +121,12 @@ def _bill_make(actor: Actor, row: Account, given: Given) -> str:
 @admin.register(Account)
 class AccountAdmin(OperatorAdmin):
     view_permission = P.VIEW
-    list_display = ["tenant", "shown_balance", "bill_count", "opened_at"]
-    fields = ["tenant", "shown_balance", "bill_count", "opened_at"]
-    readonly_fields = ["shown_balance"]
+    list_display = ["tenant", "shown_balance", "shown_credit", "shown_level", "bill_count", "opened_at"]
+    fields = [
+        "tenant", "shown_balance", "shown_credit", "shown_reserved", "shown_spendable", "shown_level", "bill_count",
+        "opened_at",
+    ]  # fmt: skip
+    readonly_fields = ["shown_balance", "shown_credit", "shown_reserved", "shown_spendable", "shown_level"]
     search_fields = ["tenant__name", "tenant__schema_name"]
     add_act = Act("add", gettext_lazy("Open an account"), P.MANAGE, _account_open, OpenForm)
     row_acts = [
@@ -83,6 +137,25 @@ class AccountAdmin(OperatorAdmin):
             _account_deposit,
             DepositForm,
             icon="payments",
+        ),
+        Act(
+            "credit_limit",
+            gettext_lazy("Set the credit limit"),
+            P.MANAGE,
+            _credit_limit,
+            CreditForm,
+            hint=gettext_lazy("How much the tenant may owe beyond its balance; 0 is none."),
+            icon="credit_score",
+            initial=lambda row: {"amount": bill_round(row.credit_limit)},
+        ),
+        Act(
+            "refund",
+            gettext_lazy("Refund"),
+            P.MANAGE,
+            _account_refund,
+            RefundForm,
+            hint=gettext_lazy("At most what was paid in and is neither spent nor owed nor set aside."),
+            icon="undo",
         ),
         Act(
             "make_bill",
@@ -97,9 +170,27 @@ class AccountAdmin(OperatorAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         return account_list()
 
-    @display(description=gettext_lazy("balance (CNY)"))
+    @column(description=gettext_lazy("balance (CNY)"))
     def shown_balance(self, row: Account) -> str:
         return money(row.balance)
+
+    @column(description=gettext_lazy("credit limit (CNY)"), ordering="credit_limit")
+    def shown_credit(self, row: Account) -> str:
+        return money(row.credit_limit)
+
+    @column(description=gettext_lazy("set aside (CNY)"))
+    def shown_reserved(self, row: Account) -> str:
+        return money(funds_of(row).reserved)
+
+    @column(description=gettext_lazy("can be spent (CNY)"))
+    def shown_spendable(self, row: Account) -> str:
+        return money(funds_of(row).spendable)
+
+    @column(
+        description=gettext_lazy("funds"), label={"enough": "success", "low": "warning", "empty": "danger"}
+    )
+    def shown_level(self, row: Account) -> tuple[str, str]:
+        return row.funds_level, row.get_funds_level_display()
 
 
 class LegInline(OperatorInline):
@@ -110,7 +201,7 @@ class LegInline(OperatorInline):
 @admin.register(LedgerTransaction)
 class LedgerTransactionAdmin(OperatorAdmin):
     view_permission = P.VIEW
-    list_display = ["created_at", "kind", "tenant", "reference", "idempotency_key"]
+    list_display = ["created_at", "kind", "tenant", "reference", "reason", "idempotency_key"]
     list_filter = ["kind", "tenant"]
     list_select_related = ["tenant"]
     search_fields = ["reference", "idempotency_key"]
@@ -137,7 +228,7 @@ class ChargeAdmin(OperatorAdmin):
     list_select_related = ["tenant"]
     search_fields = ["order_no", "commodity_number", "person", "business_system", "workload_uid"]
 
-    @display(description=gettext_lazy("state"), label={"open": "success", "closed": "info"})
+    @column(description=gettext_lazy("state"), label={"open": "success", "closed": "info"})
     def shown_state(self, row: Charge) -> tuple[str, str]:
         return row.state, row.get_state_display()
 
@@ -167,7 +258,7 @@ class BillLineInline(OperatorInline):
     model = BillLine
     fields = ["charge", "component", "quantity", "unit_amount", "share_seconds", "exact", "shown_amount"]
 
-    @display(description=gettext_lazy("amount"))
+    @column(description=gettext_lazy("amount"))
     def shown_amount(self, row: BillLine) -> str:
         return money(row.amount)
 
@@ -176,11 +267,11 @@ class PaymentInline(OperatorInline):
     model = BillPayment
     fields = ["coupon_code", "from_coupon", "from_balance", "created_at"]
 
-    @display(description=gettext_lazy("from the coupon"))
+    @column(description=gettext_lazy("from the coupon"))
     def from_coupon(self, row: BillPayment) -> str:
         return money(row.coupon_amount)
 
-    @display(description=gettext_lazy("from the balance"))
+    @column(description=gettext_lazy("from the balance"))
     def from_balance(self, row: BillPayment) -> str:
         return money(row.balance_amount)
 
@@ -203,17 +294,45 @@ class BillAdmin(OperatorAdmin):
     search_fields = ["no", "tenant__name"]
     fields = [
         "no", "tenant", "state", "shown_total", "period_from", "period_until", "made_at", "confirmed_at",
-        "paid_at",
+        "paid_at", "written_off_at",
     ]  # fmt: skip
     readonly_fields = ["shown_total"]
     inlines = [BillLineInline, PaymentInline]
+    row_acts = [
+        Act(
+            "correct",
+            gettext_lazy("Correct"),
+            P.MANAGE,
+            _bill_correct,
+            RefundForm,
+            hint=gettext_lazy(
+                "Gives back to the balance what the bill charged too much: at most what was paid."
+            ),
+            icon="undo",
+            applies=lambda row: row.state == BillState.PAID,
+        ),
+        Act(
+            "write_off",
+            gettext_lazy("Write off"),
+            P.MANAGE,
+            _bill_write_off,
+            ReasonForm,
+            hint=gettext_lazy(
+                "The tenant owes it no more, and the centre bears it. This cannot be taken back."
+            ),
+            icon="money_off",
+            is_danger=True,
+            applies=lambda row: row.state in (BillState.MADE, BillState.CONFIRMED),
+        ),
+    ]
 
-    @display(
-        description=gettext_lazy("state"), label={"made": "info", "confirmed": "warning", "paid": "success"}
+    @column(
+        description=gettext_lazy("state"),
+        label={"made": "info", "confirmed": "warning", "paid": "success", "written_off": "danger"},
     )
     def shown_state(self, row: Bill) -> tuple[str, str]:
         return row.state, row.get_state_display()
 
-    @display(description=gettext_lazy("total (CNY)"), ordering="total")
+    @column(description=gettext_lazy("total (CNY)"), ordering="total")
     def shown_total(self, row: Bill) -> str:
         return money(row.total)

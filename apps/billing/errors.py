@@ -35,3 +35,42 @@ class NothingToBill(Conflict):
     code = "nothing_to_bill"
     default_message = gettext_lazy("There is no rated use that is not on a bill yet.")
     default_cure = gettext_lazy("Wait until something has run, then make the bill.")
+
+
+class FundsTooLow(Conflict):
+    """What can still be spent does not cover what is set aside before a start; the sentence names what is lacking."""
+
+    code = "funds_too_low"
+    default_cure = gettext_lazy("Top up the account, or ask the computing centre for credit.")
+
+    def __init__(self, *, wanted: Decimal, spendable: Decimal) -> None:
+        text = _(
+            "The account lacks %(lacking)s CNY: %(wanted)s CNY are set aside before a start, and %(spendable)s CNY"
+            " can be spent."
+        )
+        figures = {"wanted": wanted, "spendable": spendable, "lacking": wanted - spendable}
+        super().__init__(text % {name: bill_round(amount) for name, amount in figures.items()})
+
+
+class RefundTooHigh(Conflict):
+    """More than the tenant paid in and has not spent."""
+
+    code = "refund_too_high"
+    default_cure = gettext_lazy("Refund at most that, or end what its money is set aside for.")
+
+    def __init__(self, *, wanted: Decimal, most: Decimal) -> None:
+        text = _("%(wanted)s CNY are more than can be refunded: %(most)s CNY were paid in and are not spent.")
+        super().__init__(text % {"wanted": bill_round(wanted), "most": bill_round(most)})
+
+
+class CorrectionTooHigh(Conflict):
+    """More than was paid of the bill, less what was corrected before."""
+
+    code = "correction_too_high"
+    default_cure = gettext_lazy("Correct it by at most that.")
+
+    def __init__(self, *, bill_no: str, wanted: Decimal, most: Decimal) -> None:
+        text = _(
+            "%(wanted)s CNY are more than can be given back of %(bill)s: %(most)s CNY of it are paid and not corrected."
+        )
+        super().__init__(text % {"wanted": bill_round(wanted), "most": bill_round(most), "bill": bill_no})

@@ -44,3 +44,12 @@ class BillPaid(Event):
 @dataclass(frozen=True, slots=True)
 class BalanceChanged(Event):
     tenant: str
+
+
+@dataclass(frozen=True, slots=True)
+class FundsFell(Event):
+    """What the tenant can spend has fallen to another level: its people are told, once (ELA-1911)."""
+
+    tenant: str
+    level: str
+    spendable: str

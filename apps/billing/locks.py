@@ -10,6 +10,7 @@ PLATFORM_KINDS = (
     LedgerAccount.Kind.REVENUE,
     LedgerAccount.Kind.PROMOTION,
     LedgerAccount.Kind.ROUNDING,
+    LedgerAccount.Kind.WRITE_OFF,
 )
 
 

@@ -7,23 +7,34 @@ from django.db.models import F, Q
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from apps.billing.states import BillState, ChargeState, RefusalCode
+from apps.billing.states import BillState, ChargeState, FundsLevel, RefusalCode
 from apps.kernel.money import MoneyField
 from apps.kernel.planes import TenantOwned
 
 
 class Account(TenantOwned):
-    """A tenant's opened account (PLAT-OPS-28). Its row is the lock under which balance and bills move."""
+    """A tenant's opened account (PLAT-OPS-28). Its row is the lock under which balance, bills and holds of funds move.
+
+    `credit_limit`: what may be owed beyond the balance. `funds_level`: what its people were told last.
+    """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     bill_count = models.PositiveIntegerField(default=0)
+    credit_limit = MoneyField(_("credit limit"), default=0)
+    funds_level = models.CharField(
+        _("funds"), max_length=8, choices=FundsLevel, default=FundsLevel.ENOUGH, editable=False
+    )
     opened_at = models.DateTimeField(_("opened at"))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(TenantOwned.Meta):
         verbose_name = _("account")
         verbose_name_plural = _("accounts")
-        constraints = [models.UniqueConstraint(fields=["tenant"], name="account_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant"], name="account_once"),
+            models.CheckConstraint(name="account_credit", condition=Q(credit_limit__gte=0)),
+            models.CheckConstraint(name="account_funds", condition=Q(funds_level__in=FundsLevel.values)),
+        ]
 
     def __str__(self) -> str:
         return str(self.tenant)
@@ -40,6 +51,7 @@ class LedgerAccount(models.Model):
         REVENUE = "revenue", _("Revenue")
         PROMOTION = "promotion", _("Coupons")
         ROUNDING = "rounding", _("Rounding")
+        WRITE_OFF = "write_off", _("Written off")
 
     code = models.CharField(_("code"), max_length=96, unique=True)
     tenant = models.ForeignKey(
@@ -65,6 +77,9 @@ class LedgerTransaction(models.Model):
         RATE = "rate", _("Use")
         BILL = "bill", _("Bill made")
         PAYMENT = "payment", _("Bill paid")
+        REFUND = "refund", _("Refund")
+        CORRECTION = "correction", _("Correction")
+        WRITE_OFF = "write_off", _("Bill written off")
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     idempotency_key = models.CharField(max_length=160, unique=True)
@@ -73,6 +88,7 @@ class LedgerTransaction(models.Model):
     )
     kind = models.CharField(_("kind"), max_length=16, choices=Kind)
     reference = models.CharField(_("reference"), max_length=160, blank=True)
+    reason = models.CharField(_("reason"), max_length=200, blank=True)
     created_at = models.DateTimeField(_("time"), auto_now_add=True)
 
     class Meta:
@@ -109,8 +125,8 @@ class LedgerLeg(models.Model):
 class Charge(TenantOwned):
     """What a workload is charged by: the frozen quote of its order, or of its submission, and its cost labels.
 
-    Without a price version it is metered and costs nothing. `amounts` are those it began with, `resizes` the later
-    ones: use is rated by what its report says was held (POOL-12.2).
+    `amounts` are those it began with, `resizes` the later ones: use is rated by what its report says was held
+    (POOL-12.2).
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -121,9 +137,7 @@ class Charge(TenantOwned):
     commodity_name_zh = models.CharField(_("commodity in Chinese"), max_length=120)
     commodity_name_en = models.CharField(_("commodity in English"), max_length=120)
     supplier = models.CharField(_("supplier"), max_length=120, blank=True)
-    price_version = models.ForeignKey(
-        "catalog.PriceVersion", on_delete=models.PROTECT, related_name="+", null=True
-    )
+    price_version = models.ForeignKey("catalog.PriceVersion", on_delete=models.PROTECT, related_name="+")
     amounts = models.JSONField(_("amounts"))
     count = models.PositiveIntegerField(_("shares"))
     business_system = models.CharField(_("business system"), max_length=120, blank=True)
@@ -165,6 +179,54 @@ class ChargeResize(models.Model):
 
     def __str__(self) -> str:
         return f"{self.charge_id}: {self.amounts}"
+
+
+class FundsHold(TenantOwned):
+    """What is set aside of an account for one charge, from before its work starts until its last use is rated.
+
+    `amount` is all that was ever set aside, `used` what was rated of it, `billed` what of that came on bills;
+    `hourly` is what all its shares cost an hour. When its work ends, or is put aside, `ended_at` is set; when nothing
+    more of its use can come, `amount` becomes what was used. `check_at`: when it may need more; `short_since`: since
+    when the account refuses it more.
+    """
+
+    charge = models.OneToOneField(Charge, on_delete=models.PROTECT, related_name="funds")
+    amount = MoneyField(_("set aside"))
+    used = MoneyField(_("used"), default=0)
+    billed = MoneyField(_("billed"), default=0)
+    hourly = MoneyField(_("per hour"))
+    shares = models.PositiveIntegerField(_("shares"))
+    check_at = models.DateTimeField(_("checked next"), null=True, blank=True)
+    short_since = models.DateTimeField(_("short since"), null=True, blank=True)
+    ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+    released_at = models.DateTimeField(_("released at"), null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(TenantOwned.Meta):
+        verbose_name = _("hold of funds")
+        verbose_name_plural = _("holds of funds")
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                name="funds_hold_figures",
+                condition=Q(amount__gte=0, billed__gte=0, hourly__gte=0, used__gte=F("billed")),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["tenant"],
+                include=["amount", "used", "billed", "hourly"],
+                condition=Q(billed__lt=F("amount")) | Q(billed__lt=F("used")),
+                name="funds_hold_standing",
+            ),
+            models.Index(fields=["check_at"], condition=Q(ended_at__isnull=True), name="funds_hold_due"),
+            models.Index(
+                fields=["ended_at"], condition=Q(released_at__isnull=True), name="funds_hold_unsettled"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.charge_id}: {self.amount}"
 
 
 class UsageRecord(TenantOwned):
@@ -230,7 +292,7 @@ class UsageRefusal(models.Model):
 
 
 class Bill(TenantOwned):
-    """What a tenant owes for a period: made, confirmed, paid (PLAT-OPS-32). Its figures never change."""
+    """What a tenant owes for a period: made, confirmed, paid or written off (PLAT-OPS-32). Its figures never change."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     no = models.CharField(_("number"), max_length=64, unique=True)
@@ -241,6 +303,7 @@ class Bill(TenantOwned):
     made_at = models.DateTimeField(_("made at"))
     confirmed_at = models.DateTimeField(_("confirmed at"), null=True, blank=True)
     paid_at = models.DateTimeField(_("paid at"), null=True, blank=True)
+    written_off_at = models.DateTimeField(_("written off at"), null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -1,6 +1,6 @@
 """Reading money: accounts, bills down to usage records, costs by dimension. A tenant sees its own only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value
-from django.db.models.functions import Coalesce, TruncDate
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce, Greatest, TruncDate
 from django.utils import timezone
 
 from apps.billing.models import (
@@ -18,13 +18,16 @@ from apps.billing.models import (
     BillLine,
     Charge,
     ChargeResize,
+    FundsHold,
     LedgerAccount,
     LedgerLeg,
     LedgerTransaction,
     RatedItem,
     UsageRecord,
 )
-from apps.billing.types import AccountOverview, CostRow
+from apps.billing.states import FundsLevel
+from apps.billing.types import AccountOverview, CostRow, Funds
+from apps.catalog.models import Coupon
 from apps.catalog.pricing.price import SECONDS, PriceUnit, price
 from apps.catalog.selectors import coupon_usable_list, price_lines, pricing_line, uid_of
 from apps.centre.selectors import centre_zone
@@ -41,6 +44,9 @@ SHOWN_KINDS = (
     LedgerTransaction.Kind.DEPOSIT,
     LedgerTransaction.Kind.BILL,
     LedgerTransaction.Kind.PAYMENT,
+    LedgerTransaction.Kind.REFUND,
+    LedgerTransaction.Kind.CORRECTION,
+    LedgerTransaction.Kind.WRITE_OFF,
 )
 
 
@@ -72,8 +78,95 @@ def ledger_sum(kind: str, tenant: Tenant) -> Decimal:
 
 
 def balance_get(tenant: Tenant) -> Decimal:
-    """What the tenant may spend, in CNY."""
+    """What the tenant has paid in and not spent, in CNY."""
     return -ledger_sum(Kind.BALANCE, tenant)
+
+
+HOLD_STANDS = Q(billed__lt=F("amount")) | Q(billed__lt=F("used"))
+
+
+def funds_of(account: Account) -> Funds:
+    """What bounds what the account's tenant may start (ELA-1911). Whoever sets some of it aside holds its lock.
+
+    What is used and what is set aside are read of the same rows by one statement: a rater that moves one to the other
+    meanwhile changes nothing of their sum.
+    """
+    tenant = account.tenant
+    legs = LedgerLeg.objects.filter(
+        account__tenant=tenant, account__kind__in=[Kind.BALANCE, Kind.RECEIVABLE]
+    ).order_by()
+    sums = dict(legs.values_list("account__kind").annotate(sum=Sum("amount")))
+    holds = FundsHold.objects.of(tenant).filter(HOLD_STANDS).order_by()
+    standing = holds.aggregate(
+        unbilled=Sum(F("used") - F("billed")), reserved=Sum(Greatest(F("amount") - F("used"), ZERO))
+    )
+    balance = -sums.get(Kind.BALANCE, ZERO)
+    return Funds(
+        balance=balance,
+        credit_limit=account.credit_limit,
+        coupons=coupons_worth(balance + account.credit_limit, coupon_usable_list(tenant=tenant)),
+        owed=sums.get(Kind.RECEIVABLE, ZERO) + (standing["unbilled"] or ZERO),
+        reserved=standing["reserved"] or ZERO,
+    )
+
+
+def refundable(account: Account) -> Decimal:
+    """What could be paid back now: paid in, not refunded, neither spent nor owed nor set aside."""
+    cash = LedgerLeg.objects.filter(account__kind=Kind.CASH, transaction__tenant=account.tenant)
+    paid = cash.aggregate(sum=Sum("amount"))["sum"] or ZERO
+    funds = funds_of(account)
+    free = funds.balance - funds.owed - funds.reserved
+    return max(ZERO, min(paid, funds.balance, free))
+
+
+def bill_corrected(bill: Bill) -> Decimal:
+    """What was given back of a paid bill."""
+    legs = LedgerLeg.objects.filter(
+        account__kind=Kind.REVENUE,
+        transaction__kind=LedgerTransaction.Kind.CORRECTION,
+        transaction__tenant=bill.tenant,
+        transaction__reference=bill.no,
+    )
+    return legs.aggregate(sum=Sum("amount"))["sum"] or ZERO
+
+
+def coupons_worth(own: Decimal, coupons: Iterable[Coupon]) -> Decimal:
+    """What coupons can pay beside so much of one's own: one that pays at most a part of a bill is worth no more than
+    what pays the rest of it, one with a minimum spend nothing where that cannot be reached."""
+    worth, left = ZERO, own
+    for coupon in sorted(coupons, key=lambda each: -each.activity.ratio_percent):
+        percent = coupon.activity.ratio_percent
+        rest = 100 - percent
+        taken = min(coupon.remaining, max(left, ZERO) * percent / rest) if rest else coupon.remaining
+        if own + worth + taken >= coupon.activity.minimum_spend:
+            worth += taken
+            left -= taken * rest / percent
+    return worth
+
+
+def burn_of(tenant: Tenant) -> Decimal:
+    """What an hour of all that the tenant runs, or has waiting, costs."""
+    rows = FundsHold.objects.of(tenant).filter(ended_at__isnull=True)
+    return rows.aggregate(sum=Sum("hourly"))["sum"] or ZERO
+
+
+def funds_watched() -> list[Tenant]:
+    """The tenants whose money is looked at: who run something that costs, or were told that little is left."""
+    burning = FundsHold.objects.across().filter(ended_at__isnull=True, hourly__gt=0).values("tenant")
+    told = Account.objects.across().exclude(funds_level=FundsLevel.ENOUGH).values("tenant")
+    return list(tenant_list().filter(Q(pk__in=burning) | Q(pk__in=told)))
+
+
+def funds_due(limit: int) -> list[UUID]:
+    """The workloads whose money may need topping up, the longest due first."""
+    rows = FundsHold.plain.filter(ended_at__isnull=True, check_at__lte=timezone.now()).order_by("check_at")
+    return list(rows.values_list("charge__workload_uid", flat=True)[:limit])
+
+
+def usage_rated_until(slice_uids: Iterable[str]) -> dict[str, datetime]:
+    """Until when the use of each of these slices is rated; those without any are left out."""
+    rows = UsageRecord.plain.filter(slice_uid__in=list(slice_uids), rated_at__isnull=False).order_by()
+    return dict(rows.values_list("slice_uid").annotate(at=Max("end_at")))
 
 
 def account_overview(*, tenant: Tenant) -> AccountOverview:
@@ -83,10 +176,17 @@ def account_overview(*, tenant: Tenant) -> AccountOverview:
     month = timezone.localtime(timezone.now(), ZoneInfo(tenant.timezone)).replace(
         day=1, hour=0, minute=0, second=0, microsecond=0
     )
+    funds = funds_of(account) if account else Funds(ZERO, ZERO, ZERO, ZERO, ZERO)
     return AccountOverview(
         is_open=account is not None,
         opened_at=account.opened_at if account else None,
-        balance=balance_get(tenant),
+        balance=funds.balance,
+        credit_limit=funds.credit_limit,
+        coupons_worth=funds.coupons,
+        owed=funds.owed,
+        reserved=funds.reserved,
+        spendable=funds.spendable,
+        funds_level=account.funds_level if account else FundsLevel.ENOUGH,
         unbilled=ledger_sum(Kind.ACCRUED, tenant),
         unpaid=ledger_sum(Kind.RECEIVABLE, tenant),
         coupon_count=coupons["count"],
@@ -164,29 +264,28 @@ def bill_line_items(line: BillLine) -> QuerySet[RatedItem]:
     return rows.select_related("usage", "transaction").order_by("usage__start_at", "pk")
 
 
-def charge_priced(workload_uids: Iterable[UUID]) -> list[UUID]:
-    """Those of the workloads whose charge has a price: the others are metered only."""
-    rows = Charge.plain.filter(workload_uid__in=list(workload_uids), price_version__isnull=False)
-    return list(rows.values_list("workload_uid", flat=True))
-
-
 def charge_prices(workload_uids: Iterable[UUID]) -> dict[UUID, int]:
-    """What one share of each workload costs by its charge and the amounts it has now, in millionths of CNY an hour;
-    what is metered only is left out. One statement, and one more for each price that was not asked for before."""
+    """What one share of each workload costs by its charge and the amounts it has now, in millionths of CNY an hour.
+    One statement, and one more for each price that was not asked for before."""
     newest = ChargeResize.objects.filter(charge=OuterRef("pk")).order_by("-pk").values("amounts")[:1]
-    rows = Charge.plain.filter(workload_uid__in=list(workload_uids), price_version__isnull=False)
+    rows = Charge.plain.filter(workload_uid__in=list(workload_uids))
     found = rows.values_list("workload_uid", "price_version_id", "amounts", Subquery(newest))
     return {
-        uid: _hourly_micros(version, tuple(sorted((resized or amounts).items())))
+        uid: int(hourly_cost(version, resized or amounts) * 1_000_000)
         for uid, version, amounts, resized in found
     }
 
 
+def hourly_cost(price_version_id: int, amounts: Mapping[str, int]) -> Decimal:
+    """What one share of these amounts costs an hour, exactly."""
+    return _hourly_cost(price_version_id, tuple(sorted(amounts.items())))
+
+
 # Prices once published are never changed.
 @lru_cache(maxsize=4096)
-def _hourly_micros(price_version_id: int, amounts: tuple[tuple[str, int], ...]) -> int:
+def _hourly_cost(price_version_id: int, amounts: tuple[tuple[str, int], ...]) -> Decimal:
     lines = [pricing_line(row) for row in price_lines(price_version_id).values()]
-    return int(price(lines, dict(amounts), 1, SECONDS[PriceUnit.HOUR]).total * 1_000_000)
+    return price(lines, dict(amounts), 1, SECONDS[PriceUnit.HOUR]).total
 
 
 def charge_get(*, tenant: Tenant, workload_uid: Id) -> Charge:

@@ -10,9 +10,26 @@ class BillState(models.TextChoices):
     MADE = "made", _("Made")
     CONFIRMED = "confirmed", _("Confirmed")
     PAID = "paid", _("Paid")
+    WRITTEN_OFF = "written_off", _("Written off")
 
 
-BILL = Flow({(BillState.MADE, BillState.CONFIRMED): "", (BillState.CONFIRMED, BillState.PAID): ""})
+B = BillState
+BILL = Flow(
+    {
+        (B.MADE, B.CONFIRMED): "",
+        (B.CONFIRMED, B.PAID): "",
+        (B.MADE, B.WRITTEN_OFF): "",
+        (B.CONFIRMED, B.WRITTEN_OFF): "",
+    }
+)
+
+
+class FundsLevel(models.TextChoices):
+    """How far what can still be spent goes, as the tenant's people were told last (ELA-1911)."""
+
+    ENOUGH = "enough", _("Enough")
+    LOW = "low", _("Low")
+    EMPTY = "empty", _("Used up")
 
 
 class ChargeState(models.TextChoices):

@@ -5,9 +5,12 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 
 from apps.billing.errors import NothingToBill
-from apps.billing.selectors import bill_due_list
+from apps.billing.selectors import bill_due_list, funds_watched
 from apps.billing.services.bills import bill_make
+from apps.billing.services.funds import funds_settle
+from apps.billing.services.funds import funds_watch as watch
 from apps.billing.services.rating import usage_rate as rate
+from apps.billing.states import FundsLevel
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.tenancy.selectors import tenant_get
@@ -18,14 +21,22 @@ _BATCHES_MAX = 20
 
 @provider_task
 def usage_rate() -> int:
-    """Rate what waits, batch by batch, each its own transaction: every two seconds."""
+    """Rate what waits, batch by batch, each its own transaction, and give back what is left of funds: every two
+    seconds."""
     total = 0
     for _batch in range(_BATCHES_MAX):
         rated = rate(actor=SYSTEM, limit=_BATCH)
         total += rated
         if rated < _BATCH:
             break
+    funds_settle(actor=SYSTEM)
     return total
+
+
+@provider_task
+def funds_watch() -> int:
+    """Look how far the money of those goes who run something; whose people were told of it: every few seconds."""
+    return sum(watch(actor=SYSTEM, tenant=tenant) != FundsLevel.ENOUGH for tenant in funds_watched())
 
 
 @provider_task

@@ -72,16 +72,43 @@ class UsageReceipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Funds:
+    """What bounds what may start, in CNY: balance, credit and what coupons can pay, less what is owed and set aside.
+
+    `owed` is use not on a bill yet and bills not paid yet, `reserved` what is set aside for work that has not used it.
+    """
+
+    balance: Decimal
+    credit_limit: Decimal
+    coupons: Decimal
+    owed: Decimal
+    reserved: Decimal
+
+    @property
+    def spendable(self) -> Decimal:
+        """What may still be set aside; below zero only where credit or coupons were taken back, or use came late."""
+        return self.balance + self.credit_limit + self.coupons - self.owed - self.reserved
+
+
+@dataclass(frozen=True, slots=True)
 class AccountOverview:
     """A tenant's money at a glance (PLAT-OPS-7), in CNY.
 
-    `unbilled` is rated use not on a bill yet, `unpaid` the total of bills not paid yet; `month_cost` and
-    `year_cost` are rated use of the present month and year of the tenant's zone.
+    `unbilled` is rated use not on a bill yet, `unpaid` the total of bills not paid yet; `month_cost` and `year_cost`
+    are rated use of the present month and year of the tenant's zone. `reserved` is set aside for work, `spendable` what
+    may still be, `coupons_worth` the part of it that coupons bear (see `Funds`); `funds_level` is what the tenant's
+    people were told last.
     """
 
     is_open: bool
     opened_at: datetime | None
     balance: Decimal
+    credit_limit: Decimal
+    coupons_worth: Decimal
+    owed: Decimal
+    reserved: Decimal
+    spendable: Decimal
+    funds_level: str
     unbilled: Decimal
     unpaid: Decimal
     coupon_count: int

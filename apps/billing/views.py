@@ -16,6 +16,7 @@ from apps.billing.forms import BillsForm, CostForm, PayForm
 from apps.billing.models import Bill
 from apps.billing.selectors import (
     account_overview,
+    bill_corrected,
     bill_get,
     bill_line_get,
     bill_line_items,
@@ -120,6 +121,7 @@ def bill(request: TenantRequest, uid: UUID) -> HttpResponse:
         "bill": row,
         "lines": bill_lines(row),
         "payment": getattr(row, "payment", None),
+        "corrected": bill_corrected(row),
         "overview": account_overview(tenant=row.tenant),
         "coupons": coupon_usable_list(tenant=row.tenant) if row.state == BillState.CONFIRMED else [],
         "topic": _topic(row.tenant),

@@ -14,11 +14,12 @@ from django.utils.translation import gettext_lazy
 from unfold.decorators import display
 
 from apps.billing.selectors import account_get
-from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.services.ledger import account_deposit, account_open, credit_limit_set
 from apps.console.services import quotas_set
-from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
+from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, money
 from apps.identity.models import Membership
 from apps.kernel.actor import Actor
+from apps.kernel.money import bill_round
 from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.states import QuotaItem
@@ -46,6 +47,13 @@ class DepositForm(ActForm):
         max_length=80,
         help_text=gettext_lazy("The same number again is the same deposit: nothing is credited twice."),
     )
+
+
+class CreditForm(ActForm):
+    amount = forms.DecimalField(
+        label=gettext_lazy("Credit limit (CNY)"), decimal_places=2, max_digits=18, min_value=0
+    )
+    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
 
 
 class QuotasForm(ActForm):
@@ -79,6 +87,19 @@ def _account_open(actor: Actor, row: Tenant, given: Given) -> str:
 def _deposit(actor: Actor, row: Tenant, given: Given) -> str:
     account_deposit(actor=actor, tenant=row, **given)
     return _("The deposit of %(amount)s CNY is credited.") % {"amount": given["amount"]}
+
+
+def _credit_limit(actor: Actor, row: Tenant, given: Given) -> str:
+    credit_limit_set(actor=actor, tenant=row, **given)
+    return _("%(tenant)s may owe %(amount)s CNY beyond its balance.") % {
+        "amount": money(given["amount"]),
+        "tenant": row,
+    }
+
+
+def _credit_now(row: Tenant) -> Given:
+    account = account_get(row)
+    return {"amount": bill_round(account.credit_limit)} if account else {}
 
 
 def _quotas(actor: Actor, row: Tenant, given: Given) -> str:
@@ -156,6 +177,17 @@ class TenantAdmin(OperatorAdmin):
             DepositForm,
             icon="payments",
             applies=lambda row: account_get(row) is not None,
+        ),
+        Act(
+            "credit_limit",
+            gettext_lazy("Set the credit limit"),
+            BILLING_MANAGE,
+            _credit_limit,
+            CreditForm,
+            hint=gettext_lazy("How much the tenant may owe beyond its balance; 0 is none."),
+            icon="credit_score",
+            applies=lambda row: account_get(row) is not None,
+            initial=_credit_now,
         ),
         Act(
             "set_quota",

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from apps.billing.services.ledger import account_open
+from apps.billing.services.ledger import account_open, credit_limit_set
 from apps.catalog.services.processes import process_template_import
 from apps.centre.models import Centre
 from apps.centre.permissions import CentrePermission
@@ -105,6 +106,15 @@ def tenant_open(
         quotas_set(actor=actor, tenant=tenant, totals=beginning.quota)
     if beginning.has_account:
         account_open(actor=actor, tenant=tenant)
+        if beginning.credit_limit:
+            credit_limit_set(
+                actor=actor,
+                tenant=tenant,
+                amount=beginning.credit_limit,
+                reason=str(_("agreed when it was opened")),
+            )
+    elif beginning.credit_limit:
+        raise InvalidInput(fields={"credit_limit": _("Credit needs an account: open one with it.")})
     if beginning.has_queue:
         title = tenant.name[:80]
         queue_make(actor=actor, code=schema, name_en=title, name_zh=title, changes={}, tenants=[tenant])

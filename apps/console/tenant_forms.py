@@ -10,6 +10,7 @@ from django.utils.translation import pgettext_lazy
 from apps.console.centre_forms import StyledForm, zone_choices
 from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
 from apps.kernel.errors import WeirError
+from apps.kernel.money import ZERO
 from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.services.quota.quotas import DEFAULTS
 from apps.scheduling.states import QuotaItem
@@ -56,6 +57,15 @@ class TenantForm(StyledForm):
     has_account = forms.BooleanField(
         label=_("Open its money account: without one its applications are refused"), required=False
     )
+    credit_limit = forms.DecimalField(
+        label=_("Credit limit (CNY)"),
+        help_text=_("How much it may owe beyond its balance; 0 is none. It takes the account."),
+        min_value=0,
+        max_digits=18,
+        decimal_places=2,
+        initial=0,
+        required=False,
+    )
     has_queue = forms.BooleanField(label=_("Make a queue that admits this tenant alone"), required=False)
     system_name = forms.CharField(
         label=_("Name of its first business system"), max_length=120, required=False
@@ -96,6 +106,7 @@ class TenantForm(StyledForm):
             "beginning": TenantBeginning(
                 quota={item: given[item] for item in QuotaItem.values},
                 has_account=given["has_account"],
+                credit_limit=given["credit_limit"] or ZERO,
                 has_queue=given["has_queue"],
                 business_system=system if system.name else None,
             ),

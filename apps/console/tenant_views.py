@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from apps.centre.selectors import centre_shown
 from apps.console.services import tenant_open
+from apps.console.templatetags.weir import money
 from apps.console.tenant_forms import LINK, TenantForm
 from apps.console.types import TenantOpened
 from apps.identity.page_access import operator_page, show
@@ -52,7 +53,11 @@ def _made(request: PortalRequest, form: TenantForm, made: TenantOpened) -> dict[
         _("Its first organization and administrator"),
         _("Its quota"),
     ]
-    lines += [_("Its money account")] if given.has_account else []
+    if given.credit_limit:
+        shown = {"amount": money(given.credit_limit)}
+        lines.append(_("Its money account, with %(amount)s CNY of credit") % shown)
+    elif given.has_account:
+        lines.append(_("Its money account"))
     lines += [_("A queue of its own")] if given.has_queue else []
     if given.business_system is not None:
         lines.append(_("The business system %(name)s") % {"name": given.business_system.name})

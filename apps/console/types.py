@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 
+from apps.kernel.money import ZERO
 from apps.tenancy.models import Tenant
 
 
@@ -24,11 +26,12 @@ class BusinessSystemGiven:
 
 @dataclass(frozen=True, slots=True)
 class TenantBeginning:
-    """What may come with a tenant: totals of its quota by item (the defaults where none is named), a money account, a
-    queue that admits it alone, a business system."""
+    """What may come with a tenant: totals of its quota by item (the defaults where none is named), a money account
+    with its credit limit, a queue that admits it alone, a business system."""
 
     quota: Mapping[str, int] = field(default_factory=dict)
     has_account: bool = False
+    credit_limit: Decimal = ZERO
     has_queue: bool = False
     business_system: BusinessSystemGiven | None = None
 

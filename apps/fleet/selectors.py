@@ -4,7 +4,7 @@ workloads they are."""
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import Prefetch, Q, QuerySet, Sum
+from django.db.models import Max, Prefetch, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
@@ -79,6 +79,11 @@ def slice_list(*, workload_uids: Iterable[UUID | str]) -> QuerySet[Slice]:
 def slice_share_numbers(uids: Iterable[UUID]) -> set[int]:
     """The numbers that these slices have among the shares of their workload."""
     return set(Slice.plain.filter(uid__in=uids).values_list("share", flat=True))
+
+
+def device_memory_most() -> int:
+    """The memory of the pool's largest card, in MiB; 0 without any."""
+    return Device.objects.aggregate(most=Max("memory_mib"))["most"] or 0
 
 
 def slice_open_list(*, node_uid: str = "", device_uid: str = "") -> QuerySet[Slice]:

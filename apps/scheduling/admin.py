@@ -148,7 +148,7 @@ def _policy_set(actor: Actor, row: SchedulingPolicy | None, given: Given) -> str
 def _direct_commodity(actor: Actor, row: SchedulingPolicy, given: Given) -> str:
     direct_commodity_set(actor=actor, commodity=given["commodity"])
     if given["commodity"] is None:
-        return _("Direct work is metered and not charged from now on.")
+        return _("Direct work has no price from now on: it is refused.")
     return _("Direct work is charged as %(commodity)s from now on.") % {"commodity": given["commodity"].name}
 
 
@@ -264,7 +264,7 @@ class SchedulingPolicyAdmin(OperatorAdmin):
             CommodityForm,
             hint=gettext_lazy(
                 "Work that no order stands behind is charged at this commodity's prices for compute and memory;"
-                " without one it is metered only."
+                " without one it is refused; a price of 0 makes it free."
             ),
             icon="sell",
             initial=lambda row: {"commodity": row.direct_commodity_id},

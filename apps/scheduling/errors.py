@@ -12,6 +12,19 @@ class NoSuchModel(InvalidInput):
     default_cure = _("Name a model that the pool has, or none.")
 
 
+class DirectWorkUnpriced(Conflict):
+    """No commodity says what work costs that no order stands behind: it is not free because nobody said so."""
+
+    code = "direct_work_unpriced"
+    default_message = _(
+        "Work without an order has no price here: the scheduling policy names no commodity for it."
+    )
+    default_cure = _(
+        'An operator sets "direct work is charged as" of the scheduling policy; a commodity whose price is 0 makes'
+        " it free."
+    )
+
+
 class NoSuchNode(InvalidInput):
     code = "no_such_node"
     default_cure = _("Name a node of the pool, or none.")

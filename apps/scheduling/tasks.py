@@ -1,6 +1,7 @@
 import logging
 from uuid import UUID
 
+from apps.billing.selectors import funds_due
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.scheduling.models import HookCall, WorkloadSize
@@ -16,10 +17,12 @@ from apps.scheduling.services.hooks import (
 )
 from apps.scheduling.services.scaling import scaling_rules_apply
 from apps.scheduling.services.workloads.elastic_size import size_settle, sizes_prune
+from apps.scheduling.services.workloads.funds import funds_follow
 from apps.scheduling.services.workloads.stopping import deadlines_keep
 
 log = logging.getLogger(__name__)
 _HOOKS_MOST = 200
+_FUNDS_MOST = 500
 
 
 @provider_task
@@ -32,6 +35,16 @@ def start_estimates_make_due() -> None:
 def deadlines_sweep() -> None:
     """Stop what runs past its deadline: every few seconds."""
     deadlines_keep(actor=SYSTEM)
+
+
+@provider_task
+def funds_sweep() -> int:
+    """Look at the money of work whose money may be near its end, each in a transaction of its own: every few
+    seconds. What one worker died over is due still."""
+    due = funds_due(_FUNDS_MOST)
+    for uid in due:
+        funds_follow(actor=SYSTEM, workload_uid=uid)
+    return len(due)
 
 
 @provider_task

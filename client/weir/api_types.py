@@ -5,18 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 
-class AccountOut(TypedDict):
-    is_open: bool
-    opened_at: str | None
-    balance: str
-    unbilled: str
-    unpaid: str
-    coupon_count: int
-    coupon_remaining: str
-    month_cost: str
-    year_cost: str
-
-
 class ActivityOut(TypedDict):
     uid: str
     name_zh: str
@@ -250,6 +238,11 @@ class CostsOut(TypedDict):
 
 class CountOut(TypedDict):
     count: int
+
+
+class CreditIn(TypedDict):
+    amount: str
+    reason: str
 
 
 class DepositIn(TypedDict):
@@ -1090,6 +1083,12 @@ class RecordOut(TypedDict):
     at: str
 
 
+class RefundIn(TypedDict):
+    amount: str
+    reference: str
+    reason: str
+
+
 class ReleaseIn(TypedDict):
     file: str
     signature: str
@@ -1416,6 +1415,7 @@ class TenantIn(TypedDict):
     administrator: AdministratorIn
     quota: NotRequired[dict[str, int]]
     has_account: NotRequired[bool]
+    credit_limit: NotRequired[str]
     has_queue: NotRequired[bool]
     business_system: NotRequired[BusinessSystemGivenIn | None]
 
@@ -1693,6 +1693,26 @@ class WorkloadSliceOut(TypedDict):
     ended_at: str | None
 
 
+class WriteOffIn(TypedDict):
+    reason: str
+
+
+class AccountOut(TypedDict):
+    is_open: bool
+    opened_at: str | None
+    balance: str
+    credit_limit: str
+    reserved: str
+    spendable: str
+    funds_level: Literal["enough", "low", "empty"]
+    unbilled: str
+    unpaid: str
+    coupon_count: int
+    coupon_remaining: str
+    month_cost: str
+    year_cost: str
+
+
 class AlarmOut(TypedDict):
     uid: str
     key: str
@@ -1746,13 +1766,14 @@ class BillOut(TypedDict):
     uid: str
     no: str
     tenant: str
-    state: Literal["made", "confirmed", "paid"]
+    state: Literal["made", "confirmed", "paid", "written_off"]
     period_from: str
     period_until: str
     total: str
     made_at: str
     confirmed_at: str | None
     paid_at: str | None
+    written_off_at: str | None
     created_at: str
 
 
@@ -1760,13 +1781,14 @@ class BillWholeOut(TypedDict):
     uid: str
     no: str
     tenant: str
-    state: Literal["made", "confirmed", "paid"]
+    state: Literal["made", "confirmed", "paid", "written_off"]
     period_from: str
     period_until: str
     total: str
     made_at: str
     confirmed_at: str | None
     paid_at: str | None
+    written_off_at: str | None
     created_at: str
     lines: list[BillLineOut]
     payment: PaymentOut | None
@@ -2971,8 +2993,9 @@ class TicketOut(TypedDict):
 
 class TransactionOut(TypedDict):
     uid: str
-    kind: Literal["deposit", "rate", "bill", "payment"]
+    kind: Literal["deposit", "rate", "bill", "payment", "refund", "correction", "write_off"]
     reference: str
+    reason: str
     total: str
     balance_change: str
     coupon_amount: str

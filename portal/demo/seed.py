@@ -9,7 +9,7 @@ from decimal import Decimal
 from django.utils import timezone
 
 from apps.billing.selectors import account_get
-from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.services.ledger import account_deposit, account_open, credit_limit_set
 from apps.catalog.models import Category, Commodity, Component, CouponActivity, FormTemplate, ProcessApp
 from apps.catalog.services import commodities, coupons, prices, processes
 from apps.catalog.types import ComponentRange, PriceInput
@@ -46,6 +46,8 @@ QUOTA = {
     "host_memory_mib": 65536,
 }
 DEPOSIT = Decimal("500.00")
+# What is set aside before a start counts by the demo's prices, which are ten times what a centre asks.
+CREDIT = Decimal("100000.00")
 # What most people ask for: code, names, percent of a device, MiB of its memory.
 SPECS = (
     ("small", "Small", "小型", 10, 512),
@@ -162,6 +164,7 @@ def _money(schema: str) -> None:
     if account_get(tenant) is None:
         account_open(actor=SYSTEM, tenant=tenant)
         account_deposit(actor=SYSTEM, tenant=tenant, amount=DEPOSIT, reference="opening balance of the demo")
+        credit_limit_set(actor=SYSTEM, tenant=tenant, amount=CREDIT, reason="a customer of the demo")
 
 
 # --- catalogue -------------------------------------------------------------------------------------------------

@@ -51,6 +51,10 @@ class Env(BaseSettings):
     # Where the archives of work folders lie on their way between nodes, and how large one may be.
     folders_dir: Path | None = None
     folder_limit_mib: int = Field(default=20_480, ge=1, le=131_072)
+    # For how long of running money is set aside at once; how long work goes on at zero; how near its end is told of.
+    funds_hold_s: int = Field(default=3600, ge=60, le=30 * 86400)
+    funds_grace_s: int = Field(default=600, ge=0, le=86400)
+    funds_low_h: int = Field(default=24, ge=1, le=8760)
     backup_dir: Path | None = None
     backup_every_h: int = Field(default=24, ge=0, le=8760)
     backup_keep: int = Field(default=7, ge=1, le=1000)

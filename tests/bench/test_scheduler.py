@@ -15,7 +15,6 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Node
 from apps.identity.tokens import api_token_make
 from apps.kernel.actor import SYSTEM
@@ -30,6 +29,7 @@ from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from tests.bench import slurm
 from tests.harness import database
+from tests.harness.money import account_ready
 from tests.harness.schedulers import leader_pid, leads_wait, scheduler, stand_by_wait
 from tests.harness.webs import web
 
@@ -48,7 +48,7 @@ def pool(committed):
     if not database.DURABLE:
         pytest.skip("this database flushes nothing: make bench starts one that does")
     acme = Tenant.objects.get(schema_name="acme")
-    account_open(actor=SYSTEM, tenant=acme)
+    account_ready(acme)
     for item in QuotaItem.values:
         quota_set(actor=SYSTEM, tenant=acme, item=item, total=10**12)
     queue_ensure(actor=SYSTEM)

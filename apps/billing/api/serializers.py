@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from apps.billing.models import Bill, BillLine, BillPayment, LedgerTransaction, RatedItem
 from apps.billing.selectors import bill_lines
+from apps.billing.states import FundsLevel
 from apps.catalog.api.serializers import Money, PriceStepOut, PriceVersionOut
 from apps.catalog.pricing.tiers import steps
 from apps.catalog.selectors import pricing_line
@@ -39,6 +40,7 @@ class BillOut(serializers.ModelSerializer):
             "made_at",
             "confirmed_at",
             "paid_at",
+            "written_off_at",
             "created_at",
         ]
 
@@ -196,10 +198,29 @@ class DepositIn(serializers.Serializer):
     reference = serializers.CharField(max_length=80)
 
 
+class CreditIn(serializers.Serializer[Any]):
+    amount = serializers.DecimalField(max_digits=18, decimal_places=2)
+    reason = serializers.CharField(max_length=200)
+
+
+class RefundIn(DepositIn):
+    reason = serializers.CharField(max_length=200)
+
+
+class WriteOffIn(serializers.Serializer[Any]):
+    reason = serializers.CharField(max_length=200)
+
+
 class AccountOut(serializers.Serializer):
     is_open = serializers.BooleanField()
     opened_at = serializers.DateTimeField(allow_null=True)
     balance = Money()
+    credit_limit = Money(help_text="What may be owed beyond the balance.")
+    reserved = Money(help_text="Set aside for work, and not used yet.")
+    spendable = Money(
+        help_text="Balance, credit and what coupons can pay, less what is owed and reserved: what may still start."
+    )
+    funds_level = serializers.ChoiceField(choices=FundsLevel.choices)
     unbilled = Money()
     unpaid = Money()
     coupon_count = serializers.IntegerField()
@@ -220,6 +241,7 @@ class TransactionOut(serializers.ModelSerializer):
             "uid",
             "kind",
             "reference",
+            "reason",
             "total",
             "balance_change",
             "coupon_amount",

@@ -19,8 +19,8 @@ from apps.billing.selectors import (
     cost_by,
     transaction_list,
 )
-from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
-from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.services.bills import bill_confirm, bill_correct, bill_make, bill_pay, bill_write_off
+from apps.billing.services.ledger import account_deposit, account_open, account_refund, credit_limit_set
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import Forbidden, InvalidInput
 from apps.kernel.money import ZERO
@@ -83,6 +83,28 @@ class BillPayView(ApiView):
         """Pay a confirmed bill from a coupon, if one is named, and the balance."""
         coupon = read(s.PayIn, request.data)["coupon"]
         bill_pay(actor=self.actor, bill_uid=uid, coupon_uid=coupon)
+        return Response(s.BillWholeOut(bill_get(actor=self.actor, uid=uid)).data)
+
+
+class BillCorrectView(ApiView):
+    plane = "provider"
+    permission = P.MANAGE
+
+    @extend_schema(request=s.RefundIn, responses=s.BillWholeOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Give back to the balance what a paid bill charged too much; `reference` makes it happen once."""
+        bill_correct(actor=self.actor, bill_uid=uid, **read(s.RefundIn, request.data))
+        return Response(s.BillWholeOut(bill_get(actor=self.actor, uid=uid)).data)
+
+
+class BillWriteOffView(ApiView):
+    plane = "provider"
+    permission = P.MANAGE
+
+    @extend_schema(request=s.WriteOffIn, responses=s.BillWholeOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Give up a bill that will not be paid: the tenant owes it no more."""
+        bill_write_off(actor=self.actor, bill_uid=uid, **read(s.WriteOffIn, request.data))
         return Response(s.BillWholeOut(bill_get(actor=self.actor, uid=uid)).data)
 
 
@@ -159,3 +181,27 @@ class DepositView(ApiView):
         tenant = tenant_get(schema)
         account_deposit(actor=self.actor, tenant=tenant, **read(s.DepositIn, request.data))
         return Response(s.AccountOut(account_overview(tenant=tenant)).data, status=201)
+
+
+class RefundView(ApiView):
+    plane = "provider"
+    permission = P.MANAGE
+
+    @extend_schema(request=s.RefundIn, responses={201: s.AccountOut})
+    def post(self, request: Request, schema: str) -> Response:
+        """Pay back an amount of the tenant's balance; `reference` makes it happen once."""
+        tenant = tenant_get(schema)
+        account_refund(actor=self.actor, tenant=tenant, **read(s.RefundIn, request.data))
+        return Response(s.AccountOut(account_overview(tenant=tenant)).data, status=201)
+
+
+class CreditLimitView(ApiView):
+    plane = "provider"
+    permission = P.MANAGE
+
+    @extend_schema(request=s.CreditIn, responses=s.AccountOut)
+    def put(self, request: Request, schema: str) -> Response:
+        """How much the tenant may owe beyond its balance."""
+        tenant = tenant_get(schema)
+        credit_limit_set(actor=self.actor, tenant=tenant, **read(s.CreditIn, request.data))
+        return Response(s.AccountOut(account_overview(tenant=tenant)).data)

@@ -66,7 +66,7 @@ APPEND_ONLY_TABLES = (
 FACT_TABLES = {
     "billing_usagerecord": "'rated_at'",
     "billing_rateditem": "'bill_id'",
-    "billing_bill": "'state', 'confirmed_at', 'paid_at', 'updated_at'",
+    "billing_bill": "'state', 'confirmed_at', 'paid_at', 'written_off_at', 'updated_at'",
     "billing_charge": "'state', 'closed_at', 'updated_at'",
 }
 

@@ -1,4 +1,4 @@
-"""Bills: made from rated use, confirmed, paid from a coupon and the balance (PLAT-OPS-32)."""
+"""Bills: made from rated use, confirmed, paid from a coupon and the balance (PLAT-OPS-32), corrected, written off."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -10,7 +10,7 @@ from django.db.models import Min, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.billing.errors import BalanceTooLow, NothingToBill
+from apps.billing.errors import BalanceTooLow, CorrectionTooHigh, NothingToBill
 from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPaid
 from apps.billing.locks import account_locked
 from apps.billing.models import (
@@ -25,15 +25,22 @@ from apps.billing.models import (
     UsageRecord,
 )
 from apps.billing.permissions import BillingPermission as P
-from apps.billing.selectors import balance_get, bill_get
-from apps.billing.services.ledger import ledger_post
+from apps.billing.selectors import balance_get, bill_corrected, bill_get
+from apps.billing.services.funds import holds_bill, holds_lock
+from apps.billing.services.ledger import (
+    amount_problems,
+    ledger_post,
+    posted_find,
+    reason_problems,
+    reference_problems,
+)
 from apps.billing.services.rating import tariff_at, usage_rated
 from apps.billing.states import BILL, BillState
 from apps.catalog.models import PriceLine
 from apps.catalog.selectors import coupon_get
 from apps.catalog.services.coupons import coupon_redeem
 from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import Forbidden, InvalidInput, NotFound
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.money import ZERO, bill_round
 from apps.kernel.service import service
@@ -78,7 +85,9 @@ def _may_settle(actor: Actor, tenant: Tenant) -> None:
 def _pending_rate(tenant: Tenant, until: datetime, actor: Actor) -> None:
     rows = UsageRecord.plain.filter(tenant=tenant, rated_at__isnull=True, end_at__lte=until)
     rows = rows.select_related("charge", "tenant").order_by("pk")
-    usage_rated(list(rows.select_for_update(no_key=True, of=("self",))), actor=actor)
+    pending = list(rows.select_for_update(no_key=True, of=("self",)))
+    holds_lock(tenant)
+    usage_rated(pending, actor=actor)
 
 
 def _items_take(tenant: Tenant, until: datetime) -> int:
@@ -138,7 +147,11 @@ def _bill(account: Account, bill_id: int, lines: list[BillLine], until: datetime
     )
     bill.save(force_insert=True)
     BillLine.objects.bulk_create(lines)
-    accrued = sum((line.accrued for line in lines), ZERO)
+    by_charge: dict[int, Decimal] = {}
+    for line in lines:
+        by_charge[line.charge_id] = by_charge.get(line.charge_id, ZERO) + line.accrued
+    holds_bill(by_charge)
+    accrued = sum(by_charge.values(), ZERO)
     ledger_post(
         tenant=tenant,
         kind=LedgerTransaction.Kind.BILL,
@@ -180,6 +193,69 @@ def bill_pay(*, actor: Actor, bill_uid: UUID | str, coupon_uid: UUID | str | Non
     emit(BillPaid(tenant.schema_name, str(bill.uid), bill.no), actor=actor)
     emit(BalanceChanged(tenant.schema_name), actor=actor)
     return payment
+
+
+@service(P.MANAGE)
+def bill_correct(
+    *, actor: Actor, bill_uid: UUID | str, amount: Decimal, reason: str, reference: str
+) -> LedgerTransaction:
+    """Give back to the balance what a paid bill charged too much: at most what was paid of it and not given back yet.
+
+    The bill stays as it is. `reference` makes it happen once: the same again is the same correction. Raises
+    CorrectionTooHigh, Conflict for a bill that is not paid.
+    """
+    fields = amount_problems(amount) | reason_problems(reason) | reference_problems(reference)
+    if fields:
+        raise InvalidInput(fields=fields)
+    bill = bill_get(actor=actor, uid=bill_uid)
+    account_locked(bill.tenant)
+    act_subject("bill", bill.uid, no=bill.no, amount=amount, reference=reference, reason=reason)
+    if bill.state != BillState.PAID:
+        raise Conflict(
+            _("%(no)s is %(state)s: only what was paid is given back.")
+            % {"no": bill.no, "state": bill.get_state_display()},
+            cure=_("A bill that will not be paid is written off."),
+        )
+    key = f"correction:{bill.no}:{reference}"
+    known = posted_find(key, Kind.BALANCE, -amount)
+    if known is not None:
+        return known
+    most = bill.total - bill_corrected(bill)
+    if amount > most:
+        raise CorrectionTooHigh(bill_no=bill.no, wanted=amount, most=most)
+    posted = ledger_post(
+        tenant=bill.tenant,
+        kind=LedgerTransaction.Kind.CORRECTION,
+        key=key,
+        reference=bill.no,
+        reason=reason,
+        legs={Kind.REVENUE: amount, Kind.BALANCE: -amount},
+    )
+    assert posted is not None, "a correction is never 0"
+    emit(BalanceChanged(bill.tenant.schema_name), actor=actor)
+    return posted
+
+
+@service(P.MANAGE)
+def bill_write_off(*, actor: Actor, bill_uid: UUID | str, reason: str) -> Bill:
+    """Give up a bill that will not be paid: the tenant owes it no more, and the centre bears it. The whole bill, so
+    never more than is owed; a paid one is refused, and so is a second time."""
+    if problems := reason_problems(reason):
+        raise InvalidInput(fields=problems)
+    bill = bill_get(actor=actor, uid=bill_uid)
+    account_locked(bill.tenant)
+    BILL.move(bill, BillState.WRITTEN_OFF, actor=actor, written_off_at=timezone.now())
+    ledger_post(
+        tenant=bill.tenant,
+        kind=LedgerTransaction.Kind.WRITE_OFF,
+        key=f"write_off:{bill.uid}",
+        reference=bill.no,
+        reason=reason,
+        legs={Kind.WRITE_OFF: bill.total, Kind.RECEIVABLE: -bill.total},
+    )
+    act_subject("bill", bill.uid, no=bill.no, total=bill.total, reason=reason)
+    emit(BalanceChanged(bill.tenant.schema_name), actor=actor)
+    return bill
 
 
 def _payment(bill: Bill, taken: Decimal, coupon_uid: UUID | str | None) -> BillPayment:

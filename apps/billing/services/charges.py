@@ -1,6 +1,6 @@
 """Opening and closing what a workload is charged by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,15 @@ from django.utils.translation import gettext as _
 
 from apps.billing.errors import AccountNotOpened
 from apps.billing.models import Account, Charge, ChargeResize
+from apps.billing.services.funds import (
+    ahead_s,
+    cost_ahead,
+    funds_end,
+    funds_take,
+    hold_reprice,
+    holds_open,
+    hourly_ahead,
+)
 from apps.billing.states import CHARGE, ChargeState
 from apps.catalog.models import PriceVersion
 from apps.catalog.pricing.price import price
@@ -17,6 +26,7 @@ from apps.catalog.pricing.tiers import TierError
 from apps.catalog.selectors import price_lines, pricing_line
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.money import ZERO
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
@@ -32,20 +42,19 @@ def charge_open(
     order_uid: UUID | None,
     order_no: str,
     workload_uid: UUID,
-    quote: dict[str, Any] | None,
+    quote: dict[str, Any],
     labels: dict[str, str],
+    run_s: int | None = None,
 ) -> Charge:
-    """Charge a workload by the order's frozen quote (`Quote.as_json()`), from now on.
+    """Charge a workload by the order's frozen quote (`Quote.as_json()`), from now on, and set funds aside for it.
 
-    Work that was submitted directly has no order; without a quote it is metered and costs nothing.
-
-    `labels` are cost labels: business_system, organization, person (PLAT-OPS-38). Asked again for the same
-    workload and order it answers the same charge. A quote that cannot be rated is refused here, never later.
+    `labels` are cost labels: business_system, organization, person (PLAT-OPS-38); `run_s`: for how long it may run at
+    most. Asked again for the same workload and order it answers the same charge. A quote that cannot be rated is
+    refused here, never later. Raises FundsTooLow.
     """
     if not Account.objects.of(tenant).exists():
         raise AccountNotOpened()
-    quote = quote or {}
-    version, amounts, count = quote_read(quote) if quote else (None, {}, 1)
+    version, amounts, count = quote_read(quote)
     row, is_new = Charge.plain.get_or_create(
         workload_uid=workload_uid,
         defaults={
@@ -66,8 +75,23 @@ def charge_open(
     )
     if not is_new and (row.tenant_id != tenant.pk or str(row.order_uid) != str(order_uid)):
         raise Conflict(_("The workload is charged to another order."))
+    if is_new:
+        holds_open([row], tenant=tenant, hourly=hourly_ahead(version.pk, amounts, count), run_s=run_s)
     act_subject("charge", row.uid, order=order_no, workload=workload_uid)
     return row
+
+
+@service(recorded=False)
+def funds_check(*, actor: Actor, tenant: Tenant, quotes: Sequence[Mapping[str, Any]], run_s: int) -> None:
+    """Refuse what is asked for by these quotes when it could not begin now: FundsTooLow names what is lacking.
+
+    Nothing is set aside: it may be long until it is approved, and is asked again then.
+    """
+    wanted = ZERO
+    for quote in quotes:
+        version, amounts, count = quote_read(quote)
+        wanted += cost_ahead(hourly_ahead(version.pk, amounts, count), ahead_s(run_s))
+    funds_take(tenant, wanted)
 
 
 def labels_read(labels: Mapping[str, str]) -> dict[str, str]:
@@ -105,12 +129,19 @@ def _price_check(version: PriceVersion, amounts: dict[str, int], count: int) -> 
 
 @service()
 def charge_resize(
-    *, actor: Actor, workload_uid: UUID, compute_percent: int, memory_mib: int
+    *,
+    actor: Actor,
+    workload_uid: UUID,
+    compute_percent: int,
+    memory_mib: int,
+    shares: int | None = None,
+    sets_aside: bool = True,
 ) -> Charge | None:
-    """Charge a workload by other amounts of compute and memory from now on, at the prices of its quote (POOL-12.2).
+    """Charge a workload by other amounts of compute and memory from now on, at the prices of its quote (POOL-12.2), or
+    by another number of shares.
 
-    What it used before is rated by what it held then. Amounts that cannot be priced are refused. None when the
-    workload has no charge.
+    What it used before is rated by what it held then. Amounts that cannot be priced are refused. With `sets_aside`
+    what it costs more is set aside first: FundsTooLow names what is lacking. None when the workload has no charge.
     """
     row = Charge.plain.select_for_update(no_key=True).filter(workload_uid=workload_uid).first()
     if row is None:
@@ -118,9 +149,14 @@ def charge_resize(
     act_subject("charge", row.uid, compute_percent=compute_percent, memory_mib=memory_mib)
     held = {"compute_share": compute_percent, "gpu_memory": memory_mib}
     amounts = {code: held.get(code, amount) for code, amount in row.amounts.items()}
-    if row.price_version is not None and amounts != _newest(row):
+    is_changed = amounts != _newest(row)
+    if is_changed:
         _price_check(row.price_version, amounts, row.count)
         ChargeResize.objects.create(charge=row, amounts=amounts)
+    if is_changed or shares is not None:
+        shares = shares or row.funds.shares
+        hourly = hourly_ahead(row.price_version_id, amounts, shares)
+        hold_reprice(row, hourly, shares=shares, sets_aside=sets_aside)
     return row
 
 
@@ -141,4 +177,5 @@ def charge_close(*, actor: Actor, workload_uid: UUID, at: datetime) -> Charge:
     act_subject("charge", row.uid, order=row.order_no, at=at)
     if row.state == ChargeState.OPEN:
         CHARGE.move(row, ChargeState.CLOSED, actor=actor, closed_at=max(at, row.opened_at))
+        funds_end(actor=actor, workload_uid=workload_uid, at=max(at, row.opened_at))
     return row

@@ -1,6 +1,7 @@
 """Opening many charges at once: `charge_open` for what is submitted in bulk."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 from apps.billing.errors import AccountNotOpened
 from apps.billing.models import Account, Charge
 from apps.billing.services.charges import labels_read, quote_read
+from apps.billing.services.funds import holds_open, hourly_ahead
 from apps.kernel.actor import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.prepared_queries import Param, PreparedValues
@@ -24,14 +26,19 @@ def charges_open(
     actor: Actor,
     tenant: Tenant,
     workloads: Sequence[tuple[UUID, str]],
-    quote: dict[str, Any] | None,
+    quote: dict[str, Any],
     labels: dict[str, str],
+    run_s: int | None = None,
+    most: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
-    """Charge new workloads, (uid, number) each, by one quote and with the same cost labels; see `charge_open`."""
+    """Charge new workloads, (uid, number) each, by one quote and with the same cost labels; see `charge_open`.
+
+    `most`: amounts that each share may turn out to have, where they are more than the quote's: funds are set aside for
+    these.
+    """
     if _ACCOUNT.first(tenant=tenant.pk) is None:
         raise AccountNotOpened()
-    quote = quote or {}
-    version, amounts, count = quote_read(quote) if quote else (None, {}, 1)
+    version, amounts, count = quote_read(quote)
     now = timezone.now()
     shared = {
         "tenant": tenant,
@@ -46,4 +53,6 @@ def charges_open(
         **labels_read(labels),
     }
     charges = [Charge(workload_uid=uid, order_no=no, **shared) for uid, no in workloads]
-    insert_many(charges, keyed=False)
+    insert_many(charges)
+    held = {code: max(amount, most.get(code, 0)) for code, amount in amounts.items()}
+    holds_open(charges, tenant=tenant, hourly=hourly_ahead(version.pk, held, count), run_s=run_s)

@@ -17,6 +17,7 @@ from apps.billing.models import (
     RatedItem,
     UsageRecord,
 )
+from apps.billing.services.funds import holds_draw
 from apps.catalog.models import PriceLine
 from apps.catalog.pricing.price import Line, cost, quantity_of, unit_amount
 from apps.catalog.selectors import price_lines, pricing_line
@@ -47,11 +48,13 @@ class Tariff:
 def usage_rate(*, actor: Actor, limit: int = 500) -> int:
     """Rate at most `limit` usage records that wait; how many were.
 
-    Any number may run at once: rows another one holds are skipped. Killed anywhere, nothing of the batch
-    remains and the next one takes it. The ledger's key per record refuses a second rating.
+    Any number may run at once: rows another one holds are skipped, and so is use of a charge whose funds another one
+    draws. Killed anywhere, nothing of the batch remains and the next one takes it. The ledger's key per record refuses
+    a second rating.
     """
-    rows = UsageRecord.plain.filter(rated_at__isnull=True).select_related("charge", "tenant").order_by("pk")
-    batch = list(rows.select_for_update(skip_locked=True, no_key=True, of=("self",))[:limit])
+    rows = UsageRecord.plain.filter(rated_at__isnull=True, charge__funds__isnull=False).order_by("pk")
+    rows = rows.select_related("charge__funds", "tenant")
+    batch = list(rows.select_for_update(skip_locked=True, no_key=True, of=("self", "charge__funds"))[:limit])
     usage_rated(batch, actor=actor)
     return len(batch)
 
@@ -75,6 +78,7 @@ def usage_rated(batch: Sequence[UsageRecord], *, actor: Actor) -> None:
     LedgerTransaction.objects.bulk_create(posted)
     RatedItem.objects.bulk_create(items)
     LedgerLeg.objects.bulk_create(_legs(items, ledgers))
+    holds_draw(items)
     UsageRecord.plain.filter(pk__in=[usage.pk for usage in batch]).update(rated_at=timezone.now())
     for tenant in ledgers:
         workloads = {str(usage.workload_uid) for usage in batch if usage.tenant_id == tenant.pk}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from weir import Client
 
-from apps.billing.services.ledger import account_open
+from apps.billing.services.ledger import DEPOSIT_LIMIT, account_open, credit_limit_set
 from apps.identity.models import User
 from apps.identity.operators import operator_role_bind
 from apps.identity.services import membership_add, user_create, user_disable, user_enable
@@ -26,6 +26,8 @@ OPERATOR = "conformance-operator"
 CLIENTS = ("conformance-client-1", "conformance-client-2")
 OPERATOR_ROLE = "system_administrator"
 CLIENT_ROLE = "tenant_front_line"
+# Its books are its own: what it may owe is nobody's money.
+CREDIT = DEPOSIT_LIMIT
 QUOTA = {
     "instances": 64,
     "compute_percent": 6400,
@@ -99,6 +101,7 @@ def _tenant() -> Tenant:
     for item, total in QUOTA.items():
         quota_set(actor=SYSTEM, tenant=tenant, item=item, total=total)
     account_open(actor=SYSTEM, tenant=tenant, has_own_books=True)
+    credit_limit_set(actor=SYSTEM, tenant=tenant, amount=CREDIT, reason="the acceptance test's own books")
     return tenant
 
 

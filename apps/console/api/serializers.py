@@ -5,6 +5,7 @@ from rest_framework import serializers
 
 from apps.console.checklist import LACKS
 from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
+from apps.kernel.money import ZERO
 from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Tenant
 
@@ -38,6 +39,13 @@ class TenantIn(serializers.Serializer[Any]):
     has_account = serializers.BooleanField(
         default=False, help_text="Open its money account; takes billing.manage."
     )
+    credit_limit = serializers.DecimalField(
+        max_digits=18,
+        decimal_places=2,
+        min_value=ZERO,
+        default=ZERO,
+        help_text="What it may owe beyond its balance, in CNY; takes the account.",
+    )
     has_queue = serializers.BooleanField(default=False, help_text="Make a queue that admits it alone.")
     business_system = BusinessSystemGivenIn(required=False, allow_null=True, default=None)
 
@@ -48,6 +56,7 @@ class TenantIn(serializers.Serializer[Any]):
         beginning = TenantBeginning(
             quota=given.pop("quota"),
             has_account=given.pop("has_account"),
+            credit_limit=given.pop("credit_limit"),
             has_queue=given.pop("has_queue"),
             business_system=BusinessSystemGiven(**system) if system else None,
         )

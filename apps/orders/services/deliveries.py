@@ -128,6 +128,7 @@ def _resource_ask(order: Order) -> None:
         workload_uid=workload.uid,
         quote=order.quote,
         labels=labels,
+        run_s=workload.run_timeout_s,
     )
     order.workload_uid = workload.uid
     order.save(update_fields=["workload_uid", "updated_at"])

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from apps.approvals.services import process_start, process_withdraw
 from apps.billing.errors import AccountNotOpened
 from apps.billing.selectors import account_get
+from apps.billing.services.charges import funds_check
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import commodity_get
 from apps.catalog.types import Quote
@@ -35,7 +36,7 @@ def form_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
     """Submit a draft: everything is checked again, the quotes are frozen, the quota is held in process, and the
     approval begins (PLAT-APPLY-6).
 
-    Raises Conflict when it is submitted already, QuotaExceeded, InvalidInput; nothing has changed then.
+    Raises Conflict when it is submitted already, QuotaExceeded, FundsTooLow, InvalidInput; nothing has changed then.
     """
     kind = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id).values_list(
         "kind", flat=True
@@ -88,6 +89,9 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     inputs = [LineInput(line.commodity.uid, line.amounts, line.count) for line in lines]
     quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
     _runnable_check(form, lines, commodities)
+    funds_check(
+        actor=actor, tenant=tenant, quotes=[quote.as_json() for quote in quotes], run_s=form.duration_s
+    )
     for line, commodity, quote in zip(lines, commodities, quotes, strict=True):
         _line_freeze(line, commodity, quote)
         quota_hold(

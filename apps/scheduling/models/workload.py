@@ -24,7 +24,7 @@ from apps.scheduling.states import (
 class SchedulingPolicy(models.Model):
     """The one row of the operators' choices (PLAT-AICFG-18, POOL-12.27).
 
-    `direct_commodity`: what work that no order stands behind is charged as; without one it is metered only.
+    `direct_commodity`: what work that no order stands behind is charged as; without one it is refused.
     """
 
     placing = models.CharField(

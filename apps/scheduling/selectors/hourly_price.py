@@ -14,8 +14,8 @@ _HOUR_S = 3600
 
 
 def hourly_price(row: Workload, shares: int | None = None) -> Decimal | None:
-    """What `shares` of the work, or all it asks for, cost an hour at the prices in force; None where such work is
-    metered only."""
+    """What `shares` of the work, or all it asks for, cost an hour at the prices in force; None where such work has
+    no price, and is not taken in."""
     commodity = policy_get().direct_commodity
     version = price_version_get(commodity=commodity, at=timezone.now()) if commodity else None
     if version is None:

@@ -5,6 +5,8 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.billing.services.charges import charge_resize
+from apps.billing.services.funds import funds_end, funds_renew
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
@@ -28,11 +30,16 @@ from apps.tenancy.models import Tenant
 _RUNS = frozenset({WorkloadState.PLACED, WorkloadState.RUNNING})
 
 
-def _mine(tenant: Tenant, workload_uid: UUID) -> Workload:
+def _locked(tenant: Tenant, workload_uid: UUID) -> Workload:
     slices_lock(workload_uid)
     row = workload_lock(workload_uid)
     if row is None or row.tenant_id != tenant.pk:
         raise NotFound()
+    return row
+
+
+def _mine(tenant: Tenant, workload_uid: UUID) -> Workload:
+    row = _locked(tenant, workload_uid)
     if not row.is_direct:
         raise AmountsFixed(_("%(no)s has what its order says.") % {"no": row.no})
     return row
@@ -54,6 +61,7 @@ def workload_suspend(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason
             position=None,
         )  # fmt: skip
         quota_release(actor=actor, tenant=tenant, holder_uid=row.uid)
+        funds_end(actor=actor, workload_uid=row.uid, at=timezone.now(), has_run=False)
         decided(row, DecisionKind.SUSPENDED, actor, "", text=reason)
     elif row.state in _RUNS:
         stop_begin(row, actor, AfterStop.SUSPEND, "suspended", reason)
@@ -67,15 +75,16 @@ def workload_suspend(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason
 
 @service(P.OPERATE)
 def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str = "") -> Workload:
-    """Let suspended work wait again, in its old place. Raises QuotaExceeded where its quota was used meanwhile."""
-    row = _mine(tenant, workload_uid)
+    """Let suspended work wait again, in its old place; an order's too, which was put aside when its money was used up.
+    Raises QuotaExceeded where its quota was used meanwhile, FundsTooLow."""
+    row = _locked(tenant, workload_uid)
     act_subject("workload", row.uid, reason=reason)
     if row.state == WorkloadState.PENDING:
         return row
     if row.state != WorkloadState.SUSPENDED:
         raise _refuse(row)
     limit_check(row)
-    if not row.waits_for_quota:
+    if row.is_direct and not row.waits_for_quota:
         amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
         quota_hold(
             actor=actor,
@@ -85,6 +94,7 @@ def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason:
             organization=row.organization_id,
         )
         work_models_check(row, amounts.quota())
+    funds_renew(actor=actor, workload_uid=row.uid, run_s=row.run_timeout_s)
     # While it was put aside it waited for nobody: its wait counts from now.
     changes = {"attempt": row.attempt + 1, "not_before_at": timezone.now()}
     FLOW.move(row, WorkloadState.PENDING, actor=actor, reason_code="", reason={}, **changes)
@@ -147,6 +157,14 @@ def workload_scale(
             organization=row.organization_id,
         )
         work_models_check(row, amounts.quota())
+    if shares != most:
+        charge_resize(
+            actor=actor,
+            workload_uid=row.uid,
+            compute_percent=row.compute_percent,
+            memory_mib=row.memory_mib,
+            shares=shares,
+        )
     row.save(update_fields=["shares", "updated_at"])
     held = list(row.allocations.filter(state=AllocationState.ACTIVE, is_beside=False).order_by("share"))
     if row.state in _RUNS and shares < len(held):

@@ -19,6 +19,12 @@ _SENTENCES = {
         gettext_noop("It was released: nothing used its device for too long."),
     ),
     "deadline": ("", gettext_noop("Its deadline has come: it was to have ended by then.")),
+    "funds_used_up": (
+        "",
+        gettext_noop(
+            "It was put aside: the money of the account is used up. Top it up, then resume the work by hand."
+        ),
+    ),
     "migrated": ("", gettext_noop("It has moved to another device.")),
     "preempted": ("", gettext_noop("It made room for other work.")),
     "memory_exceeded": (

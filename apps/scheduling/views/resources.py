@@ -151,7 +151,7 @@ def _acts(request: TenantRequest, row: Workload) -> dict[str, object]:
         "may_resize": is_open and is_free,
         "may_migrate": is_open and row.kind == WorkKind.SESSION,
         "may_suspend": is_open and row.is_direct,
-        "may_resume": is_aside and row.is_direct,
+        "may_resume": is_aside,
         "may_requeue": may and row.is_direct and runs,
         "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),
         "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],

@@ -11,7 +11,7 @@ from django.db.models import Sum
 
 from apps.billing.models import Charge, LedgerLeg, LedgerTransaction, RatedItem, UsageRecord
 from apps.billing.services.charges import charge_open
-from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.services.ledger import account_deposit
 from apps.billing.services.usage import usage_record
 from apps.billing.types import Usage, UsageReceipt
 from apps.catalog.models import Commodity
@@ -19,6 +19,7 @@ from apps.catalog.selectors import quote_get
 from apps.kernel.actor import SYSTEM, Actor
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import AMOUNTS, commodity_make
+from tests.harness.money import account_funded
 
 AGENT = Actor(kind="agent", name="node-1", node_uid="node-1")
 LABELS = {"business_system": "Vision", "organization": "Research", "person": "Ada"}
@@ -28,7 +29,7 @@ def charge_make(
     tenant: Tenant, *, count: int = 1, commodity: Commodity | None = None, **labels: str
 ) -> Charge:
     """An opened account, and a charge for a new workload that was opened an hour ago."""
-    account_open(actor=SYSTEM, tenant=tenant)
+    account_funded(tenant)
     commodity = commodity or Commodity.objects.first() or commodity_make()
     quote = quote_get(
         tenant=tenant,

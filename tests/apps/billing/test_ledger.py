@@ -7,11 +7,11 @@ from django.db import IntegrityError, InternalError, connection, transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from apps.billing.errors import AccountNotOpened
+from apps.billing.errors import AccountNotOpened, RefundTooHigh
 from apps.billing.locks import ledger_accounts
 from apps.billing.models import LedgerAccount, LedgerLeg, LedgerTransaction
 from apps.billing.selectors import account_overview, balance_get, bill_due_list, cost_total, transaction_list
-from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.services.ledger import account_deposit, account_open, account_refund
 from apps.billing.services.rating import usage_rate
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
@@ -147,3 +147,20 @@ def test_parallel_openings_make_one_account(committed: None, acme: object, globe
     results = race(*[lambda tenant=tenant: account_open(actor=SYSTEM, tenant=tenant) for tenant in tenants])
     assert [result.tenant for result in results] == tenants
     assert results[0] == results[2]
+
+
+@pytest.mark.req("ELA-1909")
+def test_of_parallel_refunds_no_more_is_paid_out_than_there_is(committed, acme):
+    charge_make(acme)
+    deposit(acme, "30")
+
+    def refund(number):
+        return account_refund(
+            actor=SYSTEM, tenant=acme, amount=Decimal(6), reference=f"o-{number}", reason="asked for it"
+        )
+
+    results = race(*[lambda number=number: refund(number) for number in range(8)])
+    # 30 less 7.16, which are set aside for an hour of its work.
+    assert sum(isinstance(result, LedgerTransaction) for result in results) == 3
+    assert all(isinstance(result, (LedgerTransaction, RefundTooHigh)) for result in results)
+    assert books_balance()

@@ -1,4 +1,4 @@
-"""A share that is resized is charged by what was held at the time; work without a price is metered for nothing."""
+"""A share that is resized is charged by what was held at the time."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -7,15 +7,14 @@ from uuid import uuid4
 import pytest
 from django.db import IntegrityError, transaction
 
-from apps.billing.models import ChargeResize, RatedItem, UsageRecord
+from apps.billing.models import ChargeResize, RatedItem
 from apps.billing.selectors import bill_line_items, bill_lines
 from apps.billing.services.bills import bill_make
-from apps.billing.services.charges import charge_open, charge_resize
-from apps.billing.services.ledger import account_open
+from apps.billing.services.charges import charge_resize
 from apps.billing.services.rating import usage_rate
 from apps.billing.services.usage import usage_record
 from apps.kernel.actor import SYSTEM
-from tests.apps.billing.scene import AGENT, LABELS, books_balance, charge_make, usage
+from tests.apps.billing.scene import AGENT, books_balance, charge_make, usage
 
 
 def used(charge, *parts):
@@ -74,23 +73,3 @@ def test_what_was_resized_stays_on_record(db, acme):
     with pytest.raises(IntegrityError), transaction.atomic():
         ChargeResize.objects.update(amounts={})
     assert charge_resize(actor=SYSTEM, workload_uid=uuid4(), compute_percent=1, memory_mib=1) is None
-
-
-def test_work_without_a_price_is_metered_and_costs_nothing(db, acme):
-    account_open(actor=SYSTEM, tenant=acme)
-    charge = charge_open(
-        actor=SYSTEM,
-        tenant=acme,
-        order_uid=None,
-        order_no="W-1",
-        workload_uid=uuid4(),
-        quote=None,
-        labels=LABELS,
-    )
-    start = charge.opened_at - timedelta(seconds=60)
-    report = usage(start, 30)
-    assert not usage_record(actor=AGENT, workload_uid=charge.workload_uid, reports=[report]).refused
-    assert usage_rate(actor=SYSTEM) == 1
-    assert UsageRecord.plain.get().rated_at is not None
-    assert not RatedItem.objects.exists()
-    assert books_balance()

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from pathlib import Path
 
-from apps.catalog.models import Commodity, ProcessApp, ProcessTemplate
+from apps.catalog.models import Commodity, Component, ProcessApp, ProcessTemplate
 from apps.catalog.services.commodities import (
     category_create,
     commodity_create,
@@ -24,6 +24,8 @@ from apps.identity.services import user_create
 from apps.kernel.actor import SYSTEM
 
 DEFINITIONS = Path(__file__).resolve().parents[3] / "workflows" / "definitions"
+# What `tests.harness.money` charges direct work as: no part of this catalogue.
+FREE = "FREE"
 AMOUNTS = {"compute_share": 20, "gpu_memory": 10240, "cpu": 4, "memory": 8192}
 # Per share and hour: 20 × 0.05 + (8 × 0.50 + 2 × 0.80) + 4 × 0.10 + 8 × 0.02 = 7.16
 PER_HOUR = Decimal("7.16")
@@ -79,27 +81,26 @@ def approver_make() -> None:
 
 def commodity_make(number: str = "GPU-1", *, is_listed: bool = True, **changes: object) -> Commodity:
     """A commodity with prices in force; the parts it shares with others are made with the first."""
-    existing = Commodity.objects.first()
+    existing = Commodity.objects.exclude(number=FREE).first()
     if existing is None:
         top = category_create(actor=SYSTEM, code="compute", name_zh="算力", name_en="Compute")
         category = category_create(actor=SYSTEM, code="gpu", name_zh="显卡", name_en="GPU", parent=top)
-        component_create(
-            actor=SYSTEM, code="compute_share", name_zh="算力", name_en="Compute share", unit="%"
-        )
         for code, unit, amount_unit, per_unit in (
+            ("compute_share", "%", "%", 1),
             ("gpu_memory", "GiB", "MiB", 1024),
             ("cpu", "core", "core", 1),
             ("memory", "GiB", "MiB", 1024),
         ):
-            component_create(
-                actor=SYSTEM,
-                code=code,
-                name_zh=code,
-                name_en=code,
-                unit=unit,
-                amount_unit=amount_unit,
-                per_unit=per_unit,
-            )
+            if not Component.objects.filter(code=code).exists():
+                component_create(
+                    actor=SYSTEM,
+                    code=code,
+                    name_zh="算力" if code == "compute_share" else code,
+                    name_en="Compute share" if code == "compute_share" else code,
+                    unit=unit,
+                    amount_unit=amount_unit,
+                    per_unit=per_unit,
+                )
         new, end = process_app_make("new", category), process_app_make("end", category, "termination")
     else:
         category, new, end = existing.category, existing.process_app, existing.termination_app

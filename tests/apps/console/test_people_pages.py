@@ -83,6 +83,8 @@ def newco(operator):
     )
     tenant = Tenant.objects.get(schema_name="newco")
     moved(purser.post(reverse("admin:tenancy_tenant_act_open_account", args=[tenant.pk])))
+    credit = {"amount": "1000", "reason": "contract 1"}
+    moved(purser.post(reverse("admin:tenancy_tenant_act_credit_limit", args=[tenant.pk]), credit))
     return first_sign_in("newco.localhost", "audrey", password, "audreys-own-word")
 
 

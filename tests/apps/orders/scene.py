@@ -9,7 +9,6 @@ from uuid import uuid4
 from apps.approvals.models import HumanTask
 from apps.approvals.services import task_decide
 from apps.billing.models import Charge
-from apps.billing.services.ledger import account_open
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import commodity_get
 from apps.catalog.services.processes import process_template_import
@@ -27,6 +26,7 @@ from apps.scheduling.services.workloads.slice_reports import slice_ended
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import AMOUNTS, DEFINITIONS, commodity_make
 from tests.conftest import Person
+from tests.harness.money import account_funded
 
 TOTALS = {
     "instances": 4,
@@ -96,7 +96,7 @@ def scene_make(tenant: Tenant, member: Callable[..., Person], operator: Callable
     type(commodity.termination_app).objects.filter(pk=commodity.termination_app_id).update(
         process_template=process
     )
-    account_open(actor=SYSTEM, tenant=tenant)
+    account_funded(tenant)
     queue_ensure(actor=SYSTEM)
     for item, total in TOTALS.items():
         quota_set(actor=SYSTEM, tenant=tenant, item=item, total=total)

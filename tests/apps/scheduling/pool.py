@@ -4,7 +4,6 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Node
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.queues.queue_settings import queue_ensure
@@ -12,6 +11,7 @@ from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.order_work import workload_submit
 from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import Amounts
+from tests.harness.money import account_ready
 
 WORK = {"argv": ["python", "-m", "node_agent.examples.train"], "env": {}}
 
@@ -52,7 +52,7 @@ def submit(tenant, *, percent=50, mib=1024, shares=1, **more):
 
 def tenant_ready(tenant):
     """The tenant with an account and room in its quota."""
-    account_open(actor=SYSTEM, tenant=tenant)
+    account_ready(tenant)
     for item in QuotaItem.values:
         quota_set(actor=SYSTEM, tenant=tenant, item=item, total=100_000)
     return tenant

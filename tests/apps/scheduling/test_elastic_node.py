@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from apps.billing.models import UsageRecord
 from apps.billing.selectors import workload_cost
-from apps.billing.services.ledger import account_open
 from apps.billing.services.rating import usage_rate
 from apps.fleet.models import Node, Slice, Watch
 from apps.fleet.services.nodes.node_liveness import nodes_check
@@ -24,6 +23,7 @@ from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.fleet.speaking import interval
 from tests.apps.scheduling.working_node import WorkingNode
+from tests.harness.money import account_ready
 
 
 class ElasticNode(WorkingNode):
@@ -56,7 +56,7 @@ class ElasticNode(WorkingNode):
 
 @pytest.fixture
 def node(db, acme):
-    account_open(actor=SYSTEM, tenant=acme)
+    account_ready(acme)
     for item in QuotaItem.values:
         quota_set(actor=SYSTEM, tenant=acme, item=item, total=100_000)
     queue_ensure(actor=SYSTEM)

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection, transaction
 
-from apps.billing.services.ledger import account_open
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling.errors import TooMuchOpen
@@ -17,13 +16,14 @@ from apps.scheduling.services.workloads.bulk import workload_submit_many
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_limits import ask
+from tests.harness.money import account_ready
 
 
 @pytest.fixture
 def crowd(committed, acme, globex, member):
     for tenant in (acme, globex):
         quota_defaults(actor=SYSTEM, tenant=tenant)
-        account_open(actor=SYSTEM, tenant=tenant)
+        account_ready(tenant)
     node_make("n1", devices=4)
     return member("acme", "tenant_front_line")
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Slice
 from apps.fleet.states import MoveState
 from apps.kernel.actor import SYSTEM
@@ -17,6 +16,7 @@ from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import ended, started
+from tests.harness.money import account_ready
 
 ASKED = {"name": "lab", "kind": "session", "compute_percent": 40, "memory_mib": 1000}
 
@@ -24,7 +24,7 @@ ASKED = {"name": "lab", "kind": "session", "compute_percent": 40, "memory_mib": 
 @pytest.fixture
 def pool(db, acme, globex):
     quota_defaults(actor=SYSTEM, tenant=acme)
-    account_open(actor=SYSTEM, tenant=acme)
+    account_ready(acme)
     for name in ("n1", "n2"):
         node_make(name)
 

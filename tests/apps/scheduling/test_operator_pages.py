@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.services import groups
 from apps.identity.models import Membership
 from apps.kernel.actor import SYSTEM
@@ -30,6 +29,7 @@ from apps.scheduling.tasks import what_if_run, what_ifs_sweep
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, submit
 from tests.apps.scheduling.test_pages import text
+from tests.harness.money import account_ready
 
 pytestmark = pytest.mark.django_db
 JOB = {"name": "job", "argv": ("true",), "compute_percent": 60, "memory_mib": 512}
@@ -39,7 +39,7 @@ JOB = {"name": "job", "argv": ("true",), "compute_percent": 60, "memory_mib": 51
 def alice(acme, globex, member):
     for tenant in (acme, globex):
         quota_defaults(actor=SYSTEM, tenant=tenant)
-        account_open(actor=SYSTEM, tenant=tenant)
+        account_ready(tenant)
     node_make("n1")
     return member("acme", "tenant_front_line")
 
@@ -366,6 +366,7 @@ def test_a_what_if_replays_the_past_and_changes_nothing_live(alice, acme, ops):
     row = WhatIf.objects.get()
     assert row.changes == {"policy": {"ordering": "priority"}, "quotas": {"acme": {"compute_percent": 100}}}
     quota = TenantQuota.objects.across().get(tenant=acme, item="compute_percent").total
+    policy = SchedulingPolicy.objects.get()
     what_if_run(str(row.uid))
     row = what_if_get(row.uid)
     assert row.state == "done", row.error
@@ -373,7 +374,7 @@ def test_a_what_if_replays_the_past_and_changes_nothing_live(alice, acme, ops):
     assert row.result["submissions"] == 6
     assert figures["wait_p95_s"]["before"] > 0
     assert figures["unstarted"]["before"] == figures["unstarted"]["after"] == 0
-    assert not SchedulingPolicy.objects.exists()
+    assert SchedulingPolicy.objects.get().ordering == policy.ordering != "priority"
     assert TenantQuota.objects.across().get(tenant=acme, item="compute_percent").total == quota
     shown = text(page.get(f"/scheduling/what-if/{row.uid}/"))
     assert 'data-name="jain_permille"' in shown

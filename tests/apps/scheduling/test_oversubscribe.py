@@ -2,7 +2,6 @@
 
 import pytest
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
@@ -23,6 +22,7 @@ from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_preempting import leading
 from tests.apps.scheduling.test_shell import read_anew, rows_of, runs
+from tests.harness.money import account_ready
 
 JOB = {"name": "job", "argv": ("true",), "compute_percent": 10, "memory_mib": 64}
 
@@ -30,7 +30,7 @@ JOB = {"name": "job", "argv": ("true",), "compute_percent": 10, "memory_mib": 64
 @pytest.fixture
 def alice(db, acme, globex, member):
     for tenant in (acme, globex):
-        account_open(actor=SYSTEM, tenant=tenant)
+        account_ready(tenant)
         for item in QuotaItem.values:
             quota_set(actor=SYSTEM, tenant=tenant, item=item, total=100_000)
     return member("acme", "tenant_front_line")

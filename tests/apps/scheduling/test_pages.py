@@ -2,7 +2,6 @@
 
 import pytest
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import Slice
 from apps.fleet.services.specs import spec_make
 from apps.kernel.actor import SYSTEM
@@ -14,6 +13,7 @@ from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import started
+from tests.harness.money import account_ready
 
 SESSION = WorkloadRequest(name="lab", kind="session", compute_percent=40, memory_mib=1000, idle_timeout_s=90)
 
@@ -21,7 +21,7 @@ SESSION = WorkloadRequest(name="lab", kind="session", compute_percent=40, memory
 @pytest.fixture
 def alice(db, acme, globex, member):
     quota_defaults(actor=SYSTEM, tenant=acme)
-    account_open(actor=SYSTEM, tenant=acme)
+    account_ready(acme)
     node_make("n1")
     return member("acme", "tenant_front_line")
 

@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 
 from apps.billing.models import UsageRecord
-from apps.billing.services.ledger import account_open
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import StartEstimate, WhatIf, Workload
 from apps.scheduling.selectors.queue_tree import queue_tree
@@ -23,6 +22,7 @@ from apps.scheduling.views.policy_changes import changes_said, policy_history
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import started
 from tests.apps.scheduling.test_pages import text
+from tests.harness.money import account_ready
 
 pytestmark = pytest.mark.django_db
 JOB = {"name": "job", "argv": ("true",), "compute_percent": 60, "memory_mib": 512}
@@ -31,7 +31,7 @@ JOB = {"name": "job", "argv": ("true",), "compute_percent": 60, "memory_mib": 51
 @pytest.fixture
 def alice(acme, globex, member):
     quota_defaults(actor=SYSTEM, tenant=acme)
-    account_open(actor=SYSTEM, tenant=acme)
+    account_ready(acme)
     node_make("n1", devices=2)
     return member("acme", "tenant_front_line")
 

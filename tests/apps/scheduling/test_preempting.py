@@ -12,9 +12,9 @@ from apps.billing.selectors import charge_prices
 from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.services.charges import charge_resize
 from apps.billing.services.compensation import preemption_compensate
-from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.services.ledger import account_deposit
 from apps.billing.services.rating import usage_rate
-from apps.catalog.models import Coupon
+from apps.catalog.models import Commodity, Coupon
 from apps.fleet.models import Slice
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
@@ -40,6 +40,7 @@ from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.test_shell import read_anew, rows_of
 from tests.apps.scheduling.working_node import WorkingNode
+from tests.harness.money import account_ready
 
 ARGV = ("python", "train.py")
 
@@ -51,7 +52,7 @@ def pool(db, acme, globex):
         quota_set(actor=SYSTEM, tenant=tenant, item="instances", total=100)
         quota_set(actor=SYSTEM, tenant=tenant, item="compute_percent", total=10_000)
         quota_set(actor=SYSTEM, tenant=tenant, item="gpu_memory_mib", total=10**6)
-        account_open(actor=SYSTEM, tenant=tenant)
+        account_ready(tenant)
     queue_ensure(actor=SYSTEM)
     policy_set(actor=SYSTEM, changes={"ordering": "priority", "has_preemption": True, "grace_s": 40})
 
@@ -249,7 +250,7 @@ def test_the_engine_knows_what_running_work_costs_and_stops_the_cheaper(pool, su
     node = WorkingNode(devices=2)
     direct_commodity_set(actor=SYSTEM, commodity=commodity_make())
     dear = submit("dear", mib=8000)
-    direct_commodity_set(actor=SYSTEM, commodity=None)
+    direct_commodity_set(actor=SYSTEM, commodity=Commodity.objects.get(number="FREE"))
     free = submit("free", mib=8000)
     running(node, dear, free)
     same = dear.started_at

@@ -2,7 +2,6 @@
 
 import pytest
 
-from apps.billing.services.ledger import account_open
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import ScalingRule
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
@@ -11,6 +10,7 @@ from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_pages import text
+from tests.harness.money import account_ready
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("ELA-907")]
 USE = {"by": "utilisation", "low": 30, "high": 80, "step": 2, "grows_when_high": "1", "cooldown_s": 60}
@@ -20,7 +20,7 @@ USE = {"by": "utilisation", "low": 30, "high": 80, "step": 2, "grows_when_high":
 def alice(acme, globex, member):
     for tenant in (acme, globex):
         quota_defaults(actor=SYSTEM, tenant=tenant)
-        account_open(actor=SYSTEM, tenant=tenant)
+        account_ready(tenant)
     node_make("n1", devices=2)
     return member("acme", "tenant_front_line")
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Slice
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.selectors.workloads import quota_get
@@ -11,6 +10,7 @@ from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
 from tests.apps.fleet.agent import Agent, report
+from tests.harness.money import account_ready
 
 API = "/api/v1/workloads"
 WORK = {"name": "train", "argv": ["python", "-c", "1"], "compute_percent": 60, "memory_mib": 1024}
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.req("POOL-12.2", "POOL-12.6")
 @pytest.fixture
 def alice(db, acme, member):
     quota_defaults(actor=SYSTEM, tenant=acme)
-    account_open(actor=SYSTEM, tenant=acme)
+    account_ready(acme)
     queue_ensure(actor=SYSTEM)
     return member("acme", "tenant_front_line").api()
 

@@ -7,7 +7,6 @@ from django.db import connection
 
 from apps.audit.models import Record
 from apps.billing.models import Charge
-from apps.billing.services.ledger import account_open
 from apps.fleet.models import Device, Slice
 from apps.fleet.services import groups, specs
 from apps.kernel.actor import SYSTEM
@@ -25,6 +24,7 @@ from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import ended, started
+from tests.harness.money import account_ready
 
 API = "/api/v1/workloads"
 PROGRAM = {"name": "train", "argv": ["python", "-c", "print(1)"], "compute_percent": 30, "memory_mib": 1024}
@@ -36,7 +36,7 @@ def pool(db, acme, globex):
     """Two nodes of two devices, and tenants with quota and account."""
     for tenant in (acme, globex):
         quota_defaults(actor=SYSTEM, tenant=tenant)
-        account_open(actor=SYSTEM, tenant=tenant)
+        account_ready(tenant)
     return node_make("n1", devices=2), node_make("n2", devices=2)
 
 
@@ -250,7 +250,7 @@ def test_of_parallel_submissions_for_the_last_quota_exactly_one_wins(committed, 
 def alice_committed(committed, member):
     tenant = Tenant.objects.get(schema_name="acme")
     quota_defaults(actor=SYSTEM, tenant=tenant)
-    account_open(actor=SYSTEM, tenant=tenant)
+    account_ready(tenant)
     queue_ensure(actor=SYSTEM)
     return member("acme", "tenant_front_line")
 
@@ -265,7 +265,7 @@ def test_its_quota_goes_from_in_process_to_used_and_back_and_its_charge_closes(a
     ended(row, code="idle_timeout")
     assert quota_get(acme)["compute_percent"].used == 0
     charge = Charge.plain.get()
-    assert (charge.state, charge.price_version, charge.order_uid) == ("closed", None, None)
+    assert (charge.state, charge.funds.amount, charge.order_uid) == ("closed", 0, None)
     told = Message.objects.get(user=alice.user)
     assert "nothing used its device" in told.msgid
     assert told.link == f"/resources/{row.uid}/"
@@ -275,8 +275,17 @@ def test_it_is_charged_by_the_direct_commodity(api):
     direct_commodity_set(actor=SYSTEM, commodity=commodity_make())
     submit(api)
     charge = Charge.plain.get()
-    assert charge.price_version is not None
+    assert charge.price_version.commodity.number == "GPU-1"
     assert charge.amounts == {"compute_share": 30, "gpu_memory": 1024}
+
+
+@pytest.mark.req("ELA-1907", "ELA-1911")
+def test_without_a_price_it_is_refused_and_says_which_setting_lacks(api):
+    direct_commodity_set(actor=SYSTEM, commodity=None)
+    error = submit(api, expect=409)
+    assert error["code"] == "direct_work_unpriced"
+    assert "direct work is charged as" in error["cure"]
+    assert not Workload.objects.across().exists()
 
 
 # --- resize ------------------------------------------------------------------------------------------------------

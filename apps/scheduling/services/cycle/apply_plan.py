@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from apps.billing.selectors import charge_priced
 from apps.billing.services.charges import charge_resize
 from apps.fleet.models import Slice
 from apps.fleet.services.slices.slice_allocation import (
@@ -255,14 +254,17 @@ def _rows_move(chosen: Sequence[Chosen]) -> None:
 def _cards_charge(chosen: Sequence[Chosen], actor: Actor) -> None:
     """Whole cards are charged with all their memory, however little was asked for; cards of several sizes by each."""
     cards = {each.row.uid: each for each in chosen if each.row.is_direct and each.row.whole_cards}
-    for uid in charge_priced(list(cards)) if cards else ():
+    for uid in cards:
         for percent, mib in sorted(
             {
                 (share_request.compute_percent, share_request.memory_mib)
                 for share_request in cards[uid].share_requests
             }
         ):
-            charge_resize(actor=actor, workload_uid=uid, compute_percent=percent, memory_mib=mib)
+            # Funds were set aside for the largest card that it could get.
+            charge_resize(
+                actor=actor, workload_uid=uid, compute_percent=percent, memory_mib=mib, sets_aside=False
+            )
 
 
 def _line(each: Chosen) -> tuple[int, str, str, dict[str, object]]:

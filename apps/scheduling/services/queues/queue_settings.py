@@ -234,6 +234,6 @@ def policy_set(*, actor: Actor, changes: Mapping[str, Any]) -> SchedulingPolicy:
 
 @service(P.MANAGE)
 def direct_commodity_set(*, actor: Actor, commodity: Commodity | None) -> SchedulingPolicy:
-    """What work that no order stands behind is charged as from now on; None: it is metered only."""
+    """What work that no order stands behind is charged as from now on; None: it is refused."""
     act_subject("scheduling_policy", 1, commodity=commodity.number if commodity else None)
     return SchedulingPolicy.objects.update_or_create(pk=1, defaults={"direct_commodity": commodity})[0]

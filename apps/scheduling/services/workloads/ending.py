@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from apps.billing.services.funds import funds_end
 from apps.fleet.services.work_folders import folders_end
 from apps.kernel.actor import Actor
 from apps.kernel.errors import WeirError
@@ -30,6 +31,7 @@ def workload_end(
     row: Workload, actor: Actor, at: datetime, final: str, reason_code: str, reason: str
 ) -> None:
     """It has ended, as `final` says: its charge and quota are settled, its owner and the apps above hear of it."""
+    has_run = row.placed_at is not None
     FLOW.move(
         row, final, actor=actor, ended_at=at, reason_code=reason_code, reason={"text": reason}, position=None,
         **STOPPED,
@@ -50,6 +52,8 @@ def workload_end(
         reason=reason,
     )
     emit(event, actor=actor)
+    if not has_run:
+        funds_end(actor=actor, workload_uid=row.uid, at=at, has_run=False)
     workload_changed(row, actor)
 
 

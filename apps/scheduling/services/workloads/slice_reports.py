@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from apps.billing.services.funds import funds_end
 from apps.fleet.selectors import slice_list
 from apps.fleet.services.work_folders import folders_keep
 from apps.kernel.actor import Actor
@@ -140,7 +141,7 @@ def _after_stop(row: Workload, actor: Actor, at: datetime, *, requeue: bool, has
         row.after_stop, row.reason_code, row.reason = AfterStop.FINISH, "completed", {"text": ""}
         return False
     if after == AfterStop.SUSPEND:
-        _suspended(row, actor)
+        _suspended(row, actor, _last_end(row, at))
         return True
     if after == AfterStop.PREEMPT:
         _preempted(row, actor, at)
@@ -177,7 +178,7 @@ def _preempted(row: Workload, actor: Actor, at: datetime) -> None:
     _requeue(row, actor, "preempted", preemptions=row.preemptions + 1)
 
 
-def _suspended(row: Workload, actor: Actor) -> None:
+def _suspended(row: Workload, actor: Actor, at: datetime) -> None:
     """Put aside: it holds nothing until it is resumed, and keeps its place (ELA-503)."""
     FLOW.move(
         row,
@@ -190,6 +191,7 @@ def _suspended(row: Workload, actor: Actor) -> None:
     )
     if row.is_direct:
         quota_release(actor=actor, tenant=row.tenant, holder_uid=row.uid)
+    funds_end(actor=actor, workload_uid=row.uid, at=at)
     folders_keep(actor=actor, workload_uid=row.uid)
     decided(row, DecisionKind.SUSPENDED, actor, "", text=row.reason.get("text", ""))
     workload_changed(row, actor)

@@ -10,7 +10,7 @@ from apps.billing.services.charges import charge_close
 from apps.billing.services.charges_many import charges_open
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import price_lines, price_version_get
-from apps.fleet.selectors import spec_get
+from apps.fleet.selectors import device_memory_most, spec_get
 from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.bulk import insert_many
@@ -18,6 +18,7 @@ from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.prepared_queries import pipeline
 from apps.kernel.service import service
+from apps.scheduling.errors import DirectWorkUnpriced
 from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Environment, Workload
 from apps.scheduling.permissions import ResourcePermission as P
@@ -46,7 +47,7 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: WorkloadRequest) ->
 
     A fixed environment decides the amounts, else a specification does, else the request (POOL-12.1, POOL-12.14).
     The tenant's quota is held in the workload's name until it ends (POOL-12.6); it is charged by the policy's
-    direct commodity, or metered only.
+    direct commodity, and funds are set aside for it. Raises DirectWorkUnpriced, FundsTooLow.
     """
     if asked.client_key:
         submissions_lock(tenant)
@@ -82,7 +83,14 @@ def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amo
         workloads=[(row.uid, row.no) for row in rows],
         quote=quote,
         labels=rows[0].labels,
+        run_s=rows[0].run_timeout_s,
+        most=_most(rows[0]),
     )
+
+
+def _most(row: Workload) -> dict[str, int]:
+    """What its shares may turn out to have: whole cards are charged with all their memory, whichever they get."""
+    return {MEMORY_COMPONENT: device_memory_most()} if row.whole_cards else {}
 
 
 def workload_draft(actor: Actor, tenant: Tenant, asked: WorkloadRequest) -> tuple[Workload, Amounts]:
@@ -178,10 +186,12 @@ def _row(
 # --- what it costs -----------------------------------------------------------------------------------------------
 
 
-def quote_of(amounts: Amounts) -> dict[str, object] | None:
-    """What direct work of these amounts is charged as; None where it is metered only."""
+def quote_of(amounts: Amounts) -> dict[str, object]:
+    """What direct work of these amounts is charged as."""
     commodity = policy_get().direct_commodity
-    return _quote(commodity, amounts) if commodity else None
+    if commodity is None:
+        raise DirectWorkUnpriced()
+    return _quote(commodity, amounts)
 
 
 def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
@@ -193,9 +203,17 @@ def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
             cure=_("Ask the operator to publish a price."),
         )
     held = {COMPUTE_COMPONENT: amounts.compute_percent, MEMORY_COMPONENT: amounts.memory_mib}
+    priced = {code: held[code] for code in price_lines(version.pk) if code in held}
+    if not priced:
+        raise DirectWorkUnpriced(
+            _(
+                "%(commodity)s prices neither compute nor memory: work without an order cannot be charged as it."
+            )
+            % {"commodity": commodity.name}
+        )
     return {
         "price_version": str(version.uid),
-        "amounts": {code: held[code] for code in price_lines(version.pk) if code in held},
+        "amounts": priced,
         "count": amounts.shares,
         "commodity_number": commodity.number,
         "commodity_name_zh": commodity.name_zh,
