@@ -123,10 +123,10 @@ class AccountAdmin(OperatorAdmin):
     view_permission = P.VIEW
     list_display = ["tenant", "shown_balance", "shown_credit", "shown_level", "bill_count", "opened_at"]
     fields = [
-        "tenant", "shown_balance", "shown_credit", "shown_reserved", "shown_spendable", "shown_level", "bill_count",
+        "tenant", "shown_balance", "shown_credit", "shown_reserved", "shown_spendable", "said_level", "bill_count",
         "opened_at",
     ]  # fmt: skip
-    readonly_fields = ["shown_balance", "shown_credit", "shown_reserved", "shown_spendable", "shown_level"]
+    readonly_fields = ["shown_balance", "shown_credit", "shown_reserved", "shown_spendable", "said_level"]
     search_fields = ["tenant__name", "tenant__schema_name"]
     add_act = Act("add", gettext_lazy("Open an account"), P.MANAGE, _account_open, OpenForm)
     row_acts = [
@@ -191,6 +191,10 @@ class AccountAdmin(OperatorAdmin):
     )
     def shown_level(self, row: Account) -> tuple[str, str]:
         return row.funds_level, row.get_funds_level_display()
+
+    @column(description=gettext_lazy("funds"))
+    def said_level(self, row: Account) -> str:
+        return row.get_funds_level_display()
 
 
 class LegInline(OperatorInline):

@@ -105,7 +105,8 @@ def funds_of(account: Account) -> Funds:
         balance=balance,
         credit_limit=account.credit_limit,
         coupons=coupons_worth(balance + account.credit_limit, coupon_usable_list(tenant=tenant)),
-        owed=sums.get(Kind.RECEIVABLE, ZERO) + (standing["unbilled"] or ZERO),
+        unbilled=standing["unbilled"] or ZERO,
+        unpaid=sums.get(Kind.RECEIVABLE, ZERO),
         reserved=standing["reserved"] or ZERO,
     )
 
@@ -176,7 +177,7 @@ def account_overview(*, tenant: Tenant) -> AccountOverview:
     month = timezone.localtime(timezone.now(), ZoneInfo(tenant.timezone)).replace(
         day=1, hour=0, minute=0, second=0, microsecond=0
     )
-    funds = funds_of(account) if account else Funds(ZERO, ZERO, ZERO, ZERO, ZERO)
+    funds = funds_of(account) if account else Funds(ZERO, ZERO, ZERO, ZERO, ZERO, ZERO)
     return AccountOverview(
         is_open=account is not None,
         opened_at=account.opened_at if account else None,
@@ -187,8 +188,8 @@ def account_overview(*, tenant: Tenant) -> AccountOverview:
         reserved=funds.reserved,
         spendable=funds.spendable,
         funds_level=account.funds_level if account else FundsLevel.ENOUGH,
-        unbilled=ledger_sum(Kind.ACCRUED, tenant),
-        unpaid=ledger_sum(Kind.RECEIVABLE, tenant),
+        unbilled=funds.unbilled,
+        unpaid=funds.unpaid,
         coupon_count=coupons["count"],
         coupon_remaining=coupons["sum"] or ZERO,
         month_cost=cost_total(tenant=tenant, since=month),

@@ -75,14 +75,20 @@ class UsageReceipt:
 class Funds:
     """What bounds what may start, in CNY: balance, credit and what coupons can pay, less what is owed and set aside.
 
-    `owed` is use not on a bill yet and bills not paid yet, `reserved` what is set aside for work that has not used it.
+    `unbilled` is rated use not on a bill yet, `unpaid` the total of bills not paid yet; `reserved` is set aside for
+    work that has not used it.
     """
 
     balance: Decimal
     credit_limit: Decimal
     coupons: Decimal
-    owed: Decimal
+    unbilled: Decimal
+    unpaid: Decimal
     reserved: Decimal
+
+    @property
+    def owed(self) -> Decimal:
+        return self.unbilled + self.unpaid
 
     @property
     def spendable(self) -> Decimal:

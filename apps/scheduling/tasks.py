@@ -43,7 +43,11 @@ def funds_sweep() -> int:
     seconds. What one worker died over is due still."""
     due = funds_due(_FUNDS_MOST)
     for uid in due:
-        funds_follow(actor=SYSTEM, workload_uid=uid)
+        try:
+            funds_follow(actor=SYSTEM, workload_uid=uid)
+        except Exception:
+            # It is due still; the others are not to wait for it.
+            log.exception("the money of workload %s was not looked at", uid)
     return len(due)
 
 

@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_UP, Decimal
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists, F, Max, OuterRef, Q, Subquery
+from django.db.models import Exists, F, Max, Min, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from apps.billing.errors import FundsTooLow
@@ -19,7 +19,7 @@ from apps.billing.events import BalanceChanged, FundsFell
 from apps.billing.locks import account_locked
 from apps.billing.models import Account, Charge, FundsHold, RatedItem, UsageRecord
 from apps.billing.selectors import HOLD_STANDS, burn_of, funds_of, hourly_cost
-from apps.billing.states import FundsLevel
+from apps.billing.states import ChargeState, FundsLevel
 from apps.billing.types import Funds
 from apps.kernel.actor import Actor
 from apps.kernel.bulk import insert_many
@@ -292,7 +292,7 @@ def funds_watch(*, actor: Actor, tenant: Tenant) -> FundsLevel:
     account = account_locked(tenant)
     funds = funds_of(account)
     holds = FundsHold.objects.of(tenant).filter(ended_at__isnull=True)
-    if holds.filter(short_since__isnull=False).exists():
+    if holds.filter(short_since__isnull=False).exists() or _is_still_empty(account, funds):
         level = FundsLevel.EMPTY
     else:
         burn = burn_of(tenant)
@@ -303,6 +303,17 @@ def funds_watch(*, actor: Actor, tenant: Tenant) -> FundsLevel:
         )
     _level_keep(account, level, funds, actor)
     return level
+
+
+def _is_still_empty(account: Account, funds: Funds) -> bool:
+    """Whether nothing of what was put aside could go on yet."""
+    if account.funds_level != FundsLevel.EMPTY:
+        return False
+    aside = FundsHold.objects.of(account.tenant).filter(
+        ended_at__isnull=False, charge__state=ChargeState.OPEN
+    )
+    hourly = aside.aggregate(least=Min("hourly"))["least"]
+    return hourly is not None and funds.spendable < cost_ahead(hourly, tail_s())
 
 
 _RANK = [FundsLevel.ENOUGH, FundsLevel.LOW, FundsLevel.EMPTY]

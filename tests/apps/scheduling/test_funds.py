@@ -10,10 +10,12 @@ from apps.billing.errors import FundsTooLow
 from apps.billing.models import FundsHold
 from apps.billing.selectors import account_get, funds_of
 from apps.billing.services.charges import charge_open
+from apps.billing.services.funds import funds_watch
 from apps.billing.services.ledger import account_deposit, account_open
 from apps.catalog.selectors import quote_get
 from apps.kernel.actor import SYSTEM
 from apps.notices.models import Message
+from apps.scheduling import tasks
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.timeline import timeline
 from apps.scheduling.selectors.workloads import workload_reason
@@ -27,7 +29,9 @@ from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.tasks import funds_sweep
 from apps.scheduling.types import WorkloadRequest
+from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import AMOUNTS, commodity_make
+from tests.apps.catalog.racing import race
 from tests.apps.scheduling.pool import submit as order_submit
 from tests.apps.scheduling.working_node import WorkingNode
 
@@ -185,12 +189,52 @@ def test_work_is_topped_up_then_told_then_put_aside_and_resumed_by_hand(submit, 
     assert "the money of the account is used up" in workload_reason(row)
     assert "put aside" in told[1].msgid
     assert any("suspended" in line.kind for line in timeline(row))
+    assert funds_watch(actor=SYSTEM, tenant=acme) == "empty", "nothing of it can go on yet"
     act = {"actor": alice.actor, "tenant": acme, "workload_uid": row.uid}
     with pytest.raises(FundsTooLow):
         workload_resume(**act)
     pay_in(acme, "20")
+    assert funds_watch(actor=SYSTEM, tenant=acme) == "enough"
     workload_resume(**act)
     running(pool, row, 10)
+
+
+@pytest.mark.req("ELA-1911")
+def test_what_cannot_be_looked_at_keeps_no_other_waiting(submit, pool, acme, monkeypatch):
+    pay_in(acme, "20")
+    bad, good = submit("bad"), submit("good")
+    running(pool, good, 10)
+    FundsHold.plain.update(check_at=timezone.now())
+    real = tasks.funds_follow
+
+    def follow(*, actor, workload_uid):
+        if workload_uid == bad.uid:
+            raise ValueError("a fault")
+        real(actor=actor, workload_uid=workload_uid)
+
+    monkeypatch.setattr(tasks, "funds_follow", follow)
+    assert funds_sweep() == 2
+    due = dict(FundsHold.plain.values_list("charge__workload_uid", "check_at"))
+    assert due[bad.uid] <= timezone.now() < due[good.uid], "it is due still"
+
+
+@pytest.mark.req("ELA-1911")
+def test_two_sweeps_at_once_put_aside_once(committed, member):
+    acme = Tenant.objects.get(schema_name="acme")
+    queue_ensure(actor=SYSTEM)
+    quota_defaults(actor=SYSTEM, tenant=acme)
+    account_open(actor=SYSTEM, tenant=acme)
+    direct_commodity_set(actor=SYSTEM, commodity=commodity_make())
+    node = WorkingNode(devices=1)
+    alice = member("acme", "tenant_front_line")
+    pay_in(acme, "5.50")
+    row = workload_request(actor=alice.actor, tenant=acme, asked=wanted())
+    running(node, row, 3000)
+    FundsHold.plain.update(check_at=timezone.now(), short_since=timezone.now() - timedelta(days=1))
+    assert not [result for result in race(*[funds_sweep] * 4) if isinstance(result, Exception)]
+    row.refresh_from_db()
+    assert row.state == "stopping"
+    assert Message.objects.filter(user=alice.user, msgid__contains="is put aside").count() == 1
 
 
 @pytest.mark.req("ELA-1911")
