@@ -41,7 +41,7 @@ reset: env ## Stop, then wipe all data under var/
 
 test: env-dev ## Run every test
 	@$(PY) -m portal.devstack.assets
-	@exec $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q \
+	@exec env WEIR_TEST_WHOLE=1 $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q \
 		--durations 20 $(ARGS)
 
 unit: env-dev ## Run the tests that need no server
