@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from django.conf import settings
 from django.contrib.auth import logout
@@ -36,8 +37,9 @@ from apps.kernel.actor import ANONYMOUS, Actor, ActorKind
 from apps.kernel.errors import Busy, Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError, busy_of
 from apps.kernel.log_context import log_context, log_known
 from apps.kernel.planes import in_tenant
+from apps.kernel.reach import Reach
 from apps.kernel.service import refusal_record
-from apps.orgs.selectors import standing_of
+from apps.orgs.selectors import reach_of, standing_of
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_by_host, tenant_get
 from portal.settings.env import env
@@ -252,10 +254,12 @@ def actor_of(request: PortalRequest, user: User) -> Actor:
         _open_check(tenant, user)
         with in_tenant(tenant.schema_name):
             roles, organization = standing_of(user.pk)
-        return _with_role(request, user, "user", tenant.schema_name, roles, organization)
+            role = _role_of(request, tenant.schema_name, roles)
+            reach = reach_of(user.pk, role.data_permission, organization) if role else Reach()
+        return _actor(request, user, "user", tenant.schema_name, role, reach)
     if user.is_operator:
         schema = tenant.schema_name if tenant else ""
-        return _with_role(request, user, "operator", schema, _operator_roles(user))
+        return _actor(request, user, "operator", schema, _role_of(request, schema, _operator_roles(user)))
     if tenant is not None:
         # Not a member: the tenant does not exist for this person.
         raise NotFound()
@@ -266,21 +270,27 @@ def _operator_roles(user: User) -> list[Role]:
     return [binding.role for binding in user.operator_bindings.select_related("role")]
 
 
-def _with_role(
-    request: PortalRequest,
-    user: User,
-    kind: ActorKind,
-    schema: str,
-    roles: Sequence[Role],
-    organization: uuid.UUID | None = None,
-) -> Actor:
+R = TypeVar("R", bound=Role)
+
+
+def _role_of(request: PortalRequest, schema: str, roles: Sequence[R]) -> R | None:
     """The role asked for (header, then session), which must be held; else the first one held (PLAT-TEN-28)."""
     request.held_roles = list(roles)
     wanted = request.headers.get("Weir-Role", "")
     if wanted and all(role.code != wanted for role in roles):
         raise Forbidden(_("You do not hold the role %(role)s here.") % {"role": wanted})
     wanted = wanted or request.session.get(f"{ROLE_SESSION_KEY}:{schema}", "")
-    role = next((role for role in roles if role.code == wanted), roles[0] if roles else None)
+    return next((role for role in roles if role.code == wanted), roles[0] if roles else None)
+
+
+def _actor(
+    request: PortalRequest,
+    user: User,
+    kind: ActorKind,
+    schema: str,
+    role: Role | None,
+    reach: Reach = Reach(),
+) -> Actor:
     return Actor(
         kind=kind,
         name=user.username,
@@ -288,7 +298,7 @@ def _with_role(
         tenant=schema,
         role=role.code if role else "",
         permissions=frozenset(role.permissions) if role else frozenset(),
-        organization=organization,
+        reach=reach,
         request_id=request.request_id,
         is_read_only=bool(role and role.is_read_only),
     )

@@ -1,12 +1,18 @@
 """The built-in roles of both sides (platform.md, annex B): code, names, and what each may do."""
 
 from apps.identity.services import BuiltinRole
+from apps.kernel.reach import EVERYTHING, DataPermission, Scope
 
 
 def _role(
-    code: str, name_en: str, name_zh: str, *permissions: str, is_read_only: bool = False
+    code: str,
+    name_en: str,
+    name_zh: str,
+    *permissions: str,
+    is_read_only: bool = False,
+    data: DataPermission = EVERYTHING,
 ) -> BuiltinRole:
-    return BuiltinRole(code, name_en, name_zh, frozenset(permissions), is_read_only)
+    return BuiltinRole(code, name_en, name_zh, frozenset(permissions), is_read_only, data)
 
 
 _OPERATOR_READS = (
@@ -22,7 +28,6 @@ _OPERATOR_READS = (
     "reports.view",
     "cases.view",
     "orders.view",
-    "orders.view_all",
     "orgs.view",
     "conformance.view",
 )
@@ -90,16 +95,15 @@ TENANT_ROLES = (
         "Decision maker",
         "租户决策",
         *_TENANT_READS,
-        "orders.view_all",
         "approvals.decide",
         "billing.view",
+        data=DataPermission(Scope.ALL, Scope.ALL, Scope.OWN),
     ),
     _role(
         "tenant_operations_manager",
         "Operations manager",
         "租户运营管理人员",
         *_TENANT_READS,
-        "orders.view_all",
         # Ends what somebody left behind who has gone.
         "orders.terminate",
         "approvals.decide",
@@ -117,13 +121,14 @@ TENANT_ROLES = (
         "orders.terminate",
         "resources.operate",
         "tickets.work",
+        # What the organization runs concerns all who work on it; what others have applied for does not.
+        data=DataPermission(Scope.OWN, Scope.ALL, Scope.OWN),
     ),
     _role(
         "tenant_system_administrator",
         "System administrator",
         "租户系统管理员",
         *_TENANT_READS,
-        "orders.view_all",
         "orgs.manage",
         "orgs.grant",
         "identity.view",

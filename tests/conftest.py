@@ -22,6 +22,7 @@ from apps.identity.tokens import api_token_make
 from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole
+from apps.orgs.selectors import reach_of
 from apps.orgs.services.roles import role_bind
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision
@@ -199,7 +200,8 @@ def member() -> Callable[..., Person]:
             row = TenantRole.objects.get(code=role)
             role_bind(actor=SYSTEM, user=user, role=row)
             permissions = frozenset(row.permissions)
-        actor = Actor("user", name, user.pk, schema, role, permissions)
+            reach = reach_of(user.pk, row.data_permission, None)
+        actor = Actor("user", name, user.pk, schema, role, permissions, reach)
         return Person(user, actor, f"{schema}.localhost")
 
     return make

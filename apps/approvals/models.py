@@ -30,6 +30,12 @@ class ProcessInstance(models.Model):
     title_en = models.CharField(_("title in English"), max_length=200)
     applicant = SharedForeignKey("identity.User", verbose_name=_("applicant"))
     applicant_name = models.CharField(_("applicant"), max_length=120)
+    organization = models.ForeignKey(
+        "orgs.Organization", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    business_system = models.ForeignKey(
+        "orgs.BusinessSystem", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     organization_name = models.CharField(_("organization"), max_length=120, blank=True)
     business_system_name = models.CharField(_("business system"), max_length=120, blank=True)
     state = models.CharField(_("state"), max_length=16, choices=InstanceState, default=InstanceState.RUNNING)

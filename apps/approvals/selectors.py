@@ -1,13 +1,14 @@
 """The inbox, one task, the time line of a subject, and who may decide."""
 
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Prefetch, Q, QuerySet
 
 from apps.approvals.models import Decision, HumanTask, ProcessInstance
-from apps.approvals.permissions import FOLLOW
 from apps.approvals.permissions import ApprovalsPermission as P
+from apps.approvals.permissions import tasks_reached
 from apps.approvals.states import TaskState
 from apps.cases.types import CaseData, CaseKind
 from apps.catalog.models import ProcessTemplate
@@ -104,6 +105,11 @@ def may_decide(task: HumanTask, actor: Actor) -> bool:
     )
 
 
+def _decided_by(actor: Actor) -> QuerySet[Decision, Any]:
+    """The keys of the tasks on which the actor has decided."""
+    return Decision.objects.filter(user_id=actor.user_id).values("task_id")
+
+
 # --- the inbox -------------------------------------------------------------------------------------------------
 
 
@@ -116,14 +122,14 @@ def task_list(
         raise InvalidInput(fields={"tab": ", ".join(TABS)})
     rows = HumanTask.objects.select_related("instance", "instance__process_template")
     if tab == "done":
-        rows = rows.filter(pk__in=Decision.objects.filter(user_id=actor.user_id).values("task_id"))
+        rows = rows.filter(pk__in=_decided_by(actor))
     elif not actor.may(P.DECIDE):
         rows = rows.none()
     else:
         rows = rows.filter(_candidacy(actor), state=TaskState.WAITING).exclude(
             instance__applicant_id=actor.user_id
         )
-        rows = rows.exclude(pk__in=Decision.objects.filter(user_id=actor.user_id).values("task_id"))
+        rows = rows.exclude(pk__in=_decided_by(actor))
     if tab == "urged":
         rows = rows.filter(urged_at__isnull=False)
     if search:
@@ -141,17 +147,20 @@ def task_list(
 
 
 def task_get(*, actor: Actor, uid: UUID) -> HumanTask:
-    """One task: for its candidates, its applicant, who decided on it, and who follows the tenant's forms."""
+    """One task: for its candidates, its applicant, who decided on it, and whose data permission reaches it."""
     rows = HumanTask.objects.select_related("instance", "instance__process_template").prefetch_related(
         "given"
     )
-    if not actor.may(FOLLOW):
-        mine = Q(instance__applicant_id=actor.user_id) | Q(given__user_id=actor.user_id)
-        rows = rows.filter(mine | _candidacy(actor)).distinct()
-    row = rows.filter(uid=uid).first()
+    decided = Q(pk__in=_decided_by(actor))
+    row = rows.filter(tasks_reached(actor) | decided | _candidacy(actor), uid=uid).first()
     if row is None:
         raise NotFound()
     return row
+
+
+def is_followed(actor: Actor, task: HumanTask) -> bool:
+    """Whether the actor's data permission reaches the application that the task decides on."""
+    return HumanTask.objects.filter(tasks_reached(actor), pk=task.pk).exists()
 
 
 # --- a subject's process ---------------------------------------------------------------------------------------

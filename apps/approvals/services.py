@@ -16,13 +16,13 @@ from django.utils.translation import gettext_noop
 
 from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.approvals.models import Decision, HumanTask, ProcessInstance
-from apps.approvals.permissions import FOLLOW
 from apps.approvals.permissions import ApprovalsPermission as P
 from apps.approvals.selectors import (
     candidate_ids,
     case_of,
     decider_ids,
     definition_of,
+    is_followed,
     role_decided_in,
     task_get,
 )
@@ -60,7 +60,9 @@ def process_start(
     title_en: str,
     applicant_id: int,
     data: Mapping[str, Any],
+    organization_id: int | None = None,
     organization_name: str = "",
+    business_system_id: int | None = None,
     business_system_name: str = "",
 ) -> ProcessInstance:
     """Start the approval of a subject; its first tasks are open when this returns (PLAT-APPLY-6).
@@ -78,7 +80,9 @@ def process_start(
         title_en=title_en[:200],
         applicant_id=applicant_id,
         applicant_name=str(User.objects.get(pk=applicant_id)),
+        organization_id=organization_id,
         organization_name=organization_name,
+        business_system_id=business_system_id,
         business_system_name=business_system_name,
     )
     definition = definition_of(template)
@@ -334,12 +338,15 @@ def _count(actor: Actor, task: HumanTask) -> None:
 
 @service()
 def task_urge(*, actor: Actor, task_uid: UUID) -> HumanTask:
-    """The applicant, or who follows the tenant's forms, urges those who have to decide (PLAT-TODO-3)."""
+    """The applicant, or whose data permission reaches the application, urges those who have to decide (PLAT-TODO-3)."""
     task_get(actor=actor, uid=task_uid)
     task = _lock(task_uid)
     act_subject("task", task.uid, no=task.instance.subject_no)
-    if actor.user_id != task.instance.applicant_id:
-        actor.require(FOLLOW)
+    if actor.user_id != task.instance.applicant_id and not is_followed(actor, task):
+        raise Forbidden(
+            _("Only the applicant, or who follows the application, urges."),
+            cure=_("Ask the applicant to do it."),
+        )
     if task.state != TaskState.WAITING:
         raise Conflict(_("This step of %(no)s is decided already.") % {"no": task.instance.subject_no})
     now = timezone.now()

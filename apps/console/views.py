@@ -31,7 +31,7 @@ def home(request: TenantRequest) -> HttpResponse:
         tasks = task_list(actor=actor)
         context |= {"tasks": tasks[:SHOWN], "task_count": tasks.count()}
     if actor.may("resources.view"):
-        running = workload_list(tenant).exclude(state__in=FINAL_STATES)
+        running = workload_list(tenant, actor=actor).exclude(state__in=FINAL_STATES)
         context |= {"resources": running[:SHOWN], "resource_count": running.count()}
         context["quotas"] = quota_list(tenant)
     if actor.may("orders.view"):

@@ -2,6 +2,9 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from apps.identity.role_functions import RECORD_LABELS, scopes_of
+from apps.kernel.reach import Records
+
 
 class SignInForm(forms.Form):
     username = forms.CharField(label=_("Login account"), max_length=64)
@@ -72,8 +75,19 @@ class PermissionsField(forms.MultipleChoiceField):
         return len(value) <= 64
 
 
+class ScopeField(forms.ChoiceField):
+    """How far a role reaches for one kind of records; its own where nothing is said."""
+
+    def __init__(self, records: Records) -> None:
+        choices = [(scope.value, scope.value) for scope in scopes_of(records)]
+        super().__init__(label=RECORD_LABELS[records], required=False, choices=choices)
+
+
 class RoleForm(forms.Form):
     name = forms.CharField(label=_("Role name"), max_length=80)
     description = forms.CharField(label=_("Description"), required=False, max_length=500)
     is_read_only = forms.BooleanField(label=_("Read-only"), required=False)
     permissions = PermissionsField()
+    orders = ScopeField(Records.ORDERS)
+    resources = ScopeField(Records.RESOURCES)
+    systems = ScopeField(Records.SYSTEMS)

@@ -4,7 +4,7 @@ Which there are says the module that `settings.WEIR_ROLE_FUNCTIONS` names: they 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -14,10 +14,11 @@ from django.db.models import Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
+from apps.kernel.reach import EVERYTHING, DataPermission, Records, Scope
 
 
 class Side(StrEnum):
@@ -63,12 +64,14 @@ class RoleDraft:
         permissions: what it allows; what these need is added.
         description: for whom it is.
         is_read_only: it changes nothing; a function that changes something is refused.
+        data: whose records of a tenant it reaches; operators' roles reach all of them.
     """
 
     name: str
     permissions: Sequence[str]
     description: str = ""
     is_read_only: bool = False
+    data: DataPermission = field(default_factory=DataPermission)
 
 
 def functions_of(side: Side) -> tuple[RoleFunction, ...]:
@@ -122,7 +125,65 @@ def permissions_checked(actor: Actor, side: Side, draft: RoleDraft, *, grant: st
             _("The role would do more than yours: “%(function)s”.") % {"function": beyond[0]},
             cure=_("Leave it out, or ask an administrator who may give every role."),
         )
+    if (
+        side is Side.TENANT
+        and not actor.may(grant)
+        and (wider := draft.data.beyond(data_permission_of(actor)))
+    ):
+        raise Forbidden(
+            _("The role would reach more records than yours: “%(records)s”.")
+            % {"records": RECORD_LABELS[wider]},
+            cure=_("Choose a narrower data permission, or ask an administrator who may give every role."),
+        )
     return sorted(chosen)
+
+
+RECORD_LABELS = {
+    Records.ORDERS: gettext_lazy("Applications, orders and tickets"),
+    Records.RESOURCES: gettext_lazy("Jobs, sessions and environments"),
+    Records.SYSTEMS: gettext_lazy("Business systems"),
+}
+_SCOPE_LABELS = {
+    Scope.OWN: pgettext_lazy("records", "own"),
+    Scope.ORGANIZATION: pgettext_lazy("records", "own organization"),
+    Scope.BELOW: pgettext_lazy("records", "organization and all below"),
+    Scope.SYSTEMS: pgettext_lazy("records", "business systems taken part in"),
+    Scope.ALL: pgettext_lazy("records", "whole tenant"),
+}
+
+
+def scope_label(records: Records, scope: Scope) -> str:
+    """How far a data permission goes for these records, in the reader's language."""
+    if (records, scope) == (Records.SYSTEMS, Scope.OWN):
+        return pgettext("records", "those taken part in")
+    return str(_SCOPE_LABELS[scope])
+
+
+def scopes_of(records: Records) -> list[Scope]:
+    """What can be chosen for these records."""
+    return [scope for scope in Scope if (records, scope) != (Records.SYSTEMS, Scope.SYSTEMS)]
+
+
+def data_permission_of(actor: Actor) -> DataPermission:
+    """How far the actor reaches in the tenant: a user by the active role, everybody else everything."""
+    return actor.reach.permission if actor.kind == "user" else EVERYTHING
+
+
+def data_permission_lines(roles: Iterable[Any]) -> list[tuple[str, list[tuple[str, list[Any]]]]]:
+    """For each kind of records how far some of these roles reach, each with the roles that do: why somebody sees
+    what."""
+    held = list(roles)
+    lines = []
+    for records in Records:
+        by_scope = [
+            (
+                scope_label(records, scope),
+                [role for role in held if role.data_permission.of(records) is scope],
+            )
+            for scope in reversed(Scope)
+        ]
+        lines.append((str(RECORD_LABELS[records]), [(label, by) for label, by in by_scope if by]))
+    return lines
 
 
 def own_role_fields(

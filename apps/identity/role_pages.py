@@ -13,8 +13,17 @@ from django.utils.translation import gettext as _
 from apps.identity.forms import RoleFilterForm, RoleForm
 from apps.identity.page_access import cleaned, go, paged, show
 from apps.identity.requests import PortalRequest
-from apps.identity.role_functions import RoleDraft, Side, functions_of
+from apps.identity.role_functions import (
+    RECORD_LABELS,
+    RoleDraft,
+    Side,
+    data_permission_of,
+    functions_of,
+    scope_label,
+    scopes_of,
+)
 from apps.kernel.actor import Actor
+from apps.kernel.reach import EVERYTHING, DataPermission, Records, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class RolePages:
     def new(self, request: PortalRequest) -> HttpResponse:
         """An empty form, or one filled from the role that `from` names."""
         if request.method == "POST":
-            role = self.make(actor=request.actor, draft=RoleDraft(**cleaned(RoleForm(request.POST))))
+            role = self.make(actor=request.actor, draft=_draft(request))
             messages.success(
                 request, _("The role %(name)s is there: give it to people now.") % {"name": role}
             )
@@ -61,6 +70,7 @@ class RolePages:
         context = {
             "copied": copied,
             "groups": self._groups(request.actor, copied.permissions if copied else [], is_open=True),
+            "scopes": self._scopes(request.actor, copied, is_open=True),
             "is_open": True,
             **self._addresses(),
         }
@@ -69,7 +79,7 @@ class RolePages:
     def one(self, request: PortalRequest, code: str) -> HttpResponse:
         role = self.row(code)
         if request.method == "POST":
-            self.edit(actor=request.actor, role=role, draft=RoleDraft(**cleaned(RoleForm(request.POST))))
+            self.edit(actor=request.actor, role=role, draft=_draft(request))
             messages.success(request, _("Saved."))
             return go(request, f"{self.urls}:role", code)
         is_open = (
@@ -78,6 +88,7 @@ class RolePages:
         context = {
             "role": role,
             "groups": self._groups(request.actor, role.permissions, is_open=is_open),
+            "scopes": self._scopes(request.actor, role, is_open=is_open),
             "is_open": is_open,
             "may_manage": request.actor.may(self.manage),
             **self._addresses(),
@@ -96,7 +107,35 @@ class RolePages:
         return more | {"people_url": f"{self.urls}:{self.urls}"}
 
     def _reaches(self, actor: Actor, role: Any) -> bool:
-        return actor.may(self.grant) or actor.permissions.issuperset(role.permissions)
+        if actor.may(self.grant):
+            return True
+        is_wider = self.side is Side.TENANT and role.data_permission.beyond(data_permission_of(actor))
+        return actor.permissions.issuperset(role.permissions) and not is_wider
+
+    def _scopes(self, actor: Actor, role: Any, *, is_open: bool) -> list[dict[str, Any]]:
+        """For each kind of records how far the role reaches, and how far the actor may let it; none for operators,
+        who reach whatever a tenant has."""
+        if self.side is not Side.TENANT:
+            return []
+        chosen = role.data_permission if role else DataPermission()
+        most = EVERYTHING if actor.may(self.grant) else data_permission_of(actor)
+        return [
+            {
+                "records": records.value,
+                "label": RECORD_LABELS[records],
+                "is_open": is_open,
+                "choices": [
+                    {
+                        "scope": scope.value,
+                        "label": scope_label(records, scope),
+                        "is_chosen": chosen.of(records) is scope,
+                        "is_open": most.of(records).covers(scope),
+                    }
+                    for scope in scopes_of(records)
+                ],
+            }
+            for records in Records
+        ]
 
     def _groups(self, actor: Actor, chosen: list[str], *, is_open: bool) -> list[dict[str, Any]]:
         """The functions under their headings: whether chosen, and whether the actor may choose them."""
@@ -115,3 +154,10 @@ class RolePages:
             }
             for label, rows in groupby(functions, key=lambda row: row.group)
         ]
+
+
+def _draft(request: PortalRequest) -> RoleDraft:
+    """The role as the form asks for it."""
+    given = cleaned(RoleForm(request.POST))
+    scopes = {records.value: given.pop(records.value) or Scope.OWN for records in Records}
+    return RoleDraft(**given, data=DataPermission(**scopes))

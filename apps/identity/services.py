@@ -23,6 +23,7 @@ from apps.identity.permissions import IdentityPermission as P
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, Throttled, Unauthenticated
 from apps.kernel.events import emit
+from apps.kernel.reach import EVERYTHING, DataPermission
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_list
@@ -37,13 +38,15 @@ _UNUSABLE = make_password(None)
 
 @dataclass(frozen=True, slots=True)
 class BuiltinRole:
-    """A role that ships with the product (annex B): code, names, permission codes, whether it changes nothing."""
+    """A role that ships with the product (annex B): code, names, permission codes, whether it changes nothing, and
+    in a tenant's role whose records it reaches."""
 
     code: str
     name_en: str
     name_zh: str
     permissions: frozenset[str]
     is_read_only: bool = False
+    data: DataPermission = EVERYTHING
 
     def fields(self) -> dict[str, Any]:
         """What its row says."""

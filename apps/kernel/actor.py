@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
+from django.db.models import Q
+
 from apps.kernel.errors import Forbidden
+from apps.kernel.reach import Reach, Records
 
 ActorKind = Literal["user", "operator", "agent", "system", "anonymous"]
 
@@ -20,8 +23,8 @@ class Actor:
 
     `tenant` is the schema acted in ("" on the provider plane), `role` the active role's code (PLAT-TEN-28),
     `permissions` that role's codes, `is_read_only` whether it changes nothing but its holder's own account
-    (PLAT-TEN-32), `organization` that of the tenant's to which a user belongs. An operator inside a tenant is kind
-    "operator" with `tenant` set.
+    (PLAT-TEN-32), `reach` whose records of the tenant it reaches. An operator inside a tenant is kind "operator" with
+    `tenant` set.
     """
 
     kind: ActorKind
@@ -30,10 +33,25 @@ class Actor:
     tenant: str = ""
     role: str = ""
     permissions: frozenset[str] = field(default_factory=frozenset)
-    organization: UUID | None = None
+    reach: Reach = field(default_factory=Reach)
     node_uid: str = ""
     request_id: str = ""
     is_read_only: bool = False
+
+    @property
+    def organization(self) -> UUID | None:
+        """The tenant's organization that a user belongs to."""
+        return self.reach.organization
+
+    def reaches(self, records: Records, *, own: Q, organization: str, system: str) -> Q:
+        """The rows of a tenant that the actor reaches (PLAT-SEC-4): lists, details and acts all ask here. A user by the
+        data permission of the active role; operators, who see whatever a tenant has, nodes and the system all of them.
+
+        Args: see `Reach.rows`.
+        """
+        if self.kind in ("user", "anonymous"):
+            return self.reach.rows(records, own=own, organization=organization, system=system)
+        return ~Q(pk__in=[])
 
     def may(self, permission: str) -> bool:
         return self.kind == "system" or permission in self.permissions

@@ -44,6 +44,9 @@ class ApplicationForm(models.Model):
     state = models.CharField(_("state"), max_length=16, choices=FormState, default=FormState.DRAFT)
     applicant = SharedForeignKey("identity.User", verbose_name=_("applicant"))
     applicant_name = models.CharField(_("applicant"), max_length=120)
+    organization = models.ForeignKey(
+        "orgs.Organization", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     organization_name = models.CharField(_("applying unit"), max_length=120, blank=True)
     business_system = models.ForeignKey(
         "orgs.BusinessSystem",
@@ -162,6 +165,9 @@ class Order(models.Model):
     supplier = models.CharField(_("supplier"), max_length=120, blank=True)
     applicant = SharedForeignKey("identity.User", verbose_name=_("applicant"))
     applicant_name = models.CharField(_("applicant"), max_length=120)
+    organization = models.ForeignKey(
+        "orgs.Organization", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     organization_name = models.CharField(_("applying unit"), max_length=120, blank=True)
     business_system = models.ForeignKey(
         "orgs.BusinessSystem",

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from guardian.models import UserObjectPermissionBase
 
 from apps.kernel.planes import SharedForeignKey
+from apps.kernel.reach import DataPermission, Scope
 
 TAKE_PART = "take_part"
 
@@ -80,8 +81,8 @@ class Member(models.Model):
 
 
 class TenantRole(models.Model):
-    """A role of the tenant side: a name for a set of permission codes. Built-in ones follow the code; a read-only one
-    changes nothing whatever it holds."""
+    """A role of the tenant side: a name for a set of permission codes, and whose records it reaches. Built-in ones
+    follow the code; a read-only one changes nothing whatever it holds."""
 
     code = models.SlugField(_("code"), max_length=48, unique=True)
     name_en = models.CharField(_("name in English"), max_length=80)
@@ -90,15 +91,35 @@ class TenantRole(models.Model):
     is_builtin = models.BooleanField(_("built-in"), default=False)
     description = models.CharField(_("description"), max_length=500, blank=True)
     is_read_only = models.BooleanField(_("read-only"), default=False)
+    orders_scope = models.CharField(max_length=12, default=Scope.OWN.value)
+    resources_scope = models.CharField(max_length=12, default=Scope.OWN.value)
+    systems_scope = models.CharField(max_length=12, default=Scope.OWN.value)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
         verbose_name = _("role")
         verbose_name_plural = _("roles")
         ordering = ["code"]
+        constraints = [
+            models.CheckConstraint(
+                name="tenant_role_scopes",
+                condition=models.Q(
+                    orders_scope__in=list(Scope),
+                    resources_scope__in=list(Scope),
+                    systems_scope__in=list(Scope),
+                ),
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name_en
+
+    @property
+    def data_permission(self) -> DataPermission:
+        """Whose records it reaches (PLAT-TEN-32)."""
+        return DataPermission(
+            Scope(self.orders_scope), Scope(self.resources_scope), Scope(self.systems_scope)
+        )
 
 
 class RoleBinding(models.Model):

@@ -13,6 +13,7 @@ from apps.identity.selectors import members_enabled, memberships_present
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
+from apps.kernel.reach import DataPermission, Reach, Records, Scope
 from apps.kernel.translatable import localized
 from apps.orgs.models import (
     TAKE_PART,
@@ -63,6 +64,20 @@ def standing_of(user_id: int) -> tuple[list[TenantRole], UUID | None]:
     )
     rows = list(bindings)
     return [row.role for row in rows], rows[0].place if rows else None
+
+
+def reach_of(user_id: int, permission: DataPermission, organization: UUID | None) -> Reach:
+    """Whose records a user reaches by a data permission: its organizations and business systems are looked up where it
+    asks for them."""
+    asked = {permission.of(records) for records in Records}
+    below: frozenset[UUID] = frozenset()
+    if Scope.BELOW in asked and organization is not None:
+        below = frozenset(organization_uids_below(Organization.objects.get(uid=organization)))
+    systems: frozenset[UUID] = frozenset()
+    if Scope.SYSTEMS in asked:
+        taking_part = BusinessSystemUser.objects.filter(user_id=user_id, permission__codename=TAKE_PART)
+        systems = frozenset(taking_part.values_list("content_object__uid", flat=True))
+    return Reach(permission, organization, below, systems)
 
 
 def permissions_of(user_id: int, role_code: str) -> frozenset[str]:
@@ -318,13 +333,16 @@ def tenant_user_get(*, actor: Actor, username: str) -> User:
 
 
 def business_system_list(*, actor: Actor) -> QuerySet[BusinessSystem]:
-    """The business systems the actor takes part in; all of them for those who manage the tenant's map, and for
-    operators, who see whatever the tenant has (PLAT-TEN-20)."""
+    """The business systems the actor takes part in, and others as far as the data permission goes (PLAT-TEN-20)."""
     actor.require(P.VIEW)
-    rows = BusinessSystem.objects.select_related("organization", "parent")
-    if actor.may(P.MANAGE) or actor.kind == "operator":
-        return rows
-    return rows.filter(user_grants__user_id=actor.user_id, user_grants__permission__codename=TAKE_PART)
+    taking_part = BusinessSystemUser.objects.filter(user_id=actor.user_id, permission__codename=TAKE_PART)
+    reached = actor.reaches(
+        Records.SYSTEMS,
+        own=Q(pk__in=taking_part.values("content_object_id")),
+        organization="organization__uid",
+        system="uid",
+    )
+    return BusinessSystem.objects.select_related("organization", "parent").filter(reached)
 
 
 def business_systems_of(*, actor: Actor, user_id: int) -> QuerySet[BusinessSystem]:

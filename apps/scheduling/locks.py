@@ -4,14 +4,29 @@ from uuid import UUID
 from django.db import connection
 
 from apps.fleet.models import Slice
+from apps.kernel.actor import Actor
+from apps.kernel.errors import NotFound
 from apps.kernel.prepared_queries import ArrayParam, PreparedQuery
 from apps.scheduling.models import Workload
+from apps.scheduling.permissions import work_reached
 from apps.tenancy.models import Tenant
 
 _SUBMISSIONS_LOCK = 0x57656975
 # Of its queue and tenant only what placing it takes: a thousand rows are read at once.
 _OWN = tuple(field.name for field in Workload._meta.concrete_fields)
 _NEAR = ("tenant__schema_name", "tenant__name", "queue__code", "queue__resource_group")
+
+
+def work_take(actor: Actor, tenant: Tenant, uid: UUID) -> Workload:
+    """Work that the actor is to change, its slices and itself locked; NotFound for another tenant's and for what the
+    actor does not reach."""
+    slices_lock(uid)
+    if not Workload.plain.filter(work_reached(actor), uid=uid, tenant=tenant).exists():
+        raise NotFound()
+    row = workload_lock(uid)
+    if row is None:
+        raise NotFound()
+    return row
 
 
 def workload_lock(uid: UUID) -> Workload | None:

@@ -1,5 +1,10 @@
 from enum import StrEnum
 
+from django.db.models import Q
+
+from apps.kernel.actor import Actor
+from apps.kernel.reach import Records
+
 
 class SchedulingPermission(StrEnum):
     VIEW = "scheduling.view"
@@ -13,3 +18,13 @@ class ResourcePermission(StrEnum):
 
 # Who speaks for all people of a tenant: what each of them may hold is asked for by who manages its organization.
 FOR_ALL = "orgs.manage"
+
+
+def work_reached(actor: Actor) -> Q:
+    """The work of a tenant that the actor reaches: his own, and others' as far as the data permission goes."""
+    return actor.reaches(
+        Records.RESOURCES,
+        own=Q(submitted_by_id=actor.user_id),
+        organization="organization",
+        system="business_system_uid",
+    )

@@ -27,6 +27,12 @@ class Ticket(models.Model):
     state = models.CharField(_("state"), max_length=16, choices=TicketState, default=TicketState.WAITING)
     submitter = SharedForeignKey("identity.User", verbose_name=_("submitted by"))
     submitter_name = models.CharField(_("submitted by"), max_length=120)
+    organization = models.ForeignKey(
+        "orgs.Organization", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    business_system = models.ForeignKey(
+        "orgs.BusinessSystem", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     organization_name = models.CharField(_("organization"), max_length=120, blank=True)
     business_system_name = models.CharField(_("business system"), max_length=120, blank=True)
     assignee = SharedForeignKey("identity.User", null=True, blank=True, verbose_name=_("claimed by"))

@@ -8,8 +8,8 @@ from apps.cases.types import CaseData, CaseKind
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.tickets.models import Ticket
-from apps.tickets.permissions import FOLLOW
 from apps.tickets.permissions import TicketsPermission as P
+from apps.tickets.permissions import tickets_reached
 from apps.tickets.states import OPEN, TicketState
 
 TABS = ("submitted", "todo", "done")
@@ -33,11 +33,11 @@ def ticket_list(
 ) -> QuerySet[Ticket]:
     """The actor's tickets of the current tenant: submitted, to do, done; fuzzy by number (PLAT-TODO-9, -14).
 
-    Who follows the tenant's orders (operators too) finds all of them under submitted.
+    Under submitted stand those of all orders that the actor reaches.
     """
     rows = Ticket.objects.select_related("assignee")
     if tab == "submitted":
-        rows = rows if actor.may(FOLLOW) else rows.filter(submitter_id=actor.user_id)
+        rows = rows.filter(tickets_reached(actor))
     elif tab == "todo":
         rows = rows.filter(_workable(actor), state__in=OPEN)
     elif tab == "done":
@@ -50,11 +50,9 @@ def ticket_list(
 
 
 def ticket_get(*, actor: Actor, uid: UUID) -> Ticket:
-    """One ticket: for its submitter, its assignee, those who may claim it, and who follows the tenant's orders."""
+    """One ticket: for its submitter, its assignee, those who may claim it, and whose data permission reaches it."""
     rows = Ticket.objects.select_related("assignee")
-    if not actor.may(FOLLOW):
-        rows = rows.filter(Q(submitter_id=actor.user_id) | _workable(actor))
-    row = rows.filter(uid=uid).first()
+    row = rows.filter(tickets_reached(actor) | _workable(actor), uid=uid).first()
     if row is None:
         raise NotFound()
     return row

@@ -32,7 +32,9 @@ def ticket_open(
     submitter_id: int,
     kind: str = TicketKind.DELIVERY,
     side: str = "operator",
+    organization_id: int | None = None,
     organization_name: str = "",
+    business_system_id: int | None = None,
     business_system_name: str = "",
 ) -> Ticket:
     """A waiting ticket for a subject (PLAT-TODO-8). A subject has one open ticket of a kind at a time."""
@@ -47,7 +49,9 @@ def ticket_open(
         side=side,
         submitter_id=submitter_id,
         submitter_name=str(User.objects.get(pk=submitter_id)),
+        organization_id=organization_id,
         organization_name=organization_name,
+        business_system_id=business_system_id,
         business_system_name=business_system_name,
     )
     act_subject("ticket", ticket.uid, no=ticket.no)

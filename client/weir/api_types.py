@@ -1441,17 +1441,6 @@ class TenantQuotaIn(TypedDict):
     host_memory_mib: NotRequired[int]
 
 
-class TenantRoleOut(TypedDict):
-    code: str
-    name_en: str
-    name_zh: str
-    description: str
-    permissions: list[str]
-    is_read_only: bool
-    is_builtin: bool
-    created_at: str
-
-
 class TerminateIn(TypedDict):
     reason: str
 
@@ -1861,6 +1850,14 @@ class CouponOut(TypedDict):
     valid_from: str
     valid_until: str
     created_at: str
+
+
+class DataPermissionOut(TypedDict):
+    """How far a role reaches; one's own records, and the business systems one takes part in, are always within."""
+
+    orders: NotRequired[Literal["own", "organization", "below", "systems", "all"]]
+    resources: NotRequired[Literal["own", "organization", "below", "systems", "all"]]
+    systems: NotRequired[Literal["own", "organization", "below", "all"]]
 
 
 class DecideIn(TypedDict):
@@ -2302,12 +2299,6 @@ class PaginatedTaskRowOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[TaskRowOut]
-
-
-class PaginatedTenantRoleOutList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[TenantRoleOut]
 
 
 class PaginatedTokenOutList(TypedDict):
@@ -2952,6 +2943,26 @@ class TenantMadeOut(TypedDict):
     administrator: WayInOut
 
 
+class TenantRoleIn(TypedDict):
+    name: str
+    permissions: list[str]
+    description: NotRequired[str]
+    is_read_only: NotRequired[bool]
+    data_permission: NotRequired[DataPermissionOut]
+
+
+class TenantRoleOut(TypedDict):
+    code: str
+    name_en: str
+    name_zh: str
+    description: str
+    permissions: list[str]
+    is_read_only: bool
+    is_builtin: bool
+    created_at: str
+    data_permission: DataPermissionOut
+
+
 class TenantRowOut(TypedDict):
     schema: str
     name: str
@@ -3384,6 +3395,12 @@ class PaginatedSliceOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[SliceOut]
+
+
+class PaginatedTenantRoleOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[TenantRoleOut]
 
 
 class PaginatedTenantRowOutList(TypedDict):

@@ -210,6 +210,7 @@ SPECTACULAR_SETTINGS = {
         "ProcessStateEnum": "apps.approvals.states.InstanceState",
         "TaskStateEnum": "apps.approvals.states.TaskState",
         "RunStateEnum": "apps.conformance.states.RunState",
+        "DataScopeEnum": "apps.kernel.reach.Scope",
     },
 }
 

@@ -33,8 +33,10 @@ def ticket_asked(event: ResourceTicketAsked, actor: Actor) -> None:
             subject_no=row.no,
             applicant_id=row.applicant_id,
             data={},
+            organization_id=organization.pk if organization else None,
             organization_name=str(organization or ""),
-            **titles,
+            title_zh=titles["title_zh"],
+            title_en=titles["title_en"],
         )
 
 

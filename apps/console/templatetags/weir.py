@@ -25,7 +25,8 @@ from apps.console.labels import (
 from apps.console.tenant_navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
 from apps.identity.requests import inside
-from apps.identity.role_functions import function_label
+from apps.identity.role_functions import RECORD_LABELS, function_label, scope_label
+from apps.kernel.reach import Records
 from apps.kernel.unit_text import cores_text, mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
@@ -220,6 +221,15 @@ def amounts_text(amounts: Mapping[str, Any] | None) -> str:
 def unit(code: str, count: Any = 1) -> str:
     """The unit of a component in the reader's language, as after the number `count`."""
     return ngettext("core", "cores", int(Decimal(str(count)))) if code == "core" else code
+
+
+@register.filter
+def data_permission_texts(role: Any) -> list[tuple[str, str]]:
+    """For each kind of records how far a tenant's role reaches; nothing for an operators' role."""
+    data = getattr(role, "data_permission", None)
+    if data is None:
+        return []
+    return [(str(RECORD_LABELS[kind]), scope_label(kind, data.of(kind))) for kind in Records]
 
 
 @register.filter

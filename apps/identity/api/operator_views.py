@@ -28,7 +28,7 @@ from apps.identity.operators import (
 )
 from apps.identity.people_pages import file_response
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.role_functions import RoleDraft, Side, functions_of
+from apps.identity.role_functions import Side, functions_of
 from apps.identity.selectors import (
     operator_get,
     operator_list,
@@ -126,7 +126,7 @@ class OperatorRolesListView(ApiView):
         """Make a role of the operators' own."""
         given = s.RoleIn(data=request.data)
         given.is_valid(raise_exception=True)
-        role = operator_role_make(actor=self.actor, draft=RoleDraft(**given.validated_data))
+        role = operator_role_make(actor=self.actor, draft=given.draft())
         return Response(s.OperatorRoleOut(role).data, status=201)
 
 
@@ -143,9 +143,7 @@ class OperatorRoleView(ApiView):
         """Change a role of the operators' own; whoever holds it may do what it says from the next request on."""
         given = s.RoleIn(data=request.data)
         given.is_valid(raise_exception=True)
-        role = operator_role_edit(
-            actor=self.actor, role=operator_role_get(code), draft=RoleDraft(**given.validated_data)
-        )
+        role = operator_role_edit(actor=self.actor, role=operator_role_get(code), draft=given.draft())
         return Response(s.OperatorRoleOut(role).data)
 
     @extend_schema(responses={204: None})

@@ -4,6 +4,7 @@ from rest_framework import serializers
 
 from apps.identity.models import AgentToken, ApiToken, OperatorRole, User
 from apps.identity.people_file import Change
+from apps.identity.role_functions import RoleDraft
 
 
 class SignInIn(serializers.Serializer):
@@ -184,6 +185,10 @@ class RoleIn(serializers.Serializer[Any]):
     is_read_only = serializers.BooleanField(
         required=False, default=False, help_text="It changes nothing but its holder's own account."
     )
+
+    def draft(self) -> RoleDraft:
+        """The role as the body asks for it."""
+        return RoleDraft(**self.validated_data)
 
 
 class RoleFunctionOut(serializers.Serializer[Any]):

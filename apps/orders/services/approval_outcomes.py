@@ -78,6 +78,7 @@ def _order_make(actor: Actor, form: ApplicationForm, line: FormLine) -> Order:
         supplier=snapshot["supplier"],
         applicant_id=form.applicant_id,
         applicant_name=form.applicant_name,
+        organization=form.organization,
         organization_name=form.organization_name,
         business_system=form.business_system,
         duration_s=form.duration_s,
@@ -94,7 +95,9 @@ def _order_make(actor: Actor, form: ApplicationForm, line: FormLine) -> Order:
         title_zh=title_zh,
         title_en=title_en,
         submitter_id=form.applicant_id,
+        organization_id=form.organization_id,
         organization_name=form.organization_name,
+        business_system_id=form.business_system_id,
         business_system_name=form.business_system_name,
     )
     order.ticket_uid = ticket.uid

@@ -110,6 +110,7 @@ def _resource_ask(order: Order) -> None:
         tenant=tenant,
         user_id=order.applicant_id,
         organization=hold_organization(tenant, line.hold_uid),
+        business_system=order.business_system.uid if order.business_system else None,
         order_uid=order.uid,
         order_no=order.no,
         name_en=order.commodity_name_en,

@@ -68,6 +68,7 @@ def form_draft(
     form = ApplicationForm(
         applicant=user,
         applicant_name=str(user),
+        organization=organization,
         organization_name=organization.name if organization else "",
     )
     commodities = _fill(actor, form, lines, duration_s, business_system_uid, remark, data, coupon_uid)

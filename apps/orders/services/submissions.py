@@ -60,7 +60,9 @@ def form_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
         title_en=title_en,
         applicant_id=form.applicant_id,
         data=_process_data(form),
+        organization_id=form.organization_id,
         organization_name=form.organization_name,
+        business_system_id=form.business_system_id,
         business_system_name=form.business_system_name,
     )
     # A process without anybody to ask has decided by now.

@@ -65,6 +65,7 @@ def order_terminate(*, actor: Actor, order_uid: UUID, reason: str) -> Applicatio
         kind=FormKind.TERMINATION,
         applicant=user,
         applicant_name=str(user),
+        organization=organization,
         organization_name=organization.name if organization else "",
         business_system=order.business_system,
         target_order=order,
@@ -103,7 +104,9 @@ def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationFor
         title_en=title_en,
         applicant_id=form.applicant_id,
         data={"kind": form.kind, "organization": form.organization_name},
+        organization_id=form.organization_id,
         organization_name=form.organization_name,
+        business_system_id=form.business_system_id,
         business_system_name=form.business_system_name,
     )
     # A process without anybody to ask has decided by now.

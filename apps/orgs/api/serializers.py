@@ -3,7 +3,9 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from apps.identity.api.serializers import ROLE_FIELDS
+from apps.identity.api.serializers import ROLE_FIELDS, RoleIn
+from apps.identity.role_functions import RoleDraft, scopes_of
+from apps.kernel.reach import DataPermission, Records, Scope
 from apps.orgs.models import BusinessSystem, Member, Organization, TenantRole
 from apps.scheduling.states import QuotaItem
 
@@ -131,7 +133,42 @@ class OrganizationsIn(serializers.Serializer[Any]):
     organizations = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=500)
 
 
+def _scope_choices(records: Records) -> list[tuple[str, str]]:
+    return [(scope.value, scope.name) for scope in scopes_of(records)]
+
+
+class DataPermissionOut(serializers.Serializer[Any]):
+    """How far a role reaches; one's own records, and the business systems one takes part in, are always within."""
+
+    orders = serializers.ChoiceField(
+        choices=_scope_choices(Records.ORDERS),
+        default=Scope.OWN.value,
+        help_text="Applications, orders and tickets.",
+    )
+    resources = serializers.ChoiceField(
+        choices=_scope_choices(Records.RESOURCES),
+        default=Scope.OWN.value,
+        help_text="Jobs, sessions and environments.",
+    )
+    systems = serializers.ChoiceField(
+        choices=_scope_choices(Records.SYSTEMS),
+        default=Scope.OWN.value,
+        help_text="Business systems.",
+    )
+
+
+class TenantRoleIn(RoleIn):
+    data_permission = DataPermissionOut(required=False, help_text="One's own where it is left out.")
+
+    def draft(self) -> RoleDraft:
+        given = dict(self.validated_data)
+        data = DataPermission(**given.pop("data_permission", {}))
+        return RoleDraft(**given, data=data)
+
+
 class TenantRoleOut(serializers.ModelSerializer):
+    data_permission = DataPermissionOut()
+
     class Meta:
         model = TenantRole
-        fields = ROLE_FIELDS
+        fields = [*ROLE_FIELDS, "data_permission"]

@@ -8,8 +8,8 @@ from rest_framework.response import Response
 
 from apps.catalog.selectors import uid_of
 from apps.identity.api.base import ApiView
-from apps.identity.api.serializers import RoleFunctionOut, RoleIn
-from apps.identity.role_functions import RoleDraft, Side, functions_of
+from apps.identity.api.serializers import RoleFunctionOut
+from apps.identity.role_functions import Side, functions_of
 from apps.kernel.planes import current_tenant
 from apps.orgs.api import serializers as s
 from apps.orgs.selectors import (
@@ -200,12 +200,12 @@ class RolesView(ApiView):
         """The roles that people of the tenant can hold: built-in ones and its own."""
         return self.page(role_list(), s.TenantRoleOut)
 
-    @extend_schema(request=RoleIn, responses={201: s.TenantRoleOut})
+    @extend_schema(request=s.TenantRoleIn, responses={201: s.TenantRoleOut})
     def post(self, request: Request) -> Response:
         """Make a role of the tenant's own."""
-        given = RoleIn(data=request.data)
+        given = s.TenantRoleIn(data=request.data)
         given.is_valid(raise_exception=True)
-        role = role_make(actor=self.actor, draft=RoleDraft(**given.validated_data))
+        role = role_make(actor=self.actor, draft=given.draft())
         return Response(s.TenantRoleOut(role).data, status=201)
 
 
@@ -216,12 +216,12 @@ class RoleView(ApiView):
     def get(self, request: Request, code: str) -> Response:
         return Response(s.TenantRoleOut(role_get(code)).data)
 
-    @extend_schema(request=RoleIn, responses=s.TenantRoleOut)
+    @extend_schema(request=s.TenantRoleIn, responses=s.TenantRoleOut)
     def put(self, request: Request, code: str) -> Response:
         """Change a role of the tenant's own; whoever holds it may do what it says from the next request on."""
-        given = RoleIn(data=request.data)
+        given = s.TenantRoleIn(data=request.data)
         given.is_valid(raise_exception=True)
-        role = role_edit(actor=self.actor, role=role_get(code), draft=RoleDraft(**given.validated_data))
+        role = role_edit(actor=self.actor, role=role_get(code), draft=given.draft())
         return Response(s.TenantRoleOut(role).data)
 
     @extend_schema(responses={204: None})

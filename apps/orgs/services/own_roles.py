@@ -13,7 +13,7 @@ from apps.kernel.service import service
 from apps.orgs.events import RoleDeleted
 from apps.orgs.models import Invitation, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.services.roles import administrator_stays, grant_check
+from apps.orgs.services.roles import administrator_stays, grant_check, scope_fields
 
 
 @service(P.MANAGE)
@@ -56,7 +56,7 @@ def role_edit(*, actor: Actor, role: TenantRole, draft: RoleDraft) -> TenantRole
 def _fields(actor: Actor, code: str, draft: RoleDraft) -> dict[str, Any]:
     return own_role_fields(
         TenantRole.objects.all(), actor=actor, side=Side.TENANT, grant=P.GRANT, code=code, draft=draft
-    )
+    ) | scope_fields(draft.data)
 
 
 @service(P.MANAGE)

@@ -8,11 +8,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.identity.models import User
+from apps.identity.role_functions import data_permission_of
 from apps.identity.selectors import belongs, members_enabled
 from apps.identity.services import BuiltinRole
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
 from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.reach import DataPermission, Records
 from apps.kernel.service import service
 from apps.orgs.models import BusinessSystemUser, Invitation, Member, RoleBinding, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
@@ -24,7 +26,12 @@ def roles_sync(*, actor: Actor, roles: Iterable[BuiltinRole]) -> None:
     """Bring the built-in roles of the current tenant to what the code says; user-defined ones stay."""
     act_subject("tenant", current_schema())
     for role in roles:
-        TenantRole.objects.update_or_create(code=role.code, defaults=role.fields())
+        TenantRole.objects.update_or_create(code=role.code, defaults=role.fields() | scope_fields(role.data))
+
+
+def scope_fields(data: DataPermission) -> dict[str, str]:
+    """What the row of a role says of whose records it reaches."""
+    return {f"{records.value}_scope": data.of(records).value for records in Records}
 
 
 @service(P.MANAGE)
@@ -60,15 +67,21 @@ def person_gone(*, actor: Actor, user: User) -> None:
 
 
 def grant_check(actor: Actor, roles: Iterable[TenantRole]) -> None:
-    """Forbidden unless the actor may give each role: all of them with `orgs.grant`, else what he may do himself."""
-    if actor.may(P.GRANT):
-        return
-    beyond = [role for role in roles if not actor.permissions.issuperset(role.permissions)]
-    if beyond:
-        raise Forbidden(
-            _("The role %(role)s may do more than yours.") % {"role": beyond[0]},
-            cure=_("Ask an administrator who may give every role."),
-        )
+    """Forbidden unless the actor may give each role: all of them with `orgs.grant`, else what he may do and whose
+    records he reaches himself."""
+    cure = _("Ask an administrator who may give every role.")
+    for role in roles:
+        if may_give(actor, role):
+            continue
+        if not actor.permissions.issuperset(role.permissions):
+            raise Forbidden(_("The role %(role)s may do more than yours.") % {"role": role}, cure=cure)
+        raise Forbidden(_("The role %(role)s reaches more records than yours.") % {"role": role}, cure=cure)
+
+
+def may_give(actor: Actor, role: TenantRole) -> bool:
+    """Whether the actor may give and take the role."""
+    is_wider = role.data_permission.beyond(data_permission_of(actor)) is not None
+    return actor.may(P.GRANT) or (actor.permissions.issuperset(role.permissions) and not is_wider)
 
 
 def person_reach_check(actor: Actor, user: User) -> None:

@@ -117,7 +117,7 @@ def organization(request: TenantRequest, uid: UUID) -> HttpResponse:
         "systems": business_system_list(actor=actor).filter(organization=row),
         "attributes_text": "\n".join(f"{name}: {value}" for name, value in row.attributes.items()),
         **_quota(request, row),
-        "resources": workload_list(request.entered_tenant)
+        "resources": workload_list(request.entered_tenant, actor=actor)
         .filter(organization__in=organization_uids_below(row))
         .exclude(state__in=FINAL_STATES)[:SHOWN],
     }

@@ -14,7 +14,7 @@ from apps.identity.addresses import portal_address
 from apps.identity.forms import PersonEditForm
 from apps.identity.page_access import cleaned, filter_query, go, page, paged, show
 from apps.identity.requests import TenantRequest
-from apps.identity.role_functions import Side, functions_by_role
+from apps.identity.role_functions import Side, data_permission_lines, functions_by_role
 from apps.identity.selectors import sign_in_way
 from apps.kernel.actor import Actor
 from apps.orgs.forms import (
@@ -25,7 +25,6 @@ from apps.orgs.forms import (
     PersonForm,
     RolesForm,
 )
-from apps.orgs.models import TenantRole
 from apps.orgs.permissions import OrgsPermission as P
 from apps.orgs.selectors import (
     Person,
@@ -42,6 +41,7 @@ from apps.orgs.selectors import (
 )
 from apps.orgs.services import invitations
 from apps.orgs.services import people as services
+from apps.orgs.services.roles import may_give
 
 MANAGE = "orgs.manage"
 # The ways in that the page for a new person offers; the last to operators, who may add any account.
@@ -125,13 +125,8 @@ def _placed(actor: Actor, given: dict[str, Any]) -> dict[str, Any]:
 def _boxes(actor: Actor, held: frozenset[str]) -> list[dict[str, Any]]:
     """A check box for each role: whether it is held, and whether the actor may give and take it."""
     return [
-        {"role": role, "is_held": role.code in held, "is_open": _may_give(actor, role)}
-        for role in role_list()
+        {"role": role, "is_held": role.code in held, "is_open": may_give(actor, role)} for role in role_list()
     ]
-
-
-def _may_give(actor: Actor, role: TenantRole) -> bool:
-    return actor.may(P.GRANT) or actor.permissions.issuperset(role.permissions)
 
 
 @page("orgs.view")
@@ -146,13 +141,14 @@ def _person_page(request: TenantRequest, found: Person, more: dict[str, Any]) ->
     context = {
         "person": found,
         "roles": _boxes(actor, held),
-        "may_act": actor.may(P.MANAGE) and all(_may_give(actor, role) for role in found.roles),
+        "may_act": actor.may(P.MANAGE) and all(may_give(actor, role) for role in found.roles),
         "may_manage": actor.may(P.MANAGE),
         "may_keep_account": may_keep_account(actor, found.user, request.entered_tenant),
         "is_self": actor.user_id == found.user.pk,
         "way": sign_in_way(found.user, request.entered_tenant) if actor.may(P.MANAGE) else None,
         "tree": organization_tree(actor=actor),
         "functions": functions_by_role(Side.TENANT, found.roles),
+        "data_permission": data_permission_lines(found.roles),
         "systems": business_systems_of(actor=actor, user_id=found.user.pk),
     }
     return show(request, "orgs/person", context | more)
@@ -165,7 +161,7 @@ def roles_set(request: TenantRequest, uid: UUID) -> HttpResponse:
     actor = request.actor
     found = person_get(actor=actor, uid=uid)
     ticked = cleaned(RolesForm(request.POST))["roles"]
-    kept = [role.code for role in found.roles if not _may_give(actor, role)]
+    kept = [role.code for role in found.roles if not may_give(actor, role)]
     services.person_roles_set(actor=actor, user=found.user, roles=roles_named([*kept, *ticked]))
     messages.success(request, _("The roles of %(name)s are saved.") % {"name": found.user})
     # Who has just given up the right to see this page goes on to one that he may see.

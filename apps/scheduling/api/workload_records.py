@@ -46,7 +46,7 @@ class WorkloadLogsView(ApiView):
     )
     def get(self, request: Request, uid: UUID) -> Response:
         """What the work printed from `offset` (bytes) on."""
-        row = workload_get(self.tenant, uid)
+        row = workload_get(self.tenant, uid, actor=self.actor)
         offset = number_of(request, "offset", 0, 2**40)
         limit = number_of(request, "limit", 64 * 1024, _LOG_MOST)
         part = log_read(workload_uid=row.uid, offset=offset, limit=limit)
@@ -64,7 +64,7 @@ class WorkloadUsageView(ApiView):
     @extend_schema(responses=r.UsageOut(many=True))
     def get(self, request: Request, uid: UUID) -> Response:
         """The metered intervals, oldest first."""
-        row = workload_get(self.tenant, uid)
+        row = workload_get(self.tenant, uid, actor=self.actor)
         return self.page(usage_list(tenant=self.tenant, workload_uid=row.uid), r.UsageOut)
 
 

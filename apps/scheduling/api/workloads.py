@@ -67,7 +67,7 @@ class WorkView(ApiView):
 
     def row(self, uid: UUID) -> Workload:
         if self.tenant is not None:
-            return workload_get(self.tenant, uid)
+            return workload_get(self.tenant, uid, actor=self.actor)
         self.actor.require(SchedulingPermission.VIEW)
         return workload_get_across(uid)
 
@@ -82,7 +82,7 @@ class WorkloadsView(ApiView):
         if self.tenant is None:
             self.actor.require(SchedulingPermission.VIEW)
             return self.page(filtered(workload_list_across(), request), r.WorkloadRowOut)
-        return self.page(filtered(workload_list(self.tenant), request), r.WorkloadRowOut)
+        return self.page(filtered(workload_list(self.tenant, actor=self.actor), request), r.WorkloadRowOut)
 
     @extend_schema(request=s.WorkloadIn, responses={201: r.WorkloadOut})
     def post(self, request: Request) -> Response:
@@ -100,7 +100,7 @@ class WorkloadsView(ApiView):
             group = str(error.fields["resource_group"])
             group_refusal_record(actor=self.actor, tenant=tenant, group=group, name=asked.name)
             raise
-        return whole(workload_get(tenant, row.uid), status=201)
+        return whole(workload_get(tenant, row.uid, actor=self.actor), status=201)
 
 
 class WorkloadsAcrossView(ApiView):

@@ -52,6 +52,11 @@ class Migration(migrations.Migration):
             name='organization',
             field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='workloads', to='scheduling.quotaorganization', verbose_name='organization'),
         ),
+        migrations.AddField(
+            model_name='workload',
+            name='business_system_uid',
+            field=models.UUIDField(blank=True, null=True, verbose_name='business system'),
+        ),
         migrations.CreateModel(
             name='OrganizationQuota',
             fields=[

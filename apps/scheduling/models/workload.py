@@ -129,6 +129,7 @@ class Workload(TenantOwned):
     submitted_by = models.ForeignKey(
         "identity.User", on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("submitted by")
     )
+    business_system_uid = models.UUIDField(_("business system"), null=True, blank=True)
     organization = models.ForeignKey(
         "scheduling.QuotaOrganization",
         on_delete=models.PROTECT,

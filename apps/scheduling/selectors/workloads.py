@@ -29,6 +29,7 @@ from apps.scheduling.models import (
     TenantQuota,
     Workload,
 )
+from apps.scheduling.permissions import work_reached
 from apps.scheduling.snapshot.cluster import policy_get as policy_get
 from apps.scheduling.snapshot.workloads import request_of, snapshot_get
 from apps.scheduling.states import AllocationState, HoldState, HookCallState, WorkKind, WorkloadState
@@ -128,9 +129,9 @@ def environment_find(tenant: Tenant | str, given: str) -> Environment:
 # --- workloads -------------------------------------------------------------------------------------------------
 
 
-def workload_list(tenant: Tenant | str) -> QuerySet[Workload]:
-    """A tenant's workloads, newest first, with their allocations, devices and nodes."""
-    return _with_place(Workload.objects.of(tenant))
+def workload_list(tenant: Tenant | str, *, actor: Actor) -> QuerySet[Workload]:
+    """The workloads of a tenant that the actor reaches, newest first, with their allocations, devices and nodes."""
+    return _with_place(Workload.objects.of(tenant).filter(work_reached(actor)))
 
 
 def workload_list_across() -> QuerySet[Workload]:
@@ -145,8 +146,9 @@ def _with_place(rows: QuerySet[Workload]) -> QuerySet[Workload]:
     )
 
 
-def workload_get(tenant: Tenant | str, uid: UUID | str) -> Workload:
-    row = workload_list(tenant).filter(uid=uid).first()
+def workload_get(tenant: Tenant | str, uid: UUID | str, *, actor: Actor) -> Workload:
+    """One workload; NotFound for another tenant's and for one that the actor does not reach."""
+    row = workload_list(tenant, actor=actor).filter(uid=uid).first()
     if row is None:
         raise NotFound()
     return row
@@ -164,7 +166,7 @@ def session_shares(
     *, actor: Actor, tenant: Tenant, uid: UUID | str
 ) -> tuple[Workload, list[SessionConnection]]:
     """A session and how to reach each of its shares, for who submitted it and nobody else: it names the keys."""
-    row = workload_get(tenant, uid)
+    row = workload_get(tenant, uid, actor=actor)
     if row.kind != WorkKind.SESSION:
         raise NotFound(_("%(no)s is no session.") % {"no": row.no})
     if actor.user_id is None or row.submitted_by_id != actor.user_id:

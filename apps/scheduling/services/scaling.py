@@ -51,7 +51,7 @@ def work_rule_make(
 ) -> ScalingRule:
     """Scale one's own elastic work by a rule, within the bounds it was submitted with. Raises InvalidInput, Conflict
     for work that is not elastic."""
-    row = workload_get(tenant, workload_uid)
+    row = workload_get(tenant, workload_uid, actor=actor)
     act_subject("workload", row.uid, by=given.get("by"))
     if row.min_shares is None or row.is_final:
         raise Conflict(
@@ -71,7 +71,7 @@ def work_rule_make(
 @service(ResourcePermission.OPERATE)
 def work_rule_remove(*, actor: Actor, tenant: Tenant, workload_uid: UUID, uid: UUID) -> None:
     """Take a rule of one's own work away; what it asked for ends with it."""
-    work = workload_get(tenant, workload_uid)
+    work = workload_get(tenant, workload_uid, actor=actor)
     row = scaling.rule_get(scaling.rules_of_work(work), uid)
     act_subject("workload", work.uid, by=row.by)
     row.delete()

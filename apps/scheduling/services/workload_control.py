@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from apps.billing.services.charges import charge_resize
 from apps.billing.services.funds import funds_end, funds_renew
 from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.service import service
 from apps.scheduling.errors import AmountsFixed
-from apps.scheduling.locks import slices_lock, workload_lock
+from apps.scheduling.locks import work_take
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.cycle.apply_changes import shares_drop
@@ -30,16 +30,8 @@ from apps.tenancy.models import Tenant
 _RUNS = frozenset({WorkloadState.PLACED, WorkloadState.RUNNING})
 
 
-def _locked(tenant: Tenant, workload_uid: UUID) -> Workload:
-    slices_lock(workload_uid)
-    row = workload_lock(workload_uid)
-    if row is None or row.tenant_id != tenant.pk:
-        raise NotFound()
-    return row
-
-
-def _mine(tenant: Tenant, workload_uid: UUID) -> Workload:
-    row = _locked(tenant, workload_uid)
+def _mine(actor: Actor, tenant: Tenant, workload_uid: UUID) -> Workload:
+    row = work_take(actor, tenant, workload_uid)
     if not row.is_direct:
         raise AmountsFixed(_("%(no)s has what its order says.") % {"no": row.no})
     return row
@@ -53,7 +45,7 @@ def _refuse(row: Workload) -> Conflict:
 def workload_suspend(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str = "") -> Workload:
     """Put work aside: what waits at once, what runs after its grace. It holds no device and no quota until it is
     resumed, and keeps its place. Suspending twice changes nothing."""
-    row = _mine(tenant, workload_uid)
+    row = _mine(actor, tenant, workload_uid)
     act_subject("workload", row.uid, reason=reason)
     if row.state == WorkloadState.PENDING:
         FLOW.move(
@@ -77,7 +69,7 @@ def workload_suspend(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason
 def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str = "") -> Workload:
     """Let suspended work wait again, in its old place; an order's too, which was put aside when its money was used up.
     Raises QuotaExceeded where its quota was used meanwhile, FundsTooLow."""
-    row = _locked(tenant, workload_uid)
+    row = work_take(actor, tenant, workload_uid)
     act_subject("workload", row.uid, reason=reason)
     if row.state == WorkloadState.PENDING:
         return row
@@ -106,7 +98,7 @@ def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason:
 @service(P.OPERATE)
 def workload_requeue(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str = "") -> Workload:
     """Stop running work after its grace and let it wait again, in its old place. What waits already stays."""
-    row = _mine(tenant, workload_uid)
+    row = _mine(actor, tenant, workload_uid)
     act_subject("workload", row.uid, reason=reason)
     if row.state in _RUNS:
         stop_begin(row, actor, AfterStop.REQUEUE, "requeued", reason)
@@ -133,7 +125,7 @@ def workload_scale(
     Raises Conflict for rigid work that runs, QuotaExceeded, GangTooLarge; InvalidInput below its least and for a part
     of a replica.
     """
-    row = _mine(tenant, workload_uid)
+    row = _mine(actor, tenant, workload_uid)
     shares = shares_of("replicas", replicas, "shares", shares, row.shares_per_replica)
     if shares is None:
         raise InvalidInput(_("Say how many shares, or how many replicas."), fields={"shares": _("missing")})

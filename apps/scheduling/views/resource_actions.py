@@ -30,7 +30,7 @@ from apps.scheduling.services.workloads.stopping import workload_halt
 @page("resources.operate")
 def stop(request: TenantRequest, uid: UUID) -> HttpResponse:
     given = cleaned(StopForm(request.POST))
-    row = workload_get(request.entered_tenant, uid)
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
     workload_halt(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, reason=given["reason"])
     messages.success(request, _("%(no)s is being stopped.") % {"no": row.no})
     return go(request, "workloads:workload", row.uid)
@@ -41,7 +41,7 @@ def stop(request: TenantRequest, uid: UUID) -> HttpResponse:
 def resize(request: TenantRequest, uid: UUID) -> HttpResponse:
     """Another share while it runs (POOL-12.2)."""
     given = cleaned(ResizeForm(request.POST))
-    row = workload_get(request.entered_tenant, uid)
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
     workload_resize(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, **given)
     messages.success(request, _("%(no)s goes on with its new share.") % {"no": row.no})
     return go(request, "workloads:workload", row.uid)
@@ -61,7 +61,7 @@ def steer(request: TenantRequest, uid: UUID, act: str) -> HttpResponse:
     if act not in _STEERING:
         raise NotFound()
     service, told = _STEERING[act]
-    row = workload_get(request.entered_tenant, uid)
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
     reason = cleaned(StopForm(request.POST))["reason"]
     service(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, reason=reason)
     messages.success(request, _(told) % {"no": row.no})
@@ -73,7 +73,7 @@ def steer(request: TenantRequest, uid: UUID, act: str) -> HttpResponse:
 def scale(request: TenantRequest, uid: UUID) -> HttpResponse:
     """Another most number of shares (ELA-905)."""
     given = cleaned(ScaleForm(request.POST))
-    row = workload_get(request.entered_tenant, uid)
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
     workload_scale(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, **given)
     messages.success(request, _("%(no)s is to have %(shares)s shares at most.") % {"no": row.no, **given})
     return go(request, "workloads:workload", row.uid)
@@ -84,7 +84,7 @@ def scale(request: TenantRequest, uid: UUID) -> HttpResponse:
 def migrate(request: TenantRequest, uid: UUID) -> HttpResponse:
     """Move a session to another device while it runs (POOL-12.23)."""
     given = cleaned(MigrateForm(request.POST))
-    row = workload_get(request.entered_tenant, uid)
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
     workload_migrate(
         actor=request.actor,
         tenant=row.tenant,

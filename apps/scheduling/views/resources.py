@@ -69,7 +69,7 @@ def resources(request: TenantRequest) -> HttpResponse:
     """The tenant's resources with node, device, share and state (PLAT-SVC-17, PLAT-SVC-18)."""
     chosen = cleaned(ResourcesForm(request.GET))
     tenant = request.entered_tenant
-    rows = _chosen(workload_list(tenant), chosen, request.actor)
+    rows = _chosen(workload_list(tenant, actor=request.actor), chosen, request.actor)
     topic = f"tenant.{tenant.schema_name}.resources"
     shown = paged(request, rows)
     for row in shown:
@@ -114,7 +114,7 @@ def _places(row: Workload) -> Places:
 
 
 def _resource(request: TenantRequest, uid: UUID) -> tuple[Workload, dict[str, object]]:
-    row = workload_get(request.entered_tenant, uid)
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
     context = {
         "resource": row,
         "reason": workload_reason(row),
@@ -194,7 +194,7 @@ def brief(request: TenantRequest, uid: UUID) -> HttpResponse:
 @page("resources.view")
 def log(request: TenantRequest, uid: UUID) -> HttpResponse:
     """What the work printed from a byte on, and the place where the next piece will be put."""
-    row = workload_get(request.entered_tenant, uid)
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
     offset = cleaned(LogForm(request.GET))["offset"]
     piece = log_read(workload_uid=row.uid, offset=offset, limit=LOG_PIECE_BYTES)
     return render(request, "scheduling/_log.html", {"resource": row, "piece": piece, "offset": offset})

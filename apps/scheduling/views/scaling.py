@@ -79,7 +79,7 @@ def queue_rule_drop(request: PortalRequest, code: str, uid: UUID) -> HttpRespons
 @page("resources.view")
 def work_rules(request: TenantRequest, uid: UUID) -> HttpResponse:
     """The rules of one's own work; one more."""
-    row = workload_get(request.entered_tenant, uid)
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
     if request.method == "POST":
         work_rule_make(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, given=_given(request))
         messages.success(request, _("The rule is set; elastic work follows it."))
@@ -97,7 +97,7 @@ def work_rules(request: TenantRequest, uid: UUID) -> HttpResponse:
 @require_POST
 @page("resources.operate")
 def work_rule_drop(request: TenantRequest, uid: UUID, rule: UUID) -> HttpResponse:
-    row = workload_get(request.entered_tenant, uid)
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
     work_rule_remove(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, uid=rule)
     messages.success(request, _("The rule is removed."))
     return go(request, "workloads:workload", row.uid)

@@ -168,7 +168,7 @@ def test_a_read_only_role_changes_nothing_but_its_holder_s_account(member, acme)
             actor=reader, user=person.user, old_password=PASSWORD, new_password="another-password-9"
         )
         role = role_make(
-            actor=SYSTEM, draft=RoleDraft(name="Auditor", permissions=["orders.view_all"], is_read_only=True)
+            actor=SYSTEM, draft=RoleDraft(name="Auditor", permissions=["orders.view"], is_read_only=True)
         )
         role_bind(actor=SYSTEM, user=person.user, role=role)
     api = person.api()

@@ -9,6 +9,7 @@ from apps.audit.models import Record
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, QuotaExceeded
 from apps.kernel.planes import in_tenant
+from apps.kernel.reach import Reach
 from apps.orders.services.deliveries import order_deliver
 from apps.orders.services.submissions import form_submit
 from apps.orgs.models import Organization
@@ -239,7 +240,7 @@ def test_an_order_is_held_against_the_applicant_s_organization(db, acme, member,
     with in_tenant("acme"):
         scene = scene_make(acme, member, operator)
         optics = make("Optics", instances=4, host_cpu_milli=6_000)
-        scene.ann = replace(scene.ann, actor=replace(scene.ann.actor, organization=optics.uid))
+        scene.ann = replace(scene.ann, actor=replace(scene.ann.actor, reach=Reach(organization=optics.uid)))
         order = scene.ordered()
         held = scene.held("host_cpu_milli")
         assert held == (line(acme, optics, "host_cpu_milli").in_process, 0)

@@ -325,7 +325,7 @@ def test_a_resize_that_has_no_room_or_quota_changes_nothing(api, acme, operator)
     assert other.json()["error"]["code"] == "quota_exceeded"
     assert Device.objects.get(uid="n1-d0").held_percent == 90
     assert quota_get(acme)["compute_percent"].used == 90
-    assert workload_get(acme, second["uid"]).compute_percent == 60
+    assert workload_get(acme, second["uid"], actor=SYSTEM).compute_percent == 60
 
 
 # --- groups, queues, whole cards, affinity -------------------------------------------------------------------------

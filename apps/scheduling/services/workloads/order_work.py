@@ -47,12 +47,14 @@ def workload_submit(
     pins: Mapping[str, str] | None = None,
     user_id: int | None = None,
     organization: UUID | None = None,
+    business_system: UUID | None = None,
 ) -> Workload:
     """Put an order's work in a queue; asking again for the same order gives the same workload.
 
     `pins` may name vendor, model, node or device (uids).
-    `user_id` is who applied for it, whose limits it counts against, `organization` where he belonged. Without a `queue`
-    it goes to the default one (PLAT-CLU-50). Raises what `order_row` raises, and QuotaExceeded.
+    `user_id` is who applied for it, whose limits it counts against, `organization` where he belonged, and
+    `business_system` the one it is for. Without a `queue` it goes to the default one (PLAT-CLU-50). Raises what
+    `order_row` raises, and QuotaExceeded.
     """
     submissions_lock(tenant)
     if found := _OF_ORDER.first(tenant=tenant.pk, order=order_uid):
@@ -74,6 +76,7 @@ def workload_submit(
         labels=dict(labels or {}),
         pins=dict(pins or {}),
         organization_id=organization,
+        business_system_uid=business_system,
     )
     limit_check(row)
     act_subject("workload", row.uid, order=order_no)

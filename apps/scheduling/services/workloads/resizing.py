@@ -8,10 +8,10 @@ from apps.billing.services.charges import charge_resize
 from apps.fleet.selectors import surplus_get
 from apps.fleet.services.slices.slice_lifecycle import slice_resize
 from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.errors import Conflict
 from apps.kernel.service import service
 from apps.scheduling.errors import AmountsFixed
-from apps.scheduling.locks import slices_lock, workload_lock
+from apps.scheduling.locks import work_take, workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.quota.models import work_models_check
@@ -38,10 +38,7 @@ def workload_resize(
 
     Raises ShareTooLarge, AmountsFixed, QuotaExceeded, DeviceUnavailable when its device has no such room.
     """
-    slices_lock(workload_uid)
-    row = workload_lock(workload_uid)
-    if row is None or row.tenant_id != tenant.pk:
-        raise NotFound()
+    row = work_take(actor, tenant, workload_uid)
     _resizable_check(row)
     before = asked_of(row)
     row.compute_percent = row.compute_percent if compute_percent is None else compute_percent

@@ -12,13 +12,12 @@ from apps.fleet.selectors import device_list
 from apps.fleet.services.slices.moves import slice_move_begin
 from apps.fleet.services.slices.slice_allocation import ShareRequest
 from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import NotFound
 from apps.kernel.service import service
 from apps.scheduling.engine.cycle.plan import Plan
 from apps.scheduling.engine.cycle.planner import plan
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.errors import NotMovable
-from apps.scheduling.locks import slices_lock, workload_lock
+from apps.scheduling.locks import work_take, workload_lock
 from apps.scheduling.models import Allocation, Queue, Workload
 from apps.scheduling.selectors.workloads import reason_sentence
 from apps.scheduling.services.quota.models import models_refused
@@ -43,10 +42,7 @@ def workload_migrate(
 
     Both hold their share until the move is done or has failed; the work goes on meanwhile.
     """
-    slices_lock(workload_uid)
-    row = workload_lock(workload_uid)
-    if row is None or row.tenant_id != tenant.pk:
-        raise NotFound()
+    row = work_take(actor, tenant, workload_uid)
     part = _movable(row, share)
     if device:
         _beside_check(row, part, device)

@@ -8,11 +8,12 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.errors import Conflict
 from apps.kernel.service import service
-from apps.scheduling.locks import slices_lock, workload_lock
+from apps.scheduling.locks import slices_lock, work_take, workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
+from apps.scheduling.permissions import work_reached
 from apps.scheduling.services.workloads.ending import workload_changed, workload_end
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, WorkloadState
 from apps.tenancy.models import Tenant
@@ -24,10 +25,7 @@ _LATE_AT_ONCE = 500
 @service()
 def workload_stop(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str) -> Workload:
     """Stop it: at once while it waits, else its slices stop and the end follows. Stopping twice changes nothing."""
-    slices_lock(workload_uid)
-    row = workload_lock(workload_uid)
-    if row is None or row.tenant_id != tenant.pk:
-        raise NotFound()
+    row = work_take(actor, tenant, workload_uid)
     act_subject("workload", row.uid, reason=reason)
     if row.state in (WorkloadState.PENDING, WorkloadState.SUSPENDED):
         workload_end(row, actor, timezone.now(), WorkloadState.FINISHED, "stopped", reason)
@@ -60,7 +58,7 @@ def deadlines_keep(*, actor: Actor) -> int:
 def workload_halt(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str) -> Workload:
     """Stop work as somebody who operates resources. What an order stands behind ends by its order, unless an
     operator stops it."""
-    row = Workload.plain.filter(uid=workload_uid, tenant=tenant).first()
+    row = Workload.plain.filter(work_reached(actor), uid=workload_uid, tenant=tenant).first()
     if row is not None and not row.is_direct and actor.kind != "operator":
         raise Conflict(
             _("%(no)s belongs to an order.") % {"no": row.no}, cure=_("Terminate the order instead.")
