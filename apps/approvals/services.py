@@ -242,8 +242,10 @@ def _task_close(actor: Actor, task: HumanTask, state: str) -> None:
         push(f"user.{user_id}", "task")
 
 
-def _lock(task_uid: UUID) -> HumanTask:
-    """The task with its instance locked, both as they are now."""
+def _lock(actor: Actor, task_uid: UUID) -> HumanTask:
+    """The task with its instance locked, both as they are now; NotFound for one that a person does not see."""
+    if actor.is_user:
+        task_get(actor=actor, uid=task_uid)
     task = HumanTask.objects.filter(uid=task_uid).first()
     if task is None:
         raise NotFound()
@@ -259,7 +261,7 @@ def task_decide(*, actor: Actor, task_uid: UUID, decision: str, comment: str = "
 
     Raises Forbidden for who is no candidate or applies himself, Conflict when it is decided or withdrawn already.
     """
-    task = _lock(task_uid)
+    task = _lock(actor, task_uid)
     instance = task.instance
     act_subject("task", task.uid, no=instance.subject_no, decision=decision)
     role = _candidate_check(task, actor)
@@ -339,8 +341,7 @@ def _count(actor: Actor, task: HumanTask) -> None:
 @service()
 def task_urge(*, actor: Actor, task_uid: UUID) -> HumanTask:
     """The applicant, or whose data permission reaches the application, urges those who have to decide (PLAT-TODO-3)."""
-    task_get(actor=actor, uid=task_uid)
-    task = _lock(task_uid)
+    task = _lock(actor, task_uid)
     act_subject("task", task.uid, no=task.instance.subject_no)
     if actor.user_id != task.instance.applicant_id and not is_followed(actor, task):
         raise Forbidden(

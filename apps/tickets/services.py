@@ -16,7 +16,7 @@ from apps.notices.push import push
 from apps.orgs.services.numbers import number_next
 from apps.tickets.models import Ticket
 from apps.tickets.permissions import TicketsPermission as P
-from apps.tickets.selectors import case_of, side_of
+from apps.tickets.selectors import case_of, side_of, ticket_get
 from apps.tickets.states import TICKET, TicketKind, TicketState
 
 
@@ -59,7 +59,10 @@ def ticket_open(
     return ticket
 
 
-def _lock(ticket_uid: UUID) -> Ticket:
+def _lock(actor: Actor, ticket_uid: UUID) -> Ticket:
+    """The ticket, locked; NotFound for one that a person does not see."""
+    if actor.is_user:
+        ticket_get(actor=actor, uid=ticket_uid)
     row = Ticket.objects.select_for_update(no_key=True).filter(uid=ticket_uid).first()
     if row is None:
         raise NotFound()
@@ -76,7 +79,7 @@ def _moved(actor: Actor, ticket: Ticket) -> Ticket:
 @service()
 def ticket_claim(*, actor: Actor, ticket_uid: UUID) -> Ticket:
     """Take a waiting ticket: of several who try, one gets it (PLAT-TODO-11). The system takes it without a name."""
-    ticket = _lock(ticket_uid)
+    ticket = _lock(actor, ticket_uid)
     actor.require(P.WORK)
     if actor.kind != "system" and ticket.side != side_of(actor):
         raise Forbidden(_("This ticket is for the other side."))
@@ -103,7 +106,7 @@ def _own_check(actor: Actor, ticket: Ticket) -> None:
 @service()
 def ticket_return(*, actor: Actor, ticket_uid: UUID) -> Ticket:
     """Give a claimed ticket back: it waits again."""
-    ticket = _lock(ticket_uid)
+    ticket = _lock(actor, ticket_uid)
     _own_check(actor, ticket)
     changes = {"assignee_id": None, "claimed_at": None, "executed_at": None}
     TICKET.move(ticket, TicketState.WAITING, actor=actor, **changes)
@@ -114,7 +117,7 @@ def ticket_return(*, actor: Actor, ticket_uid: UUID) -> Ticket:
 def ticket_executed(*, actor: Actor, ticket_uid: UUID, note: str = "") -> Ticket:
     """Keep that the assignee has carried the work out, with what he says of it (PLAT-TODO-12). The ticket is done by
     the system, once what was asked for is there."""
-    ticket = _lock(ticket_uid)
+    ticket = _lock(actor, ticket_uid)
     _own_check(actor, ticket)
     ticket.executed_at = timezone.now()
     if note:
@@ -136,7 +139,7 @@ def ticket_fail(*, actor: Actor, ticket_uid: UUID, reason: str) -> Ticket:
 
 
 def _end(actor: Actor, ticket_uid: UUID, state: TicketState, result: dict[str, Any]) -> Ticket:
-    ticket = _lock(ticket_uid)
+    ticket = _lock(actor, ticket_uid)
     waiting_fails = actor.kind == "system" and (ticket.state, state) == (
         TicketState.WAITING,
         TicketState.FAILED,

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from apps.approvals.selectors import task_get
-from apps.approvals.services import task_urge
+from apps.approvals.services import task_decide, task_urge
 from apps.identity.page_access import ROLE_SESSION_KEY
 from apps.identity.role_functions import RoleDraft, scopes_of
 from apps.kernel.actor import SYSTEM, Actor
@@ -31,6 +31,7 @@ from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workload_control import workload_suspend
 from apps.scheduling.services.workloads.stopping import workload_halt
 from apps.tickets.models import Ticket
+from apps.tickets.services import ticket_claim, ticket_executed, ticket_return
 from tests.apps.catalog.market import AMOUNTS
 from tests.apps.orders.scene import Scene, scene_make
 from tests.conftest import Person
@@ -168,6 +169,28 @@ def test_what_is_out_of_reach_is_not_found_by_details_and_by_acts(office, acme, 
     with in_tenant("acme"):
         far.refresh_from_db()
         assert (far.state, Workload.plain.get(uid=far.workload_uid).state) == ("processing", "pending")
+
+
+@pytest.mark.req("PLAT-SEC-4")
+def test_a_ticket_and_a_step_out_of_reach_are_not_found_by_who_may_work_and_decide(office):
+    with in_tenant("acme"):
+        quota_set(actor=SYSTEM, tenant=office.scene.tenant, item="instances", total=9)
+        form = office.scene.submitted()
+        task = office.scene.task(form)
+        ticket = Ticket.objects.get(subject_uid=office.orders["far"].uid)
+        actor = office.acting(Scope.BELOW, functions=("tickets.work", "approvals.decide"))
+        for act in (ticket_claim, ticket_return, ticket_executed):
+            with pytest.raises(NotFound):
+                act(actor=actor, ticket_uid=ticket.uid)
+        for uid in (task.uid, uuid4()):
+            with pytest.raises(NotFound):
+                task_decide(actor=actor, task_uid=uid, decision="approve")
+        # Within reach it is seen, and the refusal says why.
+        wide = office.acting(Scope.ALL, functions=("tickets.work", "approvals.decide"))
+        with pytest.raises(Forbidden, match="other side"):
+            ticket_claim(actor=wide, ticket_uid=ticket.uid)
+        with pytest.raises(Forbidden):
+            task_decide(actor=wide, task_uid=task.uid, decision="approve")
 
 
 def test_a_service_that_is_called_by_uid_finds_only_what_is_reached(office, acme):
