@@ -143,6 +143,11 @@ class Charge(TenantOwned):
     business_system = models.CharField(_("business system"), max_length=120, blank=True)
     organization = models.CharField(_("organization"), max_length=120, blank=True)
     person = models.CharField(_("person"), max_length=120, blank=True)
+    business_system_uid = models.UUIDField(null=True, blank=True)
+    organization_uid = models.UUIDField(null=True, blank=True)
+    user = models.ForeignKey(
+        "identity.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     coupon_uid = models.UUIDField(_("coupon"), null=True, blank=True)
     state = models.CharField(_("state"), max_length=8, choices=ChargeState, default=ChargeState.OPEN)
     opened_at = models.DateTimeField(_("opened at"))

@@ -5,6 +5,33 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
+
+_LABEL_MAX = 120
+
+
+@dataclass(frozen=True, slots=True)
+class CostLabels:
+    """By what the cost of a workload is told apart (PLAT-OPS-38): what it is called now, and the identifiers that costs
+    are grouped by, which outlive a new name."""
+
+    business_system: str = ""
+    organization: str = ""
+    person: str = ""
+    business_system_uid: UUID | None = None
+    organization_uid: UUID | None = None
+    user_id: int | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """As a charge keeps them."""
+        return {
+            "business_system": self.business_system[:_LABEL_MAX],
+            "organization": self.organization[:_LABEL_MAX],
+            "person": self.person[:_LABEL_MAX],
+            "business_system_uid": self.business_system_uid,
+            "organization_uid": self.organization_uid,
+            "user_id": self.user_id,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from apps.billing.services.funds import (
     hourly_ahead,
 )
 from apps.billing.states import CHARGE, ChargeState
+from apps.billing.types import CostLabels
 from apps.catalog.models import PriceVersion
 from apps.catalog.pricing.price import price
 from apps.catalog.pricing.tiers import TierError
@@ -29,9 +30,6 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.money import ZERO
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
-
-_LABELS = ("business_system", "organization", "person")
-_LABEL_MAX = 120
 
 
 @service()
@@ -43,12 +41,12 @@ def charge_open(
     order_no: str,
     workload_uid: UUID,
     quote: dict[str, Any],
-    labels: dict[str, str],
+    labels: CostLabels,
     run_s: int | None = None,
 ) -> Charge:
     """Charge a workload by the order's frozen quote (`Quote.as_json()`), from now on, and set funds aside for it.
 
-    `labels` are cost labels: business_system, organization, person (PLAT-OPS-38); `run_s`: for how long it may run at
+    `labels` say by what its cost is told apart; `run_s`: for how long it may run at
     most. Asked again for the same workload and order it answers the same charge. A quote that cannot be rated is
     refused here, never later. Raises FundsTooLow.
     """
@@ -70,7 +68,7 @@ def charge_open(
             "supplier": str(quote.get("supplier", "")),
             "coupon_uid": (quote.get("coupon") or {}).get("uid"),
             "opened_at": timezone.now(),
-            **labels_read(labels),
+            **labels.columns(),
         },
     )
     if not is_new and (row.tenant_id != tenant.pk or str(row.order_uid) != str(order_uid)):
@@ -92,10 +90,6 @@ def funds_check(*, actor: Actor, tenant: Tenant, quotes: Sequence[Mapping[str, A
         version, amounts, count = quote_read(quote)
         wanted += cost_ahead(hourly_ahead(version.pk, amounts, count), ahead_s(run_s))
     funds_take(tenant, wanted)
-
-
-def labels_read(labels: Mapping[str, str]) -> dict[str, str]:
-    return {name: str(labels.get(name, ""))[:_LABEL_MAX] for name in _LABELS}
 
 
 def _is_count(value: object) -> bool:

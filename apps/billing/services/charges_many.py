@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from apps.billing.errors import AccountNotOpened
 from apps.billing.models import Account, Charge
-from apps.billing.services.charges import labels_read, quote_read
+from apps.billing.services.charges import quote_read
 from apps.billing.services.funds import holds_open, hourly_ahead
+from apps.billing.types import CostLabels
 from apps.kernel.actor import Actor
 from apps.kernel.bulk import insert_many
 from apps.kernel.prepared_queries import Param, PreparedValues
@@ -27,7 +28,7 @@ def charges_open(
     tenant: Tenant,
     workloads: Sequence[tuple[UUID, str]],
     quote: dict[str, Any],
-    labels: dict[str, str],
+    labels: CostLabels,
     run_s: int | None = None,
     most: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
@@ -50,7 +51,7 @@ def charges_open(
         "commodity_name_en": str(quote.get("commodity_name_en", "")),
         "supplier": str(quote.get("supplier", "")),
         "opened_at": now,
-        **labels_read(labels),
+        **labels.columns(),
     }
     charges = [Charge(workload_uid=uid, order_no=no, **shared) for uid, no in workloads]
     insert_many(charges)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.billing.services.charges import charge_close, charge_open
+from apps.billing.types import CostLabels
 from apps.kernel.actor import SYSTEM, Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound, WeirError
 from apps.kernel.planes import current_tenant
@@ -128,7 +129,12 @@ def _resource_ask(order: Order) -> None:
         order_no=order.no,
         workload_uid=workload.uid,
         quote=order.quote,
-        labels=labels,
+        labels=CostLabels(
+            **labels,
+            business_system_uid=workload.business_system_uid,
+            organization_uid=workload.organization_id,
+            user_id=order.applicant_id,
+        ),
         run_s=workload.run_timeout_s,
     )
     order.workload_uid = workload.uid

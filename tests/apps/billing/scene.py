@@ -1,6 +1,7 @@
 """A tenant's workload that is charged, and the use an agent reports of it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,7 +14,7 @@ from apps.billing.models import Charge, LedgerLeg, LedgerTransaction, RatedItem,
 from apps.billing.services.charges import charge_open
 from apps.billing.services.ledger import account_deposit
 from apps.billing.services.usage import usage_record
-from apps.billing.types import Usage, UsageReceipt
+from apps.billing.types import CostLabels, Usage, UsageReceipt
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import quote_get
 from apps.kernel.actor import SYSTEM, Actor
@@ -22,11 +23,11 @@ from tests.apps.catalog.market import AMOUNTS, commodity_make
 from tests.harness.money import account_funded
 
 AGENT = Actor(kind="agent", name="node-1", node_uid="node-1")
-LABELS = {"business_system": "Vision", "organization": "Research", "person": "Ada"}
+LABELS = CostLabels("Vision", "Research", "Ada")
 
 
 def charge_make(
-    tenant: Tenant, *, count: int = 1, commodity: Commodity | None = None, **labels: str
+    tenant: Tenant, *, count: int = 1, commodity: Commodity | None = None, **labels: Any
 ) -> Charge:
     """An opened account, and a charge for a new workload that was opened an hour ago."""
     account_funded(tenant)
@@ -48,7 +49,7 @@ def charge_make(
             order_no=f"O-{order.hex[:6]}",
             workload_uid=uuid4(),
             quote=quote.as_json(),
-            labels=LABELS | labels,
+            labels=replace(LABELS, **labels),
         )
 
 

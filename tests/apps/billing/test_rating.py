@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, InternalError, OperationalError, connection, transaction
@@ -13,6 +14,7 @@ from apps.billing.selectors import cost_by, cost_by_day, cost_total, ledger_sum,
 from apps.billing.services.rating import usage_rate
 from apps.catalog.services.prices import price_publish
 from apps.catalog.types import PriceInput
+from apps.identity.models import User
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from tests.apps.billing.scene import books_balance, charge_make, rated_once, record
@@ -115,6 +117,34 @@ class TestDimensions:
         assert [(row.key, row.share_seconds) for row in systems] == [("Speech", 480), ("Vision", 360)]
         assert [row.key for row in cost_by(tenant=None, dimension="tenant")] == ["globex", "acme"]
         assert sum(day["exact"] for day in cost_by_day(tenant=acme)) == total
+
+    @pytest.mark.req("PLAT-OPS-38")
+    def test_costs_are_grouped_by_identifiers_and_called_what_they_were_called_last(
+        self, acme: object
+    ) -> None:
+        one, other, user = uuid4(), uuid4(), User.objects.create(username="ada", display_name="Ada")
+        record(charge_make(acme, business_system="Vision", business_system_uid=one, user_id=user.pk), [60])
+        renamed = {
+            "business_system": "Sight",
+            "business_system_uid": one,
+            "person": "Ada L.",
+            "user_id": user.pk,
+        }
+        record(charge_make(acme, **renamed), [60])
+        record(
+            charge_make(acme, business_system="Vision", business_system_uid=other, organization_uid=one), [60]
+        )
+        record(charge_make(acme, business_system="Vision"), [120])
+        rate()
+        rows = cost_by(tenant=acme, dimension="business_system")
+        assert {(row.key, row.label_en, row.share_seconds) for row in rows} == {
+            (str(one), "Sight", 480), (str(other), "Vision", 240), ("Vision", "Vision", 480),
+        }  # fmt: skip
+        assert sum(row.exact for row in rows) == cost_total(tenant=acme)
+        people = cost_by(tenant=acme, dimension="person")
+        assert {(row.key, row.label_en) for row in people} == {(str(user.uid), "Ada L."), ("Ada", "Ada")}
+        places = cost_by(tenant=acme, dimension="organization")
+        assert {row.key for row in places} == {str(one), "Research"}
 
     def test_a_period_holds_what_ended_in_it(self, acme: object) -> None:
         charge = charge_make(acme)

@@ -12,10 +12,10 @@ from apps.billing.models import Charge, UsageRecord, UsageRefusal
 from apps.billing.selectors import charge_get, usage_list
 from apps.billing.services.charges import charge_close, charge_open
 from apps.billing.services.usage import usage_record
-from apps.billing.types import Usage, UsageReceipt
+from apps.billing.types import CostLabels, Usage, UsageReceipt
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
-from tests.apps.billing.scene import AGENT, LABELS, charge_make, intervals, record, unknown, usage
+from tests.apps.billing.scene import AGENT, charge_make, intervals, record, unknown, usage
 from tests.apps.catalog.racing import race
 
 
@@ -155,10 +155,10 @@ class TestCharge:
             order_no=charge.order_no,
             workload_uid=charge.workload_uid,
             quote={"price_version": str(charge.price_version.uid), "amounts": charge.amounts, "count": 1},
-            labels={},
+            labels=CostLabels(),
         )
         assert again == charge
-        assert (again.business_system, again.organization, again.person) == tuple(LABELS.values())
+        assert (again.business_system, again.organization, again.person) == ("Vision", "Research", "Ada")
         at = timezone.now()
         charge_close(actor=SYSTEM, workload_uid=charge.workload_uid, at=at)
         closed = charge_close(actor=SYSTEM, workload_uid=charge.workload_uid, at=at + timedelta(days=1))
@@ -173,7 +173,7 @@ class TestCharge:
                 order_no="O-2",
                 workload_uid=charge.workload_uid,
                 quote={"price_version": str(charge.price_version.uid), "amounts": charge.amounts, "count": 1},
-                labels={},
+                labels=CostLabels(),
             )
 
     @pytest.mark.req("ELA-1907")
@@ -200,7 +200,7 @@ class TestCharge:
                 order_no="O-2",
                 workload_uid=unknown(),
                 quote=quote | changes,
-                labels={},
+                labels=CostLabels(),
             )
 
     def test_a_tenant_without_an_account_is_not_charged(self, charge: Charge, globex: object) -> None:
@@ -212,7 +212,7 @@ class TestCharge:
                 order_no="O-3",
                 workload_uid=unknown(),
                 quote={"price_version": str(charge.price_version.uid), "amounts": charge.amounts, "count": 1},
-                labels={},
+                labels=CostLabels(),
             )
 
     @pytest.mark.req("PLAT-TEN-2")

@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 
 from apps.audit.models import Record
+from apps.billing.models import Charge
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, QuotaExceeded
 from apps.kernel.planes import in_tenant
@@ -212,6 +213,8 @@ def test_direct_work_is_held_against_its_person_s_organization_and_all_above(acm
     made = api.post("/api/v1/workloads", PROGRAM, format="json")
     assert made.status_code == 201, made.json()
     assert line(acme, institute, "compute_percent").in_process == 30
+    charge = Charge.plain.get(workload_uid=made.json()["uid"])
+    assert (charge.organization, charge.organization_uid, charge.user) == ("Optics", optics.uid, person.user)
     refused = api.post("/api/v1/workloads", PROGRAM, format="json")
     assert refused.status_code == 409
     error = refused.json()["error"]

@@ -12,6 +12,7 @@ from apps.billing.selectors import account_get, funds_of
 from apps.billing.services.charges import charge_open
 from apps.billing.services.funds import funds_watch
 from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.types import CostLabels
 from apps.catalog.selectors import quote_get
 from apps.kernel.actor import SYSTEM
 from apps.notices.models import Message
@@ -278,10 +279,9 @@ def test_an_orders_work_is_put_aside_and_resumed_too(pool, acme, alice):
     quote = quote_get(
         tenant=acme, commodity=commodity, amounts=AMOUNTS, count=1, duration_s=3600, at=timezone.now()
     ).as_json()
-    labels = {"business_system": "", "organization": "", "person": ""}
     charge_open(
         actor=SYSTEM, tenant=acme, order_uid=row.order_uid, order_no="O-1", workload_uid=row.uid, quote=quote,
-        labels=labels,
+        labels=CostLabels(),
     )  # fmt: skip
     running(pool, row, 7000)
     sweep(row)

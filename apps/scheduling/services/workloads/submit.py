@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from apps.billing.services.charges import charge_close
 from apps.billing.services.charges_many import charges_open
+from apps.billing.types import CostLabels
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import price_lines, price_version_get
 from apps.fleet.selectors import device_memory_most, spec_get
@@ -16,11 +17,11 @@ from apps.kernel.actor import Actor, act_subject
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit
-from apps.kernel.prepared_queries import pipeline
+from apps.kernel.prepared_queries import Param, PreparedValues, pipeline
 from apps.kernel.service import service
 from apps.scheduling.errors import DirectWorkUnpriced
 from apps.scheduling.locks import submissions_lock
-from apps.scheduling.models import Environment, Workload
+from apps.scheduling.models import Environment, QuotaOrganization, Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors.model_usage import model_named
 from apps.scheduling.selectors.workloads import environment_find, policy_get
@@ -82,7 +83,7 @@ def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amo
         tenant=tenant,
         workloads=[(row.uid, row.no) for row in rows],
         quote=quote,
-        labels=rows[0].labels,
+        labels=_cost_labels(rows[0]),
         run_s=rows[0].run_timeout_s,
         most=_most(rows[0]),
     )
@@ -91,6 +92,19 @@ def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amo
 def _most(row: Workload) -> dict[str, int]:
     """What its shares may turn out to have: whole cards are charged with all their memory, whichever they get."""
     return {MEMORY_COMPONENT: device_memory_most()} if row.whole_cards else {}
+
+
+_NAME = PreparedValues(lambda: QuotaOrganization.plain.filter(uid=Param("uid")), "name")
+
+
+def _cost_labels(row: Workload) -> CostLabels:
+    named = _NAME.first(uid=row.organization_id) if row.organization_id else None
+    return CostLabels(
+        person=str(row.labels["person"]),
+        organization=named[0] if named else "",
+        organization_uid=row.organization_id,
+        user_id=row.submitted_by_id,
+    )
 
 
 def workload_draft(actor: Actor, tenant: Tenant, asked: WorkloadRequest) -> tuple[Workload, Amounts]:
