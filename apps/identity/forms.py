@@ -1,6 +1,9 @@
+from collections.abc import Iterable
+from typing import Any
+
 from django import forms
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from apps.identity.role_functions import RECORD_LABELS, scopes_of
 from apps.kernel.reach import Records
@@ -32,6 +35,7 @@ class PasswordResetForm(forms.Form):
 class OperatorFilterForm(forms.Form):
     search = forms.CharField(label=_("Login account or name"), required=False, max_length=64)
     role = forms.CharField(label=_("Role"), required=False, max_length=48)
+    organization = forms.UUIDField(label=_("Organization"), required=False)
 
 
 class RoleCodesField(forms.MultipleChoiceField):
@@ -46,6 +50,36 @@ class RoleCodesField(forms.MultipleChoiceField):
 
 class OperatorRolesForm(forms.Form):
     roles = RoleCodesField()
+
+
+class AttributesField(forms.CharField):
+    """Attributes one a line, the name before the first colon: `Cost centre: 4711`."""
+
+    def clean(self, value: Any) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for line in filter(None, (line.strip() for line in super().clean(value).splitlines())):
+            name, colon, text = line.replace("：", ":", 1).partition(":")
+            if not colon or name.strip() in found:
+                raise forms.ValidationError(
+                    gettext("Write each attribute once and on a line of its own, as “name: value”.")
+                )
+            found[name.strip()] = text.strip()
+        return found
+
+
+class OrganizationForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=120)
+    parent = forms.UUIDField(label=_("Above it"), required=False)
+    description = forms.CharField(label=_("Description"), required=False, max_length=500)
+    attributes = AttributesField(label=_("Attributes"), required=False, max_length=4000, strip=False)
+
+
+class OrganizationsChosenForm(forms.Form):
+    chosen = forms.MultipleChoiceField(label=_("Organizations"))
+
+    def __init__(self, data: Any, rows: Iterable[Any]) -> None:
+        super().__init__(data)
+        self.fields["chosen"].choices = [(str(row.uid), row.name) for row in rows]  # type: ignore[attr-defined]
 
 
 class FileForm(forms.Form):
@@ -91,3 +125,15 @@ class RoleForm(forms.Form):
     orders = ScopeField(Records.ORDERS)
     resources = ScopeField(Records.RESOURCES)
     systems = ScopeField(Records.SYSTEMS)
+
+
+class OrganizationSearchForm(forms.Form):
+    name = forms.CharField(label=_("Organization name"), required=False, max_length=120)
+
+
+class MoveForm(forms.Form):
+    organization = forms.UUIDField(label=_("Organization"))
+
+
+class TakeOutForm(forms.Form):
+    member = forms.UUIDField(label=_("Member"))

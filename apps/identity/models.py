@@ -18,6 +18,38 @@ class UserManager(BaseUserManager["User"]):
         return self.get(username__iexact=username)
 
 
+class OperatorOrganization(models.Model):
+    """A part of the computing centre itself, in a tree (PLAT-TEN-36)."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=120)
+    parent = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="children"
+    )
+    description = models.CharField(_("description"), max_length=500, blank=True)
+    attributes = models.JSONField(_("attributes"), default=dict, blank=True)
+    is_enabled = models.BooleanField(_("enabled"), default=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("organization")
+        verbose_name_plural = _("organizations")
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["parent", "name"], name="operator_organization_name_once", nulls_distinct=False
+            ),
+            models.CheckConstraint(
+                name="operator_organization_not_own_parent",
+                condition=models.Q(parent=None) | ~models.Q(parent=models.F("id")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class User(AbstractBaseUser):
     """A natural person: login account, password, e-mail (PLAT-TEN-7). Disabled, never deleted."""
 
@@ -30,6 +62,10 @@ class User(AbstractBaseUser):
     language = models.CharField(_("language"), max_length=8, blank=True)
     is_active = models.BooleanField(_("enabled"), default=True)
     is_operator = models.BooleanField(_("operator side"), default=False)
+    # An operator's one place in the centre; a tenant's person has his in the tenant.
+    organization = models.ForeignKey(
+        OperatorOrganization, null=True, blank=True, on_delete=models.PROTECT, related_name="operators"
+    )
     must_change_password = models.BooleanField(_("must change the password"), default=False)
     # Counted up to end every open session: each session is signed with the count of its day.
     session_epoch = models.PositiveIntegerField(default=0, editable=False)

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from apps.identity import operator_organization_views as organizations
 from apps.identity import operator_role_views as roles
 from apps.identity import operator_views as views
 
@@ -9,6 +10,24 @@ urlpatterns = [
     path("operators/roles/new/", roles.new, name="role_new"),
     path("operators/roles/<slug:code>/", roles.role, name="role"),
     path("operators/roles/<slug:code>/delete/", roles.delete, name="role_delete"),
+    path("operators/organizations/", organizations.organizations, name="organizations"),
+    path("operators/organizations/add/", organizations.organization_add, name="organization_add"),
+    path("operators/organizations/delete/", organizations.organization_remove, name="organization_remove"),
+    path("operators/organizations/<uuid:uid>/", organizations.organization, name="organization"),
+    path(
+        "operators/organizations/<uuid:uid>/enable/",
+        organizations.organization_switch,
+        {"state": "enable"},
+        name="organization_enable",
+    ),
+    path(
+        "operators/organizations/<uuid:uid>/disable/",
+        organizations.organization_switch,
+        {"state": "disable"},
+        name="organization_disable",
+    ),
+    path("operators/organizations/<uuid:uid>/take-out/", organizations.take_out, name="take_out"),
+    path("operators/<uuid:uid>/move/", views.move, name="move"),
     path("operators/", views.operators, name="operators"),
     path("operators/export/", views.export, name="export"),
     path("operators/import/", views.import_file, name="import"),

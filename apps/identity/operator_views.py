@@ -12,8 +12,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from apps.identity import operator_files
 from apps.identity import operators as services
 from apps.identity.addresses import portal_address
-from apps.identity.forms import FileForm, OperatorFilterForm, OperatorForm, OperatorRolesForm, PersonEditForm
+from apps.identity.forms import (
+    FileForm,
+    MoveForm,
+    OperatorFilterForm,
+    OperatorForm,
+    OperatorRolesForm,
+    PersonEditForm,
+)
 from apps.identity.models import OperatorRole, User
+from apps.identity.operator_organizations import operator_move
 from apps.identity.page_access import cleaned, filter_query, go, operator_page, paged, show
 from apps.identity.people_file import Outcome
 from apps.identity.people_pages import ImportPage, file_response, import_page
@@ -23,6 +31,8 @@ from apps.identity.role_functions import Side, functions_by_role
 from apps.identity.selectors import (
     operator_get,
     operator_list,
+    operator_organization_get,
+    operator_organization_tree,
     operator_role_list,
     operator_roles_named,
     sign_in_way,
@@ -36,15 +46,23 @@ VIEW, MANAGE = "identity.view", "identity.manage"
 def operators(request: PortalRequest) -> HttpResponse:
     """Who works for the computing centre, with roles."""
     chosen = cleaned(OperatorFilterForm(request.GET))
-    rows = paged(request, operator_list(actor=request.actor, **chosen))
+    rows = paged(request, operator_list(actor=request.actor, **_narrowed(request, chosen)))
     context = {
         "rows": rows,
         "chosen": chosen,
         "is_narrowed": any(chosen.values()),
         "filtered": filter_query(chosen),
         "roles": operator_role_list(),
+        "tree": operator_organization_tree(actor=request.actor),
     }
     return show(request, "identity/operators", context)
+
+
+def _narrowed(request: PortalRequest, chosen: dict[str, Any]) -> dict[str, Any]:
+    """The filter with the organization in place of its uid."""
+    uid = chosen["organization"]
+    organization = operator_organization_get(actor=request.actor, uid=uid) if uid else None
+    return chosen | {"organization": organization}
 
 
 @never_cache
@@ -78,7 +96,8 @@ def export(request: PortalRequest) -> HttpResponse:
     """The operators that the list shows, as a file."""
     form = cleaned(FileForm(request.GET))["format"]
     chosen = cleaned(OperatorFilterForm(request.GET))
-    return file_response(operator_files.operators_export(actor=request.actor, form=form, **chosen))
+    found = _narrowed(request, chosen)
+    return file_response(operator_files.operators_export(actor=request.actor, form=form, **found))
 
 
 @require_GET
@@ -136,6 +155,7 @@ def _operator_page(request: PortalRequest, user: User, more: dict[str, Any]) -> 
         "may_manage": actor.may(P.MANAGE),
         "may_act": actor.may(P.MANAGE) and all(_may_give(actor, role) for role in roles),
         "is_self": actor.user_id == user.pk,
+        "tree": operator_organization_tree(actor=actor),
         "way": sign_in_way(user) if actor.may(P.MANAGE) else None,
     }
     return show(request, "identity/operator", context | more)
@@ -153,6 +173,20 @@ def roles_set(request: PortalRequest, uid: UUID) -> HttpResponse:
     messages.success(request, _("The roles of %(name)s are saved.") % {"name": user})
     is_out = actor.user_id == user.pk and actor.role not in ticked
     return go(request, "operator:home") if is_out else go(request, "operators:operator", uid)
+
+
+@require_POST
+@operator_page(MANAGE)
+def move(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """The operator's one organization from now on."""
+    actor = request.actor
+    user = operator_get(actor=actor, uid=uid)
+    place = cleaned(MoveForm(request.POST))["organization"]
+    organization = operator_organization_get(actor=actor, uid=place)
+    operator_move(actor=actor, user=user, organization=organization)
+    names = {"name": user, "organization": organization}
+    messages.success(request, _("%(name)s belongs to %(organization)s now.") % names)
+    return go(request, "operators:operator", uid)
 
 
 @require_POST

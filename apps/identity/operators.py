@@ -66,7 +66,7 @@ def operator_roles_set(*, actor: Actor, user: User, roles: Iterable[OperatorRole
     nobody would be left who may give roles.
     """
     wanted = {role.pk: role for role in roles}
-    _operator_check(user)
+    operator_check(user)
     with administrator_stays():
         held = {binding.role_id: binding.role for binding in user.operator_bindings.select_related("role")}
         given = [role for pk, role in wanted.items() if pk not in held]
@@ -83,8 +83,8 @@ def operator_roles_set(*, actor: Actor, user: User, roles: Iterable[OperatorRole
 def operator_edit(*, actor: Actor, user: User, display_name: str, email: str = "") -> None:
     """Another name or e-mail (PLAT-TEN-24). Forbidden for an operator who may do more than the actor."""
     act_subject("user", user.uid, username=user.username)
-    _operator_check(user)
-    grant_check(actor, _roles_of(user))
+    operator_check(user)
+    grant_check(actor, roles_of(user))
     user_name_put(user, display_name, email)
 
 
@@ -92,18 +92,18 @@ def operator_edit(*, actor: Actor, user: User, display_name: str, email: str = "
 def operator_disable(*, actor: Actor, user: User) -> None:
     """The operator signs in no more; his sessions and tokens end at once. Not oneself, not the last administrator."""
     act_subject("user", user.uid, username=user.username)
-    _operator_check(user)
+    operator_check(user)
     _other_check(actor, user)
     with administrator_stays():
-        grant_check(actor, _roles_of(user))
+        grant_check(actor, roles_of(user))
         user_disable(actor=actor, user=user)
 
 
 @service(P.MANAGE)
 def operator_enable(*, actor: Actor, user: User) -> None:
     act_subject("user", user.uid, username=user.username)
-    _operator_check(user)
-    grant_check(actor, _roles_of(user))
+    operator_check(user)
+    grant_check(actor, roles_of(user))
     user_enable(actor=actor, user=user)
 
 
@@ -112,9 +112,9 @@ def operator_password_reset(*, actor: Actor, user: User) -> ResetLink:
     """A link, shown once, with which the operator chooses a new password; the old one and what was open with it end
     (PLAT-TEN-26)."""
     act_subject("user", user.uid, username=user.username)
-    _operator_check(user)
+    operator_check(user)
     _other_check(actor, user)
-    grant_check(actor, _roles_of(user))
+    grant_check(actor, roles_of(user))
     return link_instead_of_password(user)
 
 
@@ -122,12 +122,12 @@ def operator_password_reset(*, actor: Actor, user: User) -> ResetLink:
 def operator_remove(*, actor: Actor, user: User) -> None:
     """The user belongs to the operators' side no more and holds no role there; the account and what it did stay."""
     act_subject("user", user.uid, username=user.username)
-    _operator_check(user)
+    operator_check(user)
     _other_check(actor, user)
     with administrator_stays():
-        grant_check(actor, _roles_of(user))
+        grant_check(actor, roles_of(user))
         OperatorBinding.objects.filter(user=user).delete()
-        User.objects.filter(pk=user.pk).update(is_operator=False)
+        User.objects.filter(pk=user.pk).update(is_operator=False, organization=None)
         sessions_end(user)
         user.api_tokens.filter(tenant=None, revoked_at=None).update(revoked_at=timezone.now())
 
@@ -144,11 +144,13 @@ def grant_check(actor: Actor, roles: Iterable[OperatorRole]) -> None:
         )
 
 
-def _roles_of(user: User) -> list[OperatorRole]:
+def roles_of(user: User) -> list[OperatorRole]:
+    """The roles that an operator holds."""
     return [binding.role for binding in user.operator_bindings.select_related("role")]
 
 
-def _operator_check(user: User) -> None:
+def operator_check(user: User) -> None:
+    """NotFound for somebody who is no operator."""
     if not user.is_operator:
         raise NotFound()
 

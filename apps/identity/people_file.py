@@ -107,7 +107,7 @@ def people_file(
     return PeopleFile(f"{name}.csv", ("\ufeff" + "".join(csv_lines(table))).encode(), CSV_TYPE)
 
 
-# A role of either side: with `code`, `name_zh` and `name_en`.
+# A role of either side, with `code`, `name_zh` and `name_en`; an organization, with its `name`.
 R = TypeVar("R", bound=Any)
 
 
@@ -236,6 +236,30 @@ def _once(rows: Iterable[PersonRow]) -> list[PersonRow]:
             )
         kept.append(row)
     return kept
+
+
+class OrganizationNames(Generic[R]):
+    """The organizations of one side, by their path from the top, or by a name that only one has."""
+
+    def __init__(self, paths: Iterable[tuple[str, R]]) -> None:
+        self._by_path: dict[str, R] = {}
+        self._by_name: dict[str, list[R]] = {}
+        for path, organization in paths:
+            self._by_path[path.casefold()] = organization
+            self._by_name.setdefault(organization.name.casefold(), []).append(organization)
+
+    def find(self, text: str) -> R:
+        """The organization that a cell names; InvalidInput for a name that none has, or several."""
+        found = self._by_path.get(text.casefold())
+        named = [found] if found else self._by_name.get(text.casefold(), [])
+        if len(named) != 1:
+            raise InvalidInput(
+                _("Several organizations are called %(name)s.") % {"name": text[:120]}
+                if named
+                else _("There is no organization %(name)s.") % {"name": text[:120]},
+                cure=_("Write its path from the top: Upper / Lower."),
+            )
+        return named[0]
 
 
 class PeopleKnown:

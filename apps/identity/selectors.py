@@ -7,7 +7,17 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.identity.models import AgentToken, ApiToken, Membership, OperatorBinding, OperatorRole, SignIn, User
+from apps.identity.models import (
+    AgentToken,
+    ApiToken,
+    Membership,
+    OperatorBinding,
+    OperatorOrganization,
+    OperatorRole,
+    SignIn,
+    User,
+)
+from apps.identity.organization_rules import OrganizationRow, ids_below, paths_of, tree_of
 from apps.identity.people_file import RoleNames
 from apps.identity.permissions import IdentityPermission as P
 from apps.kernel.actor import Actor
@@ -70,26 +80,62 @@ def sign_in_way(user: User, tenant: Tenant | None = None) -> SignInWay:
     return SignInWay(user.password_state, tokens.count(), list(attempts[:5]))
 
 
-def operator_list(*, actor: Actor, search: str = "", role: str = "") -> QuerySet[User]:
-    """The centre's own people; part of a login account or name, or a role, narrows (PLAT-TEN-25, PLAT-TEN-37)."""
+def operator_list(
+    *, actor: Actor, search: str = "", role: str = "", organization: OperatorOrganization | None = None
+) -> QuerySet[User]:
+    """The centre's own people (PLAT-TEN-25, PLAT-TEN-37).
+
+    Part of a login account or name narrows, a role, and an organization to it and all below.
+    """
     actor.require(P.VIEW)
-    rows = User.objects.filter(is_operator=True).prefetch_related("operator_bindings__role")
+    rows = User.objects.filter(is_operator=True).select_related("organization")
+    rows = rows.prefetch_related("operator_bindings__role")
+    if organization is not None:
+        inside = ids_below(OperatorOrganization.objects.all(), organization.pk)
+        rows = rows.filter(organization_id__in=inside)
     if search:
         rows = rows.filter(Q(username__icontains=search) | Q(display_name__icontains=search))
     return rows.filter(operator_bindings__role__code=role) if role else rows
 
 
-OPERATOR_COLUMNS = ("username", "display_name", "email", "roles")
+def operator_organization_list(*, actor: Actor, search: str = "") -> QuerySet[OperatorOrganization]:
+    """The centre's own organizations; a part of the name narrows (PLAT-TEN-36)."""
+    actor.require(P.VIEW)
+    rows = OperatorOrganization.objects.select_related("parent")
+    return rows.filter(name__icontains=search) if search else rows
 
 
-def operator_rows(operators: Iterable[User]) -> list[dict[str, str]]:
+def operator_organization_get(*, actor: Actor, uid: UUID) -> OperatorOrganization:
+    row = operator_organization_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def operator_organization_tree(*, actor: Actor, name: str = "") -> list[OrganizationRow]:
+    """The whole tree in reading order with head counts; with a part of the name those that have it."""
+    rows = operator_organization_list(actor=actor).annotate(own=Count("operators"))
+    return tree_of(rows.order_by("name"), name)
+
+
+OPERATOR_COLUMNS = ("username", "display_name", "email", "organization", "roles")
+
+
+def operator_organization_paths(*, actor: Actor) -> list[tuple[str, OperatorOrganization]]:
+    """Each of the centre's own organizations in reading order, with its path from the top: `Upper / Lower`."""
+    return paths_of(operator_organization_tree(actor=actor))
+
+
+def operator_rows(*, actor: Actor, operators: Iterable[User]) -> list[dict[str, str]]:
     """Operators as the rows of a file, by `OPERATOR_COLUMNS` and their state."""
     roles = RoleNames(operator_role_list())
+    paths = {row.pk: path for path, row in operator_organization_paths(actor=actor)}
     return [
         {
             "username": user.username,
             "display_name": user.display_name,
             "email": user.email,
+            "organization": paths[user.organization_id] if user.organization_id else "",
             "roles": roles.text(binding.role for binding in user.operator_bindings.all()),
             "state": _("Enabled") if user.is_active else _("Disabled"),
         }

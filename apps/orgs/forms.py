@@ -1,37 +1,11 @@
-from collections.abc import Iterable
-from typing import Any
-
 from django import forms
-from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from apps.identity.forms import PersonEditForm, RoleCodesField
-from apps.orgs.models import Organization
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.states import QuotaItem
-
-
-class AttributesField(forms.CharField):
-    """Attributes one a line, the name before the first colon: `Cost centre: 4711`."""
-
-    def clean(self, value: Any) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for line in filter(None, (line.strip() for line in super().clean(value).splitlines())):
-            name, colon, text = line.replace("：", ":", 1).partition(":")
-            if not colon or name.strip() in found:
-                raise forms.ValidationError(
-                    gettext("Write each attribute once and on a line of its own, as “name: value”.")
-                )
-            found[name.strip()] = text.strip()
-        return found
-
-
-class OrganizationForm(forms.Form):
-    name = forms.CharField(label=_("Name"), max_length=120)
-    parent = forms.UUIDField(label=_("Above it"), required=False)
-    description = forms.CharField(label=_("Description"), required=False, max_length=500)
-    attributes = AttributesField(label=_("Attributes"), required=False, max_length=4000, strip=False)
 
 
 class OrganizationQuotaForm(MarkedForm):
@@ -41,14 +15,6 @@ class OrganizationQuotaForm(MarkedForm):
 
     def more_fields(self) -> dict[str, forms.Field]:
         return {item: quota_field(item, required=False) for item in QuotaItem.values}
-
-
-class OrganizationsChosenForm(forms.Form):
-    chosen = forms.MultipleChoiceField(label=_("Organizations"))
-
-    def __init__(self, data: Any, rows: Iterable[Organization]) -> None:
-        super().__init__(data)
-        self.fields["chosen"].choices = [(str(row.uid), row.name) for row in rows]  # type: ignore[attr-defined]
 
 
 class BusinessSystemForm(forms.Form):
@@ -93,10 +59,6 @@ class InviteForm(RolesForm, PersonEditForm):
 
 class ImportForm(forms.Form):
     days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=30)
-
-
-class MoveForm(forms.Form):
-    organization = forms.UUIDField(label=_("Organization"))
 
 
 class JoinForm(forms.Form):

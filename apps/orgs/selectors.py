@@ -8,6 +8,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from apps.identity.models import Membership, User
+from apps.identity.organization_rules import OrganizationRow, ids_below, paths_of, tree_of
 from apps.identity.people_file import RoleNames
 from apps.identity.selectors import members_enabled, memberships_present
 from apps.kernel.actor import Actor
@@ -26,15 +27,6 @@ from apps.orgs.models import (
     TenantRole,
 )
 from apps.orgs.permissions import OrgsPermission as P
-
-
-@dataclass(frozen=True, slots=True)
-class OrganizationRow:
-    """An organization with its depth in the tree (0 at the top) and the head count of it and all below."""
-
-    organization: Organization
-    depth: int
-    head_count: int
 
 
 def role_list(search: str = "") -> QuerySet[TenantRole]:
@@ -195,12 +187,7 @@ def people_rows(*, actor: Actor, memberships: Iterable[Membership]) -> list[dict
 
 def organization_paths(*, actor: Actor) -> list[tuple[str, Organization]]:
     """Each organization in reading order, with its path from the top: `Upper / Lower`."""
-    above: list[str] = []
-    found = []
-    for row in organization_tree(actor=actor):
-        above[row.depth :] = [row.organization.name]
-        found.append((" / ".join(above), row.organization))
-    return found
+    return paths_of(organization_tree(actor=actor))
 
 
 def person_get(*, actor: Actor, uid: UUID) -> Person:
@@ -256,37 +243,12 @@ def organization_get(*, actor: Actor, uid: UUID) -> Organization:
 def organization_tree(*, actor: Actor, name: str = "") -> list[OrganizationRow]:
     """The whole tree in reading order, each with its head count; with a part of the name those that have it
     (PLAT-TEN-15, PLAT-TEN-16)."""
-    rows = list(organization_list(actor=actor).annotate(own=Count("members")).order_by("name"))
-    below: dict[int | None, list[Organization]] = {}
-    for row in rows:
-        below.setdefault(row.parent_id, []).append(row)
-    found: list[OrganizationRow] = []
-    for top in below.get(None, []):
-        _walk(top, 0, below, found)
-    return [row for row in found if name.casefold() in row.organization.name.casefold()] if name else found
-
-
-def _walk(
-    row: Organization, depth: int, below: dict[int | None, list[Organization]], found: list[OrganizationRow]
-) -> int:
-    place = len(found)
-    found.append(OrganizationRow(row, depth, 0))
-    heads = row.own + sum(_walk(child, depth + 1, below, found) for child in below.get(row.pk, []))  # type: ignore[attr-defined]
-    found[place] = OrganizationRow(row, depth, heads)
-    return heads
+    return tree_of(organization_list(actor=actor).annotate(own=Count("members")).order_by("name"), name)
 
 
 def organization_ids_below(organization: Organization) -> set[int]:
     """The primary keys of an organization and of all below it."""
-    children: dict[int | None, list[int]] = {}
-    for pk, parent_id in Organization.objects.values_list("pk", "parent_id"):
-        children.setdefault(parent_id, []).append(pk)
-    found, waiting = set(), [organization.pk]
-    while waiting:
-        pk = waiting.pop()
-        found.add(pk)
-        waiting.extend(child for child in children.get(pk, []) if child not in found)
-    return found
+    return ids_below(Organization.objects.all(), organization.pk)
 
 
 def organization_uids_below(organization: Organization) -> set[UUID]:

@@ -481,6 +481,22 @@ class OperatorIn(TypedDict):
     roles: NotRequired[list[str]]
 
 
+class OperatorOrganizationOut(TypedDict):
+    uid: str
+    name: str
+    parent: str | None
+    description: str
+    attributes: Any
+    is_enabled: bool
+    created_at: str
+
+
+class OperatorOrganizationRowOut(TypedDict):
+    organization: OperatorOrganizationOut
+    depth: int
+    head_count: int
+
+
 class OperatorOut(TypedDict):
     uid: str
     username: str
@@ -488,8 +504,13 @@ class OperatorOut(TypedDict):
     email: str
     is_active: bool
     must_change_password: bool
+    organization: str | None
     roles: list[str]
     created_at: str
+
+
+class OperatorPlaceIn(TypedDict):
+    organization: str | None
 
 
 class OperatorRoleOut(TypedDict):
@@ -645,6 +666,12 @@ class PaginatedMessageOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[MessageOut]
+
+
+class PaginatedOperatorOrganizationOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[OperatorOrganizationOut]
 
 
 class PaginatedOperatorOutList(TypedDict):
@@ -2092,6 +2119,7 @@ class OperatorDetailOut(TypedDict):
     email: str
     is_active: bool
     must_change_password: bool
+    organization: str | None
     roles: list[str]
     created_at: str
     sign_in: SignInWayOut | None

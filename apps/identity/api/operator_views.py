@@ -1,8 +1,10 @@
 """The centre's own people and their roles."""
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -32,11 +34,13 @@ from apps.identity.role_functions import Side, functions_of
 from apps.identity.selectors import (
     operator_get,
     operator_list,
+    operator_organization_get,
     operator_role_get,
     operator_role_list,
     operator_roles_named,
     sign_in_way,
 )
+from apps.kernel.errors import InvalidInput
 
 
 class OperatorsView(ApiView):
@@ -46,13 +50,12 @@ class OperatorsView(ApiView):
     ordering = ("username",)
 
     @extend_schema(
-        parameters=[OpenApiParameter("search", str), OpenApiParameter("role", str)],
+        parameters=[OpenApiParameter(name, str) for name in ("search", "role", "organization")],
         responses=s.OperatorOut(many=True),
     )
     def get(self, request: Request) -> Response:
-        query = request.query_params
-        rows = operator_list(actor=self.actor, search=query.get("search", ""), role=query.get("role", ""))
-        return self.page(rows, s.OperatorOut)
+        """The centre's own people; an organization's with those of all below."""
+        return self.page(operator_list(actor=self.actor, **_asked(self, request)), s.OperatorOut)
 
     @extend_schema(request=s.OperatorIn, responses={201: s.OperatorMadeOut})
     def post(self, request: Request) -> Response:
@@ -65,24 +68,37 @@ class OperatorsView(ApiView):
         return Response(s.OperatorMadeOut({"operator": user, "password": password}).data, status=201)
 
 
+def _asked(view: ApiView, request: Request) -> dict[str, Any]:
+    """What the query narrows the operators to."""
+    query = request.query_params
+    uid = query.get("organization", "")
+    organization = operator_organization_get(actor=view.actor, uid=_uid(uid)) if uid else None
+    return {"search": query.get("search", ""), "role": query.get("role", ""), "organization": organization}
+
+
+def _uid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise InvalidInput(fields={"organization": _("This is not an identifier.")}) from error
+
+
 class OperatorsExportView(ApiView):
     plane = "provider"
     permission = "identity.manage"
 
     @extend_schema(
-        parameters=[OpenApiParameter("search", str), OpenApiParameter("role", str), s.FileFormIn],
+        parameters=[
+            *(OpenApiParameter(name, str) for name in ("search", "role", "organization")),
+            s.FileFormIn,
+        ],
         responses=FILES,
     )
     def get(self, request: Request) -> HttpResponse:
         """The operators whom a search finds, as a file that an import takes back."""
-        query = request.query_params
-        file = operators_export(
-            actor=self.actor,
-            form=form_asked(request),
-            search=query.get("search", ""),
-            role=query.get("role", ""),
+        return file_response(
+            operators_export(actor=self.actor, form=form_asked(request), **_asked(self, request))
         )
-        return file_response(file)
 
 
 class OperatorsTemplateView(ApiView):

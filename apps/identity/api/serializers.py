@@ -2,7 +2,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.identity.models import AgentToken, ApiToken, OperatorRole, User
+from apps.identity.models import AgentToken, ApiToken, OperatorOrganization, OperatorRole, User
 from apps.identity.people_file import Change
 from apps.identity.role_functions import RoleDraft
 
@@ -48,6 +48,38 @@ class SignInWayOut(serializers.Serializer[Any]):
     )
     tokens = serializers.IntegerField(help_text="API tokens that work.")
     attempts = SignInAttemptOut(many=True, help_text="The latest five, newest first.")
+
+
+class OrganizationIn(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=120)
+    # A serializer has a `parent` of its own, which this field is not taken for.
+    parent = serializers.UUIDField(required=False, allow_null=True, default=None)  # type: ignore[assignment]
+    description = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
+    attributes = serializers.DictField(
+        child=serializers.CharField(max_length=120, allow_blank=True), required=False, help_text="By name."
+    )
+
+
+class OrganizationsIn(serializers.Serializer[Any]):
+    organizations = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=500)
+
+
+class OperatorOrganizationOut(serializers.ModelSerializer[OperatorOrganization]):
+    parent = serializers.UUIDField(source="parent.uid", default=None)  # type: ignore[assignment]
+
+    class Meta:
+        model = OperatorOrganization
+        fields = ["uid", "name", "parent", "description", "attributes", "is_enabled", "created_at"]
+
+
+class OperatorOrganizationRowOut(serializers.Serializer[Any]):
+    organization = OperatorOrganizationOut()
+    depth = serializers.IntegerField()
+    head_count = serializers.IntegerField(help_text="Operators of it and of all below.")
+
+
+class OperatorPlaceIn(serializers.Serializer[Any]):
+    organization = serializers.UUIDField(allow_null=True)
 
 
 class FileFormIn(serializers.Serializer[Any]):
@@ -212,6 +244,7 @@ class OperatorRolesIn(serializers.Serializer):
 
 class OperatorOut(serializers.ModelSerializer):
     roles = serializers.SerializerMethodField()
+    organization = serializers.UUIDField(source="organization.uid", default=None)
 
     class Meta:
         model = User
@@ -222,6 +255,7 @@ class OperatorOut(serializers.ModelSerializer):
             "email",
             "is_active",
             "must_change_password",
+            "organization",
             "roles",
             "created_at",
         ]

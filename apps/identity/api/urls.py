@@ -1,5 +1,6 @@
 from django.urls import path
 
+from apps.identity.api import operator_organizations as places
 from apps.identity.api import operator_views as operators
 from apps.identity.api import views
 
@@ -13,6 +14,33 @@ urlpatterns = [
     path("tokens", views.TokensView.as_view(), name="tokens"),
     path("tokens/<uuid:uid>", views.TokenView.as_view(), name="token"),
     path("operators", operators.OperatorsView.as_view(), name="operators"),
+    path("operator-organizations", places.OperatorOrganizationsView.as_view(), name="operator_organizations"),
+    path(
+        "operator-organizations/tree",
+        places.OperatorOrganizationTreeView.as_view(),
+        name="operator_organization_tree",
+    ),
+    path(
+        "operator-organizations/delete",
+        places.OperatorOrganizationsDeleteView.as_view(),
+        name="operator_organizations_delete",
+    ),
+    path(
+        "operator-organizations/<uuid:uid>",
+        places.OperatorOrganizationView.as_view(),
+        name="operator_organization",
+    ),
+    path(
+        "operator-organizations/<uuid:uid>/enable",
+        places.OperatorOrganizationEnableView.as_view(),
+        name="operator_organization_enable",
+    ),
+    path(
+        "operator-organizations/<uuid:uid>/disable",
+        places.OperatorOrganizationDisableView.as_view(),
+        name="operator_organization_disable",
+    ),
+    path("operators/<uuid:uid>/organization", places.OperatorPlaceView.as_view(), name="operator_place"),
     path("operators/export", operators.OperatorsExportView.as_view(), name="operators_export"),
     path("operators/import", operators.OperatorsImportView.as_view(), name="operators_import"),
     path("operators/import/template", operators.OperatorsTemplateView.as_view(), name="operators_template"),

@@ -18,15 +18,6 @@ _QUOTA_HELP = {
 }
 
 
-class OrganizationIn(serializers.Serializer):
-    name = serializers.CharField(max_length=120)
-    parent = serializers.UUIDField(required=False, allow_null=True, default=None)
-    description = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
-    attributes = serializers.DictField(
-        child=serializers.CharField(max_length=120, allow_blank=True), required=False, help_text="By name."
-    )
-
-
 class OrganizationQuotaIn(serializers.Serializer[Any]):
     """Totals by item, null for no quota of its own; what is not named stays as it is."""
 
@@ -127,10 +118,6 @@ class MemberOut(serializers.ModelSerializer):
 
 class UsernameIn(serializers.Serializer):
     username = serializers.CharField(max_length=64)
-
-
-class OrganizationsIn(serializers.Serializer[Any]):
-    organizations = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=500)
 
 
 def _scope_choices(records: Records) -> list[tuple[str, str]]:

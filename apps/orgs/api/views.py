@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from apps.catalog.selectors import uid_of
 from apps.identity.api.base import ApiView
-from apps.identity.api.serializers import RoleFunctionOut
+from apps.identity.api.serializers import OrganizationIn, OrganizationsIn, RoleFunctionOut
 from apps.identity.role_functions import Side, functions_of
 from apps.kernel.planes import current_tenant
 from apps.orgs.api import serializers as s
@@ -52,9 +52,9 @@ class OrganizationsView(ApiView):
         rows = organization_list(actor=self.actor, search=request.query_params.get("search", ""))
         return self.page(rows, s.OrganizationOut)
 
-    @extend_schema(request=s.OrganizationIn, responses={201: s.OrganizationOut})
+    @extend_schema(request=OrganizationIn, responses={201: s.OrganizationOut})
     def post(self, request: Request) -> Response:
-        given = s.OrganizationIn(data=request.data)
+        given = OrganizationIn(data=request.data)
         given.is_valid(raise_exception=True)
         fields = dict(given.validated_data)
         parent_uid = fields.pop("parent")
@@ -70,9 +70,9 @@ class OrganizationView(ApiView):
     def get(self, request: Request, uid: UUID) -> Response:
         return Response(s.OrganizationOut(organization_get(actor=self.actor, uid=uid)).data)
 
-    @extend_schema(request=s.OrganizationIn, responses=s.OrganizationOut)
+    @extend_schema(request=OrganizationIn, responses=s.OrganizationOut)
     def put(self, request: Request, uid: UUID) -> Response:
-        given = s.OrganizationIn(data=request.data)
+        given = OrganizationIn(data=request.data)
         given.is_valid(raise_exception=True)
         fields = dict(given.validated_data)
         parent_uid = fields.pop("parent")
@@ -110,10 +110,10 @@ class OrganizationDisableView(ApiView):
 class OrganizationsDeleteView(ApiView):
     permission = "orgs.manage"
 
-    @extend_schema(request=s.OrganizationsIn, responses={204: None})
+    @extend_schema(request=OrganizationsIn, responses={204: None})
     def post(self, request: Request) -> Response:
         """Delete several empty organizations, the lower before the upper; all of them or none."""
-        given = s.OrganizationsIn(data=request.data)
+        given = OrganizationsIn(data=request.data)
         given.is_valid(raise_exception=True)
         uids = given.validated_data["organizations"]
         rows = [organization_get(actor=self.actor, uid=uid) for uid in uids]

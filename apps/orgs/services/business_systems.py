@@ -5,6 +5,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.utils.translation import gettext as _
 
 from apps.identity.models import User
+from apps.identity.organization_rules import enabled_check, name_clean
 from apps.identity.selectors import belongs
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput
@@ -12,7 +13,6 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import TAKE_PART, BusinessSystem, BusinessSystemUser, Organization
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.services.organizations import enabled_check, name_clean
 
 
 @service(P.MANAGE)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity import accounts
 from apps.identity.models import User
+from apps.identity.organization_rules import enabled_check, name_clean
 from apps.identity.tokens import digest_of
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
@@ -17,7 +18,6 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Invitation, Organization, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.services.organizations import enabled_check, name_clean
 from apps.orgs.services.people import person_place
 from apps.orgs.services.roles import grant_check
 

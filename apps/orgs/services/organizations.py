@@ -2,11 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 
-from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.identity.models import User
+from apps.identity.organization_rules import (
+    attributes_clean,
+    enabled_check,
+    lower_first,
+    name_clean,
+    place_check,
+    sibling_check,
+    tree_lock,
+)
 from apps.identity.selectors import belongs
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
@@ -14,24 +22,11 @@ from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Member, Organization, Post
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import organization_ids_below
 from apps.scheduling.services.quota.organizations import (
     organization_drop,
     organization_put,
     organization_quotas_put,
 )
-
-_NAME_MAX = 120
-MOST_ATTRIBUTES, _ATTRIBUTE_NAME_MAX = 20, 40
-
-
-def name_clean(text: str, field: str = "name", longest: int = _NAME_MAX) -> str:
-    text = " ".join(text.split())
-    if not 1 <= len(text) <= longest:
-        reason = _("Give 1 to %(longest)s characters.") % {"longest": longest}
-        raise InvalidInput(fields={field: reason})
-    return text
-
 
 # --- organizations ---------------------------------------------------------------------------------------------
 
@@ -48,8 +43,8 @@ def organization_create(
     """An organization at the top or below another; names are unique below one parent (PLAT-TEN-14)."""
     name = name_clean(name)
     # Of two at the same time with one name the second sees the first.
-    _tree_lock()
-    _sibling_check(name, parent, None)
+    tree_lock(Organization)
+    sibling_check(Organization.objects.all(), name, parent, None)
     row = Organization.objects.create(
         name=name, parent=parent, description=description[:500], attributes=attributes_clean(attributes or {})
     )
@@ -58,41 +53,10 @@ def organization_create(
     return row
 
 
-def attributes_clean(given: Mapping[str, str]) -> dict[str, str]:
-    """Names and values without spaces around them, at most MOST_ATTRIBUTES; InvalidInput for an empty or long name."""
-    found = {name.strip(): value.strip() for name, value in given.items()}
-    if len(found) > MOST_ATTRIBUTES or not all(
-        1 <= len(name) <= _ATTRIBUTE_NAME_MAX and len(value) <= _NAME_MAX for name, value in found.items()
-    ):
-        reason = _(
-            "Give at most %(most)s attributes, each with a name of 1 to %(longest)s characters and a short value."
-        ) % {"most": MOST_ATTRIBUTES, "longest": _ATTRIBUTE_NAME_MAX}
-        raise InvalidInput(reason, fields={"attributes": reason})
-    return found
-
-
 def _quotas_tell(row: Organization) -> None:
     """The quotas of organizations know its name and place."""
     parent = row.parent.uid if row.parent else None
     organization_put(tenant=current_tenant(), uid=row.uid, name=row.name, parent=parent)
-
-
-def _tree_lock() -> None:
-    """One change of the tree at a time, to the end of the transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute("LOCK TABLE orgs_organization IN SHARE ROW EXCLUSIVE MODE")
-
-
-def _sibling_check(name: str, parent: Organization | None, own_pk: int | None) -> None:
-    twin = Organization.objects.filter(parent=parent, name__iexact=name).exclude(pk=own_pk).first()
-    if twin is None:
-        return
-    if parent is None:
-        reason = _("There is already an organization “%(name)s” at the top.") % {"name": twin.name}
-    else:
-        names = {"name": twin.name, "parent": parent.name}
-        reason = _("There is already an organization “%(name)s” in “%(parent)s”.") % names
-    raise InvalidInput(reason, fields={"name": reason}, cure=_("Choose another name, or another place."))
 
 
 @service(P.MANAGE)
@@ -110,13 +74,10 @@ def organization_update(
     It cannot move below itself, nor below one that has less left to give than it has for a quota.
     """
     act_subject("organization", organization.uid)
-    # Two moves that each are fine could close a circle together.
-    _tree_lock()
+    tree_lock(Organization)
     name = name_clean(name)
-    if parent is not None and parent.pk in organization_ids_below(organization):
-        reason = _("An organization cannot be moved below itself.")
-        raise InvalidInput(reason, fields={"parent": reason})
-    _sibling_check(name, parent, organization.pk)
+    place_check(Organization.objects.all(), organization.pk, parent)
+    sibling_check(Organization.objects.all(), name, parent, organization.pk)
     organization.name, organization.parent, organization.description = name, parent, description[:500]
     if attributes is not None:
         organization.attributes = attributes_clean(attributes)
@@ -169,19 +130,11 @@ def organization_quotas_set(
 def organizations_delete(*, actor: Actor, organizations: Iterable[Organization]) -> int:
     """Delete several organizations, the lower before the upper; all of them or none. How many (PLAT-TEN-14)."""
     chosen = {row.pk: row for row in organizations}
-    _tree_lock()
-    above = dict(Organization.objects.values_list("pk", "parent_id"))
-    for pk in sorted(chosen, key=lambda pk: _depth(pk, above), reverse=True):
+    tree_lock(Organization)
+    for pk in lower_first(Organization.objects.all(), chosen):
         organization_delete(actor=actor, organization=chosen[pk])
     act_subject("tenant", current_schema(), organizations=[row.name for row in chosen.values()])
     return len(chosen)
-
-
-def _depth(pk: int, above: Mapping[int, int | None]) -> int:
-    depth, upper = 0, above.get(pk)
-    while upper is not None:
-        depth, upper = depth + 1, above[upper]
-    return depth
 
 
 # --- members ---------------------------------------------------------------------------------------------------
@@ -201,12 +154,6 @@ def member_add(*, actor: Actor, user: User, organization: Organization, post: Po
             cure=_("Move the member instead."),
         )
     return row
-
-
-def enabled_check(organization: Organization) -> None:
-    if not organization.is_enabled:
-        reason = _("The organization %(name)s is disabled.") % {"name": organization.name}
-        raise InvalidInput(reason, fields={"organization": reason})
 
 
 @service(P.MANAGE)

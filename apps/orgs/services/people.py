@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity import accounts
 from apps.identity.models import User
+from apps.identity.organization_rules import enabled_check
 from apps.identity.password_reset import ResetLink
 from apps.identity.selectors import tenant_side_user, was_member
 from apps.kernel.actor import Actor, act_subject
@@ -19,7 +20,6 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Invitation, Member, Organization, RoleBinding, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.services.organizations import enabled_check
 from apps.orgs.services.roles import administrator_stays, grant_check, person_reach_check
 
 

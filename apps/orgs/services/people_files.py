@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity.people_file import (
     Change,
+    OrganizationNames,
     Outcome,
     PeopleFile,
     PeopleKnown,
@@ -85,11 +86,12 @@ def _taker(actor: Actor, days: int) -> Callable[[PersonRow], Outcome]:
     people = {person.user.pk: person for person in people_of(memberships_present(current_tenant()))}
     known = PeopleKnown(person.user for person in people.values())
     invited = {row.email.lower() for row in invitation_list(actor=actor) if row.state == "open" and row.email}
-    organizations, roles = _Organizations(actor), RoleNames(role_list())
+    organizations = OrganizationNames(organization_paths(actor=actor))
+    roles = RoleNames(role_list())
 
     def take(row: PersonRow) -> Outcome:
         user = known.meant(row)
-        organization = organizations.named(row.organization) if row.organization else None
+        organization = organizations.find(row.organization) if row.organization else None
         given = roles.find(row.roles)
         if user is not None:
             return _change(actor, row, people[user.pk], organization, given, roles)
@@ -136,26 +138,3 @@ def _change(
         changes += change_text("roles", names.text(person.roles), names.text(roles))
         person_roles_set(actor=actor, user=user, roles=roles)
     return Outcome(row, Change.CHANGED if changes else Change.SAME, tuple(changes))
-
-
-class _Organizations:
-    """Organizations by their path from the top, or by a name that only one has."""
-
-    def __init__(self, actor: Actor) -> None:
-        self._by_path: dict[str, Organization] = {}
-        self._by_name: dict[str, list[Organization]] = {}
-        for path, organization in organization_paths(actor=actor):
-            self._by_path[path.casefold()] = organization
-            self._by_name.setdefault(organization.name.casefold(), []).append(organization)
-
-    def named(self, text: str) -> Organization:
-        found = self._by_path.get(text.casefold())
-        named = [found] if found else self._by_name.get(text.casefold(), [])
-        if len(named) != 1:
-            raise InvalidInput(
-                _("Several organizations are called %(name)s.") % {"name": text[:120]}
-                if named
-                else _("There is no organization %(name)s.") % {"name": text[:120]},
-                cure=_("Write its path from the top: Upper / Lower."),
-            )
-        return named[0]

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
+from apps.identity.forms import OrganizationForm, OrganizationsChosenForm
 from apps.identity.page_access import cleaned, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.identity.selectors import user_names
@@ -16,12 +17,11 @@ from apps.kernel.errors import NotFound
 from apps.orgs.forms import (
     BusinessSystemForm,
     MemberSearchForm,
-    OrganizationForm,
     OrganizationQuotaForm,
-    OrganizationsChosenForm,
     TakePartForm,
 )
 from apps.orgs.models import Organization
+from apps.orgs.permissions import OrgsPermission as P
 from apps.orgs.selectors import (
     business_system_get,
     business_system_list,
@@ -54,6 +54,14 @@ from apps.scheduling.states import FINAL_STATES
 
 # Of an organization's resources so many on its page.
 SHOWN = 8
+# What the parts of the pages that operators' organizations share lead to.
+URLS = {
+    "url_one": "orgs:organization",
+    "url_add": "orgs:organization_add",
+    "url_remove": "orgs:organization_remove",
+    "url_enable": "orgs:organization_enable",
+    "url_disable": "orgs:organization_disable",
+}
 
 
 @page("orgs.view")
@@ -67,8 +75,9 @@ def organizations(request: TenantRequest) -> HttpResponse:
         "systems": business_system_list(actor=actor),
         "rows": paged(request, member_list(actor=actor, search=chosen["search"])),
         "chosen": chosen,
+        "may_manage": actor.may(P.MANAGE),
     }
-    return show(request, "orgs/organizations", context)
+    return show(request, "orgs/organizations", context | URLS)
 
 
 @require_POST
@@ -120,8 +129,12 @@ def organization(request: TenantRequest, uid: UUID) -> HttpResponse:
         "resources": workload_list(request.entered_tenant, actor=actor)
         .filter(organization__in=organization_uids_below(row))
         .exclude(state__in=FINAL_STATES)[:SHOWN],
+        "may_manage": actor.may(P.MANAGE),
+        "disabled_hint": _(
+            "A disabled organization takes no new members and business systems; those it has stay."
+        ),
     }
-    return show(request, "orgs/organization", context)
+    return show(request, "orgs/organization", context | URLS)
 
 
 def _quota(request: TenantRequest, row: Organization) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.identity.accounts import may_keep_account
 from apps.identity.addresses import portal_address
-from apps.identity.forms import PersonEditForm
+from apps.identity.forms import MoveForm, PersonEditForm
 from apps.identity.page_access import cleaned, filter_query, go, page, paged, show
 from apps.identity.requests import TenantRequest
 from apps.identity.role_functions import Side, data_permission_lines, functions_by_role
@@ -19,7 +19,6 @@ from apps.identity.selectors import sign_in_way
 from apps.kernel.actor import Actor
 from apps.orgs.forms import (
     InviteForm,
-    MoveForm,
     PeopleFilterForm,
     PersonAddForm,
     PersonForm,

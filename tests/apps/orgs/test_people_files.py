@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 
 from apps.audit.models import Record
 from apps.identity.models import Membership, OperatorBinding, User
+from apps.identity.operator_organizations import operator_organization_create
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.kernel.spreadsheet import FILE_MAX_BYTES, xlsx_file
@@ -288,7 +289,8 @@ def test_operators_are_brought_in_and_changed_by_a_file(operator, member):
     root = operator("system_administrator", username="root")
     member("acme", FRONT, "ann")
     client, path = root.api(), "/api/v1/operators/import"
-    text = "Login account,Name,E-mail,Roles\nopal,Opal,opal@example.org,Front-line staff\nroot,Root Boss,,\n"
+    operator_organization_create(actor=SYSTEM, name="Night shift")
+    text = f"{HEAD}opal,Opal,opal@example.org,Night shift,Front-line staff\nroot,Root Boss,,,\n"
     tried = rows_of(sent(client, text, path, dry_run="true"))
     assert [tried[row]["change"] for row in (2, 3)] == ["new", "changed"]
     assert not User.objects.filter(username="opal").exists()
@@ -297,6 +299,7 @@ def test_operators_are_brought_in_and_changed_by_a_file(operator, member):
     assert opal.check_password(done[2]["secret"])
     assert (opal.must_change_password, opal.is_operator) == (True, True)
     assert OperatorBinding.objects.get(user=opal).role.code == "front_line"
+    assert str(opal.organization) == "Night shift"
     for row, cause in (("ann,Ann,,", "taken"), (",Zoe,zoe@example.org,", "No operator has this e-mail")):
         refused = rows_of(sent(client, f"Login account,Name,E-mail,Roles\n{row}\n", path, dry_run="true"))[2]
         assert (refused["change"], cause in refused["fault"]) == ("refused", True), refused
