@@ -47,7 +47,7 @@ def test_every_advisory_lock_has_a_number_of_its_own_and_is_told_of():
         int(number, 16)
         for path in sources
         if "migrations" not in path.parts
-        for number in re.findall(r"^\w*LOCK = (0x[0-9A-Fa-f]+)$", path.read_text(), re.MULTILINE)
+        for number in re.findall(r"^\w*LOCK(?:_SPACE)? = (0x[0-9A-Fa-f]+)$", path.read_text(), re.MULTILINE)
     )
     assert [hex(number) for number, count in numbers.items() if count > 1] == []
     assert set(numbers) == {
