@@ -34,6 +34,7 @@ from node_agent.protocol.sync import SyncReply, SyncRequest
 from node_agent.remote_config import Configured
 from node_agent.transport import Transport, TransportError, Unauthorised, UnknownProtocol
 from node_agent.upgrade import Upgrade
+from node_agent.web.tunnel import WebTunnel
 
 LOOK_S = 0.25
 BACKOFF_MIN_S, BACKOFF_MAX_S = 1.0, 60.0
@@ -55,6 +56,7 @@ class Daemon:
         self._transfers = FolderTransfers(
             self._transport, runtime.folders, runtime.folder_owner, runtime.library
         )
+        self._tunnel = WebTunnel(settings.server, settings.ca, runtime.web_socket)
         self._credential = credential_load(settings.home, settings.server)
         self._boot_id, self._seq = uuid.uuid4().hex, 0
         self._next_sync_at = 0.0
@@ -76,6 +78,7 @@ class Daemon:
             if self.upgrade.is_due.is_set():
                 break
             self.stop.wait(LOOK_S)
+        self._tunnel.close()
         self._transport.close()
 
     def _surprised(self, error: Exception) -> None:
@@ -90,8 +93,16 @@ class Daemon:
         self._handle(Observed(self._runtime.list()))
         self._take_fetched()
         has_news = self._note_changes()
+        self._tunnel_keep()
         if time.monotonic() >= self._next_sync_at or (has_news and not self._failures):
             self._exchange()
+
+    def _tunnel_keep(self) -> None:
+        """Hold the tunnel while there is work whose web pages it leads to."""
+        if self._credential is not None and self._runtime.serves_web:
+            self._tunnel.open(self._credential.credential)
+        else:
+            self._tunnel.close()
 
     # ---- with the server ----
 

@@ -1,4 +1,4 @@
-"""One port: http goes to the WSGI app in a thread, websockets to Channels.
+"""One port: http goes to the WSGI app in a thread, websockets to Channels, the web pages of work to the gateway.
 
 A thread is taken for a request that has wholly arrived, and is free again when its answer is made. Agents and probes
 have threads of their own: however busy the pages are, nodes stay connected and the portal can be looked at.
@@ -19,6 +19,7 @@ django.setup()
 from django.conf import settings  # noqa: E402
 
 from apps.notices.consumers import socket_urls  # noqa: E402
+from portal.gateway.app import Gateway  # noqa: E402
 from portal.serving.bodies import BufferedBodies  # noqa: E402
 from portal.serving.responses import BufferedResponses  # noqa: E402
 from portal.settings.env import env  # noqa: E402
@@ -39,7 +40,7 @@ async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await chosen(scope, receive, send)
 
 
-application = ProtocolTypeRouter(
+portal = ProtocolTypeRouter(
     {
         "http": BufferedBodies(
             BufferedResponses(http),
@@ -50,3 +51,5 @@ application = ProtocolTypeRouter(
         "websocket": AllowedHostsOriginValidator(URLRouter(socket_urls)),
     }
 )
+# Before all that buffers: what belongs to somebody's work streams both ways.
+application = Gateway(portal)

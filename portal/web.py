@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 GRACE_S = 20
 # How long a connection is kept without a request, also while the server leaves.
 _KEEP_ALIVE_S = 5
-# A page says on its socket what it watches, and nothing else.
-_SOCKET_MAX_BYTES = 16_384
+# What a browser sends to its work in one message; the portal's own socket takes far less (`apps.notices.consumers`).
+_SOCKET_MAX_BYTES = 16 * 2**20
 
 
 class Web(uvicorn.Server):

@@ -174,6 +174,14 @@ class WorkloadRequest:
     queue: str = field(
         default="", metadata=_text(48, help="The queue to wait in; left out: the default one.")
     )
+    web: bool = field(
+        default=False,
+        metadata=_flag(
+            help="Serves web pages on the socket that WEIR_WEB_SOCKET names; `weir open` opens them.",
+            label="Serves web pages",
+            hint="On the socket that WEIR_WEB_SOCKET names; its page in the portal opens them.",
+        ),
+    )
     priority: int | None = field(
         default=None,
         metadata=_count(
@@ -322,11 +330,13 @@ class WorkloadRequest:
 
     @property
     def work(self) -> dict[str, Any]:
-        """What its node is to run, and how it is asked to save itself."""
+        """What its node is to run, how it is asked to save itself, and whether it serves web pages."""
         work: dict[str, Any] = {"argv": list(self.argv), "env": dict(self.env)}
         if self.checkpoint_signal or self.checkpoint_command:
             argv = list(self.checkpoint_command)
             work["checkpoint"] = {"signal": self.checkpoint_signal, "argv": argv}
+        if self.web:
+            work["web"] = True
         return work
 
 

@@ -135,6 +135,16 @@ PROVIDER = (
             _entry(_("Slices and sessions"), "chart-pie", "fleet:slices", "fleet.view"),
             _entry(_("Resource groups"), "components", "fleet:groups", "fleet.view"),
             _entry(_("Specifications"), "ruler-2", "fleet:specs", "fleet.view"),
+            _entry(
+                _("Environment templates"),
+                "box",
+                "scheduling_admin:environment_templates",
+                "scheduling.view",
+                beside=(
+                    "scheduling_admin:environment_template",
+                    "scheduling_admin:environment_template_new",
+                ),
+            ),
         ),
     ),
     Group(

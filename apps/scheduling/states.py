@@ -45,6 +45,20 @@ class Purpose(models.TextChoices):
     VISUALIZATION = "visualization", _("Visualization")
 
 
+class Software(models.TextChoices):
+    """What an environment runs: what the centre has prepared on its nodes (PLAT-AICFG-14)."""
+
+    JUPYTERLAB = "jupyterlab", _("JupyterLab")
+
+
+class GpuKind(models.TextChoices):
+    """How an environment gets its accelerator (PLAT-AICFG-13)."""
+
+    SHARE = "share", _("Share of a card (vGPU)")
+    WHOLE = "whole", _("Whole card")
+    MIG = "mig", _("MIG slice")
+
+
 class DecisionKind(models.TextChoices):
     """What the time line of a workload tells (ELA-504)."""
 

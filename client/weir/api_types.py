@@ -277,6 +277,13 @@ class EnvironmentOut(TypedDict):
     created_at: str
 
 
+class EnvironmentStartIn(TypedDict):
+    """What the environment is called; empty: as its template. Asked twice with one `client_key` it is one."""
+
+    name: NotRequired[str]
+    client_key: NotRequired[str]
+
+
 class ExpectationOut(TypedDict):
     """An expected start; nine of ten fall between `low_at` and `high_at`. All null: nobody can say."""
 
@@ -1709,6 +1716,13 @@ class WorkloadSliceOut(TypedDict):
     ended_at: str | None
 
 
+class WorkloadWebOut(TypedDict):
+    """Where a browser opens the web pages of work; `seconds` is how long the address waits for it."""
+
+    url: str
+    seconds: int
+
+
 class WriteOffIn(TypedDict):
     reason: str
 
@@ -1969,6 +1983,43 @@ class DryRunOut(TypedDict):
     compute_percent: int
     memory_mib: int
     now: NowOut | None
+
+
+class EnvironmentTemplateIn(TypedDict):
+    """
+    What a template says. Of a whole card `compute_percent` is 100. Empty vendor and model: any.
+
+    `host_cpu_milli` is in thousandths of a core; 0 there and in `host_memory_mib` says nothing of the host.
+    """
+
+    name: str
+    description: NotRequired[str]
+    software: NotRequired[Literal["jupyterlab"]]
+    gpu_kind: NotRequired[Literal["share", "whole", "mig"]]
+    compute_percent: NotRequired[int]
+    memory_mib: int
+    vendor: NotRequired[str]
+    model: NotRequired[str]
+    host_cpu_milli: NotRequired[int]
+    host_memory_mib: NotRequired[int]
+    idle_timeout_s: NotRequired[int | None]
+
+
+class EnvironmentTemplateOut(TypedDict):
+    uid: str
+    name: str
+    description: str
+    software: Literal["jupyterlab"]
+    gpu_kind: Literal["share", "whole", "mig"]
+    compute_percent: int
+    memory_mib: int
+    vendor: str
+    model: str
+    host_cpu_milli: int
+    host_memory_mib: int
+    idle_timeout_s: int | None
+    created_at: str
+    updated_at: str
 
 
 class ExplainOut(TypedDict):
@@ -2237,6 +2288,12 @@ class PaginatedDeviceOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[DeviceOut]
+
+
+class PaginatedEnvironmentTemplateOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[EnvironmentTemplateOut]
 
 
 class PaginatedFormRowOutList(TypedDict):
@@ -3095,6 +3152,7 @@ class WorkloadIn(TypedDict):
     distinct_devices: NotRequired[bool]
     single_node: NotRequired[bool]
     queue: NotRequired[str]
+    web: NotRequired[bool]
     priority: NotRequired[int | None]
     urgent: NotRequired[bool]
     preemptible: NotRequired[bool]

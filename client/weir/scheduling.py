@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         WorkloadOut,
         WorkloadRowOut,
         WorkloadSessionOut,
+        WorkloadWebOut,
     )
 
 
@@ -103,6 +104,10 @@ class Scheduling(Calls):
     def workload_session(self, uid: str) -> WorkloadSessionOut:
         """State, reason and how to reach each share, with its key: for who submitted it."""
         return self.get(f"workloads/{uid}/session")
+
+    def workload_web(self, uid: str) -> WorkloadWebOut:
+        """An address that opens the web pages of your own work in one browser, once and within a minute."""
+        return self.post(f"workloads/{uid}/web", {})
 
     def environments(self) -> list[EnvironmentOut]:
         return list(self.all("environments"))

@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from node_agent.protocol.fields import Health, PowerSource
 from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
 from node_agent.slice_state import LocalSlice
+from node_agent.web.work_socket import WorkSocket
 from node_agent.work_folders import WorkFolders
 
 
@@ -177,6 +178,15 @@ class RuntimeDriver(Protocol):
 
     def list(self) -> tuple[LocalSlice, ...]:
         """Every slice of this node, finished ones too until they are removed. Never raises."""
+        ...
+
+    @property
+    def serves_web(self) -> bool:
+        """Whether some work here serves web pages."""
+        ...
+
+    def web_socket(self, slice_uid: str) -> WorkSocket | None:
+        """Where the work of a slice serves its web pages; None where it serves none, or has ended. For any thread."""
         ...
 
     def usage(self, slice_uid: str, after_seq: int, limit: int) -> tuple[UsageReport, ...]:

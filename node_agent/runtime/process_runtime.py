@@ -35,8 +35,10 @@ from node_agent.runtime.records.state_reader import (
 )
 from node_agent.runtime.records.usage_journal import JournalReader
 from node_agent.runtime.shim.output import read_chunk
+from node_agent.runtime.shim.workload_process import surroundings_of
 from node_agent.runtime.slice_setup import Maker
 from node_agent.slice_state import LocalSlice
+from node_agent.web.work_socket import WorkSocket
 from node_agent.work_folders import WorkFolders
 
 _UID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")
@@ -53,6 +55,7 @@ class _Known:
     is_session: bool
     is_sized: bool
     folder: str = ""
+    web_socket: WorkSocket | None = None
     ended: LocalSlice | None = None
 
 
@@ -217,6 +220,8 @@ class ProcessRuntime:
         spec = spec_read(folder)
         is_session, is_sized = (spec.is_session, spec.size is not None) if spec else (False, False)
         known = _Known(JournalReader(folder.journal), is_session, is_sized, spec.folder if spec else "")
+        if spec is not None and spec.web:
+            known.web_socket = surroundings_of(spec, folder).web_socket
         return self._known.setdefault(slice_uid, known)
 
     def _release(self, slice_uid: str) -> None:
@@ -269,6 +274,16 @@ class ProcessRuntime:
         except OSError as error:
             log.error("slice %s: its loss cannot be written down: %s", state.slice_uid, error)
         return lost
+
+    @property
+    def serves_web(self) -> bool:
+        """Whether some work here serves web pages."""
+        return any(known.web_socket is not None and known.ended is None for known in self._known.values())
+
+    def web_socket(self, slice_uid: str) -> WorkSocket | None:
+        """Where the work of a slice serves its web pages; None where it serves none, or has ended. For any thread."""
+        known = self._known.get(slice_uid)
+        return known.web_socket if known is not None and known.ended is None else None
 
     def usage(self, slice_uid: str, after_seq: int, limit: int) -> tuple[UsageReport, ...]:
         """Journaled intervals past `after_seq`, in order."""

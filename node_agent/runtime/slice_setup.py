@@ -163,6 +163,7 @@ class Maker:
             host_memory_mib=wanted.host_memory_mib,
             folder=wanted.folder.key if wanted.folder else "",
             home=str(self._folders.home(wanted.folder.key)) if wanted.folder else "",
+            web=work.web,
         )
 
     # ---- users ----

@@ -5,6 +5,7 @@ Every step looks first whether it was done: running it again changes nothing and
 
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.utils import timezone
 
@@ -29,7 +30,9 @@ from apps.orgs.services.business_systems import business_system_create, business
 from apps.orgs.services.organizations import organization_create
 from apps.orgs.services.people import person_move, person_roles_set
 from apps.orgs.services.roles import roles_sync
+from apps.scheduling.selectors.environment_templates import environment_template_list
 from apps.scheduling.selectors.workloads import policy_get
+from apps.scheduling.services.environment_templates import TemplateDraft, environment_template_make
 from apps.scheduling.services.queues.queue_settings import direct_commodity_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.models import Tenant
@@ -55,6 +58,14 @@ SPECS = (
     ("large", "Large", "大型", 50, 2048),
 )
 WORK = {"argv": ["python", "-m", "node_agent.examples.train"], "env": {}}
+NOTEBOOK = {"argv": ["python", "-m", "node_agent.web.jupyterlab"], "env": {}, "web": True}
+TEMPLATE = TemplateDraft(
+    name="jupyterlab",
+    description="Notebooks, a terminal and an editor in the browser, on a third of a card.",
+    compute_percent=30,
+    memory_mib=1536,
+    idle_timeout_s=4 * 3600,
+)
 
 
 def seed_all(password: str) -> None:
@@ -75,6 +86,7 @@ def seed_all(password: str) -> None:
         _money(schema)
     catalogue_seed()
     _specs()
+    _templates()
     _coupons()
 
 
@@ -219,7 +231,7 @@ def catalogue_seed() -> None:
     end = _process_app(
         "end-resource", "资源终止", "Resource termination", "termination", "termination_approval", compute
     )
-    _commodity(environments, apply, end)
+    _commodities(environments, apply, end)
 
 
 def _category(code: str, name_zh: str, name_en: str, parent: Category | None) -> Category:
@@ -252,21 +264,55 @@ def _process_app(
     return processes.process_app_publish(actor=SYSTEM, process_app_uid=row.uid)
 
 
-def _commodity(category: Category, apply: ProcessApp, end: ProcessApp) -> None:
-    row = Commodity.objects.filter(number="ENV-0001").first()
+def _commodities(category: Category, apply: ProcessApp, end: ProcessApp) -> None:
+    training = _commodity(
+        "ENV-0001",
+        ("GPU 算力份额（训练示例）", "GPU share with a training example"),
+        (
+            "按 1% 算力与 1 MiB 显存切分的加速卡份额，运行中心提供的训练示例，按秒计量。",
+            "A slice of an accelerator, by 1 % of compute and 1 MiB of memory, on which a training example of the "
+            "centre's runs; metered by the second.",
+        ),
+        WORK,
+        (category, apply, end),
+    )
+    _commodity(
+        "ENV-0002",
+        ("GPU 开发环境（JupyterLab）", "GPU development environment (JupyterLab)"),
+        (
+            "在浏览器中打开的 JupyterLab，运行在加速卡份额上，按秒计量，即开即用。",
+            "JupyterLab in the browser on a slice of an accelerator: notebooks, a terminal and an editor, metered by "
+            "the second.",
+        ),
+        NOTEBOOK,
+        (category, apply, end),
+    )
+    if policy_get().direct_commodity is None:
+        direct_commodity_set(actor=SYSTEM, commodity=training)
+
+
+def _commodity(
+    number: str,
+    names: tuple[str, str],
+    intros: tuple[str, str],
+    work: dict[str, Any],
+    place: tuple[Category, ProcessApp, ProcessApp],
+) -> Commodity:
+    """A listed commodity; names and introductions in Chinese and English."""
+    category, apply, end = place
+    row = Commodity.objects.filter(number=number).first()
     if row is None:
         row = commodities.commodity_create(
             actor=SYSTEM,
-            number="ENV-0001",
-            name_zh="GPU 开发环境",
-            name_en="GPU development environment",
-            intro_zh="按 1% 算力与 1 MiB 显存切分的交互式开发环境，按秒计量，即开即用。",
-            intro_en="An interactive environment on a slice of an accelerator: by 1 % of compute and 1 MiB of "
-            "memory, metered by the second.",
+            number=number,
+            name_zh=names[0],
+            name_en=names[1],
+            intro_zh=intros[0],
+            intro_en=intros[1],
             icon="cpu",
             supplier="Weir Computing Centre",
             category=category,
-            work=WORK,
+            work=work,
             process_app=apply,
             termination_app=end,
             components=RANGES,
@@ -275,8 +321,12 @@ def _commodity(category: Category, apply: ProcessApp, end: ProcessApp) -> None:
         prices.price_publish(actor=SYSTEM, commodity_uid=row.uid, lines=PRICES)
     if not row.is_listed:
         commodities.commodity_list_(actor=SYSTEM, commodity_uid=row.uid)
-    if policy_get().direct_commodity is None:
-        direct_commodity_set(actor=SYSTEM, commodity=row)
+    return row
+
+
+def _templates() -> None:
+    if not environment_template_list().filter(name=TEMPLATE.name).exists():
+        environment_template_make(actor=SYSTEM, draft=TEMPLATE)
 
 
 def _specs() -> None:

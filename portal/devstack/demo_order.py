@@ -101,7 +101,7 @@ class Journey:
         return last
 
     def commodity(self, who: weir.Client) -> "CommodityOut":
-        found = who.commodities("development")
+        found = who.commodities("training example")
         if not found:
             raise JourneyFailed("nothing is listed in the catalogue")
         return found[0]

@@ -128,6 +128,7 @@ WEIR_SETUP_TOKEN = ENV.var_dir / "run" / "setup.token"
 WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
 WEIR_CLIENT_DIST = ROOT / "client" / "dist"
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
+WEIR_WEB_DOMAIN = (ENV.web_domain or f"env.{ENV.tenant_domain}").lower()
 WEIR_PORT = ENV.port
 # An image or a package may say that it is another build than the tree's version.
 WEIR_VERSION = ENV.version or VERSION
@@ -234,6 +235,7 @@ AUTH_PASSWORD_VALIDATORS = [
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 HTTPS = bool(ENV.https)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = ENV.cookie_names(is_https=HTTPS)
 SESSION_COOKIE_AGE = 7 * 24 * 3600
 WEIR_SESSION_IDLE_S = ENV.session_idle_min * 60
 WEIR_OPERATOR_SESSION_IDLE_S = ENV.operator_session_idle_min * 60

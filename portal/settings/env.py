@@ -33,6 +33,8 @@ class Env(BaseSettings):
     var_dir: Path = ROOT / "var"
     provider_hosts: tuple[str, ...] = ("localhost", "127.0.0.1")
     tenant_domain: str = "localhost"
+    # Below it each work that serves web pages has a host name of its own; empty: env.<tenant_domain>.
+    web_domain: str = ""
     https: bool | None = None
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     metrics_token: SecretStr = SecretStr("")
@@ -75,6 +77,15 @@ class Env(BaseSettings):
     def _known_way(cls, url: str) -> str:
         mail_address(url)
         return url
+
+    def cookie_names(self, *, is_https: bool) -> tuple[str, str]:
+        """What the session's and the CSRF cookie are called.
+
+        With `__Host-` a browser takes a cookie from this very host alone: a page of work, on a host below it, cannot
+        set it. Browsers take such names by TLS only.
+        """
+        prefix = "__Host-" if is_https else ""
+        return f"{prefix}sessionid", f"{prefix}csrftoken"
 
     def origins(self, *, is_https: bool) -> list[str]:
         """Where this portal's own forms are sent from."""

@@ -158,9 +158,13 @@ def _work_check(work: dict[str, Any]) -> None:
         not is_argv
         or not all(isinstance(text, str) for text in argv)
         or not is_env
-        or set(work) - {"argv", "env"}
+        or set(work) - {"argv", "env", "web"}
+        or not isinstance(work.get("web", False), bool)
     ):
-        reason = _("The work is a program with its arguments (argv) and its environment (env), all text.")
+        reason = _(
+            "The work is a program with its arguments (argv) and its environment (env), all text, and whether it "
+            "serves web pages (web)."
+        )
         raise InvalidInput(reason, fields={"work": reason})
 
 

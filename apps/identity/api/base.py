@@ -117,6 +117,13 @@ class ApiView(APIView):
         """The tenant entered, None on the provider plane."""
         return inside(self.request._request).entered_tenant
 
+    @property
+    def entered(self) -> Tenant:
+        """The tenant of a call on the tenant plane, where there always is one."""
+        tenant = self.tenant
+        assert tenant is not None
+        return tenant
+
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if self.plane == "tenant" and self.tenant is None:

@@ -3,6 +3,7 @@ from django.urls import path
 from apps.scheduling.api import (
     bulk,
     entitlements,
+    environment_templates,
     explain,
     hooks,
     pools,
@@ -51,6 +52,20 @@ urlpatterns = [
     path("workloads/<uuid:uid>/resize", workloads.WorkloadResizeView.as_view(), name="workload_resize"),
     path("workloads/<uuid:uid>/migrate", workloads.WorkloadMigrateView.as_view(), name="workload_migrate"),
     path("workloads/<uuid:uid>/session", workloads.WorkloadSessionView.as_view(), name="workload_session"),
+    path("workloads/<uuid:uid>/web", workloads.WorkloadWebView.as_view(), name="workload_web"),
+    path(
+        "environment-templates", environment_templates.TemplatesView.as_view(), name="environment_templates"
+    ),
+    path(
+        "environment-templates/<uuid:uid>",
+        environment_templates.TemplateView.as_view(),
+        name="environment_template",
+    ),
+    path(
+        "environment-templates/<uuid:uid>/start",
+        environment_templates.TemplateStartView.as_view(),
+        name="environment_template_start",
+    ),
     path("environments", workloads.EnvironmentsView.as_view(), name="environments"),
     path("environments/<uuid:uid>", workloads.EnvironmentView.as_view(), name="environment"),
     path("queues", queues.QueuesView.as_view(), name="queues"),

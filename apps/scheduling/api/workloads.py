@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
+from apps.scheduling.addresses import web_address
 from apps.scheduling.api.serializers import workload_records as r
 from apps.scheduling.api.serializers import workloads as s
 from apps.scheduling.api.workload_records import whole
@@ -28,6 +29,7 @@ from apps.scheduling.selectors.workloads import (
     workload_reason,
 )
 from apps.scheduling.services.environments import environment_make, environment_retire
+from apps.scheduling.services.web_pages import TICKET_S, web_pages_open
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
 from apps.scheduling.services.workloads.stopping import workload_halt
@@ -157,6 +159,20 @@ class WorkloadSessionView(ApiView):
         found = {"state": row.state, "reason_code": row.reason_code, "reason": workload_reason(row)}
         told = r.WorkloadSessionOut({**found, "shares": shares}).data
         return Response(told, headers={"Cache-Control": "no-store"})
+
+
+class WorkloadWebView(ApiView):
+    permission = ResourcePermission.OPERATE
+
+    @extend_schema(request=None, responses=r.WorkloadWebOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """An address that opens the web pages of work in one browser, once and within a minute (PLAT-CMP-10).
+
+        Only for who submitted it.
+        """
+        ticket = web_pages_open(actor=self.actor, tenant=self.entered, workload_uid=uid)
+        told = {"url": web_address(request, uid, ticket), "seconds": TICKET_S}
+        return Response(r.WorkloadWebOut(told).data, headers={"Cache-Control": "no-store"})
 
 
 class EnvironmentsView(ApiView):

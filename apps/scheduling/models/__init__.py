@@ -13,6 +13,7 @@ from apps.scheduling.models.entitlements import (
     ValidityRule,
     ValidityUser,
 )
+from apps.scheduling.models.environment_templates import EnvironmentTemplate
 from apps.scheduling.models.hooks import HookCall
 from apps.scheduling.models.queue import ORDERINGS, PLACINGS, Queue, QueueTenant
 from apps.scheduling.models.quota import OrganizationQuota, QuotaHold, QuotaOrganization, TenantQuota
@@ -21,8 +22,8 @@ from apps.scheduling.models.user_groups import UserGroup
 from apps.scheduling.models.workload import Allocation, Environment, SchedulingPolicy, Workload
 
 __all__ = [
-    "ORDERINGS", "PLACINGS", "Allocation", "Decision", "DefaultSpec", "Environment", "HookCall",
-    "NominatedRoom", "OrganizationQuota", "PastUse", "Queue", "QueueTenant", "QueueWindow", "QuotaHold",
+    "ORDERINGS", "PLACINGS", "Allocation", "Decision", "DefaultSpec", "Environment", "EnvironmentTemplate",
+    "HookCall", "NominatedRoom", "OrganizationQuota", "PastUse", "Queue", "QueueTenant", "QueueWindow", "QuotaHold",
     "QuotaOrganization", "Reservation",
     "ResourceTicket", "ScalingRule", "SchedulingPolicy", "SpecialSpec", "StartEstimate", "Tally", "TenantQuota",
     "TenantShare", "UserGroup", "UserPriority", "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf",

@@ -4,17 +4,19 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
+from django.shortcuts import redirect, resolve_url
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_POST
 
-from apps.fleet.selectors import spec_list
-from apps.identity.page_access import cleaned, go, page, paged, show
+from apps.identity.page_access import cleaned, go, page
 from apps.identity.requests import TenantRequest
 from apps.kernel.errors import NotFound
+from apps.scheduling.addresses import web_address
 from apps.scheduling.forms.submit import EnvironmentForm, MigrateForm, ResizeForm, ScaleForm, StopForm
-from apps.scheduling.selectors.workloads import environment_list, workload_get
+from apps.scheduling.selectors.workloads import workload_get
 from apps.scheduling.services.environments import environment_make, environment_retire
+from apps.scheduling.services.web_pages import web_pages_open
 from apps.scheduling.services.workload_control import (
     workload_requeue,
     workload_resume,
@@ -45,6 +47,20 @@ def resize(request: TenantRequest, uid: UUID) -> HttpResponse:
     workload_resize(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, **given)
     messages.success(request, _("%(no)s goes on with its new share.") % {"no": row.no})
     return go(request, "workloads:workload", row.uid)
+
+
+@page("resources.operate")
+def web_open(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Lead the browser to the web pages of the reader's own work (PLAT-CMP-10)."""
+    back = request.build_absolute_uri(resolve_url("workloads:workload", uid))
+    ticket = web_pages_open(
+        actor=request.actor,
+        tenant=request.entered_tenant,
+        workload_uid=uid,
+        session_key=request.session.session_key or "",
+        back=back,
+    )
+    return redirect(web_address(request, uid, ticket))
 
 
 _STEERING = {
@@ -94,17 +110,6 @@ def migrate(request: TenantRequest, uid: UUID) -> HttpResponse:
     )
     messages.success(request, _("%(no)s is moving; its work goes on.") % {"no": row.no})
     return go(request, "workloads:workload", row.uid)
-
-
-@page("resources.view")
-def environments(request: TenantRequest) -> HttpResponse:
-    """The tenant's environments (POOL-12.1) and the specifications on offer (POOL-12.14)."""
-    context = {
-        "rows": paged(request, environment_list(request.entered_tenant)),
-        "specs": spec_list().filter(is_enabled=True),
-        "may_make": request.actor.may("resources.operate"),
-    }
-    return show(request, "scheduling/environments", context)
 
 
 @require_POST

@@ -24,6 +24,7 @@ from apps.scheduling.selectors.hourly_price import hourly_price
 from apps.scheduling.selectors.limits import LimitLine, limit_lines
 from apps.scheduling.selectors.model_usage import quota_list
 from apps.scheduling.selectors.timeline import start_estimate_of, timeline
+from apps.scheduling.selectors.web_pages import may_open_web
 from apps.scheduling.selectors.workloads import (
     node_name,
     node_ready_names,
@@ -154,6 +155,7 @@ def _acts(request: TenantRequest, row: Workload) -> dict[str, object]:
         "may_resume": is_aside,
         "may_requeue": may and row.is_direct and runs,
         "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),
+        "may_open_web": may_open_web(request.actor, row),
         "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],
     }
 

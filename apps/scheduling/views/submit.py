@@ -24,6 +24,7 @@ from apps.scheduling.services.workloads.submit import workload_request
 
 SECTIONS = (
     (gettext_lazy("What runs"), ("name", "kind", "purpose", "command")),
+    ("", ("web",)),
     (
         gettext_lazy("How much, of each share"),
         (

@@ -1,6 +1,14 @@
 from django.urls import path
 
-from apps.scheduling.views import entitlements, queue_actions, queues, reservations, scaling, user_groups
+from apps.scheduling.views import (
+    entitlements,
+    environment_templates,
+    queue_actions,
+    queues,
+    reservations,
+    scaling,
+    user_groups,
+)
 
 app_name = "scheduling_admin"
 urlpatterns = [
@@ -13,6 +21,14 @@ urlpatterns = [
         "queues/<slug:code>/scaling/<uuid:uid>/remove/",
         scaling.queue_rule_drop,
         name="queue_rule_remove",
+    ),
+    path("environments/", environment_templates.templates, name="environment_templates"),
+    path("environments/new/", environment_templates.template_new, name="environment_template_new"),
+    path("environments/<uuid:uid>/", environment_templates.template, name="environment_template"),
+    path(
+        "environments/<uuid:uid>/remove/",
+        environment_templates.template_remove,
+        name="environment_template_remove",
     ),
     path("policy/", queues.policy, name="policy"),
     path("priorities/", queues.priorities, name="priorities"),

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.scheduling.views import resource_actions, resources, scaling, submit, tickets
+from apps.scheduling.views import environment_templates, resource_actions, resources, scaling, submit, tickets
 
 app_name = "workloads"
 urlpatterns = [
@@ -8,6 +8,7 @@ urlpatterns = [
     path("submit/", submit.submit, name="submit"),
     path("submit/dry-run/", submit.dry_run, name="dry_run"),
     path("<uuid:uid>/", resources.resource, name="workload"),
+    path("<uuid:uid>/web/", resource_actions.web_open, name="web"),
     path("<uuid:uid>/stop/", resource_actions.stop, name="stop"),
     path("<uuid:uid>/scale/", resource_actions.scale, name="scale"),
     path("<uuid:uid>/scaling/", scaling.work_rules, name="rules"),
@@ -19,7 +20,8 @@ urlpatterns = [
     path("tickets/<uuid:uid>/", tickets.ticket, name="ticket"),
     path("tickets/<uuid:uid>/parts/", tickets.parts, name="ticket_parts"),
     path("tickets/<uuid:uid>/withdraw/", tickets.withdraw, name="ticket_withdraw"),
-    path("environments/", resource_actions.environments, name="environments"),
+    path("environments/", environment_templates.environments, name="environments"),
+    path("environments/start/<uuid:uid>/", environment_templates.start, name="environment_start"),
     path("environments/add/", resource_actions.environment_add, name="environment_add"),
     path("environments/<uuid:uid>/remove/", resource_actions.environment_remove, name="environment_remove"),
     path("<uuid:uid>/brief/", resources.brief, name="brief"),

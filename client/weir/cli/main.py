@@ -27,6 +27,7 @@ for module in (ordering, resources, workloads, billing, fleet, watching, compone
     for command in module.COMMANDS:
         app.command()(command)
 
+app.command("open")(workloads.open_pages)
 # What follows the script's name is the script's own.
 for command in (running.run, workloads.submit):
     app.command(context_settings=running.CONTEXT)(command)

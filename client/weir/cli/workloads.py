@@ -2,6 +2,7 @@
 
 import json
 import sys
+import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -207,6 +208,18 @@ def _act(ctx: typer.Context, uid: str, act: str, reason: str, text: str) -> None
 def suspend(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
     """Stop work for now and give its room back; `resume` lets it go on."""
     _act(ctx, uid, "suspend", reason, "is suspended.")
+
+
+def open_pages(
+    ctx: typer.Context,
+    uid: str,
+    prints: bool = typer.Option(False, "--print", help="Print the address instead of opening a browser."),
+) -> None:
+    """Open the web pages of your work, such as its JupyterLab, in the browser."""
+    with caller(ctx) as client:
+        found = client.workload_web(uid_of(uid, client.workloads, "no"))
+    is_open = not (prints or as_json(ctx)) and webbrowser.open(found["url"])
+    said(ctx, found, "It opens in your browser." if is_open else found["url"])
 
 
 def resume(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from node_agent.runtime.isolation.users import SHARED_FOLDERS
 from node_agent.runtime.isolation.view import View, interpreter_paths
+from node_agent.web.work_socket import SOCKET, WorkSocket
 
 _TEMPORARY = {"tmp": Path("/tmp"), "tmp-var": Path("/var/tmp")}
 _BASE = "root"
@@ -33,6 +34,15 @@ class Surroundings:
     def temporary(self) -> Path:
         """Temporary files of work that shares the node's own folders for them."""
         return self.folder / "tmp"
+
+    @property
+    def web_socket(self) -> WorkSocket:
+        """Where the work's web pages are served, as the agent reaches it."""
+        return WorkSocket(self.temporary, self.owner)
+
+    def web_socket_seen(self, *, is_walled: bool) -> Path:
+        """The path of that socket as the work sees it: in namespaces of its own a short one, as sockets need."""
+        return (_TEMPORARY["tmp"] if is_walled else self.temporary) / SOCKET
 
     @property
     def kept(self) -> tuple[Path, ...]:

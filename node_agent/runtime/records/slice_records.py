@@ -42,7 +42,7 @@ class SliceSpec(_Record):
     else of the node it may read; `disk_mib` what it may keep on the node's disk (0: not watched). `host_cpu_milli` and
     `host_memory_mib` are what it may use of the host beside its share (0: nothing was said); with a share of 0 it runs
     on the host alone, and these are its limits. `folder` names the work folder it runs in, `home` is where
-    that lies ("": the slice's own).
+    that lies ("": the slice's own). `web`: it serves web pages on its socket.
     """
 
     slice_uid: str
@@ -84,6 +84,7 @@ class SliceSpec(_Record):
     host_memory_mib: int = 0
     folder: str = ""
     home: str = ""
+    web: bool = False
 
     @property
     def is_session(self) -> bool:

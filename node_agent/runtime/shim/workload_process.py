@@ -26,6 +26,7 @@ from node_agent.runtime.shim.disk import DiskWatch
 from node_agent.runtime.shim.elastic_size import size_environment
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
+from node_agent.web import work_socket as web_socket
 
 # A write that waits for room in the pipe is cut short when the work is stopped meanwhile, as its share is held where
 # there is no cgroup; a program may not look (Python's unbuffered output does not). The most an account may ask for.
@@ -83,8 +84,12 @@ class Work:
     def _popen(self, argv: list[str], write_fd: int, **env: str) -> subprocess.Popen[bytes]:
         spec = self._spec
         data_limit_mib = spec.limit_mib if self.holds_data else None
-        if self._namespaces is None:
+        is_walled = self._namespaces is not None
+        if not is_walled:
             env = {"TMPDIR": str(self._around.temporary)} | env
+        if spec.web:
+            seen_at = self._around.web_socket_seen(is_walled=is_walled)
+            env = {web_socket.VARIABLE: str(seen_at)} | env
         with self._namespaces.children() if self._namespaces is not None else nullcontext():
             return subprocess.Popen(
                 argv,

@@ -1,7 +1,8 @@
 // Django wants its token with every request that changes something.
 function token() {
-  const cookie = document.cookie.split("; ").find((part) => part.startsWith("csrftoken="));
-  return cookie ? cookie.slice("csrftoken=".length) : document.querySelector('meta[name="csrf-token"]')?.content;
+  // By TLS its name begins with __Host-.
+  const cookie = document.cookie.match(/(?:^|; )(?:__Host-)?csrftoken=([^;]*)/);
+  return cookie ? cookie[1] : document.querySelector('meta[name="csrf-token"]')?.content;
 }
 
 export function protectRequests() {

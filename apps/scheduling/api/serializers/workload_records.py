@@ -30,6 +30,13 @@ class WorkloadSliceOut(serializers.Serializer):
     ended_at = serializers.DateTimeField(allow_null=True)
 
 
+class WorkloadWebOut(serializers.Serializer[Any]):
+    """Where a browser opens the web pages of work; `seconds` is how long the address waits for it."""
+
+    url = serializers.CharField()
+    seconds = serializers.IntegerField()
+
+
 class WorkloadGrantOut(serializers.Serializer):
     """A share that the resource holds now: where, how much, by which driver, and what is really given.
 

@@ -86,6 +86,8 @@ def asked_check(asked: WorkloadRequest, now: datetime) -> None:
     if asked.single_node and asked.node and asked.local_node and asked.node != asked.local_node:
         wrong["local_node"] = _("It is to run on node %(node)s.") % {"node": asked.node}
     wrong |= _checkpoint_check(asked)
+    if asked.web and asked.kind == WorkKind.SESSION:
+        wrong["web"] = _("A session serves no web pages.")
     if wrong:
         raise InvalidInput(fields=wrong)
     times_check(asked, now)

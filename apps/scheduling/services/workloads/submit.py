@@ -155,7 +155,7 @@ _READ = frozenset(
     {
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
-        "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command",
+        "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)

@@ -1,0 +1,168 @@
+"""What is asked at the host name of a workload's web pages: let in by a ticket, then carried to the work."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
+
+import httpcore
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.translation import get_language_from_request, override
+
+from apps.scheduling.services.web_pages import ENTER_PATH, web_host_read
+from portal.gateway.access import Doorkeeper, cookie_set, is_foreign, ticket_take
+from portal.gateway.forward import Forwarder
+from portal.gateway.streams import NoStream
+from portal.gateway.tunnels import Tunnels
+
+log = logging.getLogger(__name__)
+Scope = dict[str, Any]
+# What a page of our own may do: nothing but look as it does.
+_POLICY = b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+class Gateway:
+    """ASGI middleware: hosts of work's web pages and tunnels of agents are its own, everything else is the portal's."""
+
+    def __init__(self, portal: Any) -> None:
+        self._portal = portal
+        self._tunnels = Tunnels()
+        self._doorkeeper, self._forwarder = Doorkeeper(), Forwarder(self._tunnels)
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._portal(scope, receive, send)
+            return
+        workload_uid = web_host_read(_host(scope))
+        if workload_uid is None and _comes_from_work(scope):
+            await _refuse(scope, receive, send)
+            return
+        if workload_uid is not None:
+            carry = self._http if scope["type"] == "http" else self._websocket
+            await carry(scope, receive, send, workload_uid)
+        elif scope["type"] == "websocket" and self._tunnels.serves(scope["path"]):
+            await self._tunnels(scope, receive, send)
+        else:
+            await self._portal(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Any, send: Any, workload_uid: UUID) -> None:
+        if scope["path"] == ENTER_PATH:
+            await self._enter(scope, send, workload_uid)
+            return
+        if is_foreign(scope):
+            await _page(scope, send, HTTPStatus.FORBIDDEN, "foreign")
+            return
+        admitted = await self._doorkeeper.admitted(scope, workload_uid)
+        if admitted is None:
+            await _page(scope, send, HTTPStatus.FORBIDDEN, "closed")
+        elif admitted.pages.is_over:
+            await _page(scope, send, HTTPStatus.GONE, "over", admitted.back)
+        elif not admitted.pages.slice_uid:
+            await _page(scope, send, HTTPStatus.SERVICE_UNAVAILABLE, "waiting", admitted.back)
+        else:
+            sent = _Sent(send)
+            try:
+                await self._forwarder.http(scope, receive, sent, admitted.pages)
+            except (
+                NoStream,
+                httpcore.NetworkError,
+                httpcore.TimeoutException,
+                httpcore.ProtocolError,
+            ) as error:
+                if sent.is_begun:
+                    raise
+                log.debug("the web pages of %s: %r", admitted.pages.no, error)
+                code = error.code if isinstance(error, NoStream) else "broken"
+                await _page(scope, send, HTTPStatus.SERVICE_UNAVAILABLE, code, admitted.back)
+
+    async def _enter(self, scope: Scope, send: Any, workload_uid: UUID) -> None:
+        """Change a ticket for a cookie, and go on to the pages; the ticket is in no address any more."""
+        ticket = parse_qs(scope["query_string"].decode("latin-1")).get("ticket", [""])[0]
+        token = await ticket_take(ticket, workload_uid)
+        if token is None:
+            await _page(scope, send, HTTPStatus.FORBIDDEN, "closed")
+            return
+        headers = [
+            (b"location", b"/"),
+            (b"set-cookie", cookie_set(scope, token)),
+            (b"cache-control", b"no-store"),
+            (b"referrer-policy", b"no-referrer"),
+        ]
+        await send({"type": "http.response.start", "status": HTTPStatus.FOUND, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _websocket(self, scope: Scope, receive: Any, send: Any, workload_uid: UUID) -> None:
+        admitted = None
+        if not is_foreign(scope):
+            admitted = await self._doorkeeper.admitted(scope, workload_uid)
+        if admitted is None or admitted.pages.is_over or not admitted.pages.slice_uid:
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        try:
+            await self._forwarder.websocket(scope, receive, send, admitted.pages)
+        except NoStream:
+            await receive()
+            await send({"type": "websocket.close", "code": 1013})
+
+
+class _Sent:
+    """A `send` that knows whether an answer has begun."""
+
+    def __init__(self, send: Any) -> None:
+        self._send, self.is_begun = send, False
+
+    async def __call__(self, message: dict[str, Any]) -> None:
+        self.is_begun = True
+        await self._send(message)
+
+
+def _host(scope: Scope) -> str:
+    given: bytes = dict(scope["headers"]).get(b"host", b"")
+    return given.decode("latin-1").rsplit(":", 1)[0].lower()
+
+
+def _comes_from_work(scope: Scope) -> bool:
+    """Whether a page of some work asks the portal itself.
+
+    To a browser the two may be one site, which sends the portal's cookies along.
+    """
+    origin: bytes = dict(scope["headers"]).get(b"origin", b"")
+    return web_host_read((urlsplit(origin.decode("latin-1")).hostname or "").lower()) is not None
+
+
+async def _refuse(scope: Scope, receive: Any, send: Any) -> None:
+    if scope["type"] == "http":
+        await _page(scope, send, HTTPStatus.FORBIDDEN, "portal")
+    else:
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})
+
+
+async def _page(scope: Scope, send: Any, status: HTTPStatus, code: str, back: str = "") -> None:
+    """A page of the gateway's own, which says why the work's is not shown; one that waits asks again by itself."""
+    body = await sync_to_async(_rendered)(scope, code, back)
+    headers = [
+        (b"content-type", b"text/html; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"content-security-policy", _POLICY),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        # A browser asks again by itself, a program is told to.
+        headers += [(b"refresh", b"1"), (b"retry-after", b"1")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _rendered(scope: Scope, code: str, back: str) -> bytes:
+    asked = HttpRequest()
+    asked.META["HTTP_ACCEPT_LANGUAGE"] = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
+    with override(get_language_from_request(asked)):
+        return render_to_string("gateway/page.html", {"code": code, "back": back}).encode()

@@ -1,0 +1,348 @@
+"""Carrying a request, or a WebSocket, of a browser to the work that answers it, and its answer back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from typing import Any
+
+import httpcore
+from websockets.client import ClientProtocol
+from websockets.exceptions import WebSocketException
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Response
+from websockets.typing import Subprotocol
+from websockets.uri import parse_uri
+
+from apps.scheduling.selectors.web_pages import WebPages
+from portal.gateway.access import cookies_forwarded
+from portal.gateway.streams import Stream
+from portal.gateway.tunnels import Tunnels
+
+Scope = dict[str, Any]
+Pairs = list[tuple[bytes, bytes]]
+# To one workload at a time; browsers open six for a page, and one for each kernel and terminal.
+CONNECTIONS_MAX = 48
+IDLE_S = 20.0
+_MESSAGE_BYTES = 64 * 2**20
+# Of one connection and not of the message (RFC 9110, 7.6.1).
+_HOP_BY_HOP = frozenset(
+    {
+        b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te",
+        b"trailer", b"transfer-encoding", b"upgrade",
+    }
+)  # fmt: skip
+
+
+class _StreamOfTunnel(httpcore.AsyncNetworkStream):
+    """A stream of a tunnel, as httpcore wants one."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._stream.read(max_bytes)
+        except TimeoutError as error:
+            raise httpcore.ReadTimeout() from error
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        try:
+            async with asyncio.timeout(timeout):
+                await self._stream.write(buffer)
+        except TimeoutError as error:
+            raise httpcore.WriteTimeout() from error
+        except ConnectionError as error:
+            raise httpcore.WriteError(str(error)) from error
+
+    async def aclose(self) -> None:
+        self._stream.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.is_readable if info == "is_readable" else None
+
+
+class _TunnelBackend(httpcore.AsyncNetworkBackend):
+    """Every connection goes to the socket of one slice's work."""
+
+    def __init__(self, tunnels: Tunnels, node_uid: str, slice_uid: str) -> None:
+        self._tunnels, self._node_uid, self._slice_uid = tunnels, node_uid, slice_uid
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        return _StreamOfTunnel(await self._tunnels.open(self._node_uid, self._slice_uid))
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class Forwarder:
+    """Keeps a pool of connections for each slice whose pages are open, and lets go of what nobody uses."""
+
+    def __init__(self, tunnels: Tunnels) -> None:
+        self._tunnels = tunnels
+        self._pools: dict[str, httpcore.AsyncConnectionPool] = {}
+        self._users: dict[str, int] = {}
+
+    async def http(self, scope: Scope, receive: Any, send: Any, pages: WebPages) -> None:
+        """One request. Raises NoStream, httpcore.NetworkError or httpcore.ProtocolError before anything is answered;
+        what breaks later ends the connection."""
+        slice_uid = pages.slice_uid
+        pool = self._pools.get(slice_uid)
+        if pool is None:
+            pool = self._pools[slice_uid] = httpcore.AsyncConnectionPool(
+                max_connections=CONNECTIONS_MAX,
+                keepalive_expiry=IDLE_S,
+                network_backend=_TunnelBackend(self._tunnels, pages.node_uid, slice_uid),
+            )
+        self._users[slice_uid] = self._users.get(slice_uid, 0) + 1
+        try:
+            await _http(scope, receive, send, pool)
+        finally:
+            self._users[slice_uid] -= 1
+            asyncio.get_running_loop().call_later(2 * IDLE_S, self._let_go, slice_uid, pool)
+
+    def _let_go(self, slice_uid: str, pool: httpcore.AsyncConnectionPool) -> None:
+        """Close a pool that nobody uses and whose connections are idle too long."""
+        if self._pools.get(slice_uid) is not pool or self._users.get(slice_uid):
+            return
+        if all(connection.has_expired() or connection.is_closed() for connection in pool.connections):
+            del self._pools[slice_uid], self._users[slice_uid]
+            self._closing = asyncio.ensure_future(pool.aclose())
+
+    async def websocket(self, scope: Scope, receive: Any, send: Any, pages: WebPages) -> None:
+        """One WebSocket, until either side closes it. Raises NoStream before it is accepted."""
+        stream = await self._tunnels.open(pages.node_uid, pages.slice_uid)
+        try:
+            await _WebSocket(scope, receive, send, stream).run()
+        finally:
+            stream.close()
+
+
+async def _http(scope: Scope, receive: Any, send: Any, pool: httpcore.AsyncConnectionPool) -> None:
+    body = _Body(receive)
+    headers = request_headers(scope)
+    has_length = any(name == b"content-length" for name, _value in headers)
+    is_chunked = any(name == b"transfer-encoding" for name, _value in scope["headers"])
+    if is_chunked and not has_length:
+        headers.append((b"transfer-encoding", b"chunked"))
+    has_body = has_length or is_chunked
+    if not has_body:
+        body.skip()
+    request = httpcore.Request(
+        scope["method"],
+        httpcore.URL(scheme=b"http", host=b"work", port=80, target=_target(scope)),
+        headers=headers,
+        content=body.pieces() if has_body else b"",
+        extensions={"timeout": {"connect": 20.0, "pool": 60.0}},
+    )
+    answering = asyncio.create_task(_answer(request, pool, send))
+    leaving = asyncio.create_task(body.gone())
+    try:
+        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (answering, leaving):
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await leaving
+    with suppress(asyncio.CancelledError):
+        await answering
+
+
+async def _answer(request: httpcore.Request, pool: httpcore.AsyncConnectionPool, send: Any) -> None:
+    response = await pool.handle_async_request(request)
+    try:
+        await send(
+            {
+                "type": "http.response.start",
+                "status": response.status,
+                "headers": answer_headers(response.headers),
+            }
+        )
+        async for piece in response.aiter_stream():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        await response.aclose()
+
+
+class _Body:
+    """The body of a request as it comes, and the word that its sender has gone."""
+
+    def __init__(self, receive: Any) -> None:
+        self._receive = receive
+        self._is_whole, self._is_gone = asyncio.Event(), False
+
+    def skip(self) -> None:
+        """There is none to be read."""
+        self._is_whole.set()
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                self._is_gone = True
+                self._is_whole.set()
+                raise httpcore.WriteError("the browser has gone")
+            yield message.get("body", b"")
+            if not message.get("more_body", False):
+                self._is_whole.set()
+                return
+
+    async def gone(self) -> None:
+        """Wait until the browser has gone; while its body is being read nobody else listens."""
+        await self._is_whole.wait()
+        while not self._is_gone:
+            self._is_gone = (await self._receive())["type"] == "http.disconnect"
+
+
+def _target(scope: Scope) -> bytes:
+    query: bytes = scope["query_string"]
+    path: bytes = scope.get("raw_path") or scope["path"].encode()
+    return path + (b"?" + query if query else b"")
+
+
+def request_headers(scope: Scope) -> Pairs:
+    """The headers of a request as the work gets them."""
+    headers = []
+    for name, value in _end_to_end(scope["headers"]):
+        if name == b"cookie":
+            value = cookies_forwarded(value)
+            if not value:
+                continue
+        headers.append((name, value))
+    client = scope.get("client")
+    if client:
+        headers.append((b"x-forwarded-for", str(client[0]).encode()))
+    headers.append((b"x-forwarded-proto", b"https" if scope["scheme"] in ("https", "wss") else b"http"))
+    return headers
+
+
+def answer_headers(pairs: Iterable[tuple[bytes, bytes]]) -> Pairs:
+    """The headers of the work's answer as the browser gets them."""
+    return [pair for pair in _end_to_end(pairs) if not _is_foreign_cookie(*pair)]
+
+
+def _end_to_end(pairs: Iterable[tuple[bytes, bytes]]) -> Pairs:
+    """Without what is of one connection only, and without what the gateway says itself."""
+    listed = [(name.lower(), value) for name, value in pairs]
+    named = {
+        word.strip().lower() for name, value in listed if name == b"connection" for word in value.split(b",")
+    }
+    own = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"forwarded")
+    return [pair for pair in listed if pair[0] not in _HOP_BY_HOP | named and pair[0] not in own]
+
+
+def _is_foreign_cookie(name: bytes, value: bytes) -> bool:
+    """Whether a page sets a cookie for other hosts than its own, or one of the gateway's."""
+    if name != b"set-cookie":
+        return False
+    first, *attributes = value.split(b";")
+    is_own_name = first.partition(b"=")[0].strip() in (b"weir_web", b"__Host-weir_web")
+    return is_own_name or any(part.strip().lower().startswith(b"domain") for part in attributes)
+
+
+class _WebSocket:
+    """A browser's WebSocket at one end, one of the work's at the other."""
+
+    def __init__(self, scope: Scope, receive: Any, send: Any, stream: Stream) -> None:
+        self._scope, self._receive, self._send, self._stream = scope, receive, send, stream
+        host = dict(scope["headers"]).get(b"host", b"work").decode("latin-1")
+        uri = parse_uri(f"ws://{host}{_target(scope).decode('latin-1')}")
+        self._protocol = ClientProtocol(
+            uri,
+            subprotocols=[Subprotocol(name) for name in scope.get("subprotocols", ())] or None,
+            max_size=_MESSAGE_BYTES,
+        )
+        self._parts: list[bytes] = []
+        self._is_text = self._is_over = False
+
+    async def run(self) -> None:
+        request = self._protocol.connect()
+        for name, value in request_headers(self._scope):
+            if not name.startswith(b"sec-websocket") and name != b"host":
+                request.headers[name.decode("latin-1")] = value.decode("latin-1")
+        await self._receive()
+        self._protocol.send_request(request)
+        await self._flush()
+        opened = await self._opened()
+        if not opened:
+            await self._send({"type": "websocket.close", "code": 1008})
+            return
+        await self._send({"type": "websocket.accept", "subprotocol": self._protocol.subprotocol})
+        ways = [asyncio.create_task(self._from_work(opened[1:])), asyncio.create_task(self._from_browser())]
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+
+    async def _opened(self) -> list[Any]:
+        """What came with the work's answer, the answer first; nothing where it takes no WebSocket."""
+        while not (events := await self._events()):
+            if self._protocol.handshake_exc is not None or self._is_over:
+                return []
+        is_open = isinstance(events[0], Response) and self._protocol.handshake_exc is None
+        return events if is_open and events[0].status_code == 101 else []
+
+    async def _events(self) -> list[Any]:
+        data = await self._stream.read(65_536)
+        self._is_over = not data
+        if data:
+            self._protocol.receive_data(data)
+        else:
+            self._protocol.receive_eof()
+        await self._flush()
+        return self._protocol.events_received()
+
+    async def _flush(self) -> None:
+        for data in self._protocol.data_to_send():
+            if data:
+                with suppress(ConnectionError):
+                    await self._stream.write(data)
+
+    async def _from_work(self, events: list[Any]) -> None:
+        while True:
+            for event in events:
+                if isinstance(event, Frame):
+                    await self._frame(event)
+            if self._protocol.close_rcvd is not None or self._is_over:
+                break
+            events = await self._events()
+        closing = self._protocol.close_rcvd
+        await self._send({"type": "websocket.close", "code": closing.code if closing else 1001})
+
+    async def _frame(self, frame: Frame) -> None:
+        if frame.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
+            return
+        if frame.opcode is not Opcode.CONT:
+            self._is_text = frame.opcode is Opcode.TEXT
+        self._parts.append(bytes(frame.data))
+        if not frame.fin:
+            return
+        whole, self._parts = b"".join(self._parts), []
+        told = {"text": whole.decode()} if self._is_text else {"bytes": whole}
+        await self._send({"type": "websocket.send", **told})
+
+    async def _from_browser(self) -> None:
+        while True:
+            message = await self._receive()
+            if message["type"] == "websocket.disconnect":
+                with suppress(WebSocketException):
+                    self._protocol.send_close(1001)
+                await self._flush()
+                return
+            if message.get("text") is not None:
+                self._protocol.send_text(message["text"].encode())
+            else:
+                self._protocol.send_binary(message["bytes"])
+            await self._flush()

@@ -1,0 +1,210 @@
+"""The portal's end of the tunnels: one per node, and the streams through them (`node_agent.protocol.tunnel`)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.db import DatabaseError
+from pydantic import ValidationError
+
+from apps.identity.tokens import agent_authenticate
+from apps.kernel.errors import WeirError
+from apps.kernel.planes import in_public
+from node_agent.protocol.tunnel import (
+    STREAM_CHUNK_BYTES,
+    TUNNEL_PATH,
+    OpenStream,
+    StreamRefused,
+    stream_path,
+)
+from portal.gateway.peers import KNOWN_S, Peers
+from portal.gateway.streams import NoStream, Stream
+
+Scope = dict[str, Any]
+# How long a node may take to open its tunnel, and to bring a stream.
+TUNNEL_WAIT_S, STREAM_WAIT_S = 3.0, 15.0
+_LOOK_S = 0.2
+_REFUSED = {"type": "websocket.close", "code": 1008}
+
+
+@dataclass(eq=False, slots=True)
+class _Tunnel:
+    """What is sent to the node, and the refusals that it may answer with, by the key of the stream."""
+
+    send: Any
+    refusals: dict[str, asyncio.Future[str]] = field(default_factory=dict)
+
+
+class Tunnels:
+    """All tunnels that end in this web, and by its peers those of the other webs of this host."""
+
+    def __init__(self) -> None:
+        self._tunnels: dict[str, _Tunnel] = {}
+        self._waiting: dict[str, asyncio.Future[Stream]] = {}
+        self._peers = Peers(self._ask_here, self._take)
+
+    def serves(self, path: str) -> bool:
+        """Whether an address is one of the tunnels'."""
+        return path == TUNNEL_PATH or path.startswith(stream_path(""))
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """The WebSocket of an agent: its tunnel or one of the tunnel's streams."""
+        await receive()
+        if scope["path"] == TUNNEL_PATH:
+            await self._tunnel(_secret_of(scope), receive, send)
+        else:
+            await self._stream(scope["path"].removeprefix(stream_path("")), receive, send)
+
+    async def open(self, node_uid: str, slice_uid: str) -> Stream:
+        """A new connection to the socket of a slice's work. Raises NoStream."""
+        # Nobody but the node is told the key: who brings it, brings the stream.
+        key = f"{os.getpid()}-{secrets.token_urlsafe(24)}"
+        arrives: asyncio.Future[Stream] = asyncio.get_running_loop().create_future()
+        self._waiting[key] = arrives
+        asking = asyncio.create_task(self._ask(node_uid, slice_uid, key))
+        try:
+            async with asyncio.timeout(STREAM_WAIT_S):
+                await asyncio.wait((arrives, asking), return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError as error:
+            raise NoStream("away") from error
+        except asyncio.CancelledError:
+            if arrives.done():
+                arrives.result().close()
+            raise
+        finally:
+            asking.cancel()
+            del self._waiting[key]
+        if not arrives.done():
+            raise NoStream(asking.result())
+        return arrives.result()
+
+    async def _ask(self, node_uid: str, slice_uid: str, key: str) -> str:
+        """Ask the node to bring a stream; returns its refusal. A node whose work has just begun may be about to open
+        its tunnel."""
+        until_s = time.monotonic() + TUNNEL_WAIT_S
+        while True:
+            refusal = await self._ask_here(node_uid, slice_uid, key)
+            if refusal is None:
+                refusal = await self._peers.ask(node_uid, slice_uid, key)
+            if refusal is not None:
+                return refusal
+            if time.monotonic() > until_s:
+                return "away"
+            await asyncio.sleep(_LOOK_S)
+
+    async def _ask_here(self, node_uid: str, slice_uid: str, key: str) -> str | None:
+        tunnel = self._tunnels.get(node_uid)
+        if tunnel is None:
+            return None
+        refusal: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        tunnel.refusals[key] = refusal
+        try:
+            asked = OpenStream(stream=key, slice_uid=slice_uid)
+            await tunnel.send({"type": "websocket.send", "text": asked.model_dump_json()})
+            return await refusal
+        finally:
+            tunnel.refusals.pop(key, None)
+
+    def _take(self, key: str, stream: Stream) -> bool:
+        """Give a stream that has come to who waits for it; whether somebody does."""
+        arrives = self._waiting.get(key)
+        if arrives is None or arrives.done():
+            return False
+        arrives.set_result(stream)
+        return True
+
+    async def _tunnel(self, secret: str, receive: Any, send: Any) -> None:
+        node_uid = await _node_of(secret)
+        if not node_uid:
+            await send(_REFUSED)
+            return
+        await send({"type": "websocket.accept"})
+        # An agent that was started anew is believed before its predecessor's connection is known to be gone.
+        tunnel = self._tunnels[node_uid] = _Tunnel(send)
+        keeping = asyncio.create_task(self._keep(node_uid, secret, send))
+        try:
+            while (message := await receive())["type"] != "websocket.disconnect":
+                _refused(tunnel, message.get("text") or "")
+        finally:
+            keeping.cancel()
+            for refusal in tunnel.refusals.values():
+                if not refusal.done():
+                    refusal.set_result("away")
+            if self._tunnels.get(node_uid) is tunnel:
+                del self._tunnels[node_uid]
+                await self._peers.withdraw(node_uid)
+
+    async def _keep(self, node_uid: str, secret: str, send: Any) -> None:
+        """Tell the other webs of a tunnel, and close that of a node whose credential was revoked."""
+        while await _node_of(secret) != "":
+            await self._peers.announce(node_uid)
+            await asyncio.sleep(KNOWN_S / 2)
+        await send(_REFUSED)
+
+    async def _stream(self, key: str, receive: Any, send: Any) -> None:
+        """What a node brings: for a request that waits here, or in another web of this host."""
+        pid = key.partition("-")[0]
+        is_here = key in self._waiting
+        if not is_here and (not pid.isdecimal() or int(pid) == os.getpid()):
+            await send(_REFUSED)
+            return
+        await send({"type": "websocket.accept"})
+
+        async def to_work(data: bytes) -> None:
+            for start in range(0, len(data), STREAM_CHUNK_BYTES):
+                await send({"type": "websocket.send", "bytes": data[start : start + STREAM_CHUNK_BYTES]})
+
+        stream = Stream(to_work)
+        if is_here and not self._take(key, stream):
+            stream.close()
+        filling = asyncio.create_task(stream.fill(_bytes_of(receive)))
+        if not is_here:
+            await self._peers.hand_over(int(pid), key, stream)
+            stream.close()
+        await filling
+        await send({"type": "websocket.close"})
+
+
+async def _bytes_of(receive: Any) -> AsyncIterator[bytes]:
+    while (message := await receive())["type"] != "websocket.disconnect":
+        yield message.get("bytes") or b""
+
+
+def _refused(tunnel: _Tunnel, text: str) -> None:
+    try:
+        said = StreamRefused.model_validate_json(text)
+    except ValidationError:
+        return
+    refusal = tunnel.refusals.get(said.stream)
+    if refusal is not None and not refusal.done():
+        refusal.set_result(said.code)
+
+
+async def _node_of(secret: str) -> str | None:
+    """The node of a credential, "" for none; None while the database does not answer."""
+    try:
+        asked: Any = database_sync_to_async(_authenticated)
+        found: str = await asked(secret)
+    except DatabaseError:
+        return None
+    return found
+
+
+def _authenticated(secret: str) -> str:
+    with in_public():
+        try:
+            return str(agent_authenticate(secret).node_uid)
+        except WeirError:
+            return ""
+
+
+def _secret_of(scope: Scope) -> str:
+    headers = dict(scope["headers"])
+    return headers.get(b"authorization", b"").decode("latin-1").partition("Bearer ")[2].strip()

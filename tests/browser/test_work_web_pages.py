@@ -1,0 +1,214 @@
+"""Work that serves web pages: opened from its page in the portal by who started it, and by nobody else."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import httpx
+import pytest
+import weir
+from playwright.sync_api import Browser, Page, expect
+
+from portal.devstack.demo_order import Journey
+from portal.devstack.stack import Stack
+from tests.browser.conftest import address_of
+from tests.browser.visitor import Visitor
+from tests.harness.portal import password_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal"), pytest.mark.req("PLAT-CMP-10")]
+START_MS = 120_000
+HOST = re.compile(r"http://w-[0-9a-f]{32}\.env\.localhost:\d+/")
+# Says what it was asked and by which headers; 5 MiB back at /large, one line a second at /slow.
+ECHO = """
+import http.server, json, os, socket, socketserver, time
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    address_family, daemon_threads = socket.AF_UNIX, True
+    def server_bind(self):
+        self.socket.bind(os.environ["WEIR_WEB_SOCKET"])
+        self.server_name, self.server_port = "work", 0
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def address_string(self): return "portal"
+    def do_POST(self): self.answer(len(self.rfile.read(int(self.headers["Content-Length"]))))
+    def do_GET(self):
+        if self.path == "/large":
+            self.send_response(200); self.send_header("Content-Length", str(5 * 2**20)); self.end_headers()
+            self.wfile.write(b"x" * (5 * 2**20))
+        elif self.path == "/slow":
+            self.send_response(200); self.send_header("Connection", "close"); self.end_headers()
+            for _ in range(600): self.wfile.write(b"tick\\n"); self.wfile.flush(); time.sleep(1)
+        else: self.answer(0)
+    def answer(self, size):
+        body = json.dumps({"path": self.path, "size": size, "headers": dict(self.headers)}).encode()
+        self.send_response(200)
+        self.send_header("Set-Cookie", "sessionid=stolen; Domain=localhost")
+        self.send_header("Set-Cookie", "own=1")
+        self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
+Server("", Handler).serve_forever()
+"""
+
+
+@pytest.fixture
+def started(journey: Journey) -> Iterator[Callable[..., dict]]:
+    """`started("python", "-c", …)`: alice's work with these words, stopped at the end."""
+    alice, made = journey.person("alice"), []
+
+    def start(*argv: str, percent: int = 20) -> dict:
+        name = f"pages {uuid4().hex[:6]}"
+        made.append(
+            alice.workload_submit(
+                name=name, argv=list(argv), compute_percent=percent, memory_mib=1024, web=True
+            )
+        )
+        return made[-1]
+
+    yield start
+    for work in made:
+        alice.workload_stop(work["uid"])
+
+
+class Caller:
+    """A browser without its protections: what a program can send to the pages of work."""
+
+    def __init__(self, stack: Stack, url: str) -> None:
+        parts = urlsplit(url)
+        self.host, self.enter = parts.netloc, f"{parts.path}?{parts.query}"
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{urlsplit(stack.base_url).port}", timeout=60)
+
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        return self.http.get(path, headers={"Host": self.host, **headers})
+
+    def cookie(self) -> str:
+        """What the ticket is changed for."""
+        return self.get(self.enter).headers["set-cookie"].partition(";")[0]
+
+    def ready(self, cookie: str) -> httpx.Response:
+        """The first answer of the work's own."""
+        end_s = time.monotonic() + START_MS / 1000
+        while (answer := self.get("/", Cookie=cookie)).status_code == 503 and time.monotonic() < end_s:
+            time.sleep(0.2)
+        return answer
+
+
+@pytest.mark.req("PLAT-AICFG-9", "PLAT-AICFG-10", "PLAT-AICFG-11", "PLAT-AICFG-16")
+def test_jupyterlab_runs_a_cell_on_the_share(visit: Callable[[str], Visitor]) -> None:
+    """By pages alone: a template is made, started with one click, opened, a cell computed; then it is stopped."""
+    admin, alice = visit("admin"), visit("alice")
+    name = f"lab-{uuid4().hex[:6]}"
+    admin.go("scheduling_admin-environment_templates")
+    admin.press("template-new")
+    admin.fill("template-name", name)
+    admin.fill("template-description", "Notebooks, a terminal and an editor in the browser.")
+    admin.fill("template-compute_percent", "40")
+    admin.fill("template-memory_mib", "1024")
+    admin.press("template-save")
+    row = admin.part("template-row", name)
+    expect(row).to_contain_text("JupyterLab")
+    admin.shoot("60-environment-templates")
+    alice.go("workloads-environments")
+    alice.shoot("61-environments")
+    alice.part("environment-template", name).locator("[data-test=environment-start]").click()
+    alice.page.wait_for_url(re.compile(r"/resources/[0-9a-f-]{36}/$"))
+    with alice.context.expect_page() as opened:
+        alice.press("open-web")
+    lab = opened.value
+    lab.wait_for_url(HOST)
+    _cell_computes(lab)
+    alice.shoot("62-environment")
+    alice.press("stop")
+    alice.confirm()
+    expect(alice.at("open-web")).to_have_count(0)
+    lab.goto(lab.url)
+    expect(lab.locator("[data-test=gateway-over], [data-test=gateway-not_listening]")).to_be_visible()
+    row.locator("[data-test=template-remove]").click()
+    admin.confirm()
+    expect(row).to_have_count(0)
+
+
+def _cell_computes(lab: Page) -> None:
+    lab.locator(".jp-LauncherCard[title^='Python 3']").first.click(timeout=START_MS)
+    lab.locator(".jp-Notebook .jp-Cell .cm-content").first.click(timeout=START_MS)
+    lab.keyboard.type("import os; print('share', os.environ['WEIR_COMPUTE_PERCENT'], 6 * 7)")
+    lab.keyboard.press("Shift+Enter")
+    expect(lab.locator(".jp-OutputArea-output").first).to_contain_text("share 40 42", timeout=START_MS)
+
+
+def test_a_ticket_opens_once_and_for_its_own_work_alone(
+    stack: Stack, journey: Journey, started: Callable[..., dict]
+) -> None:
+    alice = journey.person("alice")
+    work, other = started("python", "-c", ECHO), started("python", "-c", ECHO)
+    mine = Caller(stack, alice.workload_web(work["uid"])["url"])
+    theirs = Caller(stack, alice.workload_web(other["uid"])["url"])
+    assert mine.get("/").status_code == 403
+    assert mine.get(theirs.enter).status_code == 403
+    cookie = mine.cookie()
+    assert mine.get(mine.enter).status_code == 403, "a ticket opens once"
+    assert mine.ready(cookie).json()["path"] == "/"
+    assert theirs.get("/", Cookie=cookie).status_code == 403, "a cookie of other work opens nothing"
+    for name in ("dan", "gina", "ops"):
+        with pytest.raises(weir.WeirClientError):
+            journey.person(name).workload_web(work["uid"])
+
+
+def test_the_pages_stream_both_ways_and_keep_their_headers(
+    stack: Stack, journey: Journey, started: Callable[..., dict]
+) -> None:
+    work = started("python", "-c", ECHO, percent=30)
+    caller = Caller(stack, journey.person("alice").workload_web(work["uid"])["url"])
+    cookie = caller.cookie()
+    answer = caller.ready(cookie)
+    said = answer.json()["headers"]
+    assert said["host"] == caller.host
+    assert "weir_web" not in str(said)
+    assert answer.headers.get_list("set-cookie") == ["own=1"]
+    own = {"Host": caller.host, "Cookie": cookie}
+    # More than the portal takes of a form: nothing of it is kept on the way.
+    sent = caller.http.post("/up?a=1", content=b"y" * (12 * 2**20), headers=own)
+    assert sent.json()["size"] == 12 * 2**20
+    assert sent.json()["path"] == "/up?a=1"
+    assert len(caller.get("/large", Cookie=cookie).content) == 5 * 2**20
+    with caller.http.stream("GET", "/slow", headers=own) as slow:
+        assert next(slow.iter_lines()) == "tick"
+
+
+def test_pages_of_work_act_neither_on_each_other_nor_in_the_portal(
+    stack: Stack, journey: Journey, started: Callable[..., dict]
+) -> None:
+    work = started("python", "-c", ECHO)
+    caller = Caller(stack, journey.person("alice").workload_web(work["uid"])["url"])
+    cookie = caller.cookie()
+    caller.ready(cookie)
+    neighbour = f"http://w-{uuid4().hex}.env.localhost:{urlsplit(stack.base_url).port}"
+    own = {"Host": caller.host, "Cookie": cookie}
+    assert caller.http.post("/", content=b"x", headers={**own, "Origin": neighbour}).status_code == 403
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    upgrade |= {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    assert caller.get("/", Cookie=cookie, Origin=neighbour, **upgrade).status_code == 403
+    # With all the cookies of somebody who is signed in: what counts is whose page it is.
+    portal = {"Host": urlsplit(stack.base_url).netloc, "Origin": neighbour}
+    assert caller.http.get("/login/", headers=portal).status_code == 403
+    assert caller.http.get("/ws/live", headers={**portal, **upgrade}).status_code == 403
+
+
+def test_access_ends_with_the_portals_session(
+    stack: Stack, chromium: Browser, started: Callable[..., dict]
+) -> None:
+    work = started("python", "-c", ECHO)
+    alice = Visitor(chromium, address_of(stack, "alice"), "alice")
+    alice.sign_in(password_of(stack))
+    alice.page.goto(f"/resources/{work['uid']}/")
+    with alice.context.expect_page() as opened:
+        alice.press("open-web")
+    page = opened.value
+    expect(page.locator("body")).to_contain_text('"path": "/"', timeout=START_MS)
+    alice.press("user-menu-large")
+    alice.press("logout-large")
+    alice.page.wait_for_url("**/login/**")
+    end_s = time.monotonic() + 60
+    while (answer := page.reload()) is not None and answer.status != 403 and time.monotonic() < end_s:
+        page.wait_for_timeout(500)
+    expect(page.locator("[data-test=gateway-closed]")).to_be_visible()
+    alice.leave()
