@@ -129,7 +129,9 @@ def test_jupyterlab_runs_a_cell_on_the_share(visit: Callable[[str], Visitor]) ->
 
 def _cell_computes(lab: Page) -> None:
     lab.locator(".jp-LauncherCard[title^='Python 3']").first.click(timeout=START_MS)
-    lab.locator(".jp-Notebook .jp-Cell .cm-content").first.click(timeout=START_MS)
+    # Run before its kernel is there, a cell is passed over.
+    expect(lab.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=START_MS)
+    lab.locator(".jp-Notebook .jp-Cell .cm-content").first.click()
     lab.keyboard.type("import os; print('share', os.environ['WEIR_COMPUTE_PERCENT'], 6 * 7)")
     lab.keyboard.press("Shift+Enter")
     expect(lab.locator(".jp-OutputArea-output").first).to_contain_text("share 40 42", timeout=START_MS)
