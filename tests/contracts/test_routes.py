@@ -10,6 +10,8 @@ import yaml
 from django.urls import URLPattern, URLResolver
 
 from apps.identity.api.base import ApiView
+from apps.kernel.planes import in_tenant
+from apps.orgs.models import RoleBinding
 
 OPEN = {
     "sign_in": "signing in is how one gets in",
@@ -19,6 +21,14 @@ OPEN = {
     "token": "the caller's own token",
     "password_change": "the caller's own password",
 }
+
+
+# What somebody without a role opens: the sign-in and the probes, what is about himself, lists of what is asked of him
+# (which are empty), and the coupons that the centre offers to everybody.
+OWN_PAGES = {
+    "", "account/password/", "account/tokens/", "client/", "coupons/", "healthz", "inbox/", "messages/",
+    "messages/bell/", "password/forgotten/", "readyz", "tickets/",
+}  # fmt: skip
 
 
 def routes(module):
@@ -44,6 +54,45 @@ def test_api_routes_stand_on_the_one_base_and_say_what_they_demand(path, pattern
     assert view.permission or pattern.name in OPEN or getattr(view, "open_because", ""), (
         f"{path}: name a permission, or say in `open_because` why none is needed"
     )
+
+
+_FILLED = {"uuid": "00000000-0000-4000-8000-000000000000", "slug": "none", "str": "none", "int": "1"}
+
+
+@pytest.mark.django_db
+@pytest.mark.req("PLAT-SEC-3")
+def test_who_holds_no_role_is_refused_by_every_address_that_demands_a_function(member):
+    person = member("acme", "tenant_front_line")
+    with in_tenant("acme"):
+        RoleBinding.objects.all().delete()
+    api = person.api()
+    answers = {}
+    for path, pattern in API:
+        view = pattern.callback.view_class
+        if view.permission:
+            address = re.sub(r"<(\w+):\w+>", lambda found: _FILLED[found[1]], path)
+            method = next(name for name in ("get", "post", "put", "patch", "delete") if hasattr(view, name))
+            answers[path] = getattr(api, method)(f"/{address}").status_code
+    assert len(answers) > 200
+    assert {path: code for path, code in answers.items() if code != 403} == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.req("PLAT-SEC-3")
+def test_who_holds_no_role_opens_no_page_but_those_about_himself(member):
+    person = member("acme", "tenant_front_line")
+    with in_tenant("acme"):
+        RoleBinding.objects.all().delete()
+    browser, opened = person.page(), set()
+    for path, _pattern in routes("portal.urls_tenant"):
+        address = re.sub(r"<(\w+):\w+>", lambda found: _FILLED[found[1]], path)
+        if (
+            not path.startswith("api/")
+            and "(?P" not in address
+            and browser.get(f"/{address}").status_code == 200
+        ):
+            opened.add(path)
+    assert opened == OWN_PAGES
 
 
 def test_exemptions_are_still_needed():

@@ -302,6 +302,10 @@ def test_an_organization_s_page_shows_its_quota_resources_and_attributes(acme, w
     assert page.post(place, {**given, "attributes": "no colon"}).status_code == 400
     shown = page.get(place).content.decode()
     assert "4711" in shown
+    # The tenant's own cards say what is given on.
+    assert (
+        "100 % allocated to organizations · 99900 % allocatable" in page.get("/resources/").content.decode()
+    )
     assert "Hall 2" in shown
     assert made["no"] in shown
     assert "0 % used · 30 % in process · of 40 %" in shown
