@@ -1,12 +1,15 @@
 """The way of a form and its order (annexes A and C), and that nothing comes twice."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from apps.billing.models import Account, Charge
+from apps.billing.errors import FundsTooLow
+from apps.billing.models import Account, Charge, FundsHold
+from apps.billing.services.ledger import credit_limit_set
 from apps.cases.models import Case
 from apps.catalog.types import ComponentRange
 from apps.fleet.models import Device, Node, Slice
@@ -26,6 +29,7 @@ from apps.orders.types import LineInput
 from apps.scheduling.errors import HostTooSmall, ShareTooLarge
 from apps.scheduling.models import DefaultSpec, Queue, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.telemetry.models import Alarm
 from apps.tickets.models import Ticket
 from apps.tickets.services import ticket_claim, ticket_done, ticket_return
@@ -211,6 +215,40 @@ def test_without_an_account_nothing_is_submitted(scene: Scene):
 
 
 # --- delivery --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("ELA-1911", "PLAT-APPLY-6")
+def test_what_the_account_does_not_cover_is_refused_when_it_is_submitted(scene: Scene):
+    credit(scene, "7.15")
+    with pytest.raises(FundsTooLow) as caught:
+        scene.submitted()
+    assert "lacks 0.01 CNY" in str(caught.value.message)
+    assert scene.held() == (0, 0)
+    assert not ApplicationForm.objects.exclude(state="draft").exists()
+    credit(scene, "7.16")
+    assert scene.submitted().state == "submitted"
+    assert not FundsHold.plain.exists(), "nothing is set aside until it is delivered"
+
+
+@pytest.mark.req("ELA-1911")
+def test_an_order_sets_its_money_aside_at_delivery_and_fails_with_the_reason_where_it_is_gone(scene: Scene):
+    credit(scene, "7.16")
+    first, second = scene.ordered(), scene.ordered()
+    delivered = order_deliver(actor=SYSTEM, order_uid=first.uid)
+    assert delivered.state == "processing"
+    assert scene.charge(first).funds.amount == Decimal("7.16")
+    failed = order_deliver(actor=SYSTEM, order_uid=second.uid)
+    assert failed.state == "failed"
+    assert not Workload.objects.across().filter(order_uid=second.uid).exists()
+    told = Message.objects.get(user=scene.ann.user, params__has_key="reason")
+    assert "lacks 7.16 CNY" in told.params["reason"]
+    # Its end gives back what it did not use.
+    workload_stop(actor=SYSTEM, tenant=scene.tenant, workload_uid=delivered.workload_uid, reason="")
+    assert scene.charge(first).funds.amount == 0
+
+
+def credit(scene: Scene, amount: str) -> None:
+    credit_limit_set(actor=SYSTEM, tenant=scene.tenant, amount=Decimal(amount), reason="contract")
 
 
 def test_delivering_again_changes_nothing(scene: Scene):
