@@ -39,14 +39,14 @@ class Spender:
         self.tenant, self.quote, self.number = tenant, quote, number
         self.random = random.Random(seed)
         self.acts: list[tuple[int, Callable[[], object]]] = [
-            (4, self.start),
+            (14, self.start),
             (8, self.use),
             (6, lambda: usage_rate(actor=SYSTEM, limit=20)),
-            (4, self.top_up),
-            (1, self.resize),
-            (3, self.end),
-            (1, self.put_aside),
-            (1, self.take_up),
+            (6, self.top_up),
+            (4, self.resize),
+            (6, self.end),
+            (3, self.put_aside),
+            (3, self.take_up),
             (2, lambda: funds_settle(actor=SYSTEM, limit=20)),
             (1, self.pay_in),
             (1, self.ask_back),
@@ -150,7 +150,7 @@ class Spender:
             funds_renew(actor=SYSTEM, workload_uid=charge.workload_uid, run_s=60)
 
     def pay_in(self) -> None:
-        amount = Decimal(self.random.randint(1, 4000)) / 100
+        amount = Decimal(self.random.randint(1, 9000)) / 100
         account_deposit(actor=SYSTEM, tenant=self.tenant, amount=amount, reference=uuid4().hex)
 
     def ask_back(self) -> None:

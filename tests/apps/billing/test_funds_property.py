@@ -79,7 +79,7 @@ def _spend(tenant, quote):
         with transaction.atomic():
             seen.append(funds_of(account_locked(tenant)).spendable)
         place = chance.randrange(PROCESSES)
-        if kills < KILLS and sum(done) > OPERATIONS * (kills + 1) / (KILLS + 2):
+        if kills < KILLS and sum(done) > OPERATIONS * (kills + 1) / (2 * KILLS):
             spenders[place].kill()
             spenders[place].join()
             spenders[place] = begin_anew(begin, place)

@@ -189,7 +189,8 @@ def test_work_is_topped_up_then_told_then_put_aside_and_resumed_by_hand(submit, 
     assert (row.state, row.reason_code) == ("suspended", "funds_used_up")
     assert "the money of the account is used up" in workload_reason(row)
     assert "put aside" in told[1].msgid
-    assert any("suspended" in line.kind for line in timeline(row))
+    line = next(line for line in timeline(row) if line.kind == "suspended")
+    assert "the money of the account is used up" in line.sentence
     assert funds_watch(actor=SYSTEM, tenant=acme) == "empty", "nothing of it can go on yet"
     act = {"actor": alice.actor, "tenant": acme, "workload_uid": row.uid}
     with pytest.raises(FundsTooLow):

@@ -193,7 +193,9 @@ def _suspended(row: Workload, actor: Actor, at: datetime) -> None:
         quota_release(actor=actor, tenant=row.tenant, holder_uid=row.uid)
     funds_end(actor=actor, workload_uid=row.uid, at=at)
     folders_keep(actor=actor, workload_uid=row.uid)
-    decided(row, DecisionKind.SUSPENDED, actor, "", text=row.reason.get("text", ""))
+    # What somebody asked for says why in his words.
+    code = "" if row.reason_code == "suspended" else row.reason_code
+    decided(row, DecisionKind.SUSPENDED, actor, code, text=row.reason.get("text", ""))
     workload_changed(row, actor)
 
 
