@@ -73,4 +73,4 @@ class TemplateStartView(ApiView):
         given = read(s.EnvironmentStartIn, request)
         template = environment_template_get(uid)
         row = environment_start(actor=self.actor, tenant=self.entered, template=template, **given)
-        return whole(workload_get(self.entered, row.uid), status=201)
+        return whole(workload_get(self.entered, row.uid, actor=self.actor), status=201)

@@ -27,5 +27,5 @@ def environment_template_get(uid: UUID) -> EnvironmentTemplate:
 
 def own_environment_list(tenant: Tenant, actor: Actor) -> QuerySet[Workload]:
     """The actor's own work that serves web pages and is not over, newest first."""
-    rows = workload_list(tenant).filter(submitted_by=actor.user_id, work__web=True)
+    rows = workload_list(tenant, actor=actor).filter(submitted_by=actor.user_id, work__web=True)
     return rows.exclude(state__in=FINAL_STATES)

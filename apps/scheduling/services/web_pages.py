@@ -54,7 +54,7 @@ def web_pages_open(
         Forbidden: somebody else submitted it.
         Conflict: it is over.
     """
-    row = workload_get(tenant, workload_uid)
+    row = workload_get(tenant, workload_uid, actor=actor)
     if not serves_web(row):
         raise NotFound(_("%(no)s serves no web pages.") % {"no": row.no})
     if not may_open_web(actor, row):
