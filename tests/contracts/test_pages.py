@@ -28,6 +28,10 @@ DETAILS = [
     ("sam", "/people/{person}/"),
     ("alice", "/people/{person}/"),
     ("admin", "/t/acme/people/{person}/"),
+    ("sam", "/people/import/"),
+    ("admin", "/t/acme/people/import/"),
+    ("admin", "/operators/import/"),
+    ("admin", "/operators/organizations/"),
     ("ops", "/t/acme/tasks/{task}/"),
     ("ops", "/t/acme/resources/{resource}/"),
 ]
