@@ -20,13 +20,14 @@ from apps.fleet.selectors import node_list
 from apps.identity.selectors import operator_role_title
 from apps.kernel.planes import in_tenant
 from apps.kernel.translatable import localized
+from apps.scheduling.selectors.workloads import policy_get
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_active_list
 from workflows.engine import Node
 
 # Of many tenants those that came last: the others have long been at work.
 _NEWEST = 5
-LACKS = ("node", "process", "price", "commodity", "tenant", "account", "decider")
+LACKS = ("node", "process", "price", "commodity", "direct", "tenant", "account", "decider")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,16 @@ def _catalogue() -> Iterator[Lack]:
             _("No commodity is listed: tenants see an empty catalogue."),
             reverse("admin:catalog_commodity_changelist"),
             manage,
+        )
+    if commodities_priced().exists() and policy_get().direct_commodity is None:
+        yield Lack(
+            "direct",
+            _(
+                "The scheduling policy names no commodity for work without an order: jobs and sessions are refused."
+                " One whose price is 0 makes them free."
+            ),
+            reverse("admin:scheduling_schedulingpolicy_changelist"),
+            "scheduling.manage",
         )
 
 

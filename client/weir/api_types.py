@@ -395,7 +395,7 @@ class JoinedOut(TypedDict):
 
 
 class LackOut(TypedDict):
-    code: Literal["node", "process", "price", "commodity", "tenant", "account", "decider"]
+    code: Literal["node", "process", "price", "commodity", "direct", "tenant", "account", "decider"]
     sentence: str
     link: str
 

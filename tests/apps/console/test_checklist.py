@@ -12,6 +12,7 @@ from apps.identity.models import User
 from apps.identity.operators import operator_disable
 from apps.identity.services import user_disable
 from apps.kernel.actor import SYSTEM
+from apps.scheduling.services.queues.queue_settings import direct_commodity_set
 from apps.tenancy.models import Tenant
 from portal.demo.seed import seed_all
 from tests.apps.catalog.market import commodity_make
@@ -49,8 +50,9 @@ def test_each_goes_when_it_is_there_and_the_list_with_the_last(operator, member)
     assert set(codes()) == {"node", "process", "price", "commodity", "account"}
     SpokenNode()
     row = commodity_make(is_listed=False)
-    assert codes() == ["commodity", "account", "account", "decider", "decider", "decider", "decider"]
+    assert codes() == ["commodity", "direct", "account", "account", *["decider"] * 4]
     commodity_list_(actor=SYSTEM, commodity_uid=row.uid)
+    direct_commodity_set(actor=SYSTEM, commodity=row)
     for tenant in Tenant.objects.all():
         account_open(actor=SYSTEM, tenant=tenant)
     assert set(codes()) == {"decider"}
