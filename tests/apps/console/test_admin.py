@@ -246,7 +246,8 @@ def test_a_user_is_disabled_and_enabled_everywhere(operator, member):
     assert not User.objects.get(pk=user.pk).is_active
     done(act(person, user, "enable"))
     assert User.objects.get(pk=user.pk).is_active
-    refused(act(person, person.user, "disable"), 409)
+    # Operators have pages of their own, where nobody disables himself.
+    refused(act(person, person.user, "disable"), 404)
 
 
 def test_a_join_token_is_shown_once_and_revoked(operator):
@@ -454,15 +455,18 @@ def test_an_alarm_is_acknowledged_once(operator):
     refused(act(operator("executive"), row, "acknowledge"), 403)
 
 
-def test_every_row_opens_read_only_with_its_details(operator, acme):
+def test_every_row_opens_read_only_with_its_details(operator, member, acme):
     """One row of each table that the journey fills, opened by who may see everything."""
     Agent("n1")
     record(charge_make(acme), [60])
     person = operator("system_administrator")
     client = person.page()
     opened = 0
+    member("acme", "tenant_front_line")
     for model in admin.site._registry:
-        row = model._base_manager.first()
+        rows = model._base_manager.all()
+        # The operators' own accounts are not among those of tenants' people.
+        row = (rows.filter(is_operator=False) if model is User else rows).first()
         if row is None:
             continue
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk])
