@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         DryRunOut,
         EnvironmentIn,
         EnvironmentOut,
+        EnvironmentTemplateOut,
         ExplainOut,
         HookCallOut,
         OutcomeOut,
@@ -108,6 +109,14 @@ class Scheduling(Calls):
     def workload_web(self, uid: str) -> WorkloadWebOut:
         """An address that opens the web pages of your own work in one browser, once and within a minute."""
         return self.post(f"workloads/{uid}/web", {})
+
+    def environment_templates(self) -> list[EnvironmentTemplateOut]:
+        """What a development environment can be started from."""
+        return list(self.all("environment-templates"))
+
+    def environment_start(self, template: str, *, name: str = "", client_key: str = "") -> WorkloadOut:
+        """Start a development environment from a template; `workload_web` opens it."""
+        return self.post(f"environment-templates/{template}/start", {"name": name, "client_key": client_key})
 
     def environments(self) -> list[EnvironmentOut]:
         return list(self.all("environments"))

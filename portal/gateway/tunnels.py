@@ -206,5 +206,5 @@ def _authenticated(secret: str) -> str:
 
 
 def _secret_of(scope: Scope) -> str:
-    headers = dict(scope["headers"])
-    return headers.get(b"authorization", b"").decode("latin-1").partition("Bearer ")[2].strip()
+    given: bytes = dict(scope["headers"]).get(b"authorization", b"")
+    return given.decode("latin-1").partition("Bearer ")[2].strip()
