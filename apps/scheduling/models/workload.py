@@ -117,7 +117,7 @@ class Workload(TenantOwned):
     An order stands behind it, or somebody who submitted it directly. `spec` and `environment` say where its amounts
     come from; `attempt` counts how often it was placed after a loss. Elastic work starts with `min_shares` or more
     and has `active_shares` now (ELA-901); all of these are whole replicas of `shares_per_replica` on a node
-    (ELA-505). `client_key`: what who submitted it calls it; asked twice it is one. `not_before_at` is the
+    (ELA-505). `client_key`: what who submitted it calls it; asked twice by him it is one. `not_before_at` is the
     scheduler's own earliest start, of a retry that backs off (ELA-509). `after_stop`, only while it stops, says what it
     will become; of preempted work `preempted_by` names the work that gets its room, `preemption_cause` by which right.
     """
@@ -234,7 +234,10 @@ class Workload(TenantOwned):
                 | ~Q(after_stop=AfterStop.PREEMPT) & Q(preempted_by=None, preemption_cause=""),
             ),
             models.UniqueConstraint(
-                fields=["tenant", "client_key"], name="workload_once_per_key", condition=~Q(client_key="")
+                fields=["tenant", "submitted_by", "client_key"],
+                name="workload_once_per_key",
+                condition=~Q(client_key=""),
+                nulls_distinct=False,
             ),
             models.CheckConstraint(
                 name="workload_elastic",

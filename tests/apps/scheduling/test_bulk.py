@@ -1,8 +1,10 @@
 """Many submissions in one call, and what owners do with work while it waits or runs."""
 
 from dataclasses import replace
+from uuid import uuid4
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from apps.billing.models import Charge
 from apps.kernel.actor import SYSTEM
@@ -66,6 +68,34 @@ def test_repeated_with_the_same_keys_it_gives_the_same_workloads(acme_ready):
     again = many(acme_ready, [*asked, replace(ASKED, client_key="k5")])
     assert [row.uid for row in again[:5]] == [row.uid for row in first]
     assert Workload.objects.of(acme_ready).count() == 6
+
+
+def test_a_key_is_each_submitters_own(alice, member):
+    bob = member("acme", "tenant_front_line", "bob")
+    job = {"name": "job", "argv": ["true"], "compute_percent": 1, "memory_mib": 1}
+    told = []
+    for person in (alice, bob, alice, bob):
+        api = person.api()
+        alone = api.post("/api/v1/workloads", {**job, "client_key": "nightly"}, format="json")
+        jobs = [{**job, "client_key": key} for key in ("nightly", "hourly")]
+        both = api.post("/api/v1/workloads/bulk", {"jobs": jobs}, format="json")
+        assert (alone.status_code, both.status_code) == (201, 201), (alone.json(), both.json())
+        uids = [each["uid"] for each in both.json()["workloads"]]
+        assert uids[0] == alone.json()["uid"]
+        told.append(uids)
+    assert told[:2] == told[2:], "asked again each gets his own work"
+    assert not set(told[0]) & set(told[1])
+    for person, uids in zip((alice, bob), told, strict=False):
+        rows = Workload.plain.filter(uid__in=uids)
+        assert {row.submitted_by_id for row in rows} == {person.user.pk}
+
+
+def test_the_database_keeps_one_workload_for_a_key_without_a_submitter_too(acme_ready):
+    (row,) = many(acme_ready, [replace(ASKED, client_key="k")])
+    assert row.submitted_by_id is None
+    row.pk, row.uid, row._state.adding = None, uuid4(), True
+    with pytest.raises(IntegrityError, match="workload_once_per_key"), transaction.atomic():
+        row.save()
 
 
 @pytest.mark.parametrize("wrong", [{"compute_percent": 0}, {"queue": "nowhere"}, {"argv": ("",)}])

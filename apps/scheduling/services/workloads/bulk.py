@@ -39,7 +39,7 @@ def workload_submit_many(*, actor: Actor, tenant: Tenant, asked: Sequence[Worklo
     """
     _size_check(asked)
     act_subject("tenant", tenant.schema_name, count=len(asked))
-    known = _known(tenant, asked)
+    known = _known(actor, tenant, asked)
     rows: list[Workload | None] = [known.get(each.client_key) for each in asked]
     new = [at for at, row in enumerate(rows) if row is None]
     open_check(tenant, actor.user_id, len(new))
@@ -68,13 +68,14 @@ def _size_check(asked: Sequence[WorkloadRequest]) -> None:
         )
 
 
-def _known(tenant: Tenant, asked: Sequence[WorkloadRequest]) -> dict[str, Workload]:
-    """Those taken in before, by their keys; two calls with the same keys are served one after the other."""
+def _known(actor: Actor, tenant: Tenant, asked: Sequence[WorkloadRequest]) -> dict[str, Workload]:
+    """Those the actor submitted before, by their keys; two calls with the same keys are served one after the other."""
     keys = [each.client_key for each in asked if each.client_key]
     if not keys:
         return {}
     submissions_lock(tenant)
-    rows = Workload.plain.filter(tenant=tenant, client_key__in=keys).select_related("queue", "tenant")
+    own = Workload.plain.filter(tenant=tenant, submitted_by_id=actor.user_id)
+    rows = own.filter(client_key__in=keys).select_related("queue", "tenant")
     return {row.client_key: row for row in rows}
 
 

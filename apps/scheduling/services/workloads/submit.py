@@ -52,7 +52,8 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: WorkloadRequest) ->
     """
     if asked.client_key:
         submissions_lock(tenant)
-        known = Workload.plain.filter(tenant=tenant, client_key=asked.client_key).first()
+        own = Workload.plain.filter(tenant=tenant, submitted_by_id=actor.user_id)
+        known = own.filter(client_key=asked.client_key).first()
         if known:
             return known
     row, amounts = workload_draft(actor, tenant, asked)
