@@ -29,8 +29,8 @@ _MESSAGE_BYTES = 64 * 2**20
 # Of one connection and not of the message (RFC 9110, 7.6.1).
 _HOP_BY_HOP = frozenset(
     {
-        b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te",
-        b"trailer", b"transfer-encoding", b"upgrade",
+        b"connection", b"expect", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection",
+        b"te", b"trailer", b"transfer-encoding", b"upgrade",
     }
 )  # fmt: skip
 

@@ -57,8 +57,13 @@ class Peers:
             self._folder.mkdir(parents=True, exist_ok=True)
             _dead_remove(self._folder)
             self._path.unlink(missing_ok=True)
-            # Nobody but this user may connect: the process's umask closes the socket, as all that it makes.
-            self._server = await asyncio.start_unix_server(self._serve, self._path, limit=_LINE_BYTES)
+            try:
+                # Nobody but this user may connect: the process's umask closes the socket, as all that it makes.
+                self._server = await asyncio.start_unix_server(self._serve, self._path, limit=_LINE_BYTES)
+            except OSError as error:
+                # This web goes on alone; the path may be longer than a socket's may be.
+                log.error("the other webs of this host cannot reach this one at %s: %s", self._path, error)
+                return
             atexit.register(self._path.unlink, missing_ok=True)
 
     async def announce(self, node_uid: str) -> None:
