@@ -72,10 +72,16 @@ def api_token_revoke(*, actor: Actor, token: ApiToken) -> None:
         raise Conflict(_("The token is already revoked."))
 
 
+def api_token_get(digest: str) -> ApiToken | None:
+    """The usable token with this digest, with its user; None for every other."""
+    token = ApiToken.objects.select_related("user", "tenant").filter(digest=digest).first()
+    return token if token is not None and token.is_usable and token.user.is_active else None
+
+
 def api_token_user(secret: str) -> ApiToken:
     """The usable token of a secret, with its user; Unauthenticated for every other."""
-    token = ApiToken.objects.select_related("user", "tenant").filter(digest=digest_of(secret)).first()
-    if token is None or not token.is_usable or not token.user.is_active:
+    token = api_token_get(digest_of(secret))
+    if token is None:
         raise Unauthenticated(
             _("The API token is unknown, expired or revoked."),
             cure=_("Make a new one and send it as a bearer token."),

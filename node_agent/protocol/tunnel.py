@@ -16,8 +16,8 @@ from node_agent.protocol.fields import Message, Uid
 TUNNEL_PATH = "/api/agent/v1/tunnel"
 # Bytes of one message of a stream at most.
 STREAM_CHUNK_BYTES = 64 * 1024
-# Streams of one node at a time.
-STREAMS_MAX = 512
+# Streams of one node at a time, each of which takes two files, and of one slice.
+STREAMS_MAX, STREAMS_MAX_OF_SLICE = 2048, 64
 
 StreamKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{16,64}$")]
 # `unknown`: the node has no such slice, or its work serves no pages; `not_listening`: nothing listens on its socket,

@@ -22,6 +22,7 @@ from websockets.exceptions import WebSocketException
 from node_agent.protocol.tunnel import (
     STREAM_CHUNK_BYTES,
     STREAMS_MAX,
+    STREAMS_MAX_OF_SLICE,
     TUNNEL_PATH,
     OpenStream,
     RefusalCode,
@@ -111,7 +112,7 @@ class WebTunnel:
 
     async def _serve(self, control: ClientConnection) -> None:
         """Open what the portal asks for, until it closes the tunnel."""
-        streams: set[asyncio.Task[None]] = set()
+        streams: dict[asyncio.Task[None], str] = {}
         try:
             async for text in control:
                 try:
@@ -119,12 +120,13 @@ class WebTunnel:
                 except ValidationError:
                     # Of a later portal: this agent does not know what it says.
                     continue
-                if len(streams) >= STREAMS_MAX:
+                of_slice = list(streams.values()).count(asked.slice_uid)
+                if len(streams) >= STREAMS_MAX or of_slice >= STREAMS_MAX_OF_SLICE:
                     await _refuse(control, asked, "busy")
                     continue
                 stream = asyncio.create_task(self._stream(control, asked))
-                streams.add(stream)
-                stream.add_done_callback(streams.discard)
+                streams[stream] = asked.slice_uid
+                stream.add_done_callback(streams.pop)
         finally:
             for stream in streams:
                 stream.cancel()

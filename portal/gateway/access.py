@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from uuid import UUID
-
-from channels.db import database_sync_to_async
 
 from apps.kernel.planes import in_public
 from apps.scheduling.selectors.web_pages import WebPages, web_pages_get
 from apps.scheduling.services.web_pages import ACCESS_S, web_access_get, web_ticket_take
+from portal.gateway.threads import in_thread
 
 Scope = dict[str, Any]
 # A decision is good for so long: what a page loads is hundreds of files.
 REMEMBERED_S = 5.0
 _REMEMBERED_MOST = 4096
+# A host has one such cookie; a neighbour may have set one more of that name where there is no TLS.
+_TOKENS_MOST = 2
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,7 @@ class Doorkeeper:
         known = self._known.get(key)
         if known is not None and known[0] > now_s:
             return known[1]
-        asked: Any = database_sync_to_async(_admitted)
-        found: Admitted | None = await asked(token, workload_uid)
+        found = await in_thread(_admitted, token, workload_uid)
         self._known[key] = (now_s + REMEMBERED_S, found)
         self._known.move_to_end(key)
         while len(self._known) > _REMEMBERED_MOST:
@@ -68,9 +69,7 @@ def _admitted(token: str, workload_uid: UUID) -> Admitted | None:
 
 async def ticket_take(ticket: str, workload_uid: UUID) -> str | None:
     """The token for a ticket; None where the ticket does not hold."""
-    asked: Any = database_sync_to_async(web_ticket_take)
-    token: str | None = await asked(ticket, workload_uid)
-    return token
+    return await in_thread(web_ticket_take, ticket, workload_uid)
 
 
 def is_secure(scope: Scope) -> bool:
@@ -120,14 +119,13 @@ def is_foreign(scope: Scope) -> bool:
 
 
 def _tokens(scope: Scope) -> list[str]:
-    found = []
-    for name, value in scope["headers"]:
-        if name == b"cookie":
-            for pair in value.decode("latin-1").split(";"):
-                cookies: SimpleCookie = SimpleCookie()
-                try:
-                    cookies.load(pair.strip())
-                except CookieError:
-                    continue
-                found += [item.value for key, item in cookies.items() if key == cookie_name(scope)]
-    return found
+    """What may be tokens of the gateway's among the cookies of a request; whatever else it brings is not looked up."""
+    begin = cookie_name(scope) + "="
+    found = [
+        pair.strip().removeprefix(begin)
+        for name, value in scope["headers"]
+        if name == b"cookie"
+        for pair in value.decode("latin-1").split(";")
+        if pair.strip().startswith(begin)
+    ]
+    return [token for token in found if _TOKEN.fullmatch(token)][:_TOKENS_MOST]

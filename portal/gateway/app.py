@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Coroutine
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
 import httpcore
-from asgiref.sync import sync_to_async
+from django.db import DatabaseError
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.translation import get_language_from_request, override
+from redis import RedisError
 
 from apps.scheduling.services.web_pages import ENTER_PATH, web_host_read
-from portal.gateway.access import Doorkeeper, cookie_set, is_foreign, ticket_take
+from portal.gateway.access import REMEMBERED_S, Doorkeeper, cookie_set, is_foreign, ticket_take
 from portal.gateway.forward import Forwarder
 from portal.gateway.streams import NoStream
+from portal.gateway.threads import in_thread
 from portal.gateway.tunnels import Tunnels
 
 log = logging.getLogger(__name__)
@@ -67,7 +72,10 @@ class Gateway:
         else:
             sent = _Sent(send)
             try:
-                await self._forwarder.http(scope, receive, sent, admitted.pages)
+                carried = self._forwarder.http(scope, receive, sent, admitted.pages)
+                is_whole = await self._while_admitted(scope, workload_uid, carried)
+                if not is_whole and not sent.is_begun:
+                    await _page(scope, send, HTTPStatus.FORBIDDEN, "closed")
             except (
                 NoStream,
                 httpcore.NetworkError,
@@ -105,10 +113,29 @@ class Gateway:
             await send({"type": "websocket.close", "code": 1008})
             return
         try:
-            await self._forwarder.websocket(scope, receive, send, admitted.pages)
+            carried = self._forwarder.websocket(scope, receive, send, admitted.pages)
+            if not await self._while_admitted(scope, workload_uid, carried):
+                await send({"type": "websocket.close", "code": 1008})
         except NoStream:
             await receive()
             await send({"type": "websocket.close", "code": 1013})
+
+    async def _while_admitted(
+        self, scope: Scope, workload_uid: UUID, carried: Coroutine[Any, Any, None]
+    ) -> bool:
+        """Carry to the end, or until the browser may not see these pages any more; whether it came to its end."""
+        carrying = asyncio.create_task(carried)
+        try:
+            while not (await asyncio.wait((carrying,), timeout=REMEMBERED_S))[0]:
+                # While nobody can say, what is open stays open.
+                with suppress(DatabaseError, RedisError):
+                    if await self._doorkeeper.admitted(scope, workload_uid) is None:
+                        return False
+            await carrying
+            return True
+        finally:
+            carrying.cancel()
+            await asyncio.gather(carrying, return_exceptions=True)
 
 
 class _Sent:
@@ -146,7 +173,7 @@ async def _refuse(scope: Scope, receive: Any, send: Any) -> None:
 
 async def _page(scope: Scope, send: Any, status: HTTPStatus, code: str, back: str = "") -> None:
     """A page of the gateway's own, which says why the work's is not shown; one that waits asks again by itself."""
-    body = await sync_to_async(_rendered)(scope, code, back)
+    body = await in_thread(_rendered, scope, code, back)
     headers = [
         (b"content-type", b"text/html; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any
 
 import httpcore
 from websockets.client import ClientProtocol
 from websockets.exceptions import WebSocketException
-from websockets.frames import Frame, Opcode
+from websockets.frames import Close, CloseCode, Frame, Opcode
 from websockets.http11 import Response
 from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
 from apps.scheduling.selectors.web_pages import WebPages
 from portal.gateway.access import cookies_forwarded
-from portal.gateway.streams import Stream
+from portal.gateway.streams import NoStream, Stream
 from portal.gateway.tunnels import Tunnels
 
 Scope = dict[str, Any]
 Pairs = list[tuple[bytes, bytes]]
-# To one workload at a time; browsers open six for a page, and one for each kernel and terminal.
-CONNECTIONS_MAX = 48
+# To one workload at a time; browsers open six for a page, and a WebSocket for each kernel and terminal.
+CONNECTIONS_MAX, WEBSOCKETS_MAX = 32, 32
 IDLE_S = 20.0
-_MESSAGE_BYTES = 64 * 2**20
+# What a WebSocket of the work may send in one message, and in how many pieces.
+_MESSAGE_BYTES, _PIECES_MOST = 8 * 2**20, 1024
+# The parser is given so much at a time, and others their turn in between.
+_TURN_BYTES = 4096
+# How long the work may take to answer that it takes a WebSocket, and to take a piece of what is sent to it.
+HANDSHAKE_S, _WRITE_S = 20.0, 60.0
 # Of one connection and not of the message (RFC 9110, 7.6.1).
 _HOP_BY_HOP = frozenset(
     {
@@ -91,6 +98,7 @@ class Forwarder:
         self._tunnels = tunnels
         self._pools: dict[str, httpcore.AsyncConnectionPool] = {}
         self._users: dict[str, int] = {}
+        self._websockets: Counter[str] = Counter()
 
     async def http(self, scope: Scope, receive: Any, send: Any, pages: WebPages) -> None:
         """One request. Raises NoStream, httpcore.NetworkError or httpcore.ProtocolError before anything is answered;
@@ -120,11 +128,24 @@ class Forwarder:
 
     async def websocket(self, scope: Scope, receive: Any, send: Any, pages: WebPages) -> None:
         """One WebSocket, until either side closes it. Raises NoStream before it is accepted."""
-        stream = await self._tunnels.open(pages.node_uid, pages.slice_uid)
+        if self._websockets[pages.slice_uid] >= WEBSOCKETS_MAX:
+            raise NoStream("busy")
+        self._websockets[pages.slice_uid] += 1
         try:
-            await _WebSocket(scope, receive, send, stream).run()
+            stream = await self._tunnels.open(pages.node_uid, pages.slice_uid)
+            try:
+                await carry_websocket(scope, receive, send, stream)
+            finally:
+                stream.close()
         finally:
-            stream.close()
+            self._websockets[pages.slice_uid] -= 1
+            if not self._websockets[pages.slice_uid]:
+                del self._websockets[pages.slice_uid]
+
+
+async def carry_websocket(scope: Scope, receive: Any, send: Any, stream: Stream) -> None:
+    """A browser's WebSocket over a connection to the work, until either side closes it."""
+    await _WebSocket(scope, receive, send, stream).run()
 
 
 async def _http(scope: Scope, receive: Any, send: Any, pool: httpcore.AsyncConnectionPool) -> None:
@@ -142,7 +163,7 @@ async def _http(scope: Scope, receive: Any, send: Any, pool: httpcore.AsyncConne
         httpcore.URL(scheme=b"http", host=b"work", port=80, target=_target(scope)),
         headers=headers,
         content=body.pieces() if has_body else b"",
-        extensions={"timeout": {"connect": 20.0, "pool": 60.0}},
+        extensions={"timeout": {"connect": 20.0, "pool": 60.0, "write": _WRITE_S}},
     )
     answering = asyncio.create_task(_answer(request, pool, send))
     leaving = asyncio.create_task(body.gone())
@@ -160,6 +181,9 @@ async def _http(scope: Scope, receive: Any, send: Any, pool: httpcore.AsyncConne
 async def _answer(request: httpcore.Request, pool: httpcore.AsyncConnectionPool, send: Any) -> None:
     response = await pool.handle_async_request(request)
     try:
+        if response.status == HTTPStatus.SWITCHING_PROTOCOLS:
+            # Nobody asked for that here: what follows would be no HTTP any more.
+            raise httpcore.RemoteProtocolError("the work switches protocols")
         await send(
             {
                 "type": "http.response.start",
@@ -273,7 +297,10 @@ class _WebSocket:
         await self._receive()
         self._protocol.send_request(request)
         await self._flush()
-        opened = await self._opened()
+        opened: list[Any] = []
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HANDSHAKE_S):
+                opened = await self._opened()
         if not opened:
             await self._send({"type": "websocket.close", "code": 1008})
             return
@@ -297,9 +324,10 @@ class _WebSocket:
     async def _events(self) -> list[Any]:
         data = await self._stream.read(65_536)
         self._is_over = not data
-        if data:
-            self._protocol.receive_data(data)
-        else:
+        for start in range(0, len(data), _TURN_BYTES):
+            self._protocol.receive_data(data[start : start + _TURN_BYTES])
+            await asyncio.sleep(0)
+        if not data:
             self._protocol.receive_eof()
         await self._flush()
         return self._protocol.events_received()
@@ -315,11 +343,16 @@ class _WebSocket:
             for event in events:
                 if isinstance(event, Frame):
                     await self._frame(event)
-            if self._protocol.close_rcvd is not None or self._is_over:
+            if self._closing is not None or self._is_over:
                 break
             events = await self._events()
-        closing = self._protocol.close_rcvd
+        closing = self._closing
         await self._send({"type": "websocket.close", "code": closing.code if closing else 1001})
+
+    @property
+    def _closing(self) -> Close | None:
+        """Why it closes: the work says so, or has sent what is not to be taken."""
+        return self._protocol.close_rcvd or self._protocol.close_sent
 
     async def _frame(self, frame: Frame) -> None:
         if frame.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
@@ -328,6 +361,9 @@ class _WebSocket:
             self._is_text = frame.opcode is Opcode.TEXT
         self._parts.append(bytes(frame.data))
         if not frame.fin:
+            if len(self._parts) > _PIECES_MOST or sum(map(len, self._parts)) > _MESSAGE_BYTES:
+                self._protocol.fail(CloseCode.MESSAGE_TOO_BIG, "a message in too many pieces")
+                self._parts.clear()
             return
         whole, self._parts = b"".join(self._parts), []
         told = {"text": whole.decode()} if self._is_text else {"bytes": whole}

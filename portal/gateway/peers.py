@@ -11,16 +11,18 @@ import asyncio
 import atexit
 import json
 import logging
-import os
-import re
+import secrets
+import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
-from asgiref.sync import sync_to_async
 from django.core.cache import cache
+from redis import RedisError
 
 from portal.gateway.streams import Stream
+from portal.gateway.threads import in_thread
 from portal.settings.env import env
 
 log = logging.getLogger(__name__)
@@ -28,9 +30,10 @@ log = logging.getLogger(__name__)
 KNOWN_S = 60
 _LINE_BYTES = 4096
 _CHUNK_BYTES = 64 * 1024
-_OF_PROCESS = re.compile(r"gateway-(\d+)\.sock")
+# Of a web that is about to listen the socket may be there already.
+_DEAD_AFTER_S = 60
 Ask = Callable[[str, str, str], Awaitable[str | None]]
-Take = Callable[[str, Stream], bool]
+Take = Callable[[str, str, Stream], bool]
 
 
 class Peers:
@@ -39,13 +42,15 @@ class Peers:
     Args:
         ask: asks a node, through a tunnel that ends in this web, to bring a stream; returns the node's refusal once
             there is one, None where no such tunnel ends here.
-        take: gives a stream that was brought to who waits for it here; whether somebody does.
+        take: gives a stream that a node brought to who waits for it here; whether somebody does.
     """
 
     def __init__(self, ask: Ask, take: Take) -> None:
         self._ask, self._take = ask, take
         self._folder = env().var_dir / "run"
-        self._path = _socket_of(self._folder, os.getpid())
+        # Not its process number: webs in containers have all the same.
+        self.name = secrets.token_hex(8)
+        self._path = _socket_of(self._folder, self.name)
         self._listening = asyncio.Lock()
         self._server: asyncio.Server | None = None
 
@@ -56,7 +61,6 @@ class Peers:
                 return
             self._folder.mkdir(parents=True, exist_ok=True)
             _dead_remove(self._folder)
-            self._path.unlink(missing_ok=True)
             try:
                 # Nobody but this user may connect: the process's umask closes the socket, as all that it makes.
                 self._server = await asyncio.start_unix_server(self._serve, self._path, limit=_LINE_BYTES)
@@ -69,24 +73,25 @@ class Peers:
     async def announce(self, node_uid: str) -> None:
         """Say that this node's tunnel ends here; to be said again every `KNOWN_S` / 2."""
         await self.listen()
-        await sync_to_async(cache.set)(_key(node_uid), os.getpid(), KNOWN_S)
+        await in_thread(cache.set, _key(node_uid), self.name, KNOWN_S)
 
     async def withdraw(self, node_uid: str) -> None:
         """The node's tunnel ends here no more."""
-        if await sync_to_async(cache.get)(_key(node_uid)) == os.getpid():
-            await sync_to_async(cache.delete)(_key(node_uid))
+        with suppress(RedisError):
+            if await in_thread(cache.get, _key(node_uid)) == self.name:
+                await in_thread(cache.delete, _key(node_uid))
 
     async def ask(self, node_uid: str, slice_uid: str, key: str) -> str | None:
         """Have the web with the node's tunnel ask for a stream; returns the refusal once there is one, None where no
         web has a tunnel of that node. To be cancelled when the stream has come."""
         await self.listen()
-        pid = await sync_to_async(cache.get)(_key(node_uid))
-        if not isinstance(pid, int) or pid == os.getpid():
-            return None
         try:
-            reader, writer = await asyncio.open_unix_connection(_socket_of(self._folder, pid))
-        except OSError:
-            # Of a web that has ended.
+            name = await in_thread(cache.get, _key(node_uid))
+            if not isinstance(name, str) or name == self.name:
+                return None
+            reader, writer = await asyncio.open_unix_connection(_socket_of(self._folder, name))
+        except (OSError, RedisError):
+            # Of a web that has ended, or nobody can say of which.
             return None
         try:
             writer.write(json.dumps(["ask", node_uid, slice_uid, key]).encode() + b"\n")
@@ -97,14 +102,14 @@ class Peers:
             writer.close()
         return said
 
-    async def hand_over(self, pid: int, key: str, stream: Stream) -> bool:
-        """Carry a stream that the web with this process number waits for, to its end; whether it does wait."""
+    async def hand_over(self, name: str, key: str, node_uid: str, stream: Stream) -> bool:
+        """Carry a stream of a node that the web of this name waits for, to its end; whether it does wait."""
         try:
-            reader, writer = await asyncio.open_unix_connection(_socket_of(self._folder, pid))
+            reader, writer = await asyncio.open_unix_connection(_socket_of(self._folder, name))
         except OSError:
             return False
         try:
-            writer.write(json.dumps(["take", key]).encode() + b"\n")
+            writer.write(json.dumps(["take", key, node_uid]).encode() + b"\n")
             if not json.loads(await reader.readuntil()):
                 return False
             await _pump(reader, writer, stream)
@@ -119,8 +124,8 @@ class Peers:
             match json.loads(await reader.readuntil()):
                 case ["ask", str(node_uid), str(slice_uid), str(key)]:
                     await self._serve_ask(reader, writer, node_uid, slice_uid, key)
-                case ["take", str(key)]:
-                    await self._serve_take(reader, writer, key)
+                case ["take", str(key), str(node_uid)]:
+                    await self._serve_take(reader, writer, key, node_uid)
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
             log.debug("another web broke off: %r", error)
         finally:
@@ -139,14 +144,16 @@ class Peers:
             asking.cancel()
             leaving.cancel()
 
-    async def _serve_take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: str) -> None:
+    async def _serve_take(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: str, node_uid: str
+    ) -> None:
         async def send(data: bytes) -> None:
             writer.write(data)
             await writer.drain()
 
         stream = Stream(send)
         writer.write(b"true\n")
-        if self._take(key, stream):
+        if self._take(key, node_uid, stream):
             await stream.fill(_chunks(reader))
 
 
@@ -178,15 +185,19 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stre
 
 
 def _dead_remove(folder: Path) -> None:
-    """Delete the sockets of webs that were killed."""
+    """Delete the sockets of webs that were killed: nobody listens on them."""
     for path in folder.glob("gateway-*.sock"):
-        known = _OF_PROCESS.fullmatch(path.name)
-        if known and not Path("/proc", known[1]).exists():
-            path.unlink(missing_ok=True)
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as tried:
+            is_old = path.stat().st_mtime < time.time() - _DEAD_AFTER_S
+            try:
+                tried.connect(str(path))
+            except ConnectionRefusedError:
+                if is_old:
+                    path.unlink(missing_ok=True)
 
 
-def _socket_of(folder: Path, pid: int) -> Path:
-    return folder / f"gateway-{pid}.sock"
+def _socket_of(folder: Path, name: str) -> Path:
+    return folder / f"gateway-{name}.sock"
 
 
 def _key(node_uid: str) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
+import re
 import secrets
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from channels.db import database_sync_to_async
 from django.db import DatabaseError
 from pydantic import ValidationError
+from redis import RedisError
 
 from apps.identity.tokens import agent_authenticate
 from apps.kernel.errors import WeirError
@@ -26,12 +27,19 @@ from node_agent.protocol.tunnel import (
 )
 from portal.gateway.peers import KNOWN_S, Peers
 from portal.gateway.streams import NoStream, Stream
+from portal.gateway.threads import in_thread
 
 Scope = dict[str, Any]
 # How long a node may take to open its tunnel, and to bring a stream.
 TUNNEL_WAIT_S, STREAM_WAIT_S = 3.0, 15.0
 _LOOK_S = 0.2
 _REFUSED = {"type": "websocket.close", "code": 1008}
+_BUSY = {"type": "websocket.close", "code": 1013}
+# Callers whose credential is being looked up, at most.
+_ASKED_MOST = 64
+_RETRY_S = 2.0
+_KEY = re.compile(r"([0-9a-f]{16})-[A-Za-z0-9_-]{32}")
+log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, slots=True)
@@ -47,7 +55,9 @@ class Tunnels:
 
     def __init__(self) -> None:
         self._tunnels: dict[str, _Tunnel] = {}
-        self._waiting: dict[str, asyncio.Future[Stream]] = {}
+        # By the key of the stream: the node that brings it, and who waits.
+        self._waiting: dict[str, tuple[str, asyncio.Future[Stream]]] = {}
+        self._asked = 0
         self._peers = Peers(self._ask_here, self._take)
 
     def serves(self, path: str) -> bool:
@@ -57,17 +67,31 @@ class Tunnels:
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """The WebSocket of an agent: its tunnel or one of the tunnel's streams."""
         await receive()
-        if scope["path"] == TUNNEL_PATH:
-            await self._tunnel(_secret_of(scope), receive, send)
+        secret = _secret_of(scope)
+        if not secret.startswith("weirnode_"):
+            await send(_REFUSED)
+            return
+        if self._asked >= _ASKED_MOST:
+            await send(_BUSY)
+            return
+        self._asked += 1
+        try:
+            node_uid = await _node_of(secret)
+        finally:
+            self._asked -= 1
+        if not node_uid:
+            await send(_BUSY if node_uid is None else _REFUSED)
+        elif scope["path"] == TUNNEL_PATH:
+            await self._tunnel(node_uid, secret, receive, send)
         else:
-            await self._stream(scope["path"].removeprefix(stream_path("")), receive, send)
+            await self._stream(scope["path"].removeprefix(stream_path("")), node_uid, receive, send)
 
     async def open(self, node_uid: str, slice_uid: str) -> Stream:
         """A new connection to the socket of a slice's work. Raises NoStream."""
-        # Nobody but the node is told the key: who brings it, brings the stream.
-        key = f"{os.getpid()}-{secrets.token_urlsafe(24)}"
+        # It begins with the web that waits: the node may bring it to another.
+        key = f"{self._peers.name}-{secrets.token_urlsafe(24)}"
         arrives: asyncio.Future[Stream] = asyncio.get_running_loop().create_future()
-        self._waiting[key] = arrives
+        self._waiting[key] = node_uid, arrives
         asking = asyncio.create_task(self._ask(node_uid, slice_uid, key))
         try:
             async with asyncio.timeout(STREAM_WAIT_S):
@@ -81,9 +105,10 @@ class Tunnels:
         finally:
             asking.cancel()
             del self._waiting[key]
-        if not arrives.done():
-            raise NoStream(asking.result())
-        return arrives.result()
+        if arrives.done():
+            return arrives.result()
+        broken = asking.exception()
+        raise NoStream("away" if broken is not None else asking.result()) from broken
 
     async def _ask(self, node_uid: str, slice_uid: str, key: str) -> str:
         """Ask the node to bring a stream; returns its refusal. A node whose work has just begun may be about to open
@@ -112,19 +137,15 @@ class Tunnels:
         finally:
             tunnel.refusals.pop(key, None)
 
-    def _take(self, key: str, stream: Stream) -> bool:
-        """Give a stream that has come to who waits for it; whether somebody does."""
-        arrives = self._waiting.get(key)
-        if arrives is None or arrives.done():
+    def _take(self, key: str, node_uid: str, stream: Stream) -> bool:
+        """Give a stream that this node has brought to who waits for it; whether somebody does."""
+        wanted, arrives = self._waiting.get(key, ("", None))
+        if arrives is None or arrives.done() or wanted != node_uid:
             return False
         arrives.set_result(stream)
         return True
 
-    async def _tunnel(self, secret: str, receive: Any, send: Any) -> None:
-        node_uid = await _node_of(secret)
-        if not node_uid:
-            await send(_REFUSED)
-            return
+    async def _tunnel(self, node_uid: str, secret: str, receive: Any, send: Any) -> None:
         await send({"type": "websocket.accept"})
         # An agent that was started anew is believed before its predecessor's connection is known to be gone.
         tunnel = self._tunnels[node_uid] = _Tunnel(send)
@@ -144,15 +165,20 @@ class Tunnels:
     async def _keep(self, node_uid: str, secret: str, send: Any) -> None:
         """Tell the other webs of a tunnel, and close that of a node whose credential was revoked."""
         while await _node_of(secret) != "":
-            await self._peers.announce(node_uid)
-            await asyncio.sleep(KNOWN_S / 2)
+            wait_s = KNOWN_S / 2
+            try:
+                await self._peers.announce(node_uid)
+            except (RedisError, OSError) as error:
+                log.warning("the other webs cannot be told of a node's tunnel: %s", error)
+                wait_s = _RETRY_S
+            await asyncio.sleep(wait_s)
         await send(_REFUSED)
 
-    async def _stream(self, key: str, receive: Any, send: Any) -> None:
+    async def _stream(self, key: str, node_uid: str, receive: Any, send: Any) -> None:
         """What a node brings: for a request that waits here, or in another web of this host."""
-        pid = key.partition("-")[0]
-        is_here = key in self._waiting
-        if not is_here and (not pid.isdecimal() or int(pid) == os.getpid()):
+        known = _KEY.fullmatch(key)
+        is_here = known is not None and known[1] == self._peers.name
+        if known is None or (is_here and key not in self._waiting):
             await send(_REFUSED)
             return
         await send({"type": "websocket.accept"})
@@ -162,19 +188,23 @@ class Tunnels:
                 await send({"type": "websocket.send", "bytes": data[start : start + STREAM_CHUNK_BYTES]})
 
         stream = Stream(to_work)
-        if is_here and not self._take(key, stream):
+        if is_here and not self._take(key, node_uid, stream):
             stream.close()
         filling = asyncio.create_task(stream.fill(_bytes_of(receive)))
         if not is_here:
-            await self._peers.hand_over(int(pid), key, stream)
+            await self._peers.hand_over(known[1], key, node_uid, stream)
             stream.close()
         await filling
         await send({"type": "websocket.close"})
 
 
 async def _bytes_of(receive: Any) -> AsyncIterator[bytes]:
+    """What a node sends on a stream; more at once than it may ends the stream."""
     while (message := await receive())["type"] != "websocket.disconnect":
-        yield message.get("bytes") or b""
+        chunk = message.get("bytes") or b""
+        if len(chunk) > STREAM_CHUNK_BYTES:
+            return
+        yield chunk
 
 
 def _refused(tunnel: _Tunnel, text: str) -> None:
@@ -190,11 +220,9 @@ def _refused(tunnel: _Tunnel, text: str) -> None:
 async def _node_of(secret: str) -> str | None:
     """The node of a credential, "" for none; None while the database does not answer."""
     try:
-        asked: Any = database_sync_to_async(_authenticated)
-        found: str = await asked(secret)
+        return await in_thread(_authenticated, secret)
     except DatabaseError:
         return None
-    return found
 
 
 def _authenticated(secret: str) -> str:

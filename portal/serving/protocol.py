@@ -11,6 +11,8 @@ HEADERS_TIMEOUT_S = 15.0
 HEADERS_MAX_BYTES = 64 * 1024
 # How long a caller may leave unread what was sent to it.
 _UNREAD_TIMEOUT_S = 60
+# How long the next piece of a body may take that goes on to some work.
+_BODY_PIECE_S = 60
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
@@ -27,6 +29,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._header_bytes = 0
         self._is_in_headers, self._is_in_body, self._is_leaving = True, False, False
+        self._is_streamed = False
         plain = transport.get_extra_info("socket")
         if plain is not None and plain.family != socket.AF_UNIX:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_TIMEOUT_S * 1000)
@@ -43,6 +46,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._cut_after(HEADERS_TIMEOUT_S)
         if self._is_in_headers:
             self._header_bytes += len(data)
+        elif self._is_streamed:
+            self._cut_after(_BODY_PIECE_S)
         super().data_received(data)
         if self._is_in_headers and self._header_bytes > HEADERS_MAX_BYTES:
             self.transport.abort()
@@ -50,10 +55,17 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._is_in_headers, self._is_in_body, self._header_bytes = False, True, 0
         # Later than the application's own deadline, which answers in words.
-        self._cut_after(env().body_timeout_s + 5)
+        self._is_streamed = self._is_for_work()
+        self._cut_after(_BODY_PIECE_S if self._is_streamed else env().body_timeout_s + 5)
         super().on_headers_complete()
         if self._is_leaving and self.cycle is not None:
             self.cycle.keep_alive = False
+
+    def _is_for_work(self) -> bool:
+        """Whether the request is for web pages of work, which take bodies of any length as they come."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        name = hosts[0].decode("latin-1").rsplit(":", 1)[0].lower() if hosts else ""
+        return name.endswith("." + env().web_pages_domain)
 
     def on_message_complete(self) -> None:
         self._is_in_body = False

@@ -128,7 +128,7 @@ WEIR_SETUP_TOKEN = ENV.var_dir / "run" / "setup.token"
 WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
 WEIR_CLIENT_DIST = ROOT / "client" / "dist"
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
-WEIR_WEB_DOMAIN = (ENV.web_domain or f"env.{ENV.tenant_domain}").lower()
+WEIR_WEB_DOMAIN = ENV.web_pages_domain
 WEIR_PORT = ENV.port
 # An image or a package may say that it is another build than the tree's version.
 WEIR_VERSION = ENV.version or VERSION

@@ -78,6 +78,11 @@ class Env(BaseSettings):
         mail_address(url)
         return url
 
+    @property
+    def web_pages_domain(self) -> str:
+        """Below it each work that serves web pages has a host name."""
+        return (self.web_domain or f"env.{self.tenant_domain}").lower()
+
     def cookie_names(self, *, is_https: bool) -> tuple[str, str]:
         """What the session's and the CSRF cookie are called.
 

@@ -154,9 +154,16 @@ def test_access_ends_with_the_portals_session(
         alice.press("open-web")
     page = opened.value
     expect(page.locator("body")).to_contain_text('"path": "/"', timeout=START_MS)
+    # What is open when she signs out, as a terminal's WebSocket would be, ends too.
+    page.evaluate("""async () => {
+        const reader = (await fetch("/slow")).body.getReader();
+        const read = () => reader.read().then(({done}) => done ? window.over = true : read(), () => window.over = true);
+        read();
+    }""")
     alice.press("user-menu-large")
     alice.press("logout-large")
     alice.page.wait_for_url("**/login/**")
+    page.wait_for_function("window.over === true")
     end_s = time.monotonic() + 60
     while (answer := page.reload()) is not None and answer.status != 403 and time.monotonic() < end_s:
         page.wait_for_timeout(500)

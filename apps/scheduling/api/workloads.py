@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
+from apps.identity.tokens import digest_of
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.addresses import web_address
 from apps.scheduling.api.serializers import workload_records as r
@@ -170,7 +171,14 @@ class WorkloadWebView(ApiView):
 
         Only for who submitted it.
         """
-        ticket = web_pages_open(actor=self.actor, tenant=self.entered, workload_uid=uid)
+        secret = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
+        ticket = web_pages_open(
+            actor=self.actor,
+            tenant=self.entered,
+            workload_uid=uid,
+            session_key="" if secret else request._request.session.session_key or "",
+            token_digest=digest_of(secret) if secret else "",
+        )
         told = {"url": web_address(request, uid, ticket), "seconds": TICKET_S}
         return Response(r.WorkloadWebOut(told).data, headers={"Cache-Control": "no-store"})
 

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.cache import cache
 from django.utils.translation import gettext as _
 
-from apps.identity.selectors import user_get
 from apps.identity.services import tenants_of
 from apps.identity.sessions import watcher_id
+from apps.identity.tokens import api_token_get
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound
 from apps.kernel.service import service
@@ -32,22 +32,32 @@ ENTER_PATH = "/.weir/enter"
 class WebAccess:
     """Who was let in to the web pages of which workload.
 
-    `session_key` is that of the browser that was signed in to the portal: access ends with it. It is empty where the
-    ticket was asked for with an API token. `back` is the address in the portal that opens the pages again.
+    `session_key` is that of the browser that was signed in to the portal: access ends with it. Where the ticket was
+    asked for with an API token it is empty, and access ends with the token of `token_digest`. `back` is the address in
+    the portal that opens the pages again.
     """
 
     workload_uid: str
     schema: str
     user_id: int
     session_key: str
+    token_digest: str
     back: str
 
 
 @service(P.OPERATE)
 def web_pages_open(
-    *, actor: Actor, tenant: Tenant, workload_uid: UUID, session_key: str = "", back: str = ""
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    workload_uid: UUID,
+    session_key: str = "",
+    token_digest: str = "",
+    back: str = "",
 ) -> str:
     """A ticket that lets one browser in to the web pages of the actor's own workload; once, within a minute.
+
+    It is asked for from a browser's session or with an API token, which is named: access ends with it.
 
     Raises:
         NotFound: there is no such workload, or it serves no pages.
@@ -66,7 +76,7 @@ def web_pages_open(
         raise Conflict(_("%(no)s is over.") % {"no": row.no}, cure=_("Start another one."))
     act_subject("workload", row.uid, no=row.no)
     assert actor.user_id is not None
-    access = WebAccess(str(row.uid), tenant.schema_name, actor.user_id, session_key, back)
+    access = WebAccess(str(row.uid), tenant.schema_name, actor.user_id, session_key, token_digest, back)
     return _kept("ticket", access, TICKET_S)
 
 
@@ -90,16 +100,15 @@ def web_access_get(token: str, workload_uid: UUID) -> WebAccess | None:
     if access.session_key:
         is_in = watcher_id(access.session_key, (access.schema,)) == access.user_id
     else:
-        is_in = _is_member(access)
+        is_in = _token_holds(access)
     return access if is_in else None
 
 
-def _is_member(access: WebAccess) -> bool:
-    try:
-        user = user_get(access.user_id)
-    except NotFound:
+def _token_holds(access: WebAccess) -> bool:
+    token = api_token_get(access.token_digest)
+    if token is None or token.user_id != access.user_id:
         return False
-    return user.is_active and access.schema in {tenant.schema_name for tenant in tenants_of(user)}
+    return access.schema in {tenant.schema_name for tenant in tenants_of(token.user)}
 
 
 def web_host(workload_uid: UUID) -> str:
