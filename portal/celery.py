@@ -81,5 +81,6 @@ app.conf.beat_schedule = {
     "rollouts: forget old processes": _every(3600, "apps.rollouts.tasks.processes_prune"),
     "conformance: runs nobody began": _every(30, "apps.conformance.tasks.runs_sweep"),
     "identity: links for new passwords": _every(60, "apps.identity.tasks.password_resets_send"),
+    "orgs: invitations by mail": _every(60, "apps.orgs.tasks.invitation_mails_sweep"),
     "identity: forget old answers": _every(3600, "apps.identity.tasks.idempotent_calls_prune"),
 }

@@ -26,7 +26,8 @@ from apps.identity.events import MembershipEnded, PasswordResetAsked
 from apps.kernel.wiring import after, recorder, within
 from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
-from apps.orgs.events import RoleDeleted
+from apps.orgs import tasks as orgs_tasks
+from apps.orgs.events import InvitationMailAsked, RoleDeleted
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed, RolloutMoved
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import (
@@ -66,6 +67,8 @@ within(MembershipEnded, tenants.membership_ended)
 # Sweep: password_resets_send, every minute.
 after(PasswordResetAsked, lambda event: identity_tasks.password_resets_send.delay())
 within(RoleDeleted, tenants.role_deleted)
+# Sweep: invitation_mails_sweep, every minute.
+after(InvitationMailAsked, lambda event: orgs_tasks.invitation_mails_send.delay(event.schema))
 
 # --- approvals, scheduling → orders ------------------------------------------------------------------------------
 

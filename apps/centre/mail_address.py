@@ -2,10 +2,14 @@
 `file:///folder` which writes each mail to a file."""
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 TIMEOUT_S = 15
+# How often a mail with a link is tried, and how long whoever tries it keeps it from others: a server takes less.
+MAIL_TRIES_MAX = 5
+MAIL_LEASE = timedelta(seconds=60)
 # The scheme of each kind of protection, with its usual port.
 _SCHEMES = {"smtp": ("none", 25), "smtp+tls": ("starttls", 587), "smtps": ("tls", 465)}
 _BACKENDS = "django.core.mail.backends"

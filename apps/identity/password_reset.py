@@ -19,6 +19,7 @@ from django.db.models import Q
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
+from apps.centre.mail_address import MAIL_LEASE, MAIL_TRIES_MAX
 from apps.centre.selectors import centre_shown, mail_way
 from apps.identity.errors import MailMissing
 from apps.identity.events import PasswordResetAsked
@@ -31,9 +32,6 @@ from apps.kernel.service import service
 
 # From one address, for whichever accounts: a computer room behind one router asks less often.
 ASKED_FROM_ONE_ADDRESS = 20
-_TRIES_MAX = 5
-# Longer than a mail server may take: until then nobody else tries the same mail.
-_LEASE = timedelta(seconds=60)
 # The first half of the advisory locks' keys; the second is the account or the address.
 _LOCK_SPACE = 0x51612
 log = logging.getLogger(__name__)
@@ -121,10 +119,10 @@ def _asked_check(account: str, address: str | None) -> None:
 def password_reset_claim(*, actor: Actor) -> PasswordResetRequest | None:
     """The request whose mails are to be sent, kept from others for a minute; None when none is."""
     now = timezone.now()
-    due = PasswordResetRequest.objects.filter(handled_at=None, tries__lt=_TRIES_MAX, next_try_at__lte=now)
+    due = PasswordResetRequest.objects.filter(handled_at=None, tries__lt=MAIL_TRIES_MAX, next_try_at__lte=now)
     row = due.select_for_update(skip_locked=True).order_by("next_try_at", "pk").first()
     if row is not None:
-        row.tries, row.next_try_at = row.tries + 1, now + _LEASE
+        row.tries, row.next_try_at = row.tries + 1, now + MAIL_LEASE
         row.save(update_fields=["tries", "next_try_at"])
     return row
 
@@ -135,7 +133,7 @@ def password_reset_settle(*, actor: Actor, pk: int, error: str = "") -> None:
     rows = PasswordResetRequest.objects.filter(pk=pk)
     if error:
         log.warning("a mail with a link for a new password was not sent: %s", error)
-        rows = rows.filter(tries__gte=_TRIES_MAX)
+        rows = rows.filter(tries__gte=MAIL_TRIES_MAX)
     rows.update(handled_at=timezone.now())
 
 

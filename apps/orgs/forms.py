@@ -55,10 +55,12 @@ class PersonForm(PersonAddForm, PersonEditForm):
 class InviteForm(RolesForm, PersonEditForm):
     organization = forms.UUIDField(label=_("Organization"), required=False)
     days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=30)
+    by_mail = forms.BooleanField(label=_("Send the link by mail"), required=False)
 
 
 class ImportForm(forms.Form):
     days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=30)
+    by_mail = forms.BooleanField(label=_("Send the links by mail"), required=False)
 
 
 class JoinForm(forms.Form):

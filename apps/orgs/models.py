@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from guardian.models import UserObjectPermissionBase
 
+from apps.centre.mail_address import MAIL_TRIES_MAX
 from apps.kernel.planes import SharedForeignKey
 from apps.kernel.reach import DataPermission, Scope
 
@@ -173,6 +174,34 @@ class Invitation(models.Model):
         if self.withdrawn_at:
             return "withdrawn"
         return "open" if self.expires_at > timezone.now() else "expired"
+
+    @property
+    def mail_state(self) -> str:
+        """`waiting`, `sent` or `failed`; "" where no mail was asked for."""
+        mail = getattr(self, "mail", None)
+        return mail.state if mail else ""
+
+
+class InvitationMail(models.Model):
+    """An invitation's link is sent by mail: how often that was tried, and when it was done."""
+
+    invitation = models.OneToOneField(Invitation, on_delete=models.CASCADE, related_name="mail")
+    portal = models.CharField(max_length=300)
+    language = models.CharField(max_length=8)
+    tries = models.PositiveSmallIntegerField(default=0)
+    next_try_at = models.DateTimeField()
+    sent_at = models.DateTimeField(_("mail sent at"), null=True)
+
+    def __str__(self) -> str:
+        return f"{self.invitation}: {self.state}"
+
+    @property
+    def state(self) -> str:
+        """`waiting`, `sent`, or `failed` after the last try."""
+        if self.sent_at:
+            return "sent"
+        is_over = self.tries >= MAIL_TRIES_MAX and self.next_try_at <= timezone.now()
+        return "failed" if is_over else "waiting"
 
 
 class BusinessSystem(models.Model):

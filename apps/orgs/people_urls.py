@@ -10,6 +10,7 @@ urlpatterns = [
     path("people/import/template/", people_files.import_template, name="import_template"),
     path("people/new/", people.new, name="new"),
     path("people/invitations/<uuid:uid>/withdraw/", people.invitation_withdraw, name="invitation_withdraw"),
+    path("people/invitations/<uuid:uid>/send/", people.invitation_send, name="invitation_send"),
     path("people/<uuid:uid>/", people.person, name="person"),
     path("people/<uuid:uid>/roles/", people.roles_set, name="roles"),
     path("people/<uuid:uid>/move/", people.move, name="move"),

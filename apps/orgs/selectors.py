@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.centre.mail_address import MAIL_TRIES_MAX
 from apps.identity.models import Membership, User
 from apps.identity.organization_rules import OrganizationRow, ids_below, paths_of, tree_of
 from apps.identity.people_file import RoleNames
@@ -21,6 +23,7 @@ from apps.orgs.models import (
     BusinessSystem,
     BusinessSystemUser,
     Invitation,
+    InvitationMail,
     Member,
     Organization,
     RoleBinding,
@@ -202,7 +205,7 @@ def invitation_list(*, actor: Actor) -> QuerySet[Invitation]:
     """Invitations that nobody has used or withdrawn, newest first; those that are too old among them."""
     actor.require(P.MANAGE)
     rows = Invitation.objects.filter(used_at=None, withdrawn_at=None)
-    return rows.select_related("organization", "made_by").prefetch_related("roles")
+    return rows.select_related("organization", "made_by", "mail").prefetch_related("roles")
 
 
 def invitation_get(*, actor: Actor, uid: UUID) -> Invitation:
@@ -210,6 +213,21 @@ def invitation_get(*, actor: Actor, uid: UUID) -> Invitation:
     if row is None:
         raise NotFound()
     return row
+
+
+def invitations_open() -> QuerySet[Invitation]:
+    """Invitations whose link lets somebody in."""
+    return Invitation.objects.filter(used_at=None, withdrawn_at=None, expires_at__gt=timezone.now())
+
+
+def invitation_mails_due() -> QuerySet[InvitationMail]:
+    """Mails of open invitations that are to be sent now."""
+    return InvitationMail.objects.filter(
+        sent_at=None,
+        tries__lt=MAIL_TRIES_MAX,
+        next_try_at__lte=timezone.now(),
+        invitation__in=invitations_open(),
+    )
 
 
 def roles_named(codes: Iterable[str]) -> list[TenantRole]:

@@ -364,6 +364,7 @@ class InvitationIn(TypedDict):
     display_name: str
     email: NotRequired[str]
     days: NotRequired[int]
+    by_mail: NotRequired[bool]
 
 
 class InvitationMadeOut(TypedDict):
@@ -373,6 +374,8 @@ class InvitationMadeOut(TypedDict):
     organization: str | None
     roles: list[str]
     state: str
+    mail: str
+    mailed_at: str | None
     expires_at: str
     created_at: str
     secret: str
@@ -385,6 +388,8 @@ class InvitationOut(TypedDict):
     organization: str | None
     roles: list[str]
     state: str
+    mail: str
+    mailed_at: str | None
     expires_at: str
     created_at: str
 
@@ -1463,6 +1468,7 @@ class TenantPeopleImportIn(TypedDict):
     file: str
     dry_run: NotRequired[bool]
     days: NotRequired[int]
+    by_mail: NotRequired[bool]
 
 
 class TenantQuotaIn(TypedDict):

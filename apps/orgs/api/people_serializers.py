@@ -30,6 +30,9 @@ class TenantPeopleImportIn(PeopleImportIn):
     days = serializers.IntegerField(
         min_value=1, max_value=30, required=False, default=14, help_text="How long the invitations are valid."
     )
+    by_mail = serializers.BooleanField(
+        required=False, default=False, help_text="The links are sent to the e-mails and shown to nobody."
+    )
 
 
 class PersonAddIn(PlaceIn):
@@ -97,12 +100,19 @@ class InvitationIn(PlaceIn):
     display_name = serializers.CharField(max_length=120)
     email = serializers.EmailField(required=False, allow_blank=True, default="")
     days = serializers.IntegerField(min_value=1, max_value=30, default=7)
+    by_mail = serializers.BooleanField(
+        required=False, default=False, help_text="The link is sent to the e-mail and shown to nobody."
+    )
 
 
 class InvitationOut(serializers.ModelSerializer):
     organization = serializers.UUIDField(source="organization.uid", default=None, allow_null=True)
     roles = serializers.SerializerMethodField()
     state = serializers.CharField(help_text="open, used, withdrawn or expired.")
+    mail = serializers.CharField(
+        source="mail_state", help_text="waiting, sent or failed; empty where none was asked for."
+    )
+    mailed_at = serializers.DateTimeField(source="mail.sent_at", default=None, allow_null=True)
 
     class Meta:
         model = Invitation
@@ -113,6 +123,8 @@ class InvitationOut(serializers.ModelSerializer):
             "organization",
             "roles",
             "state",
+            "mail",
+            "mailed_at",
             "expires_at",
             "created_at",
         ]
@@ -123,7 +135,7 @@ class InvitationOut(serializers.ModelSerializer):
 
 class InvitationMadeOut(InvitationOut):
     secret = serializers.CharField(
-        help_text="Shown once; the link is the tenant's address and /join/ and this."
+        help_text="Shown once; the link is the tenant's address and /join/ and this. Empty where it is mailed."
     )
 
     class Meta(InvitationOut.Meta):

@@ -26,6 +26,7 @@ from apps.identity.selectors import sign_in_way
 from apps.kernel.actor import ANONYMOUS
 from apps.kernel.errors import NotFound
 from apps.kernel.planes import in_tenant
+from apps.orgs.addresses import mail_portal
 from apps.orgs.api import people_serializers as s
 from apps.orgs.permissions import OrgsPermission as P
 from apps.orgs.selectors import (
@@ -39,6 +40,7 @@ from apps.orgs.selectors import (
     roles_named,
 )
 from apps.orgs.services import invitations, people, people_files
+from apps.orgs.services.invitation_mails import MailPortal, invitation_send
 from apps.tenancy.selectors import tenant_active_list
 
 
@@ -81,6 +83,10 @@ def _placed(view: ApiView, data: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields, "organization": organization, "roles": roles_named(codes)}
 
 
+def _mail_asked(view: ApiView, by_mail: bool) -> MailPortal | None:
+    return mail_portal(view.request._request, view.entered) if by_mail else None
+
+
 class PeopleExportView(ApiView):
     permission = "orgs.manage"
 
@@ -118,8 +124,9 @@ class PeopleImportView(ApiView):
         given = s.TenantPeopleImportIn(data=request.data)
         given.is_valid(raise_exception=True)
         data, is_dry = file_sent(given.validated_data), given.validated_data["dry_run"]
+        by_mail = _mail_asked(self, given.validated_data["by_mail"])
         take = people_files.people_import_try if is_dry else people_files.people_import
-        outcomes = take(actor=self.actor, data=data, days=given.validated_data["days"])
+        outcomes = take(actor=self.actor, data=data, days=given.validated_data["days"], by_mail=by_mail)
         return imported(outcomes, is_done=not is_dry)
 
 
@@ -233,12 +240,26 @@ class InvitationsView(ApiView):
 
     @extend_schema(request=s.InvitationIn, responses={201: s.InvitationMadeOut})
     def post(self, request: Request) -> Response:
-        """Invite one person; the link's secret is shown this once."""
+        """Invite one person; the link's secret is shown this once, or the link is sent by mail."""
         given = s.InvitationIn(data=request.data)
         given.is_valid(raise_exception=True)
-        row, secret = invitations.invitation_make(actor=self.actor, **_placed(self, given.validated_data))
+        fields = _placed(self, given.validated_data)
+        by_mail = _mail_asked(self, fields.pop("by_mail"))
+        row, secret = invitations.invitation_make(actor=self.actor, by_mail=by_mail, **fields)
         row.secret = secret
         return Response(s.InvitationMadeOut(row).data, status=201)
+
+
+class InvitationSendView(ApiView):
+    permission = "orgs.manage"
+
+    @extend_schema(request=None, responses={202: s.InvitationOut})
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Send an open invitation by mail, or once more: with a new link, which ends the one before."""
+        portal = mail_portal(request._request, self.entered)
+        row = invitation_get(actor=self.actor, uid=uid)
+        invitation_send(actor=self.actor, invitation=row, portal=portal)
+        return Response(s.InvitationOut(invitation_get(actor=self.actor, uid=uid)).data, status=202)
 
 
 class InvitationWithdrawView(ApiView):

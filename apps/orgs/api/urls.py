@@ -34,6 +34,7 @@ urlpatterns = [
     path("people/<uuid:uid>/reset-password", people.PersonPasswordView.as_view(), name="person_password"),
     path("invitations", people.InvitationsView.as_view(), name="invitations"),
     path("invitations/accept", people.InvitationAcceptView.as_view(), name="invitation_accept"),
+    path("invitations/<uuid:uid>/send", people.InvitationSendView.as_view(), name="invitation_send"),
     path(
         "invitations/<uuid:uid>/withdraw", people.InvitationWithdrawView.as_view(), name="invitation_withdraw"
     ),

@@ -38,4 +38,16 @@ class Migration(migrations.Migration):
                 'ordering': ['-created_at'],
             },
         ),
+        migrations.CreateModel(
+            name='InvitationMail',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('portal', models.CharField(max_length=300)),
+                ('language', models.CharField(max_length=8)),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
+                ('next_try_at', models.DateTimeField()),
+                ('sent_at', models.DateTimeField(null=True, verbose_name='mail sent at')),
+                ('invitation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='mail', to='orgs.invitation')),
+            ],
+        ),
     ]

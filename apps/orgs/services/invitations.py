@@ -1,10 +1,8 @@
-"""Invitations: a link, shown once, with which one person joins the tenant, within its time."""
+"""Invitations: a link, shown once or sent by mail, with which one person joins the tenant, within its time."""
 
-import secrets
 from collections.abc import Iterable
 from datetime import timedelta
 
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -18,6 +16,9 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Invitation, Organization, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
+from apps.orgs.selectors import invitations_open
+from apps.orgs.services.invitation_mails import MailPortal, mail_ask
+from apps.orgs.services.invitation_secrets import secret_make
 from apps.orgs.services.people import person_place
 from apps.orgs.services.roles import grant_check
 
@@ -33,8 +34,14 @@ def invitation_make(
     organization: Organization | None = None,
     roles: Iterable[TenantRole] = (),
     days: int = 7,
+    by_mail: MailPortal | None = None,
 ) -> tuple[Invitation, str]:
-    """Invite one person with these roles: the row, and the link's secret, which is shown once and kept nowhere."""
+    """Invite one person with these roles: the row, and the link's secret, which is shown once and kept nowhere.
+
+    `by_mail` has the link sent instead: the secret is then "", and whoever writes the mail makes one.
+
+    Raises what `mail_ask` raises.
+    """
     if not 1 <= days <= MAX_DAYS:
         reason = _("An invitation lives 1 to %(days)s days.") % {"days": MAX_DAYS}
         raise InvalidInput(reason, fields={"days": reason})
@@ -42,9 +49,9 @@ def invitation_make(
     grant_check(actor, roles)
     if organization is not None:
         enabled_check(organization)
-    secret = "weirinv_" + secrets.token_urlsafe(32)
+    secret, digest = secret_make()
     row = Invitation.objects.create(
-        digest=digest_of(secret),
+        digest=digest,
         display_name=name_clean(display_name, "display_name"),
         email=email,
         organization=organization,
@@ -53,14 +60,17 @@ def invitation_make(
     )
     row.roles.set(roles)
     act_subject("invitation", row.uid, name=row.display_name, roles=[role.code for role in roles])
-    return row, secret
+    if by_mail is None:
+        return row, secret
+    mail_ask(actor, row, by_mail)
+    return row, ""
 
 
 @service(P.MANAGE)
 def invitation_withdraw(*, actor: Actor, invitation: Invitation) -> None:
     """The link lets nobody in any more. Conflict when it is no longer open."""
     act_subject("invitation", invitation.uid, name=invitation.display_name)
-    if not _open(invitation.pk).update(withdrawn_at=timezone.now()):
+    if not invitations_open().filter(pk=invitation.pk).update(withdrawn_at=timezone.now()):
         raise Conflict(_("The invitation is no longer open."))
 
 
@@ -70,10 +80,6 @@ def invitation_find(secret: str) -> Invitation:
     if row is None or row.state != "open":
         raise _refusal()
     return row
-
-
-def _open(pk: int) -> QuerySet[Invitation]:
-    return Invitation.objects.filter(pk=pk, used_at=None, withdrawn_at=None, expires_at__gt=timezone.now())
 
 
 def _refusal() -> NotFound:
@@ -114,7 +120,7 @@ def invitation_accept(*, actor: Actor, secret: str, user: User) -> User:
 def _spend(row: Invitation, user: User) -> None:
     act_subject("user", user.uid, username=user.username, invitation=str(row.uid))
     # Of two who hold the link, the first to commit has it; the other's account goes with its transaction.
-    if not _open(row.pk).update(used_at=timezone.now(), used_by=user):
+    if not invitations_open().filter(pk=row.pk).update(used_at=timezone.now(), used_by=user):
         raise _refusal()
     organization = row.organization if row.organization and row.organization.is_enabled else None
     person_place(user, organization, row.roles.all())

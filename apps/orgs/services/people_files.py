@@ -35,6 +35,7 @@ from apps.orgs.selectors import (
     person_list,
     role_list,
 )
+from apps.orgs.services.invitation_mails import MailPortal, mail_check
 from apps.orgs.services.invitations import invitation_make
 from apps.orgs.services.people import person_edit, person_move, person_roles_set
 
@@ -62,27 +63,35 @@ def people_template(*, actor: Actor, form: str) -> PeopleFile:
 
 
 @service(P.MANAGE, recorded=False)
-def people_import_try(*, actor: Actor, data: bytes, days: int) -> list[Outcome]:
+def people_import_try(
+    *, actor: Actor, data: bytes, days: int, by_mail: MailPortal | None = None
+) -> list[Outcome]:
     """What an import of this file would do, row by row; nothing of it is done."""
     rows = people_read(data, PEOPLE_COLUMNS)
-    return people_tried(rows, _taker(actor, days))
+    return people_tried(rows, _taker(actor, days, by_mail))
 
 
 @service(P.MANAGE)
-def people_import(*, actor: Actor, data: bytes, days: int, seen: str = "") -> list[Outcome]:
-    """Take every row of the file or none (PLAT-TEN-24); the links of new people's invitations are shown once.
+def people_import(
+    *, actor: Actor, data: bytes, days: int, by_mail: MailPortal | None = None, seen: str = ""
+) -> list[Outcome]:
+    """Take every row of the file or none (PLAT-TEN-24); the links of new people's invitations are shown once, or
+    sent by mail.
 
     Args:
         days: how long the invitations are valid.
+        by_mail: where the links are asked for that are to be sent.
         seen: `outcomes_digest` of the preview that was confirmed.
     """
-    outcomes = people_taken(people_read(data, PEOPLE_COLUMNS), _taker(actor, days), seen)
+    outcomes = people_taken(people_read(data, PEOPLE_COLUMNS), _taker(actor, days, by_mail), seen)
     act_subject("tenant", current_schema(), rows=len(outcomes))
     return outcomes
 
 
-def _taker(actor: Actor, days: int) -> Callable[[PersonRow], Outcome]:
+def _taker(actor: Actor, days: int, by_mail: MailPortal | None) -> Callable[[PersonRow], Outcome]:
     """What is done to one row, with the tenant's people, organizations and roles as they are now."""
+    if by_mail is not None:
+        mail_check()
     people = {person.user.pk: person for person in people_of(memberships_present(current_tenant()))}
     known = PeopleKnown(person.user for person in people.values())
     invited = {row.email.lower() for row in invitation_list(actor=actor) if row.state == "open" and row.email}
@@ -109,6 +118,7 @@ def _taker(actor: Actor, days: int) -> Callable[[PersonRow], Outcome]:
             organization=organization,
             roles=given,
             days=days,
+            by_mail=by_mail,
         )
         return Outcome(row, Change.NEW, secret=secret)
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from apps.centre.selectors import mail_way
 from apps.identity.accounts import may_keep_account
 from apps.identity.addresses import portal_address
 from apps.identity.forms import MoveForm, PersonEditForm
@@ -17,6 +18,7 @@ from apps.identity.requests import TenantRequest
 from apps.identity.role_functions import Side, data_permission_lines, functions_by_role
 from apps.identity.selectors import sign_in_way
 from apps.kernel.actor import Actor
+from apps.orgs.addresses import mail_portal
 from apps.orgs.forms import (
     InviteForm,
     PeopleFilterForm,
@@ -24,6 +26,7 @@ from apps.orgs.forms import (
     PersonForm,
     RolesForm,
 )
+from apps.orgs.models import Invitation
 from apps.orgs.permissions import OrgsPermission as P
 from apps.orgs.selectors import (
     Person,
@@ -38,7 +41,7 @@ from apps.orgs.selectors import (
     role_list,
     roles_named,
 )
-from apps.orgs.services import invitations
+from apps.orgs.services import invitation_mails, invitations
 from apps.orgs.services import people as services
 from apps.orgs.services.roles import may_give
 
@@ -66,6 +69,7 @@ def people(request: TenantRequest) -> HttpResponse:
         "roles": role_list(),
         "tree": organization_tree(actor=actor),
         "invitations": invitation_list(actor=actor) if actor.may(P.MANAGE) else [],
+        "has_mail": mail_way() is not None,
     }
     return show(request, "orgs/people", context)
 
@@ -74,7 +78,7 @@ def people(request: TenantRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page(MANAGE)
 def new(request: TenantRequest) -> HttpResponse:
-    """A new person: an invitation link, an account with a first password, or somebody who has an account."""
+    """A new person: an invitation, an account with a first password, or somebody who has an account."""
     ways = {INVITE: _invite, ACCOUNT: _account_make, KNOWN: _account_add}
     how = request.POST.get("how") or request.GET.get("how") or INVITE
     how = how if how in ways else INVITE
@@ -83,6 +87,7 @@ def new(request: TenantRequest) -> HttpResponse:
         "roles": _boxes(request.actor, frozenset()),
         "tree": organization_tree(actor=request.actor),
         "days": invitations.MAX_DAYS,
+        "has_mail": mail_way() is not None,
     }
     if request.method == "POST":
         return ways[how](request, context)
@@ -91,9 +96,19 @@ def new(request: TenantRequest) -> HttpResponse:
 
 def _invite(request: TenantRequest, context: dict[str, Any]) -> HttpResponse:
     given = _placed(request.actor, cleaned(InviteForm(request.POST)))
-    row, secret = invitations.invitation_make(actor=request.actor, **given)
+    is_mailed = given.pop("by_mail")
+    by_mail = mail_portal(request, request.entered_tenant) if is_mailed else None
+    row, secret = invitations.invitation_make(actor=request.actor, by_mail=by_mail, **given)
+    if is_mailed:
+        return _goes_by_mail(request, row)
     context |= {"invited": row, "link": f"{portal_address(request, request.entered_tenant)}join/{secret}/"}
     return show(request, "orgs/person_new", context)
+
+
+def _goes_by_mail(request: TenantRequest, row: Invitation) -> HttpResponse:
+    told = _("The invitation of %(name)s goes to %(email)s by mail.") % {"name": row, "email": row.email}
+    messages.success(request, told)
+    return go(request, "people:people")
 
 
 def _account_make(request: TenantRequest, context: dict[str, Any]) -> HttpResponse:
@@ -234,3 +249,13 @@ def invitation_withdraw(request: TenantRequest, uid: UUID) -> HttpResponse:
     invitations.invitation_withdraw(actor=request.actor, invitation=row)
     messages.success(request, _("The invitation of %(name)s is withdrawn.") % {"name": row})
     return go(request, "people:people")
+
+
+@require_POST
+@page(MANAGE)
+def invitation_send(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Send an invitation by mail, or once more, with a new link."""
+    row = invitation_get(actor=request.actor, uid=uid)
+    portal = mail_portal(request, request.entered_tenant)
+    invitation_mails.invitation_send(actor=request.actor, invitation=row, portal=portal)
+    return _goes_by_mail(request, row)

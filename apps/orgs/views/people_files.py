@@ -4,6 +4,7 @@ from django.http import HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
+from apps.centre.selectors import mail_way
 from apps.identity.addresses import portal_address
 from apps.identity.forms import FileForm
 from apps.identity.page_access import cleaned, page
@@ -11,6 +12,7 @@ from apps.identity.people_file import Outcome
 from apps.identity.people_pages import ImportPage, file_response, import_page
 from apps.identity.requests import TenantRequest
 from apps.kernel.spreadsheet import ROWS_MAX
+from apps.orgs.addresses import mail_portal
 from apps.orgs.forms import ImportForm, PeopleFilterForm
 from apps.orgs.selectors import organization_get
 from apps.orgs.services import invitations, people_files
@@ -45,18 +47,24 @@ def import_template(request: TenantRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page(MANAGE)
 def import_file(request: TenantRequest) -> HttpResponse:
-    """People from a file: who is here is changed, others are invited by links that are shown once."""
+    """People from a file: who is here is changed, others are invited by links that are shown once or sent by mail."""
     actor = request.actor
-    days = cleaned(ImportForm(request.POST))["days"] if request.method == "POST" else DAYS
+    days, is_mailed = DAYS, False
+    if request.method == "POST":
+        chosen = cleaned(ImportForm(request.POST))
+        days, is_mailed = chosen["days"], chosen["by_mail"]
+    by_mail = mail_portal(request, request.entered_tenant) if is_mailed else None
     address = portal_address(request, request.entered_tenant)
 
     def taken(data: bytes, seen: str) -> list[Outcome]:
-        return people_files.people_import(actor=actor, data=data, days=days, seen=seen)
+        return people_files.people_import(actor=actor, data=data, days=days, by_mail=by_mail, seen=seen)
 
     return import_page(
         request,
         ImportPage(
-            tried=lambda data: people_files.people_import_try(actor=actor, data=data, days=days),
+            tried=lambda data: people_files.people_import_try(
+                actor=actor, data=data, days=days, by_mail=by_mail
+            ),
             taken=taken,
             way_in=f"{address}join/",
             context={
@@ -65,6 +73,8 @@ def import_file(request: TenantRequest) -> HttpResponse:
                 "template_url": "people:import_template",
                 "rows_max": ROWS_MAX,
                 "days": days,
+                "by_mail": is_mailed,
+                "has_mail": mail_way() is not None,
                 "days_max": invitations.MAX_DAYS,
             },
         ),
