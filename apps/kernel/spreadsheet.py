@@ -6,6 +6,7 @@ comes from outside is bounded before it is unpacked.
 
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,13 @@ _COLUMNS_MAX = 40
 _CELL_MAX = 2000
 # Blank rows count here alone: a sheet that has more is not read on.
 _LINES_MAX = 20 * ROWS_MAX
-_UNPACKED_MAX_BYTES = 16 * 1024 * 1024
+_UNPACKED_MAX_BYTES = 4 * 1024 * 1024
+# A part without rows, such as the styles: a spreadsheet writes little there, and each of its elements costs the reader
+# many times its bytes.
+_PART_MAX_BYTES = 256 * 1024
+_PARTS_WITH_ROWS = re.compile(r"xl/(sharedStrings|worksheets/[^/]+)\.xml")
+_PART_MAX_ELEMENTS = 16_000
+_ELEMENTS_MAX = 200_000
 _PARTS_MAX = 200
 # What a spreadsheet would take for a formula and run.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -178,14 +185,34 @@ def _parts_check(data: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = archive.infolist()
-            if len(parts) > _PARTS_MAX or sum(part.file_size for part in parts) > _UNPACKED_MAX_BYTES:
-                raise TooLarge(_("The workbook unpacks to too much."), cure=_("Send it as CSV."))
-            texts = [archive.read(part) for part in parts if part.filename.endswith((".xml", ".rels"))]
+            sizes = [(_has_rows(part), part.file_size) for part in parts]
+            if len(parts) > _PARTS_MAX or _is_too_much(sizes, _PART_MAX_BYTES, _UNPACKED_MAX_BYTES):
+                raise _too_much()
+            # All of them: a workbook says itself which of its parts is what, whatever their names.
+            texts = [(_has_rows(part), archive.read(part)) for part in parts]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError) as error:
         raise _unreadable() from error
+    elements = [(has_rows, text.count(b"<")) for has_rows, text in texts]
+    if _is_too_much(elements, _PART_MAX_ELEMENTS, _ELEMENTS_MAX):
+        raise _too_much()
     # As UTF-16 the same words have a NUL between their letters.
-    if any(b"<!DOCTYPE" in text.replace(b"\x00", b"").upper() for text in texts):
+    if any(b"<!DOCTYPE" in text.replace(b"\x00", b"").upper() for _has, text in texts):
         raise _unreadable()
+
+
+def _has_rows(part: zipfile.ZipInfo) -> bool:
+    return _PARTS_WITH_ROWS.fullmatch(part.filename) is not None
+
+
+def _is_too_much(counts: list[tuple[bool, int]], most_without_rows: int, most: int) -> bool:
+    """Whether all parts together are above `most`, or one that has no rows is above its own bound."""
+    return sum(count for _has, count in counts) > most or any(
+        count > most_without_rows for has_rows, count in counts if not has_rows
+    )
+
+
+def _too_much() -> TooLarge:
+    return TooLarge(_("The workbook unpacks to too much."), cure=_("Send it as CSV."))
 
 
 def _xlsx_text(value: object) -> str:

@@ -128,6 +128,41 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused_before_it_is():
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize(
+    ("part", "before", "more", "times"),
+    [
+        ("xl/styles.xml", b"</cellXfs>", b"<xf/>", 100_000),
+        ("xl/styles.xml", b"</cellXfs>", b"<xf/>", 50_000),
+        ("xl/workbook.xml", b"</sheets>", b'<sheet name="a"/>', 30_000),
+        ("xl/worksheets/sheet1.xml", b"</row>", b"<c/>", 250_000),
+        ("xl/worksheets/sheet1.xml", b"</sheetData>", b" ", 4_200_000),
+    ],
+)
+def test_a_small_workbook_with_very_many_elements_is_refused_before_they_are_made(part, before, more, times):
+    data = repacked(workbook([["Name"]]), part, lambda body: body.replace(before, more * times + before))
+    assert len(data) < 16 * 1024
+    with pytest.raises(TooLarge, match="unpacks to too much"):
+        table_read(data)
+
+
+def test_a_full_table_with_styles_is_read():
+    rows = [[f"Column {number}" for number in range(12)]] + [["some words"] * 12] * ROWS_MAX
+    assert len(cells(xlsx_file([("People", rows), ("Roles", rows[:50])]))) == ROWS_MAX + 1
+
+
+def test_a_document_type_in_a_part_of_any_name_is_refused():
+    def renamed(body):
+        return body.replace(b"/xl/workbook.xml", b"/xl/workbook.bin")
+
+    data = repacked(workbook([["Name"]]), "[Content_Types].xml", renamed)
+    added = io.BytesIO(data)
+    with zipfile.ZipFile(added, "a") as archive:
+        archive.writestr("xl/workbook.bin", '<!DOCTYPE x [<!ENTITY a "words">]><x>&a;</x>')
+    with pytest.raises(InvalidInput, match="cannot be read") as refused:
+        table_read(added.getvalue())
+    assert refused.value.__cause__ is None, "refused before it is parsed"
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_a_document_type_is_refused(encoding):
     entities = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><x>&a;</x>'
