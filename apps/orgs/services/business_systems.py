@@ -13,6 +13,7 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import TAKE_PART, BusinessSystem, BusinessSystemUser, Organization
 from apps.orgs.permissions import OrgsPermission as P
+from apps.orgs.services.placing import take_part_check
 
 
 @service(P.MANAGE)
@@ -48,10 +49,12 @@ def _take_part() -> Permission:
 def business_system_member_add(
     *, actor: Actor, business_system: BusinessSystem, user: User
 ) -> BusinessSystemUser:
-    """Let a user of this tenant, of any organization, take part (PLAT-TEN-22)."""
+    """Let a user of this tenant, of any organization, take part (PLAT-TEN-22). Forbidden where the business system is
+    beyond what the actor reaches."""
     act_subject("business_system", business_system.uid, user=user.username)
     if not belongs(user, current_tenant()):
         raise InvalidInput(_("%(user)s does not belong to this tenant.") % {"user": user})
+    take_part_check(actor, business_system, user)
     return BusinessSystemUser.objects.assign_perm(_take_part(), user, business_system)
 
 

@@ -22,6 +22,7 @@ from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Member, Organization, Post
 from apps.orgs.permissions import OrgsPermission as P
+from apps.orgs.services.placing import placing_check
 from apps.scheduling.services.quota.organizations import (
     organization_drop,
     organization_put,
@@ -71,11 +72,14 @@ def organization_update(
 ) -> Organization:
     """Rename or move an organization, or say more of it; without `attributes` those that it has stay.
 
-    It cannot move below itself, nor below one that has less left to give than it has for a quota.
+    It cannot move below itself, nor below one that has less left to give than it has for a quota. Forbidden to move one
+    that is, or goes below one that is, beyond the actor's reach.
     """
     act_subject("organization", organization.uid)
     tree_lock(Organization)
     name = name_clean(name)
+    if parent != organization.parent:
+        placing_check(actor, organization, parent)
     place_check(Organization.objects.all(), organization.pk, parent)
     sibling_check(Organization.objects.all(), name, parent, organization.pk)
     organization.name, organization.parent, organization.description = name, parent, description[:500]
@@ -142,10 +146,12 @@ def organizations_delete(*, actor: Actor, organizations: Iterable[Organization])
 
 @service(P.MANAGE)
 def member_add(*, actor: Actor, user: User, organization: Organization, post: Post | None = None) -> Member:
-    """Give a user of this tenant his one organization (PLAT-TEN-29). Raises Conflict when he has one."""
+    """Give a user of this tenant his one organization (PLAT-TEN-29). Raises Conflict when he has one, and Forbidden as
+    `person_move` does."""
     act_subject("user", user.uid, organization=organization.name)
     if not belongs(user, current_tenant()):
         raise InvalidInput(_("%(user)s does not belong to this tenant.") % {"user": user})
+    placing_check(actor, organization, user=user)
     enabled_check(organization)
     row, made = Member.objects.get_or_create(user=user, defaults={"organization": organization, "post": post})
     if not made:
@@ -160,8 +166,9 @@ def member_add(*, actor: Actor, user: User, organization: Organization, post: Po
 def member_move(
     *, actor: Actor, member: Member, organization: Organization, post: Post | None = None
 ) -> Member:
-    """Moving replaces the first organization (PLAT-TEN-29)."""
+    """Moving replaces the first organization (PLAT-TEN-29). Forbidden as `person_move` is."""
     act_subject("user", member.user.uid, organization=organization.name)
+    placing_check(actor, member.organization, organization, user=member.user)
     enabled_check(organization)
     member.organization, member.post = organization, post
     member.save(update_fields=["organization", "post"])
@@ -170,8 +177,9 @@ def member_move(
 
 @service(P.MANAGE)
 def member_remove(*, actor: Actor, member: Member) -> None:
-    """Take a user out of his organization; roles and account stay (PLAT-TEN-17)."""
+    """Take a user out of his organization; roles and account stay (PLAT-TEN-17). Forbidden as `person_move` is."""
     act_subject("user", member.user.uid, organization=member.organization.name)
+    placing_check(actor, member.organization, user=member.user)
     Member.objects.filter(pk=member.pk).delete()
 
 

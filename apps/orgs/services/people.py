@@ -20,6 +20,8 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Invitation, Member, Organization, RoleBinding, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
+from apps.orgs.selectors import organization_of
+from apps.orgs.services.placing import placing_check
 from apps.orgs.services.roles import administrator_stays, grant_check, person_reach_check
 
 
@@ -36,6 +38,7 @@ def person_make(
     """A new account in this tenant with a first password, which is shown once and must be changed (PLAT-TEN-24)."""
     roles = list(roles)
     grant_check(actor, roles)
+    placing_check(actor, organization)
     user, password = accounts.account_make(
         tenant=current_tenant(), username=username, display_name=display_name, email=email
     )
@@ -59,6 +62,7 @@ def person_add(
     """
     roles = list(roles)
     grant_check(actor, roles)
+    placing_check(actor, organization)
     user = tenant_side_user(username)
     if user is None or not (actor.kind != "user" or was_member(user, current_tenant())):
         raise NotFound(
@@ -114,9 +118,11 @@ def person_roles_set(*, actor: Actor, user: User, roles: Iterable[TenantRole]) -
 
 @service(P.MANAGE)
 def person_move(*, actor: Actor, user: User, organization: Organization) -> Member:
-    """The person's one organization from now on (PLAT-TEN-29)."""
+    """The person's one organization from now on (PLAT-TEN-29). Forbidden beyond the mover's own reach, and for himself
+    unless he reaches everything."""
     act_subject("user", user.uid, organization=organization.name)
     _present_check(user)
+    placing_check(actor, organization_of(user.pk), organization, user=user)
     enabled_check(organization)
     row, made = Member.objects.get_or_create(user=user, defaults={"organization": organization})
     if not made and row.organization_id != organization.pk:
