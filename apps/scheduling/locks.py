@@ -53,13 +53,13 @@ def slices_lock(workload_uid: UUID) -> None:
 
 
 def workloads_pending_lock(uids: Iterable[str]) -> dict[str, Workload]:
-    """Those that wait and that nobody else holds, by uid, each with its tenant and queue."""
+    """Those that wait, for no money, and that nobody else holds, by uid, each with its tenant and queue."""
     return {str(row.uid): row for row in _PENDING.all(uids=[UUID(uid) for uid in uids])}
 
 
 _PENDING = PreparedQuery(
     lambda: Workload.plain.select_for_update(no_key=True, skip_locked=True, of=("self",)).filter(
-        uid=ArrayParam("uids"), state="pending"
+        uid=ArrayParam("uids"), state="pending", waits_for_funds=False
     ),
     fields=(*_OWN, *_NEAR),
 )

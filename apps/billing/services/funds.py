@@ -30,7 +30,7 @@ from apps.tenancy.models import Tenant
 
 STOP_S = 300
 """So long work may take to stop once it is told to: its money reaches until then."""
-_LATE_S = 3600
+LATE_S = 3600
 """So long after its end what a lost node may still tell of its use stays set aside."""
 _WHOLE_S = 2
 """So much before its end the last use of work may have ended: nodes tell of whole seconds."""
@@ -157,11 +157,12 @@ def holds_bill(accrued: Mapping[int, Decimal]) -> None:
 @service(recorded=False)
 def funds_end(*, actor: Actor, workload_uid: UUID, at: datetime, has_run: bool = True) -> None:
     """Its work has ended, or is put aside: no more is set aside for it, and the rest is given back when its last use
-    is rated; at once where it never ran. Again, or where nothing is set aside, it changes nothing."""
+    is rated; at once where it never ran. Again it changes nothing, but for an end that is told to have been earlier:
+    what waits stopped running before it is stopped."""
     hold = _hold_lock(workload_uid)
     if hold is None or hold.released_at is not None:
         return
-    hold.ended_at, hold.check_at, hold.short_since = hold.ended_at or at, None, None
+    hold.ended_at, hold.check_at, hold.short_since = min(hold.ended_at or at, at), None, None
     if not has_run:
         _release(hold)
     hold.save(update_fields=["amount", "ended_at", "check_at", "short_since", "released_at"])
@@ -205,7 +206,7 @@ def funds_settle(*, actor: Actor, limit: int = 500) -> int:
         last=Subquery(last.annotate(at=Max("end_at")).values("at"))
     )
     is_whole = Q(last__gte=F("ended_at") - timedelta(seconds=_WHOLE_S))
-    is_late = Q(ended_at__lte=now - timedelta(seconds=_LATE_S))
+    is_late = Q(ended_at__lte=now - timedelta(seconds=LATE_S))
     rows = rows.filter(~Exists(unrated), is_whole | is_late).select_related("tenant").order_by("pk")
     done = list(rows.select_for_update(no_key=True, skip_locked=True, of=("self",))[:limit])
     for hold in done:
@@ -231,23 +232,46 @@ class FundsState:
 
 
 @service(recorded=False)
-def funds_wait(*, actor: Actor, workload_uid: UUID) -> None:
-    """It does not run yet: what was set aside is whole, and is looked at again when it could be near its end had the
-    work begun now."""
+def funds_wait(*, actor: Actor, workload_uid: UUID, unrated_share_s: float) -> None:
+    """It waits with what was set aside for it, or stops: that is looked at again when it could be near its end had the
+    work begun now. What is short stays short."""
     hold = _hold_lock(workload_uid)
     if hold is None or hold.ended_at is not None:
         return
-    left = (hold.amount - hold.used) / hold.hourly * _HOUR_S if hold.hourly else ZERO
-    hold.check_at = _check_at(hold.hourly, float(left))
-    hold.short_since = None
-    hold.save(update_fields=["check_at", "short_since"])
+    hold.check_at = _check_at(hold.hourly, _reaches_s(hold, _need(hold, unrated_share_s)))
+    hold.save(update_fields=["check_at"])
+
+
+@service(recorded=False)
+def funds_again(*, actor: Actor, workload_uid: UUID, unrated_share_s: float, run_s: int | None) -> bool:
+    """Its work waits again: whether what is set aside is enough to begin anew. Where it is not, it is due to be looked
+    at, and must not begin before that."""
+    hold = _hold_lock(workload_uid)
+    if hold is None or hold.ended_at is not None:
+        return True
+    floor = _need(hold, unrated_share_s) + cost_ahead(hold.hourly, min(tail_s(), ahead_s(run_s)))
+    if hold.short_since is None and hold.amount >= floor:
+        return True
+    hold.check_at = timezone.now()
+    hold.save(update_fields=["check_at"])
+    return False
+
+
+def _need(hold: FundsHold, unrated_share_s: float) -> Decimal:
+    """What the work has used, rated or not."""
+    return hold.used + hold.hourly / hold.shares * Decimal(unrated_share_s) / _HOUR_S
+
+
+def _reaches_s(hold: FundsHold, need: Decimal) -> float:
+    """For how long what is set aside beyond `need` lasts."""
+    return float((hold.amount - need) / hold.hourly * _HOUR_S) if hold.hourly else 0.0
 
 
 @service(recorded=False)
 def funds_top_up(
     *, actor: Actor, workload_uid: UUID, unrated_share_s: float, left_s: float | None
 ) -> FundsState:
-    """Set more aside for work that runs, where what is set aside nears its end.
+    """Set more aside for work that runs or is to run again, where what is set aside nears its end.
 
     Args:
         unrated_share_s: the seconds, of all shares together, that it ran and that are not rated yet.
@@ -263,8 +287,7 @@ def funds_top_up(
     hold = _hold_lock(workload_uid)
     if hold is None or hold.ended_at is not None:
         return FundsState(None, is_new=False)
-    share_hourly = hold.hourly / hold.shares
-    need = hold.used + share_hourly * Decimal(unrated_share_s) / _HOUR_S
+    need = _need(hold, unrated_share_s)
     most = float("inf") if left_s is None else max(left_s, 0.0) + STOP_S
     floor = need + cost_ahead(hold.hourly, min(tail_s(), most))
     goal = need + cost_ahead(hold.hourly, min(horizon_s(), most))
@@ -278,8 +301,7 @@ def funds_top_up(
         hold.check_at = now + timedelta(seconds=_CHECK_SHORT_S)
     else:
         hold.short_since = None
-        reaches_s = float((hold.amount - need) / hold.hourly * _HOUR_S) if hold.hourly else 0.0
-        hold.check_at = _check_at(hold.hourly, reaches_s)
+        hold.check_at = _check_at(hold.hourly, _reaches_s(hold, need))
     hold.save(update_fields=["amount", "short_since", "check_at"])
     if hold.short_since is not None:
         _level_keep(account, FundsLevel.EMPTY, funds_of(account), actor)

@@ -519,6 +519,7 @@ class Migration(migrations.Migration):
                 ('scaled_at', models.DateTimeField(blank=True, null=True, verbose_name='scaled at')),
                 ('requeue_on_loss', models.BooleanField(default=False, verbose_name='queued again when it is lost')),
                 ('waits_for_quota', models.BooleanField(default=False, verbose_name='waits for quota')),
+                ('waits_for_funds', models.BooleanField(default=False, verbose_name='waits for funds')),
                 ('attempt', models.PositiveSmallIntegerField(default=1, verbose_name='attempt')),
                 ('pins', models.JSONField(default=dict, verbose_name='pins')),
                 ('work', models.JSONField(default=dict, verbose_name='work')),

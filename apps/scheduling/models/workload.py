@@ -187,6 +187,8 @@ class Workload(TenantOwned):
     scaled_at = models.DateTimeField(_("scaled at"), null=True, blank=True)
     requeue_on_loss = models.BooleanField(_("queued again when it is lost"), default=False)
     waits_for_quota = models.BooleanField(_("waits for quota"), default=False)
+    # It waits again, and is not placed before its account was asked for more money.
+    waits_for_funds = models.BooleanField(_("waits for funds"), default=False)
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=1)
     pins = models.JSONField(_("pins"), default=dict)
     work = models.JSONField(_("work"), default=dict)

@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.billing.services.charges import charge_resize
-from apps.billing.services.funds import funds_end, funds_renew
+from apps.billing.services.funds import funds_renew
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.service import service
@@ -17,10 +17,10 @@ from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.cycle.apply_changes import shares_drop
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota.models import work_models_check
-from apps.scheduling.services.quota.quotas import quota_hold, quota_keep, quota_release
+from apps.scheduling.services.quota.quotas import quota_hold, quota_keep
 from apps.scheduling.services.workloads.admission import asked_of, limit_check
 from apps.scheduling.services.workloads.checks import amounts_check, elastic_check, hopeless_check
-from apps.scheduling.services.workloads.ending import workload_changed
+from apps.scheduling.services.workloads.ending import workload_changed, workload_put_aside
 from apps.scheduling.services.workloads.replicas import shares_of
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, DecisionKind, WorkloadState
@@ -48,14 +48,9 @@ def workload_suspend(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason
     row = _mine(actor, tenant, workload_uid)
     act_subject("workload", row.uid, reason=reason)
     if row.state == WorkloadState.PENDING:
-        FLOW.move(
-            row, WorkloadState.SUSPENDED, actor=actor, reason_code="suspended", reason={"text": reason},
-            position=None,
-        )  # fmt: skip
-        quota_release(actor=actor, tenant=tenant, holder_uid=row.uid)
-        funds_end(actor=actor, workload_uid=row.uid, at=timezone.now(), has_run=False)
-        decided(row, DecisionKind.SUSPENDED, actor, "", text=reason)
-    elif row.state in _RUNS:
+        workload_put_aside(row, actor, "suspended", reason)
+        return row
+    if row.state in _RUNS:
         stop_begin(row, actor, AfterStop.SUSPEND, "suspended", reason)
         slices_stop(row, actor, reason, reason_code="suspended")
         row.refresh_from_db()

@@ -183,7 +183,7 @@ def test_what_never_ran_gives_all_back_at_once_and_sets_it_aside_again_when_it_i
     funds_renew(actor=SYSTEM, workload_uid=row.workload_uid, run_s=None)
     funds_renew(actor=SYSTEM, workload_uid=uuid4(), run_s=None)
     funds_end(actor=SYSTEM, workload_uid=uuid4(), at=timezone.now())
-    funds_wait(actor=SYSTEM, workload_uid=uuid4())
+    funds_wait(actor=SYSTEM, workload_uid=uuid4(), unrated_share_s=0)
     assert funds(opened).spendable == 10 - PER_HOUR
     other = charge(opened, run_s=60)
     funds_end(actor=SYSTEM, workload_uid=row.workload_uid, at=timezone.now(), has_run=False)

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from unittest.mock import patch
 
 import pytest
 from django.utils import timezone
@@ -10,10 +11,13 @@ from apps.billing.errors import FundsTooLow
 from apps.billing.models import FundsHold
 from apps.billing.selectors import account_get, funds_of
 from apps.billing.services.charges import charge_open
-from apps.billing.services.funds import funds_watch
+from apps.billing.services.funds import funds_settle, funds_watch
 from apps.billing.services.ledger import account_deposit, account_open
+from apps.billing.services.rating import usage_rate
+from apps.billing.services.usage import usage_record
 from apps.billing.types import CostLabels
 from apps.catalog.selectors import quote_get
+from apps.fleet.models import Slice
 from apps.kernel.actor import SYSTEM
 from apps.notices.models import Message
 from apps.scheduling import tasks
@@ -23,7 +27,12 @@ from apps.scheduling.selectors.workloads import workload_reason
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import direct_commodity_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
-from apps.scheduling.services.workload_control import workload_resume, workload_scale, workload_suspend
+from apps.scheduling.services.workload_control import (
+    workload_requeue,
+    workload_resume,
+    workload_scale,
+    workload_suspend,
+)
 from apps.scheduling.services.workloads.bulk import workload_submit_many
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.stopping import workload_stop
@@ -31,6 +40,7 @@ from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.tasks import funds_sweep
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
+from tests.apps.billing.scene import usage
 from tests.apps.catalog.market import AMOUNTS, commodity_make
 from tests.apps.catalog.racing import race
 from tests.apps.scheduling.pool import submit as order_submit
@@ -295,3 +305,93 @@ def test_an_orders_work_is_put_aside_and_resumed_too(pool, acme, alice):
     pay_in(acme, "100")
     workload_resume(actor=alice.actor, tenant=acme, workload_uid=row.uid)
     running(pool, row, 10)
+
+
+def submitted_long_ago(submit, **more):
+    """So that it can be charged for what it ran since."""
+    with patch("apps.billing.services.charges_many.timezone") as clock:
+        clock.now.return_value = timezone.now() - timedelta(hours=2)
+        return submit(**more)
+
+
+def crashes(node, row):
+    node.runs = dict.fromkeys(node.runs, "failed")
+    node.turn()
+    Workload.plain.filter(pk=row.pk).update(not_before_at=None)
+
+
+def is_requeued(node, row):
+    workload_requeue(actor=SYSTEM, tenant=row.tenant, workload_uid=row.uid)
+    assert sweep(row) == "stopping"
+    assert FundsHold.plain.get().short_since, "stopping makes nobody richer"
+    node.turn()
+
+
+@pytest.mark.req("ELA-1911", "ELA-503", "ELA-509")
+@pytest.mark.parametrize("begin_anew", [is_requeued, crashes])
+def test_work_that_begins_anew_is_given_no_grace_again(submit, pool, acme, alice, begin_anew):
+    """Requeued just before its grace ended it was placed unasked, and ran on for another grace: again and again."""
+    pay_in(acme, "5.50")
+    row = submitted_long_ago(submit, max_attempts=9)
+    running(pool, row, 3000)
+    for deposit in ("2", "2", None):
+        usage_rate(actor=SYSTEM)
+        assert sweep(row) == "running"
+        assert FundsHold.plain.get().short_since
+        begin_anew(pool, row)
+        cycle_run(actor=SYSTEM)
+        row.refresh_from_db()
+        assert row.state == "pending", "its money is asked for first"
+        if deposit:
+            pay_in(acme, deposit)
+            assert sweep(row) == "pending"
+            running(pool, row, 1500)
+        assert spendable(acme) >= 0
+    assert sweep(row) == "suspended"
+    assert row.reason_code == "funds_used_up"
+    assert Message.objects.filter(user=alice.user, msgid__contains="is put aside").count() == 1
+    hold = FundsHold.plain.get()
+    assert hold.used <= hold.amount <= Decimal("9.50")
+    assert funds_settle(actor=SYSTEM) == 1
+    # 6000 s at 5.50 an hour
+    assert round(hold.used, 2) == Decimal("9.17")
+    assert spendable(acme) == Decimal("9.50") - hold.used
+    pay_in(acme, "10")
+    workload_resume(actor=alice.actor, tenant=acme, workload_uid=row.uid)
+    running(pool, row, 10)
+
+
+@pytest.mark.req("ELA-1911", "ELA-503")
+def test_work_whose_money_reaches_begins_anew_at_once(submit, pool, acme):
+    pay_in(acme, "5.50")
+    row = submit()
+    running(pool, row, 1000)
+    workload_requeue(actor=SYSTEM, tenant=acme, workload_uid=row.uid)
+    pool.turn()
+    running(pool, row, 10)
+    assert spendable(acme) == 0
+
+
+@pytest.mark.req("ELA-1911")
+@pytest.mark.parametrize("end", [workload_suspend, workload_stop])
+def test_use_before_a_requeue_stays_set_aside_until_it_is_rated(submit, pool, acme, end):
+    """What waited again was taken for what had never run: its money was given back, and spent twice."""
+    pay_in(acme, "5.50")
+    row = submitted_long_ago(submit)
+    cycle_run(actor=SYSTEM)
+    pool.turn()
+    begin = timezone.now().replace(microsecond=0) - timedelta(seconds=1800)
+    Slice.plain.update(started_at=begin, created_at=begin)
+    row.refresh_from_db()
+    act = {"actor": SYSTEM, "tenant": acme, "workload_uid": row.uid}
+    workload_requeue(**act)
+    pool.turn()
+    end(**act, reason="later")
+    assert funds_settle(actor=SYSTEM) == 0
+    assert spendable(acme) == 0
+    part = Slice.plain.get()
+    told = usage(begin, int((part.ended_at - begin).total_seconds()), slice_uid=str(part.uid))
+    assert not usage_record(actor=SYSTEM, workload_uid=row.uid, reports=[told]).refused
+    usage_rate(actor=SYSTEM)
+    assert funds_settle(actor=SYSTEM) == 1, "nothing more can come, though it waited meanwhile"
+    assert spendable(acme) == Decimal("5.50") - FundsHold.plain.get().used < 3

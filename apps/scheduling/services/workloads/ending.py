@@ -4,16 +4,20 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from apps.billing.services.funds import funds_end
-from apps.fleet.services.work_folders import folders_end
+from apps.fleet.selectors import slice_list
+from apps.fleet.services.work_folders import folders_end, folders_keep
+from apps.fleet.states import SliceState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import WeirError
 from apps.kernel.events import emit
 from apps.scheduling.events import WorkloadChanged, WorkloadEnded
 from apps.scheduling.models import Workload
 from apps.scheduling.services.decisions import decided
+from apps.scheduling.services.quota.quotas import quota_release
 from apps.scheduling.services.workloads.notifications import workload_notify
 from apps.scheduling.services.workloads.submit import direct_ended
 from apps.scheduling.states import FLOW, DecisionKind, WorkloadState
@@ -31,7 +35,6 @@ def workload_end(
     row: Workload, actor: Actor, at: datetime, final: str, reason_code: str, reason: str
 ) -> None:
     """It has ended, as `final` says: its charge and quota are settled, its owner and the apps above hear of it."""
-    has_run = row.placed_at is not None
     FLOW.move(
         row, final, actor=actor, ended_at=at, reason_code=reason_code, reason={"text": reason}, position=None,
         **STOPPED,
@@ -52,9 +55,41 @@ def workload_end(
         reason=reason,
     )
     emit(event, actor=actor)
-    if not has_run:
-        funds_end(actor=actor, workload_uid=row.uid, at=at, has_run=False)
+    _funds_end(row, actor)
     workload_changed(row, actor)
+
+
+def workload_put_aside(row: Workload, actor: Actor, reason_code: str, reason: str) -> None:
+    """It holds nothing until it is resumed, and keeps its place (ELA-503)."""
+    FLOW.move(
+        row,
+        WorkloadState.SUSPENDED,
+        actor=actor,
+        reason_code=reason_code,
+        reason={"text": reason},
+        placed_at=None,
+        active_shares=None,
+        position=None,
+        waits_for_funds=False,
+        **STOPPED,
+    )
+    if row.is_direct:
+        quota_release(actor=actor, tenant=row.tenant, holder_uid=row.uid)
+    _funds_end(row, actor)
+    folders_keep(actor=actor, workload_uid=row.uid)
+    # What somebody asked for says why in his words.
+    decided(
+        row, DecisionKind.SUSPENDED, actor, "" if reason_code == "suspended" else reason_code, text=reason
+    )
+    workload_changed(row, actor)
+
+
+def _funds_end(row: Workload, actor: Actor) -> None:
+    """What it ran in any of its attempts is still to be paid, though it may have waited since; of one that was lost
+    with its node nobody knows whether it ran."""
+    ran = slice_list(workload_uids=[row.uid]).filter(Q(started_at__isnull=False) | Q(state=SliceState.LOST))
+    last = ran.order_by().aggregate(at=Max("ended_at"))["at"]
+    funds_end(actor=actor, workload_uid=row.uid, at=last or timezone.now(), has_run=last is not None)
 
 
 def workload_changed(row: Workload, actor: Actor) -> None:

@@ -1,22 +1,23 @@
 """Work and its money: topped up while it runs, put aside when its account gives no more (ELA-1911)."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from apps.billing.selectors import usage_rated_until
-from apps.billing.services.funds import FundsState, funds_top_up, funds_wait
+from apps.billing.services.funds import LATE_S, FundsState, funds_again, funds_top_up, funds_wait
 from apps.fleet.selectors import slice_list
 from apps.kernel.actor import Actor
 from apps.kernel.service import service
 from apps.notices.services import notice_send
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Workload
-from apps.scheduling.services.workloads.ending import workload_changed
+from apps.scheduling.services.workloads.ending import workload_changed, workload_put_aside
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
-from apps.scheduling.states import AfterStop, AllocationState, WorkloadState
+from apps.scheduling.states import AfterStop, WorkloadState
 
 _RUNS = frozenset({WorkloadState.PLACED, WorkloadState.RUNNING})
 FUNDS_CODE = "funds_used_up"
@@ -32,40 +33,62 @@ _PUT_ASIDE = gettext_noop(
 @service(recorded=False)
 def funds_follow(*, actor: Actor, workload_uid: UUID) -> None:
     """Top up what is set aside for work that runs; put it aside, told to save itself first, when its account has given
-    no more for as long as the grace. Again it changes nothing."""
+    no more for as long as the grace. What waits again and was not given enough is put aside at once: its grace is for
+    what runs. Again it changes nothing."""
     slices_lock(workload_uid)
     row = workload_lock(workload_uid)
     if row is None or row.is_final:
         return
-    if row.state not in _RUNS:
-        funds_wait(actor=actor, workload_uid=workload_uid)
-        return
     now = timezone.now()
     unrated_share_s, left_s = _progress(row, now)
+    if row.state not in _RUNS and not row.waits_for_funds:
+        funds_wait(actor=actor, workload_uid=workload_uid, unrated_share_s=unrated_share_s)
+        return
     state = funds_top_up(
         actor=actor, workload_uid=workload_uid, unrated_share_s=unrated_share_s, left_s=left_s
     )
-    if state.stops_at is not None and state.stops_at <= now:
+    if row.waits_for_funds:
+        _go_on_waiting(row, actor, state)
+    elif state.stops_at is not None and state.stops_at <= now:
         _put_aside(row, actor)
     elif state.is_new:
         _tell(row, actor, state)
 
 
 def _progress(row: Workload, now: datetime) -> tuple[float, float | None]:
-    """How much it ran that is not rated yet, and how much longer it may run at most."""
-    held = row.allocations.filter(state=AllocationState.ACTIVE).values("slice_uid")
-    starts = {
-        part.uid: part.started_at
-        for part in slice_list(workload_uids=[row.uid]).filter(uid__in=held)
-        if part.started_at
-    }
-    rated = usage_rated_until(str(uid) for uid in starts)
-    unrated = [max(0.0, (now - rated.get(str(uid), at)).total_seconds()) for uid, at in starts.items()]
+    """How much it ran that is not rated yet, in this attempt and those before, and how much longer it may run at
+    most."""
+    lately = Q(ended_at=None) | Q(ended_at__gt=now - timedelta(seconds=LATE_S))
+    parts = slice_list(workload_uids=[row.uid]).filter(lately, started_at__isnull=False)
+    spans = list(parts.values_list("uid", "started_at", "ended_at"))
+    rated = usage_rated_until(str(uid) for uid, _started, _ended in spans)
+    unrated = [
+        max(0.0, ((ended or now) - rated.get(str(uid), started)).total_seconds())
+        for uid, started, ended in spans
+    ]
     left_s = None
     if row.run_timeout_s is not None:
-        begun = min(starts.values(), default=now)
+        begun = min((started for _uid, started, ended in spans if ended is None), default=now)
         left_s = row.run_timeout_s - (now - begun).total_seconds()
     return sum(unrated), left_s
+
+
+def funds_asked_again(row: Workload, actor: Actor) -> bool:
+    """Its slices have ended and it is to wait again: whether its account must give more before it is placed."""
+    unrated_share_s, _left_s = _progress(row, timezone.now())
+    return not funds_again(
+        actor=actor, workload_uid=row.uid, unrated_share_s=unrated_share_s, run_s=row.run_timeout_s
+    )
+
+
+def _go_on_waiting(row: Workload, actor: Actor, state: FundsState) -> None:
+    if state.short_since is not None:
+        workload_put_aside(row, actor, FUNDS_CODE, "")
+        _notify(row, actor, _PUT_ASIDE)
+        return
+    row.waits_for_funds = False
+    row.save(update_fields=["waits_for_funds", "updated_at"])
+    workload_changed(row, actor)
 
 
 def _put_aside(row: Workload, actor: Actor) -> None:

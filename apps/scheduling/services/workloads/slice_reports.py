@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from apps.billing.services.funds import funds_end
 from apps.fleet.selectors import slice_list
 from apps.fleet.services.work_folders import folders_keep
 from apps.kernel.actor import Actor
@@ -16,7 +15,6 @@ from apps.scheduling.events import WorkloadPreempted, WorkloadStarted
 from apps.scheduling.locks import workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.services.decisions import decided, submitted
-from apps.scheduling.services.quota.quotas import quota_release
 from apps.scheduling.services.workloads.checkpoints import lost_card_seconds
 from apps.scheduling.services.workloads.elastic_size import (
     share_is_spare,
@@ -25,7 +23,13 @@ from apps.scheduling.services.workloads.elastic_size import (
     shares_go_on,
     shares_outliving,
 )
-from apps.scheduling.services.workloads.ending import STOPPED, workload_changed, workload_end
+from apps.scheduling.services.workloads.ending import (
+    STOPPED,
+    workload_changed,
+    workload_end,
+    workload_put_aside,
+)
+from apps.scheduling.services.workloads.funds import funds_asked_again
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, DecisionKind, WorkloadState
 
@@ -141,7 +145,7 @@ def _after_stop(row: Workload, actor: Actor, at: datetime, *, requeue: bool, has
         row.after_stop, row.reason_code, row.reason = AfterStop.FINISH, "completed", {"text": ""}
         return False
     if after == AfterStop.SUSPEND:
-        _suspended(row, actor, _last_end(row, at))
+        workload_put_aside(row, actor, row.reason_code, row.reason.get("text", ""))
         return True
     if after == AfterStop.PREEMPT:
         _preempted(row, actor, at)
@@ -178,27 +182,6 @@ def _preempted(row: Workload, actor: Actor, at: datetime) -> None:
     _requeue(row, actor, "preempted", preemptions=row.preemptions + 1)
 
 
-def _suspended(row: Workload, actor: Actor, at: datetime) -> None:
-    """Put aside: it holds nothing until it is resumed, and keeps its place (ELA-503)."""
-    FLOW.move(
-        row,
-        WorkloadState.SUSPENDED,
-        actor=actor,
-        placed_at=None,
-        active_shares=None,
-        position=None,
-        **STOPPED,
-    )
-    if row.is_direct:
-        quota_release(actor=actor, tenant=row.tenant, holder_uid=row.uid)
-    funds_end(actor=actor, workload_uid=row.uid, at=at)
-    folders_keep(actor=actor, workload_uid=row.uid)
-    # What somebody asked for says why in his words.
-    code = "" if row.reason_code == "suspended" else row.reason_code
-    decided(row, DecisionKind.SUSPENDED, actor, code, text=row.reason.get("text", ""))
-    workload_changed(row, actor)
-
-
 _OWN_ENDS = frozenset({"lost", "idle_timeout", "run_timeout"})
 
 
@@ -216,7 +199,8 @@ def _end_by(row: Workload, actor: Actor, at: datetime, failed: bool, reason_code
 
 
 def _requeue(row: Workload, actor: Actor, code: str = "lost", **changes: Any) -> None:
-    """It waits again in its old place, with its quota, its charge and its first start (ELA-811)."""
+    """It waits again in its old place, with its quota, its charge and its first start (ELA-811); where its money does
+    not reach for another start, that is asked for before it is placed (ELA-1911)."""
     FLOW.move(
         row,
         WorkloadState.PENDING,
@@ -227,6 +211,7 @@ def _requeue(row: Workload, actor: Actor, code: str = "lost", **changes: Any) ->
         reason_code="",
         reason={},
         position=None,
+        waits_for_funds=funds_asked_again(row, actor),
         **STOPPED,
         **changes,
     )
