@@ -20,6 +20,7 @@ from apps.orgs.selectors import invitations_open
 from apps.orgs.services.invitation_mails import MailPortal, mail_ask
 from apps.orgs.services.invitation_secrets import secret_make
 from apps.orgs.services.people import person_place
+from apps.orgs.services.placing import placing_check
 from apps.orgs.services.roles import grant_check
 
 MAX_DAYS = 30
@@ -47,6 +48,7 @@ def invitation_make(
         raise InvalidInput(reason, fields={"days": reason})
     roles = list(roles)
     grant_check(actor, roles)
+    placing_check(actor, organization)
     if organization is not None:
         enabled_check(organization)
     secret, digest = secret_make()

@@ -38,7 +38,6 @@ from apps.orgs.selectors import (
 from apps.orgs.services.invitation_mails import MailPortal, mail_check
 from apps.orgs.services.invitations import invitation_make
 from apps.orgs.services.people import person_edit, person_move, person_roles_set
-from apps.orgs.services.placing import placing_check
 
 
 @service(P.MANAGE)
@@ -112,7 +111,6 @@ def _taker(actor: Actor, days: int, by_mail: MailPortal | None) -> Callable[[Per
             )
         if row.email.lower() in invited:
             return Outcome(row, Change.SAME, (_("Invited already"),))
-        placing_check(actor, organization)
         _invitation, secret = invitation_make(
             actor=actor,
             display_name=row.display_name,

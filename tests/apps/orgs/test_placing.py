@@ -234,3 +234,11 @@ def test_who_reaches_everything_lets_himself_in(tree, systems):
     api, _role = tree.keeper(Scope.ALL)
     assert let_in(api, systems["works"], "nell").status_code == 204
     assert taking_part(systems["works"]) == [tree.people["nell"].user.pk]
+
+
+def test_nobody_invites_into_an_organization_beyond_his_reach(tree):
+    api, _role = tree.keeper(Scope.BELOW)
+    invited = {"display_name": "Eve", "roles": []}
+    for place, expected in (("root", 403), ("works", 403), ("lab", 201)):
+        answer = api.post("/api/v1/invitations", {**invited, "organization": tree.uid(place)}, format="json")
+        assert answer.status_code == expected, answer.json()
