@@ -259,7 +259,9 @@ def funds_again(*, actor: Actor, workload_uid: UUID, unrated_share_s: float, run
 
 def _need(hold: FundsHold, unrated_share_s: float) -> Decimal:
     """What the work has used, rated or not."""
-    return hold.used + hold.hourly / hold.shares * Decimal(unrated_share_s) / _HOUR_S
+    unrated: Decimal = hold.hourly / hold.shares * Decimal(unrated_share_s) / _HOUR_S
+    need: Decimal = hold.used + unrated
+    return need
 
 
 def _reaches_s(hold: FundsHold, need: Decimal) -> float:

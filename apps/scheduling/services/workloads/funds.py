@@ -60,7 +60,11 @@ def _progress(row: Workload, now: datetime) -> tuple[float, float | None]:
     most."""
     lately = Q(ended_at=None) | Q(ended_at__gt=now - timedelta(seconds=LATE_S))
     parts = slice_list(workload_uids=[row.uid]).filter(lately, started_at__isnull=False)
-    spans = list(parts.values_list("uid", "started_at", "ended_at"))
+    spans = [
+        (uid, started, ended)
+        for uid, started, ended in parts.values_list("uid", "started_at", "ended_at")
+        if started is not None
+    ]
     rated = usage_rated_until(str(uid) for uid, _started, _ended in spans)
     unrated = [
         max(0.0, ((ended or now) - rated.get(str(uid), started)).total_seconds())
