@@ -45,6 +45,7 @@ test: env-dev ## Run every test
 		--durations 20 $(ARGS)
 
 unit: env-dev ## Run the tests that need no server
+	@$(PY) -m portal.devstack.catalogs
 	@exec $(PY) -m pytest tests/unit --confcutdir=tests/unit --hypothesis-profile=quick -n logical -q $(ARGS)
 
 lint: env-dev ## Check style, types, migrations, layers, templates, scripts and gates

@@ -1,6 +1,7 @@
 """Compiles the message catalogues (`locale/*/LC_MESSAGES/django.po`) where they are old, without gettext."""
 
 import os
+import sys
 from pathlib import Path
 
 from babel.messages.mofile import write_mo
@@ -36,3 +37,10 @@ def _compile(source: Path) -> bool:
     finally:
         draft.unlink(missing_ok=True)
     return True
+
+
+if __name__ == "__main__":
+    try:
+        compile_old()
+    except LocalError as error:
+        sys.exit(f"weir: {error}")
