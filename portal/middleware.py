@@ -28,11 +28,11 @@ from apps.centre.models import Centre
 from apps.centre.selectors import centre_is_set_up, centre_shown
 from apps.identity.errors import FirstPassword
 from apps.identity.models import ApiToken, Membership, User
-from apps.identity.page_access import ROLE_SESSION_KEY
-from apps.identity.requests import PortalRequest, Role
-from apps.identity.services import tenants_of
-from apps.identity.sessions import is_over
-from apps.identity.tokens import api_token_user
+from apps.identity.pages.access import ROLE_SESSION_KEY
+from apps.identity.pages.requests import PortalRequest, Role
+from apps.identity.pages.sessions import is_over
+from apps.identity.services.tokens import api_token_user
+from apps.identity.services.users import tenants_of
 from apps.kernel.actor import ANONYMOUS, Actor, ActorKind
 from apps.kernel.errors import Busy, Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError, busy_of
 from apps.kernel.log_context import log_context, log_known

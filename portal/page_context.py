@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.utils.translation import get_language
 
 from apps.centre.selectors import centre_shown
-from apps.identity.requests import inside
+from apps.identity.pages.requests import inside
 from apps.notices.push import topics_sign
 from apps.notices.selectors import message_unread_count
 

@@ -3,7 +3,7 @@
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from apps.identity.role_functions import RoleFunction, Side
+from apps.identity.rules.role_functions import RoleFunction, Side
 
 _TENANT, _OPERATOR = frozenset({Side.TENANT}), frozenset({Side.OPERATOR})
 _BOTH = _TENANT | _OPERATOR

@@ -1,6 +1,6 @@
 """The built-in roles of both sides (platform.md, annex B): code, names, and what each may do."""
 
-from apps.identity.services import BuiltinRole
+from apps.identity.services.users import BuiltinRole
 from apps.kernel.reach import EVERYTHING, DataPermission, Scope
 
 

@@ -16,9 +16,9 @@ from rest_framework.test import APIClient
 from apps.centre.selectors import centre_forget
 from apps.centre.services import centre_open
 from apps.identity.models import User
-from apps.identity.operators import operator_role_bind
-from apps.identity.services import membership_add, user_create
-from apps.identity.tokens import api_token_make
+from apps.identity.services.operators import operator_role_bind
+from apps.identity.services.tokens import api_token_make
+from apps.identity.services.users import membership_add, user_create
 from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole

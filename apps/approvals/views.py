@@ -12,8 +12,8 @@ from apps.approvals.forms import DecisionForm, InboxForm
 from apps.approvals.selectors import may_decide, process_list, task_get, task_list
 from apps.approvals.services import task_decide, task_urge
 from apps.approvals.states import DecisionKind, InstanceState, TaskState
-from apps.identity.page_access import cleaned, go, page, paged, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
 
 
 @page()

@@ -30,8 +30,8 @@ from apps.billing.selectors import (
 from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.states import BillState
 from apps.catalog.selectors import coupon_list, coupon_usable_list
-from apps.identity.page_access import cleaned, go, page, paged, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
 from apps.tenancy.models import Tenant
 
 DIMENSIONS = {

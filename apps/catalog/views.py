@@ -23,8 +23,8 @@ from apps.catalog.selectors import (
     prices_least,
 )
 from apps.catalog.services.coupons import coupon_claim
-from apps.identity.page_access import cleaned, go, page, paged, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
 
 CARDS_PER_PAGE = 24
 

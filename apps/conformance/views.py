@@ -19,8 +19,8 @@ from apps.conformance.report.forms import ENDINGS, FORMS, render
 from apps.conformance.selectors import result_list, run_get, run_list, run_open
 from apps.conformance.services import run_ask, run_stop
 from apps.conformance.states import Outcome
-from apps.identity.page_access import cleaned, go, operator_page, paged, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import NotFound
 
 _FORMS = {ending: form for form, ending in ENDINGS.items()}

@@ -12,8 +12,8 @@ from apps.centre.models import Centre
 from apps.centre.selectors import centre_find, mail_by_environment, mail_way
 from apps.centre.services import centre_change, centre_mail_set, centre_mail_try
 from apps.console.centre_forms import CentreForm, MailForm, MailTryForm
-from apps.identity.page_access import cleaned, go, operator_page, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, operator_page, show
+from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import InvalidInput
 from apps.kernel.money import CURRENCY
 

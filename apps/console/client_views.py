@@ -4,8 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from apps.console.client_wheel import wheel_get, wheel_named
-from apps.identity.page_access import page, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import page, show
+from apps.identity.pages.requests import PortalRequest
 
 
 @page(plane="both")

@@ -4,7 +4,7 @@ from django.views.generic import RedirectView
 from apps.console import centre_views, setup_views, tenant_views
 from apps.console import operator_views as views
 from apps.console import operator_watching as watching
-from apps.identity.views import logout_page
+from apps.identity.views.own_account import logout_page
 
 app_name = "operator"
 urlpatterns = [

@@ -19,9 +19,9 @@ from apps.console.checklist import lacks
 from apps.console.operator_charts import alarm_option
 from apps.console.operator_forms import AlarmsForm, CasesForm, InboxForm
 from apps.fleet.states import NodeState
-from apps.identity.page_access import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
-from apps.identity.requests import PortalRequest
-from apps.identity.services import tenants_of
+from apps.identity.pages.access import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
+from apps.identity.pages.requests import PortalRequest
+from apps.identity.services.users import tenants_of
 from apps.kernel.errors import Forbidden
 from apps.kernel.spreadsheet import CSV_TYPE, csv_lines
 from apps.scheduling.selectors.workloads import workload_reason

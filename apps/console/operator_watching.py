@@ -27,8 +27,8 @@ from apps.console.watching_forms import (
     StatisticsForm,
 )
 from apps.identity.models import OperatorRole
-from apps.identity.page_access import cleaned, go, operator_page, paged, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
 from apps.telemetry import selectors as read
 from apps.telemetry.exports import exported
 from apps.telemetry.metrics import METRICS

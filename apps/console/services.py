@@ -14,8 +14,8 @@ from apps.centre.services import MailGiven, centre_open
 from apps.centre.setup_token import setup_token_end
 from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning, TenantOpened
 from apps.identity.models import User
-from apps.identity.operators import operator_role_bind
-from apps.identity.services import user_create
+from apps.identity.services.operators import operator_role_bind
+from apps.identity.services.users import user_create
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.planes import in_tenant

@@ -14,9 +14,9 @@ from apps.centre.selectors import centre_is_set_up, mail_by_environment
 from apps.centre.setup_token import setup_token_is
 from apps.console.centre_forms import SetupForm
 from apps.console.services import centre_setup
-from apps.identity.page_access import LOGIN
-from apps.identity.requests import PortalRequest
-from apps.identity.sessions import session_begin
+from apps.identity.pages.access import LOGIN
+from apps.identity.pages.requests import PortalRequest
+from apps.identity.pages.sessions import session_begin
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.kernel.money import CURRENCY

@@ -12,8 +12,8 @@ from apps.console.services import tenant_open
 from apps.console.templatetags.weir import money
 from apps.console.tenant_forms import LINK, TenantForm
 from apps.console.types import TenantOpened
-from apps.identity.page_access import operator_page, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import operator_page, show
+from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import Forbidden, WeirError
 
 _BILLING, _SCHEDULING = "billing.manage", "scheduling.manage"

@@ -11,8 +11,8 @@ from django.utils import timezone
 from apps.approvals.selectors import task_list
 from apps.billing.charts import trend_option
 from apps.billing.selectors import account_overview, cost_by_day, cost_total
-from apps.identity.page_access import page, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import page, show
+from apps.identity.pages.requests import TenantRequest
 from apps.orders.selectors import form_list
 from apps.scheduling.selectors.model_usage import quota_list
 from apps.scheduling.selectors.workloads import workload_list

@@ -21,8 +21,8 @@ from apps.identity.models import (
     User,
 )
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.services import user_disable, user_enable
-from apps.identity.tokens import agent_token_revoke, api_token_revoke, join_token_make
+from apps.identity.services.tokens import agent_token_revoke, api_token_revoke, join_token_make
+from apps.identity.services.users import user_disable, user_enable
 from apps.kernel.actor import Actor
 
 FLEET_VIEW, FLEET_MANAGE = "fleet.view", "fleet.manage"

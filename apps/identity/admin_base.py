@@ -31,7 +31,7 @@ from unfold.widgets import (
     TEXTAREA_CLASSES,
 )
 
-from apps.identity.requests import inside
+from apps.identity.pages.requests import inside
 from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound, WeirError
 from apps.kernel.money import bill_round

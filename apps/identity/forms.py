@@ -5,7 +5,7 @@ from django import forms
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from apps.identity.role_functions import RECORD_LABELS, scopes_of
+from apps.identity.rules.role_functions import RECORD_LABELS, scopes_of
 from apps.kernel.reach import Records
 
 

@@ -1,8 +1,8 @@
 from django.urls import path
 
-from apps.identity import operator_organization_views as organizations
-from apps.identity import operator_role_views as roles
-from apps.identity import operator_views as views
+from apps.identity.views import operator_organizations as organizations
+from apps.identity.views import operator_roles as roles
+from apps.identity.views import operators as views
 
 app_name = "operators"
 urlpatterns = [

@@ -17,9 +17,9 @@ from apps.identity.models import (
     SignIn,
     User,
 )
-from apps.identity.organization_rules import OrganizationRow, ids_below, paths_of, tree_of
-from apps.identity.people_file import RoleNames
 from apps.identity.permissions import IdentityPermission as P
+from apps.identity.rules.organizations import OrganizationRow, ids_below, paths_of, tree_of
+from apps.identity.rules.people_file import RoleNames
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.translatable import localized

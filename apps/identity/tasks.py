@@ -1,6 +1,6 @@
 import smtplib
 
-from apps.identity import password_reset, services
+from apps.identity.services import password_reset, users
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 
@@ -8,7 +8,7 @@ from apps.kernel.tasks import provider_task
 @provider_task
 def idempotent_calls_prune() -> int:
     """Forget the answers to idempotent calls nobody will repeat any more: every hour."""
-    return services.idempotent_calls_prune()
+    return users.idempotent_calls_prune()
 
 
 @provider_task

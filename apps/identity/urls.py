@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.identity import views
+from apps.identity.views import own_account as views
 
 app_name = "identity"
 urlpatterns = [

@@ -14,7 +14,7 @@ from django.core import signing
 from django.db import DatabaseError
 from django.urls import path, re_path
 
-from apps.identity.sessions import watcher_id
+from apps.identity.pages.sessions import watcher_id
 from apps.kernel.planes import in_public
 from apps.notices.push import Ticket, group_of, has_missed, ticket_read
 

@@ -6,8 +6,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.page_access import cleaned, go, page, paged, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import PortalRequest
 from apps.notices.forms import ChosenForm, MessageFilterForm
 from apps.notices.selectors import message_get, message_list, message_unread_count
 from apps.notices.services import message_delete, message_read, message_read_all

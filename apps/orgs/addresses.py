@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
-from apps.identity.addresses import portal_address
+from apps.identity.pages.addresses import portal_address
 from apps.orgs.services.invitation_mails import MailPortal
 from apps.tenancy.models import Tenant
 

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from apps.centre.mail_address import MAIL_TRIES_MAX
 from apps.identity.models import Membership, User
-from apps.identity.organization_rules import OrganizationRow, ids_below, paths_of, tree_of
-from apps.identity.people_file import RoleNames
+from apps.identity.rules.organizations import OrganizationRow, ids_below, paths_of, tree_of
+from apps.identity.rules.people_file import RoleNames
 from apps.identity.selectors import members_enabled, memberships_present
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.fleet.permissions import FleetPermission as P
-from apps.identity.page_access import cleaned, go, operator_page, paged, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.rollouts.forms import LEVELS, ReleaseForm, StartForm
 from apps.rollouts.models import Rollout

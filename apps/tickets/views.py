@@ -7,8 +7,8 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.page_access import cleaned, go, page, paged, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
 from apps.tickets.forms import TicketsForm
 from apps.tickets.selectors import side_of, ticket_get, ticket_list
 from apps.tickets.services import ticket_claim, ticket_return

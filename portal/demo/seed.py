@@ -20,8 +20,8 @@ from apps.console.services import centre_setup
 from apps.fleet.models import Spec
 from apps.fleet.services.specs import spec_make
 from apps.identity.models import User
-from apps.identity.operators import operator_role_bind, operator_roles_sync
-from apps.identity.services import membership_add, user_create
+from apps.identity.services.operators import operator_role_bind, operator_roles_sync
+from apps.identity.services.users import membership_add, user_create
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import BusinessSystem, BusinessSystemUser, Member, Organization

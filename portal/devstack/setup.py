@@ -27,7 +27,7 @@ def main(result: Path, nodes: list[str], *, is_demo: bool) -> None:
     """
     django.setup()
     # Models can be imported only now.
-    from apps.identity.tokens import join_token_make
+    from apps.identity.services.tokens import join_token_make
     from apps.kernel.actor import SYSTEM
 
     call_command("migrate_schemas", interactive=False, verbosity=1)

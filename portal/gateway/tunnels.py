@@ -15,7 +15,7 @@ from django.db import DatabaseError
 from pydantic import ValidationError
 from redis import RedisError
 
-from apps.identity.tokens import agent_authenticate
+from apps.identity.services.tokens import agent_authenticate
 from apps.kernel.errors import WeirError
 from apps.kernel.planes import in_public
 from node_agent.protocol.tunnel import (

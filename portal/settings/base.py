@@ -218,7 +218,7 @@ SPECTACULAR_SETTINGS = {
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 PASSWORD_HASHERS = [
-    "apps.identity.passwords.Argon2idHasher",
+    "apps.identity.rules.passwords.Argon2idHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [

@@ -5,8 +5,8 @@ from django.utils.translation import gettext as _
 from apps.approvals.selectors import waits_for_role
 from apps.centre.events import CentreOpened
 from apps.identity.events import MembershipEnded
-from apps.identity.operators import operator_roles_sync
 from apps.identity.selectors import user_get
+from apps.identity.services.operators import operator_roles_sync
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict
 from apps.kernel.planes import in_tenant

@@ -16,7 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.fleet.models import Device, Node
-from apps.identity.tokens import api_token_make
+from apps.identity.services.tokens import api_token_make
 from apps.kernel.actor import SYSTEM
 from apps.kernel.bulk import insert_many
 from apps.scheduling.models import Workload

@@ -11,8 +11,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.identity.models import ApiToken, SignIn, User
-from apps.identity.page_access import ROLE_SESSION_KEY
-from apps.identity.services import user_disable
+from apps.identity.pages.access import ROLE_SESSION_KEY
+from apps.identity.services.users import user_disable
 from apps.kernel.actor import SYSTEM
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_suspend

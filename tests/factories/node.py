@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from django.test import Client
 
-from apps.identity.tokens import join_token_make
+from apps.identity.services.tokens import join_token_make
 from apps.kernel.actor import SYSTEM
 from node_agent.protocol.messages import (
     DeviceReport,

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from apps.billing.services.rating import usage_rate
 from apps.identity.models import User
-from apps.identity.tokens import api_token_make
+from apps.identity.services.tokens import api_token_make
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.selectors import orders_undelivered

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from apps.cases.selectors import case_get
 from apps.identity.api.base import ApiView
-from apps.identity.requests import inside
+from apps.identity.pages.requests import inside
 from apps.kernel.errors import InvalidInput
 
 

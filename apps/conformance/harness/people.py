@@ -9,9 +9,9 @@ from weir import Client
 
 from apps.billing.services.ledger import DEPOSIT_LIMIT, account_open, credit_limit_set
 from apps.identity.models import User
-from apps.identity.operators import operator_role_bind
-from apps.identity.services import membership_add, user_create, user_disable, user_enable
-from apps.identity.tokens import api_token_make
+from apps.identity.services.operators import operator_role_bind
+from apps.identity.services.tokens import api_token_make
+from apps.identity.services.users import membership_add, user_create, user_disable, user_enable
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole

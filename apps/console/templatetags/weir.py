@@ -24,8 +24,8 @@ from apps.console.labels import (
 )
 from apps.console.tenant_navigation import Entry, Group, entry_of, navigation_for
 from apps.fleet.models import Device, Slice
-from apps.identity.requests import inside
-from apps.identity.role_functions import RECORD_LABELS, function_label, scope_label
+from apps.identity.pages.requests import inside
+from apps.identity.rules.role_functions import RECORD_LABELS, function_label, scope_label
 from apps.kernel.reach import Records
 from apps.kernel.unit_text import cores_text, mib_text, span_text
 from apps.notices.push import topics_sign

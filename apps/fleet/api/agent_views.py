@@ -20,7 +20,7 @@ from apps.fleet.errors import IdentityTaken, UnknownProtocol
 from apps.fleet.services.folder_transfers import folder_piece_give, folder_piece_take, folder_sent_take
 from apps.fleet.services.nodes.membership import node_join
 from apps.fleet.services.sync import node_doubled, node_sync
-from apps.identity.tokens import agent_authenticate
+from apps.identity.services.tokens import agent_authenticate
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.kernel.planes import in_public

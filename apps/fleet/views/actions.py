@@ -22,8 +22,8 @@ from apps.fleet.services.nodes.devices import (
 from apps.fleet.services.nodes.membership import node_drain, node_remove, node_undrain
 from apps.fleet.services.slices.moves import slice_move_begin, slice_move_cancel
 from apps.fleet.services.specs import spec_disable, spec_enable, spec_make
-from apps.identity.page_access import cleaned, go, operator_page
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, operator_page
+from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import NotFound
 from apps.tenancy.selectors import tenant_get
 

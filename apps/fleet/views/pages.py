@@ -23,8 +23,8 @@ from apps.fleet.selectors import (
     spec_list,
 )
 from apps.fleet.states import Health, SliceKind
-from apps.identity.page_access import cleaned, operator_page, paged, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
 from apps.tenancy.selectors import tenant_active_list
 
 LIVE = ["pool", "alarms"]

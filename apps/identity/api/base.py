@@ -20,7 +20,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from apps.identity.models import IdempotentCall
-from apps.identity.requests import inside
+from apps.identity.pages.requests import inside
 from apps.kernel.actor import Actor
 from apps.kernel.errors import (
     Busy,

@@ -10,18 +10,18 @@ from rest_framework.response import Response
 
 from apps.identity.api import serializers as s
 from apps.identity.api.base import ApiView
-from apps.identity.operator_organizations import (
-    operator_move,
-    operator_organization_create,
-    operator_organization_switch,
-    operator_organization_update,
-    operator_organizations_delete,
-)
 from apps.identity.selectors import (
     operator_get,
     operator_organization_get,
     operator_organization_list,
     operator_organization_tree,
+)
+from apps.identity.services.operator_organizations import (
+    operator_move,
+    operator_organization_create,
+    operator_organization_switch,
+    operator_organization_update,
+    operator_organizations_delete,
 )
 
 

@@ -12,25 +12,9 @@ from rest_framework.response import Response
 from apps.identity.api import serializers as s
 from apps.identity.api.base import ApiView
 from apps.identity.api.people_files import FILES, file_sent, form_asked, imported
-from apps.identity.operator_files import (
-    operators_export,
-    operators_import,
-    operators_import_try,
-    operators_template,
-)
-from apps.identity.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
-from apps.identity.operators import (
-    operator_disable,
-    operator_edit,
-    operator_enable,
-    operator_make,
-    operator_password_reset,
-    operator_remove,
-    operator_roles_set,
-)
-from apps.identity.people_pages import file_response
+from apps.identity.pages.people import file_response
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.role_functions import Side, functions_of
+from apps.identity.rules.role_functions import Side, functions_of
 from apps.identity.selectors import (
     operator_get,
     operator_list,
@@ -39,6 +23,22 @@ from apps.identity.selectors import (
     operator_role_list,
     operator_roles_named,
     sign_in_way,
+)
+from apps.identity.services.operator_files import (
+    operators_export,
+    operators_import,
+    operators_import_try,
+    operators_template,
+)
+from apps.identity.services.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
+from apps.identity.services.operators import (
+    operator_disable,
+    operator_edit,
+    operator_enable,
+    operator_make,
+    operator_password_reset,
+    operator_remove,
+    operator_roles_set,
 )
 from apps.kernel.errors import InvalidInput
 

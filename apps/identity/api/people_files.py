@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api import serializers as s
-from apps.identity.people_file import Outcome
+from apps.identity.rules.people_file import Outcome
 from apps.kernel.errors import TooLarge
 from apps.kernel.spreadsheet import FILE_MAX_BYTES, XLSX_TYPE
 

@@ -3,8 +3,8 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.identity.models import AgentToken, ApiToken, OperatorOrganization, OperatorRole, User
-from apps.identity.people_file import Change
-from apps.identity.role_functions import RoleDraft
+from apps.identity.rules.people_file import Change
+from apps.identity.rules.role_functions import RoleDraft
 
 
 class SignInIn(serializers.Serializer):

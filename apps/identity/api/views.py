@@ -7,22 +7,22 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.identity.addresses import address_of, portal_address
 from apps.identity.api import serializers as s
 from apps.identity.api.base import ApiView, OpenView
 from apps.identity.errors import FirstPassword
-from apps.identity.password_reset import password_reset_ask, password_reset_use
-from apps.identity.password_sign_in import sign_in_check
-from apps.identity.requests import inside
+from apps.identity.pages.addresses import address_of, portal_address
+from apps.identity.pages.requests import inside
 from apps.identity.selectors import agent_token_get, agent_token_list, api_token_get, api_token_list
-from apps.identity.services import password_change, present_password_check, tenants_of
-from apps.identity.tokens import (
+from apps.identity.services.password_reset import password_reset_ask, password_reset_use
+from apps.identity.services.password_sign_in import sign_in_check
+from apps.identity.services.tokens import (
     agent_token_revoke,
     api_token_make,
     api_token_revoke,
     digest_of,
     join_token_make,
 )
+from apps.identity.services.users import password_change, present_password_check, tenants_of
 from apps.kernel.actor import SYSTEM
 from apps.tenancy.selectors import tenant_get, tenant_list
 

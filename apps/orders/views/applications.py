@@ -11,8 +11,8 @@ from django.views.decorators.http import require_POST
 
 from apps.approvals.selectors import has_decisions, process_list
 from apps.catalog.selectors import commodity_get, coupon_usable_list
-from apps.identity.page_access import cleaned, go, page, paged, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.orders.forms import ApplicationFormForm, FormsForm, QuoteForm, further_of, lines_of

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.catalog.selectors import commodity_get, commodity_list
 from apps.catalog.types import Quote
-from apps.identity.page_access import cleaned, go, page, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, show
+from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.orders.forms import DURATION_UNITS, ChosenLinesForm, DurationForm, QuoteForm, line_of
 from apps.orders.selectors import cart_list

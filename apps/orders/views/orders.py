@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.approvals.selectors import process_list
-from apps.identity.page_access import cleaned, go, page, paged, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
 from apps.orders.forms import OrdersForm, TerminationForm
 from apps.orders.selectors import order_end_reason, order_get, order_is_terminable, order_list
 from apps.orders.services.terminations import order_terminate

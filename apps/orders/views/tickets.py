@@ -7,8 +7,8 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.page_access import cleaned, go, page
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page
+from apps.identity.pages.requests import TenantRequest
 from apps.orders.forms import ExecuteForm
 from apps.orders.services.deliveries import ticket_execute
 from apps.orders.states import OrderState

@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.catalog.selectors import uid_of
-from apps.identity.addresses import address_of
 from apps.identity.api.base import ApiView, OpenView
 from apps.identity.api.people_files import FILES, file_sent, form_asked, imported
 from apps.identity.api.serializers import (
@@ -20,9 +19,10 @@ from apps.identity.api.serializers import (
     ResetLinkOut,
     SignInWayOut,
 )
-from apps.identity.password_sign_in import sign_in_check
-from apps.identity.people_pages import file_response
+from apps.identity.pages.addresses import address_of
+from apps.identity.pages.people import file_response
 from apps.identity.selectors import sign_in_way
+from apps.identity.services.password_sign_in import sign_in_check
 from apps.kernel.actor import ANONYMOUS
 from apps.kernel.errors import NotFound
 from apps.kernel.planes import in_tenant

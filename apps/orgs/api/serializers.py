@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from apps.identity.api.serializers import ROLE_FIELDS, RoleIn
-from apps.identity.role_functions import RoleDraft, scopes_of
+from apps.identity.rules.role_functions import RoleDraft, scopes_of
 from apps.kernel.reach import DataPermission, Records, Scope
 from apps.orgs.models import BusinessSystem, Member, Organization, TenantRole
 from apps.scheduling.states import QuotaItem

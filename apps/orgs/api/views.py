@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from apps.catalog.selectors import uid_of
 from apps.identity.api.base import ApiView
 from apps.identity.api.serializers import OrganizationIn, OrganizationsIn, RoleFunctionOut
-from apps.identity.role_functions import Side, functions_of
+from apps.identity.rules.role_functions import Side, functions_of
 from apps.kernel.planes import current_tenant
 from apps.orgs.api import serializers as s
 from apps.orgs.selectors import (

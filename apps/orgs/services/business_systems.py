@@ -5,7 +5,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.utils.translation import gettext as _
 
 from apps.identity.models import User
-from apps.identity.organization_rules import enabled_check, name_clean
+from apps.identity.rules.organizations import enabled_check, name_clean
 from apps.identity.selectors import belongs
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput

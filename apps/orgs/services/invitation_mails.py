@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from apps.centre.mail_address import MAIL_LEASE, MAIL_TRIES_MAX
 from apps.centre.selectors import centre_shown, mail_way
 from apps.identity.errors import MailMissing
-from apps.identity.tokens import digest_of
+from apps.identity.services.tokens import digest_of
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit

@@ -2,7 +2,7 @@
 
 import secrets
 
-from apps.identity.tokens import digest_of
+from apps.identity.services.tokens import digest_of
 
 
 def secret_make() -> tuple[str, str]:

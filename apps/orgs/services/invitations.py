@@ -6,10 +6,10 @@ from datetime import timedelta
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.identity import accounts
 from apps.identity.models import User
-from apps.identity.organization_rules import enabled_check, name_clean
-from apps.identity.tokens import digest_of
+from apps.identity.rules.organizations import enabled_check, name_clean
+from apps.identity.services import accounts
+from apps.identity.services.tokens import digest_of
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.planes import current_tenant

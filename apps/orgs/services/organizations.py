@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.identity.models import User
-from apps.identity.organization_rules import (
+from apps.identity.rules.organizations import (
     attributes_clean,
     enabled_check,
     lower_first,

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from django.utils.translation import gettext as _
 
-from apps.identity.role_functions import RoleDraft, Side, own_role_check, own_role_fields, unheld_check
+from apps.identity.rules.role_functions import RoleDraft, Side, own_role_check, own_role_fields, unheld_check
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict
 from apps.kernel.events import emit

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.identity import accounts
 from apps.identity.models import User
-from apps.identity.organization_rules import enabled_check
-from apps.identity.password_reset import ResetLink
+from apps.identity.rules.organizations import enabled_check
 from apps.identity.selectors import tenant_side_user, was_member
+from apps.identity.services import accounts
+from apps.identity.services.password_reset import ResetLink
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.planes import current_tenant

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.utils.translation import gettext as _
 
-from apps.identity.people_file import (
+from apps.identity.rules.people_file import (
     Change,
     OrganizationNames,
     Outcome,

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from apps.identity.models import User
-from apps.identity.role_functions import data_permission_of
+from apps.identity.rules.role_functions import data_permission_of
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Forbidden
 from apps.kernel.reach import EVERYTHING, Scope

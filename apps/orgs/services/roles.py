@@ -8,9 +8,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.identity.models import User
-from apps.identity.role_functions import data_permission_of
+from apps.identity.rules.role_functions import data_permission_of
 from apps.identity.selectors import belongs, members_enabled
-from apps.identity.services import BuiltinRole
+from apps.identity.services.users import BuiltinRole
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
 from apps.kernel.planes import current_schema, current_tenant

@@ -8,12 +8,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from apps.identity.addresses import address_of
 from apps.identity.models import User
-from apps.identity.page_access import cleaned
-from apps.identity.password_sign_in import sign_in_check
-from apps.identity.requests import PortalRequest
-from apps.identity.sessions import session_begin
+from apps.identity.pages.access import cleaned
+from apps.identity.pages.addresses import address_of
+from apps.identity.pages.requests import PortalRequest
+from apps.identity.pages.sessions import session_begin
+from apps.identity.services.password_sign_in import sign_in_check
 from apps.kernel.errors import NotFound, WeirError
 from apps.orgs.forms import JoinForm, JoinNewForm
 from apps.orgs.services import invitations

@@ -10,8 +10,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.identity.forms import OrganizationForm, OrganizationsChosenForm
-from apps.identity.page_access import cleaned, go, page, paged, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
 from apps.identity.selectors import user_names
 from apps.kernel.errors import NotFound
 from apps.orgs.forms import (

@@ -10,13 +10,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.centre.selectors import mail_way
-from apps.identity.accounts import may_keep_account
-from apps.identity.addresses import portal_address
 from apps.identity.forms import MoveForm, PersonEditForm
-from apps.identity.page_access import cleaned, filter_query, go, page, paged, show
-from apps.identity.requests import TenantRequest
-from apps.identity.role_functions import Side, data_permission_lines, functions_by_role
+from apps.identity.pages.access import cleaned, filter_query, go, page, paged, show
+from apps.identity.pages.addresses import portal_address
+from apps.identity.pages.requests import TenantRequest
+from apps.identity.rules.role_functions import Side, data_permission_lines, functions_by_role
 from apps.identity.selectors import sign_in_way
+from apps.identity.services.accounts import may_keep_account
 from apps.kernel.actor import Actor
 from apps.orgs.addresses import mail_portal
 from apps.orgs.forms import (

@@ -5,12 +5,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from apps.centre.selectors import mail_way
-from apps.identity.addresses import portal_address
 from apps.identity.forms import FileForm
-from apps.identity.page_access import cleaned, page
-from apps.identity.people_file import Outcome
-from apps.identity.people_pages import ImportPage, file_response, import_page
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, page
+from apps.identity.pages.addresses import portal_address
+from apps.identity.pages.people import ImportPage, file_response, import_page
+from apps.identity.pages.requests import TenantRequest
+from apps.identity.rules.people_file import Outcome
 from apps.kernel.spreadsheet import ROWS_MAX
 from apps.orgs.addresses import mail_portal
 from apps.orgs.forms import ImportForm, PeopleFilterForm

@@ -2,9 +2,9 @@
 
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.identity.page_access import page
-from apps.identity.role_functions import Side
-from apps.identity.role_pages import RolePages
+from apps.identity.pages.access import page
+from apps.identity.pages.roles import RolePages
+from apps.identity.rules.role_functions import Side
 from apps.orgs.permissions import OrgsPermission as P
 from apps.orgs.selectors import role_get, role_list
 from apps.orgs.services.own_roles import role_delete, role_edit, role_make

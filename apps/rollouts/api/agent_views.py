@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import override
 from django.views.decorators.http import require_GET
 
-from apps.identity.tokens import agent_authenticate
+from apps.identity.services.tokens import agent_authenticate
 from apps.kernel.errors import NotFound, WeirError
 from apps.kernel.planes import in_public
 from apps.rollouts.models import Release

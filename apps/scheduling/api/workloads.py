@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
-from apps.identity.tokens import digest_of
+from apps.identity.services.tokens import digest_of
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.addresses import web_address
 from apps.scheduling.api.serializers import workload_records as r

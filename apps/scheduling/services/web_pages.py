@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.cache import cache
 from django.utils.translation import gettext as _
 
-from apps.identity.services import tenants_of
-from apps.identity.sessions import watcher_id
-from apps.identity.tokens import api_token_get
+from apps.identity.pages.sessions import watcher_id
+from apps.identity.services.tokens import api_token_get
+from apps.identity.services.users import tenants_of
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound
 from apps.kernel.service import service

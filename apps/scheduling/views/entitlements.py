@@ -11,8 +11,8 @@ from django.views.decorators.http import require_POST
 
 from apps.cases.models import Case
 from apps.cases.types import CaseKind
-from apps.identity.page_access import cleaned, go, operator_page, paged, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
 from apps.scheduling.forms.entitlements import (
     DefaultSpecForm,
     NewSpecialForm,

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.fleet.selectors import spec_list
-from apps.identity.page_access import cleaned, go, operator_page, page, paged, show
-from apps.identity.requests import PortalRequest, TenantRequest
+from apps.identity.pages.access import cleaned, go, operator_page, page, paged, show
+from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.scheduling.forms.environment_templates import StartForm, TemplateForm, template_values
 from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
 from apps.scheduling.selectors.environment_templates import (

@@ -5,8 +5,8 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.page_access import cleaned, go, operator_page
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, operator_page
+from apps.identity.pages.requests import PortalRequest
 from apps.scheduling.forms.queues import PriorityForm
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors.entitlements import user_find

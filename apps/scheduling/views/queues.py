@@ -10,8 +10,8 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.identity.page_access import cleaned, go, operator_page, paged, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
 from apps.scheduling.forms.queues import NewQueueForm, PolicyForm, QueueForm, WhatIfForm
 from apps.scheduling.models import Queue
 from apps.scheduling.permissions import SchedulingPermission as P

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_POST
 
-from apps.identity.page_access import cleaned, go, page
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page
+from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import NotFound
 from apps.scheduling.addresses import web_address
 from apps.scheduling.forms.submit import EnvironmentForm, MigrateForm, ResizeForm, ScaleForm, StopForm

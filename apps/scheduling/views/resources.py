@@ -13,8 +13,8 @@ from django.utils import timezone
 from apps.billing.selectors import usage_list, workload_cost
 from apps.fleet.models import Device, Slice
 from apps.fleet.selectors import log_read, slice_list
-from apps.identity.page_access import cleaned, page, paged, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, page, paged, show
+from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
 from apps.scheduling.forms.submit import LogForm, ResourcesForm
 from apps.scheduling.models import Workload

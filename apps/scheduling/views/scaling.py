@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.page_access import cleaned, go, operator_page, page
-from apps.identity.requests import PortalRequest, TenantRequest
+from apps.identity.pages.access import cleaned, go, operator_page, page
+from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.kernel.errors import NotFound
 from apps.scheduling.forms.scaling import FORMS
 from apps.scheduling.models import ScalingRule

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.fleet.selectors import spec_list
-from apps.identity.page_access import cleaned, go, page, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, show
+from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
 from apps.scheduling.engine.model.types import QueueState
 from apps.scheduling.forms.submit import SubmitForm

@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.page_access import cleaned, go, page, paged, show
-from apps.identity.requests import TenantRequest
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
 from apps.scheduling.forms.entitlements import TicketForm
 from apps.scheduling.models import ResourceTicket

@@ -5,8 +5,8 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.identity.page_access import cleaned, go, operator_page, paged, show
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
 from apps.scheduling.forms.entitlements import NewUserGroupForm, UserGroupForm
 from apps.scheduling.models import UserGroup
 from apps.scheduling.permissions import SchedulingPermission as P

@@ -11,8 +11,8 @@ from django.db import transaction
 
 from apps.centre.errors import NotSetUp
 from apps.centre.selectors import centre_is_set_up
-from apps.identity.operators import operator_role_bind, operator_roles_sync
-from apps.identity.services import user_create
+from apps.identity.services.operators import operator_role_bind, operator_roles_sync
+from apps.identity.services.users import user_create
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError
 from portal.management.commands.setup import one_line, password_read

@@ -11,7 +11,7 @@ from apps.cases.models import Case
 from apps.cases.selectors import case_inbox
 from apps.catalog.errors import Undecidable
 from apps.catalog.services.processes import process_template_import
-from apps.identity.services import user_disable, user_enable
+from apps.identity.services.users import user_disable, user_enable
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant

@@ -12,7 +12,7 @@ from apps.audit.models import Record, Seal
 from apps.audit.selectors import chain_verify, record_list
 from apps.audit.services import audit_seal
 from apps.identity.models import SignIn
-from apps.identity.services import LOCK_AFTER, user_disable
+from apps.identity.services.users import LOCK_AFTER, user_disable
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden
 from apps.kernel.service import service

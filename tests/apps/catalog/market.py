@@ -19,8 +19,8 @@ from apps.catalog.services.processes import (
 )
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.identity.models import User
-from apps.identity.operators import operator_role_bind
-from apps.identity.services import user_create
+from apps.identity.services.operators import operator_role_bind
+from apps.identity.services.users import user_create
 from apps.kernel.actor import SYSTEM
 
 DEFINITIONS = Path(__file__).resolve().parents[3] / "workflows" / "definitions"

@@ -14,7 +14,7 @@ from apps.conformance import services
 from apps.conformance.report.signing import signed
 from apps.conformance.selectors import result_list, run_get
 from apps.conformance.states import Outcome
-from apps.identity.tokens import api_token_make
+from apps.identity.services.tokens import api_token_make
 from apps.kernel.actor import SYSTEM
 from tests.apps.conformance.test_runs import carried_out
 

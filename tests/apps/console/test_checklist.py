@@ -9,8 +9,8 @@ from apps.catalog.services.commodities import commodity_list_
 from apps.catalog.services.processes import process_app_publish, process_app_unpublish
 from apps.console.checklist import LACKS, lacks
 from apps.identity.models import User
-from apps.identity.operators import operator_disable
-from apps.identity.services import user_disable
+from apps.identity.services.operators import operator_disable
+from apps.identity.services.users import user_disable
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.queues.queue_settings import direct_commodity_set
 from apps.tenancy.models import Tenant

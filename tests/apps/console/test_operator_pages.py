@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from apps.billing.services.rating import usage_rate
-from apps.identity.services import membership_add
+from apps.identity.services.users import membership_add
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.telemetry.models import Alarm

@@ -7,7 +7,7 @@ from django.test import Client
 
 from apps.fleet.models import Device, Slice
 from apps.fleet.services.slices.slice_lifecycle import slice_desire
-from apps.identity.tokens import join_token_make
+from apps.identity.services.tokens import join_token_make
 from apps.kernel.actor import SYSTEM
 from node_agent.protocol.join import DeviceReport, JoinRequest, NodeInfo
 from node_agent.protocol.slices import LogChunk, SessionReport, SliceReport, UsageReport

@@ -9,7 +9,7 @@ from apps.fleet.models import Device
 from apps.fleet.services.nodes.membership import node_join
 from apps.fleet.services.slices.slice_lifecycle import slice_desire
 from apps.fleet.services.sync import node_sync
-from apps.identity.tokens import join_token_make
+from apps.identity.services.tokens import join_token_make
 from apps.kernel.actor import ANONYMOUS, SYSTEM, Actor
 from node_agent.protocol.join import DeviceReport, JoinRequest, NodeInfo
 from node_agent.protocol.slices import LogChunk, SliceReport, UsageReport

@@ -7,7 +7,7 @@ import pytest
 from apps.fleet.models import Device, Node
 from apps.fleet.services.nodes.membership import node_remove
 from apps.identity.models import AgentToken
-from apps.identity.tokens import agent_token_revoke, join_token_make
+from apps.identity.services.tokens import agent_token_revoke, join_token_make
 from apps.kernel.actor import SYSTEM
 from node_agent.protocol.errors import ErrorReply
 from tests.apps.fleet.agent import Agent, desire, device_report, held, report

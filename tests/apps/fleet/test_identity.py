@@ -10,7 +10,7 @@ from apps.fleet.models import Node, Watch
 from apps.fleet.services.clock_skew import clock_follow
 from apps.fleet.services.nodes.membership import node_want
 from apps.fleet.services.nodes.node_liveness import nodes_check
-from apps.identity.tokens import join_token_make
+from apps.identity.services.tokens import join_token_make
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.telemetry.models import Alarm

@@ -14,7 +14,7 @@ from apps.fleet.services.nodes.membership import node_drain, node_remove, node_u
 from apps.fleet.services.nodes.node_liveness import nodes_check
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.fleet.tasks import nodes_check as nodes_check_task
-from apps.identity.tokens import join_token_make
+from apps.identity.services.tokens import join_token_make
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Forbidden, NotFound
 from apps.telemetry.models import Alarm

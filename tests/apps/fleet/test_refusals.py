@@ -11,7 +11,7 @@ from apps.fleet.errors import DeviceUnavailable
 from apps.fleet.models import LogChunk, Node, Slice, Watch
 from apps.fleet.services.nodes.node_liveness import nodes_check
 from apps.identity.models import AgentToken
-from apps.identity.tokens import agent_token_revoke
+from apps.identity.services.tokens import agent_token_revoke
 from apps.kernel.actor import SYSTEM
 from apps.telemetry.models import Alarm
 from tests.apps.fleet.speaking import Speaker, desire, device, interval, printed, report

@@ -1,7 +1,7 @@
 import pytest
 from rest_framework.test import APIClient
 
-from apps.identity.services import membership_add
+from apps.identity.services.users import membership_add
 from apps.kernel.actor import SYSTEM
 from tests.conftest import PASSWORD
 

@@ -7,8 +7,8 @@ import pytest
 
 from apps.approvals.selectors import task_get
 from apps.approvals.services import task_decide, task_urge
-from apps.identity.page_access import ROLE_SESSION_KEY
-from apps.identity.role_functions import RoleDraft, scopes_of
+from apps.identity.pages.access import ROLE_SESSION_KEY
+from apps.identity.rules.role_functions import RoleDraft, scopes_of
 from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.errors import Forbidden, NotFound
 from apps.kernel.planes import in_tenant

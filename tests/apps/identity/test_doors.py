@@ -11,8 +11,8 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from apps.identity.models import ApiToken, SignIn
-from apps.identity.services import LOCK_AFTER, LOCK_ALL_AFTER, credentials_check, user_create
-from apps.identity.sessions import _BEGAN, _USED
+from apps.identity.pages.sessions import _BEGAN, _USED
+from apps.identity.services.users import LOCK_AFTER, LOCK_ALL_AFTER, credentials_check, user_create
 from apps.kernel.errors import InvalidInput, Throttled, Unauthenticated
 from tests.conftest import PASSWORD
 

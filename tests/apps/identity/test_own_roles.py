@@ -6,10 +6,10 @@ import pytest
 
 from apps.approvals.services import process_withdraw
 from apps.identity.models import OperatorRole
-from apps.identity.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
-from apps.identity.operators import operator_role_bind
-from apps.identity.role_functions import RoleDraft, Side, function_label, functions_of
-from apps.identity.services import password_change
+from apps.identity.rules.role_functions import RoleDraft, Side, function_label, functions_of
+from apps.identity.services.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
+from apps.identity.services.operators import operator_role_bind
+from apps.identity.services.users import password_change
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, ReadOnly
 from apps.kernel.planes import in_tenant

@@ -11,10 +11,10 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.audit.models import Record
-from apps.identity.accounts import account_disable, account_enable
 from apps.identity.models import PasswordResetRequest, User
-from apps.identity.password_reset import ASKED_FROM_ONE_ADDRESS, link_of
-from apps.identity.services import LOCK_AFTER
+from apps.identity.services.accounts import account_disable, account_enable
+from apps.identity.services.password_reset import ASKED_FROM_ONE_ADDRESS, link_of
+from apps.identity.services.users import LOCK_AFTER
 from apps.identity.tasks import password_resets_send
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant

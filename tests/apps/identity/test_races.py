@@ -5,10 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connection
 
 from apps.identity.models import OperatorOrganization, User
-from apps.identity.operator_organizations import operator_organization_create, operator_organization_update
-from apps.identity.password_reset import link_of, password_reset_ask, password_reset_use
-from apps.identity.services import LOCK_AFTER
-from apps.identity.tokens import join_token_make, join_token_use
+from apps.identity.services.operator_organizations import (
+    operator_organization_create,
+    operator_organization_update,
+)
+from apps.identity.services.password_reset import link_of, password_reset_ask, password_reset_use
+from apps.identity.services.tokens import join_token_make, join_token_use
+from apps.identity.services.users import LOCK_AFTER
 from apps.kernel.actor import ANONYMOUS, SYSTEM
 from apps.kernel.errors import InvalidInput, NotFound, Throttled, Unauthenticated
 

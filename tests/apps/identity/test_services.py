@@ -5,16 +5,7 @@ from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
 from apps.identity.models import AgentToken, ApiToken, SignIn, User
-from apps.identity.services import (
-    LOCK_AFTER,
-    credentials_check,
-    membership_add,
-    membership_remove,
-    password_change,
-    user_create,
-    user_disable,
-)
-from apps.identity.tokens import (
+from apps.identity.services.tokens import (
     agent_authenticate,
     agent_token_revoke,
     api_token_make,
@@ -22,6 +13,15 @@ from apps.identity.tokens import (
     api_token_user,
     join_token_make,
     join_token_use,
+)
+from apps.identity.services.users import (
+    LOCK_AFTER,
+    credentials_check,
+    membership_add,
+    membership_remove,
+    password_change,
+    user_create,
+    user_disable,
 )
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, Throttled, Unauthenticated

@@ -12,8 +12,8 @@ from django.core import signing
 from django.db import transaction
 from django.test import Client
 
-from apps.identity.services import membership_remove
-from apps.identity.sessions import _USED
+from apps.identity.pages.sessions import _USED
+from apps.identity.services.users import membership_remove
 from apps.kernel.planes import in_public, in_tenant
 from apps.notices import consumers
 from apps.notices.consumers import socket_urls

@@ -13,7 +13,7 @@ from apps.billing.services.ledger import credit_limit_set
 from apps.cases.models import Case
 from apps.catalog.types import ComponentRange
 from apps.fleet.models import Device, Node, Slice
-from apps.identity.tokens import api_token_make
+from apps.identity.services.tokens import api_token_make
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from apps.kernel.planes import in_tenant

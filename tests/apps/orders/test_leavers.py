@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.identity.services import membership_remove
+from apps.identity.services.users import membership_remove
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.models import ApplicationForm

@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 from apps.audit.models import Record
 from apps.centre.mail_address import MAIL_TRIES_MAX
 from apps.identity.models import Membership, User
-from apps.identity.tokens import digest_of
+from apps.identity.services.tokens import digest_of
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_public, in_tenant
 from apps.orgs import tasks

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from apps.audit.models import Record
 from apps.identity.models import Membership, OperatorBinding, User
-from apps.identity.operator_organizations import operator_organization_create
+from apps.identity.services.operator_organizations import operator_organization_create
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.kernel.spreadsheet import FILE_MAX_BYTES, xlsx_file

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from apps.identity.page_access import ROLE_SESSION_KEY
-from apps.identity.role_functions import RoleDraft
+from apps.identity.pages.access import ROLE_SESSION_KEY
+from apps.identity.rules.role_functions import RoleDraft
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.kernel.reach import DataPermission, Scope

@@ -18,7 +18,7 @@ from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.services.nodes.discovery import device_new
 from apps.fleet.states import NODE, NodeState
 from apps.identity.models import AgentToken
-from apps.identity.tokens import agent_token_revoke, join_token_use
+from apps.identity.services.tokens import agent_token_revoke, join_token_use
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.events import emit

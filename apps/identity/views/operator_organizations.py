@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.identity import operator_organizations as services
 from apps.identity.forms import (
     OrganizationForm,
     OrganizationsChosenForm,
@@ -16,10 +15,10 @@ from apps.identity.forms import (
     TakeOutForm,
 )
 from apps.identity.models import OperatorOrganization
-from apps.identity.organization_rules import ids_below
-from apps.identity.page_access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.requests import PortalRequest
+from apps.identity.rules.organizations import ids_below
 from apps.identity.selectors import (
     operator_get,
     operator_list,
@@ -27,6 +26,7 @@ from apps.identity.selectors import (
     operator_organization_list,
     operator_organization_tree,
 )
+from apps.identity.services import operator_organizations as services
 from apps.kernel.errors import NotFound
 
 VIEW, MANAGE = "identity.view", "identity.manage"

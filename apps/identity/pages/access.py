@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 
 View = Callable[..., HttpResponseBase]

@@ -16,17 +16,17 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.centre.selectors import mail_way
-from apps.identity.addresses import address_of, portal_address
 from apps.identity.errors import MailMissing
 from apps.identity.forms import PasswordForgottenForm, PasswordForm, PasswordResetForm, SignInForm, TokenForm
-from apps.identity.page_access import ROLE_SESSION_KEY, cleaned, go, next_url, page, paged, show
-from apps.identity.password_reset import password_reset_ask, password_reset_use, reset_link_user
-from apps.identity.password_sign_in import sign_in_check
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import ROLE_SESSION_KEY, cleaned, go, next_url, page, paged, show
+from apps.identity.pages.addresses import address_of, portal_address
+from apps.identity.pages.requests import PortalRequest
+from apps.identity.pages.sessions import session_begin
 from apps.identity.selectors import api_token_get, api_token_list
-from apps.identity.services import password_change, present_password_check
-from apps.identity.sessions import session_begin
-from apps.identity.tokens import api_token_make, api_token_revoke
+from apps.identity.services.password_reset import password_reset_ask, password_reset_use, reset_link_user
+from apps.identity.services.password_sign_in import sign_in_check
+from apps.identity.services.tokens import api_token_make, api_token_revoke
+from apps.identity.services.users import password_change, present_password_check
 from apps.kernel.errors import Forbidden, WeirError
 
 

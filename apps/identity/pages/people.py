@@ -10,9 +10,9 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from apps.identity.page_access import show
-from apps.identity.people_file import Change, Outcome, PeopleFile, outcomes_count, outcomes_digest
-from apps.identity.requests import PortalRequest
+from apps.identity.pages.access import show
+from apps.identity.pages.requests import PortalRequest
+from apps.identity.rules.people_file import Change, Outcome, PeopleFile, outcomes_count, outcomes_digest
 from apps.kernel.errors import InvalidInput, TooLarge
 from apps.kernel.spreadsheet import FILE_MAX_BYTES, csv_lines
 

@@ -10,7 +10,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest
 
 from apps.identity.models import User
-from apps.identity.services import tenants_of
+from apps.identity.services.users import tenants_of
 
 _BEGAN, _USED = "weir_began_s", "weir_used_s"
 _BACKEND = "django.contrib.auth.backends.ModelBackend"

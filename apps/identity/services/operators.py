@@ -7,11 +7,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.identity.accounts import password_first
 from apps.identity.models import OperatorBinding, OperatorRole, User
-from apps.identity.password_reset import ResetLink, link_instead_of_password
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.services import (
+from apps.identity.services.accounts import password_first
+from apps.identity.services.password_reset import ResetLink, link_instead_of_password
+from apps.identity.services.users import (
     BuiltinRole,
     sessions_end,
     user_disable,

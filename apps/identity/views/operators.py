@@ -9,9 +9,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from apps.identity import operator_files
-from apps.identity import operators as services
-from apps.identity.addresses import portal_address
 from apps.identity.forms import (
     FileForm,
     MoveForm,
@@ -21,13 +18,13 @@ from apps.identity.forms import (
     PersonEditForm,
 )
 from apps.identity.models import OperatorRole, User
-from apps.identity.operator_organizations import operator_move
-from apps.identity.page_access import cleaned, filter_query, go, operator_page, paged, show
-from apps.identity.people_file import Outcome
-from apps.identity.people_pages import ImportPage, file_response, import_page
+from apps.identity.pages.access import cleaned, filter_query, go, operator_page, paged, show
+from apps.identity.pages.addresses import portal_address
+from apps.identity.pages.people import ImportPage, file_response, import_page
+from apps.identity.pages.requests import PortalRequest
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.requests import PortalRequest
-from apps.identity.role_functions import Side, functions_by_role
+from apps.identity.rules.people_file import Outcome
+from apps.identity.rules.role_functions import Side, functions_by_role
 from apps.identity.selectors import (
     operator_get,
     operator_list,
@@ -37,6 +34,9 @@ from apps.identity.selectors import (
     operator_roles_named,
     sign_in_way,
 )
+from apps.identity.services import operator_files
+from apps.identity.services import operators as services
+from apps.identity.services.operator_organizations import operator_move
 from apps.kernel.actor import Actor
 
 VIEW, MANAGE = "identity.view", "identity.manage"

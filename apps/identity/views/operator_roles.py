@@ -2,12 +2,12 @@
 
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.identity.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
-from apps.identity.page_access import operator_page
+from apps.identity.pages.access import operator_page
+from apps.identity.pages.roles import RolePages
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.role_functions import Side
-from apps.identity.role_pages import RolePages
+from apps.identity.rules.role_functions import Side
 from apps.identity.selectors import operator_role_get, operator_role_list
+from apps.identity.services.operator_roles import operator_role_delete, operator_role_edit, operator_role_make
 
 _PAGES = RolePages(
     Side.OPERATOR, "operators", P.MANAGE, P.GRANT, operator_role_list, operator_role_get,

@@ -6,8 +6,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.identity.models import OperatorOrganization, User
-from apps.identity.operators import grant_check, operator_check, roles_of
-from apps.identity.organization_rules import (
+from apps.identity.permissions import IdentityPermission as P
+from apps.identity.rules.organizations import (
     attributes_clean,
     enabled_check,
     lower_first,
@@ -16,7 +16,7 @@ from apps.identity.organization_rules import (
     sibling_check,
     tree_lock,
 )
-from apps.identity.permissions import IdentityPermission as P
+from apps.identity.services.operators import grant_check, operator_check, roles_of
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict
 from apps.kernel.service import service

@@ -11,9 +11,9 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
 from apps.identity.forms import RoleFilterForm, RoleForm
-from apps.identity.page_access import cleaned, go, paged, show
-from apps.identity.requests import PortalRequest
-from apps.identity.role_functions import (
+from apps.identity.pages.access import cleaned, go, paged, show
+from apps.identity.pages.requests import PortalRequest
+from apps.identity.rules.role_functions import (
     RECORD_LABELS,
     RoleDraft,
     Side,

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from django.utils.translation import gettext as _
 
 from apps.identity.models import OperatorOrganization, OperatorRole, User
-from apps.identity.operator_organizations import operator_move
-from apps.identity.operators import operator_edit, operator_make, operator_roles_set
-from apps.identity.people_file import (
+from apps.identity.permissions import IdentityPermission as P
+from apps.identity.rules.people_file import (
     Change,
     OrganizationNames,
     Outcome,
@@ -21,7 +20,6 @@ from apps.identity.people_file import (
     people_taken,
     people_tried,
 )
-from apps.identity.permissions import IdentityPermission as P
 from apps.identity.selectors import (
     OPERATOR_COLUMNS,
     operator_list,
@@ -30,6 +28,8 @@ from apps.identity.selectors import (
     operator_rows,
     user_get,
 )
+from apps.identity.services.operator_organizations import operator_move
+from apps.identity.services.operators import operator_edit, operator_make, operator_roles_set
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput
 from apps.kernel.service import service

@@ -4,9 +4,9 @@ from typing import Any
 from uuid import uuid4
 
 from apps.identity.models import OperatorRole
-from apps.identity.operators import administrator_stays, grant_check
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.role_functions import RoleDraft, Side, own_role_check, own_role_fields, unheld_check
+from apps.identity.rules.role_functions import RoleDraft, Side, own_role_check, own_role_fields, unheld_check
+from apps.identity.services.operators import administrator_stays, grant_check
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.service import service
 

@@ -24,7 +24,7 @@ from apps.centre.selectors import centre_shown, mail_way
 from apps.identity.errors import MailMissing
 from apps.identity.events import PasswordResetAsked
 from apps.identity.models import PasswordResetRequest, User
-from apps.identity.services import LOCK_AFTER, LOCK_FOR, may_enter, password_check, password_put
+from apps.identity.services.users import LOCK_AFTER, LOCK_FOR, may_enter, password_check, password_put
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound, Throttled
 from apps.kernel.events import emit

@@ -1,7 +1,7 @@
 """The way in by account and password, as pages and API take it."""
 
 from apps.identity.models import User
-from apps.identity.services import credentials_check
+from apps.identity.services.users import credentials_check
 from apps.kernel.actor import ANONYMOUS, Act
 from apps.kernel.errors import Throttled
 from apps.kernel.service import act_keep

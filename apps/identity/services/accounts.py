@@ -9,9 +9,9 @@ import secrets
 from django.utils.translation import gettext as _
 
 from apps.identity.models import Membership, User
-from apps.identity.password_reset import ResetLink, link_instead_of_password
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.services import (
+from apps.identity.services.password_reset import ResetLink, link_instead_of_password
+from apps.identity.services.users import (
     membership_end,
     membership_put,
     tenant_access_end,
