@@ -34,5 +34,12 @@ def _toward(server: str) -> str:
         return ""
 
 
-def _own() -> set[str]:
-    return {item.address.partition("%")[0] for items in psutil.net_if_addrs().values() for item in items}
+def interface_of(address: str) -> str:
+    """The name of this machine's network interface that has the address; empty where none has."""
+    return _own().get(address, "")
+
+
+def _own() -> dict[str, str]:
+    """By address, the name of the interface that has it."""
+    found = psutil.net_if_addrs()
+    return {item.address.partition("%")[0]: name for name, items in found.items() for item in items}

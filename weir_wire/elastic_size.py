@@ -50,7 +50,7 @@ class Size:
 
 
 def now() -> Size:
-    """The size at this moment. Work that is not elastic is one of one, at step 0."""
+    """The size at this moment. Work of one share that is not elastic is one of one, at step 0."""
     return _read(os.environ.get("WEIR_SIZE_FILE", ""))
 
 

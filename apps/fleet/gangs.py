@@ -1,13 +1,15 @@
-"""What the shares of elastic work are told of its size."""
+"""What the shares of work that has several are told of each other."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 
 class GangSize(models.Model):
-    """Which of how many shares each slice of a workload is (ELA-906); what is neither elastic nor of replicas has none.
+    """Which of how many shares each slice of a workload is (ELA-906); what has one share and is not elastic
+    has none.
 
-    `places`: by slice its `share`, the `shares` there are, how many are a replica, and the `step` at which it was told.
+    `places`: by slice its `share`, the `shares` there are, how many are a replica, where they
+    meet, and the `step` at which it was told.
     """
 
     workload_uid = models.UUIDField(_("workload"), unique=True)

@@ -199,20 +199,35 @@ def spec_get(code: str) -> Spec:
 # --- output ----------------------------------------------------------------------------------------------------
 
 
-def log_read(*, workload_uid: UUID | str, offset: int = 0, limit: int = 65536) -> LogExcerpt:
+def log_parts(workload_uid: UUID | str) -> list[tuple[int, int]]:
+    """Which outputs a workload has: share and attempt of each, in the order in which they follow one another."""
+    return list(dict.fromkeys(slice_list(workload_uids=[workload_uid]).values_list("share", "attempt")))
+
+
+def log_read(
+    *,
+    workload_uid: UUID | str,
+    offset: int = 0,
+    limit: int = 65536,
+    share: int | None = None,
+    attempt: int | None = None,
+) -> LogExcerpt:
     """A piece of a workload's output from byte `offset`, at most `limit` bytes, cut between characters.
 
     Of a workload with several slices the outputs follow one another, each from a multiple of `LOG_STRIDE_BYTES`:
-    `next_offset` leads from one to the next, so treat it as a ticket and not as a length. Where output was not
-    kept, one line in the reader's language says so.
+    `next_offset` leads from one to the next, so treat it as a ticket and not as a length. With `share` or `attempt`
+    only those of that share or attempt do. Where output was not kept, one line in the reader's language says so.
     """
     if offset < 0 or limit < 4:
         raise InvalidInput(_("The offset begins at 0 and the limit at 4."))
-    rows = list(slice_list(workload_uids=[workload_uid]))
+    asked = {"share": share, "attempt": attempt}
+    found = slice_list(workload_uids=[workload_uid])
+    rows = list(found.filter(**{name: number for name, number in asked.items() if number is not None}))
     ordinal, inner = divmod(offset, LOG_STRIDE_BYTES)
     text = ""
+    last = rows[min(ordinal, len(rows) - 1)] if rows else None
     while ordinal < len(rows) and not text:
-        row = rows[ordinal]
+        row = last = rows[ordinal]
         text, inner = _piece(row, inner, min(limit, LOG_LIMIT_BYTES))
         if text:
             break
@@ -224,7 +239,9 @@ def log_read(*, workload_uid: UUID | str, offset: int = 0, limit: int = 65536) -
         ordinal, inner = ordinal + 1, 0
     is_all_over = bool(rows) and all(row.closed_at is not None for row in rows)
     ended = is_all_over and not text and ordinal >= len(rows)
-    return LogExcerpt(text=text, next_offset=ordinal * LOG_STRIDE_BYTES + inner, ended=ended)
+    next_offset = ordinal * LOG_STRIDE_BYTES + inner
+    whose = (last.share, last.attempt) if last is not None else (share or 0, attempt or 1)
+    return LogExcerpt(text, next_offset, ended, *whose)
 
 
 def _is_cut(row: Slice, inner: int) -> bool:

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LogExcerpt:
-    """A piece of a workload's output. `ended`: nothing will follow `next_offset`."""
+    """A piece of a workload's output, and of which share and attempt it is. `ended`: nothing will follow
+    `next_offset`."""
 
     text: str
     next_offset: int
     ended: bool
+    share: int = 0
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,15 +265,20 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
 
     # --- workloads ----------------------------------------------------------------------------------------
 
-    def log(self, workload: str, offset: int = 0) -> WorkloadLogOut:
-        """What the workload printed from `offset` (bytes) on: text, next_offset, ended."""
-        return self.get(f"workloads/{workload}/logs", offset=offset)
+    def log(
+        self, workload: str, offset: int = 0, *, share: int | None = None, attempt: int | None = None
+    ) -> WorkloadLogOut:
+        """What the workload printed from `offset` on, of one share or attempt if named: text, share, attempt,
+        next_offset, ended."""
+        return self.get(f"workloads/{workload}/logs", offset=offset, share=share, attempt=attempt)
 
-    def log_follow(self, workload: str, *, every_s: float = 1.0) -> Iterator[str]:
-        """The log as it grows, until the work has ended."""
+    def log_follow(
+        self, workload: str, *, share: int | None = None, attempt: int | None = None, every_s: float = 1.0
+    ) -> Iterator[str]:
+        """The log as it grows, until the work has ended; of work with several shares name one."""
         offset = 0
         while True:
-            part = self.log(workload, offset)
+            part = self.log(workload, offset, share=share, attempt=attempt)
             if part["text"]:
                 yield part["text"]
             elif part["ended"]:

@@ -1688,6 +1688,10 @@ class WorkloadGrantOut(TypedDict):
 
 
 class WorkloadLogOut(TypedDict):
+    """A piece of what the work printed, and of which share and attempt it is; treat `next_offset` as a ticket."""
+
+    share: int
+    attempt: int
     text: str
     next_offset: int
     ended: bool

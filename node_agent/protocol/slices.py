@@ -138,17 +138,20 @@ class SessionReport(Message):
 
 
 class DesiredSize(Message):
-    """Which of how many shares a slice of elastic work, or of work of replicas, is (ELA-906, ELA-505); `step` counts
-    the changes of that.
+    """Which of how many shares a slice of work that has several is (ELA-906, ELA-505); `step` counts the changes of
+    that.
 
     A `share` that is not below `shares` is leaving: it is stopped once the others go on without it. Each
-    `shares_per_replica` shares, counted from the first, are a replica and on one node.
+    `shares_per_replica` shares, counted from the first, are a replica and on one node. Its programs find each other
+    where the first share is, at `master_addr` and `master_port`; "" and 0: nothing was said.
     """
 
     share: Annotated[int, Field(ge=0, le=65_535)]
     shares: Annotated[int, Field(ge=1, le=65_535)]
     step: Sequence
     shares_per_replica: Annotated[int, Field(ge=1, le=65_535)] = 1
+    master_addr: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] = ""
+    master_port: Annotated[int, Field(ge=0, le=65_535)] = 0
 
 
 _LATER = frozenset({"size", "saves", "host_cpu_milli", "host_memory_mib", "folder"})

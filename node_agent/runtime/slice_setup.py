@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from node_agent.address import bind_address, data_address
+from node_agent.address import bind_address, data_address, interface_of
 from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
 from node_agent.drivers.registry import preferred, slice_drivers_load
 from node_agent.files import SliceFolder, write_json
@@ -164,6 +164,7 @@ class Maker:
             folder=wanted.folder.key if wanted.folder else "",
             home=str(self._folders.home(wanted.folder.key)) if wanted.folder else "",
             web=work.web,
+            interface=interface_of(address),
         )
 
     # ---- users ----

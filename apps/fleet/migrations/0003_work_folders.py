@@ -18,6 +18,11 @@ class Migration(migrations.Migration):
             name='share',
             field=models.PositiveIntegerField(default=0),
         ),
+        migrations.AddField(
+            model_name='slice',
+            name='attempt',
+            field=models.PositiveSmallIntegerField(default=1, verbose_name='attempt'),
+        ),
         migrations.CreateModel(
             name='WorkFolder',
             fields=[

@@ -272,6 +272,7 @@ class Slice(TenantOwned):
     kind = models.CharField(_("kind"), max_length=16, choices=SliceKind, default=SliceKind.PROGRAM)
     # Which of its workload's shares it is, for what that keeps from one attempt to the next.
     share = models.PositiveIntegerField(default=0)
+    attempt = models.PositiveSmallIntegerField(_("attempt"), default=1)
     group_code = models.CharField(_("resource group"), max_length=48, blank=True)
     is_requeued = models.BooleanField(_("requeued when lost"), default=False)
     desired = models.CharField(_("desired"), max_length=16, choices=Desired, default=Desired.RUNNING)

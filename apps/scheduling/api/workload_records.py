@@ -1,5 +1,6 @@
 """What a workload holds, prints and uses, and the tenant's quota."""
 
+from dataclasses import asdict
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -18,6 +19,7 @@ from apps.scheduling.selectors.model_usage import quota_list
 from apps.scheduling.selectors.workloads import workload_expected_start, workload_get
 
 _LOG_MOST = 256 * 1024
+_NUMBER_MOST = 99_999
 
 
 def number_of(request: Request, name: str, default: int, most: int) -> int:
@@ -41,20 +43,28 @@ class WorkloadLogsView(ApiView):
     permission = ResourcePermission.VIEW
 
     @extend_schema(
-        parameters=[OpenApiParameter("offset", int), OpenApiParameter("limit", int)],
+        parameters=[
+            OpenApiParameter("offset", int),
+            OpenApiParameter("limit", int),
+            OpenApiParameter("share", int, description="Only of this share, from 0."),
+            OpenApiParameter("attempt", int, description="Only of this attempt, from 1."),
+        ],
         responses=r.WorkloadLogOut,
     )
     def get(self, request: Request, uid: UUID) -> Response:
-        """What the work printed from `offset` (bytes) on."""
+        """What the work printed from `offset` on: of all its shares and attempts, one after the other, or of one."""
         row = workload_get(self.tenant, uid, actor=self.actor)
         offset = number_of(request, "offset", 0, 2**40)
         limit = number_of(request, "limit", 64 * 1024, _LOG_MOST)
-        part = log_read(workload_uid=row.uid, offset=offset, limit=limit)
+        asked = {
+            name: number_of(request, name, 0, _NUMBER_MOST)
+            for name in ("share", "attempt")
+            if name in request.query_params
+        }
+        part = log_read(workload_uid=row.uid, offset=offset, limit=limit, **asked)
         # Work that was stopped while it waited never printed and never will.
         ended = part.ended or (row.is_final and not part.text)
-        return Response(
-            r.WorkloadLogOut({"text": part.text, "next_offset": part.next_offset, "ended": ended}).data
-        )
+        return Response(r.WorkloadLogOut(asdict(part) | {"ended": ended}).data)
 
 
 class WorkloadUsageView(ApiView):

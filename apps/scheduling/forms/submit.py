@@ -25,7 +25,9 @@ class ResourcesForm(forms.Form):
 
 
 class LogForm(forms.Form):
-    offset = forms.IntegerField(label=_("From byte"), min_value=0, max_value=2**40)
+    offset = forms.IntegerField(label=_("From byte"), min_value=0, max_value=2**40, required=False)
+    share = forms.IntegerField(label=_("Share"), min_value=0, max_value=99_999, required=False)
+    attempt = forms.IntegerField(label=_("Attempt"), min_value=1, max_value=99_999, required=False)
 
 
 class StopForm(forms.Form):

@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 
 from apps.billing.selectors import usage_list, workload_cost
 from apps.fleet.models import Device, Slice
-from apps.fleet.selectors import log_read, slice_list
+from apps.fleet.selectors import log_parts, log_read, slice_list
 from apps.identity.pages.access import cleaned, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
@@ -168,6 +170,7 @@ def resource(request: TenantRequest, uid: UUID) -> HttpResponse:
     usage = list(usage_list(tenant=tenant, workload_uid=row.uid)[:USAGE_SHOWN])
     context |= {
         "usage": usage,
+        **_outputs(request, row),
         "chart": use_option(usage[::-1]),
         "cost": workload_cost(tenant=tenant, workload_uid=row.uid),
         "hourly": _hourly(row),
@@ -197,6 +200,34 @@ def brief(request: TenantRequest, uid: UUID) -> HttpResponse:
 def log(request: TenantRequest, uid: UUID) -> HttpResponse:
     """What the work printed from a byte on, and the place where the next piece will be put."""
     row = workload_get(request.entered_tenant, uid, actor=request.actor)
-    offset = cleaned(LogForm(request.GET))["offset"]
-    piece = log_read(workload_uid=row.uid, offset=offset, limit=LOG_PIECE_BYTES)
-    return render(request, "scheduling/_log.html", {"resource": row, "piece": piece, "offset": offset})
+    asked = cleaned(LogForm(request.GET))
+    offset, whose = asked["offset"] or 0, {"share": asked["share"], "attempt": asked["attempt"]}
+    piece = log_read(workload_uid=row.uid, offset=offset, limit=LOG_PIECE_BYTES, **whose)
+    context = {"resource": row, "piece": piece, "offset": offset}
+    return render(
+        request, "scheduling/_log.html", context | {"next": _log_url(row, piece.next_offset, **whose)}
+    )
+
+
+def _log_url(row: Workload, offset: int, **whose: int | None) -> str:
+    """Where its output is read on, of the share and attempt that are named."""
+    query = {"offset": offset} | {name: number for name, number in whose.items() if number is not None}
+    return f"{reverse('workloads:log', args=[row.uid])}?{urlencode(query)}"
+
+
+def _outputs(request: TenantRequest, row: Workload) -> dict[str, Any]:
+    """Which outputs it has, and which of them is shown: unless another is asked for, that of the last attempt's first
+    share."""
+    parts = log_parts(row.uid)
+    if not parts:
+        return {"log_url": _log_url(row, 0)}
+    asked = cleaned(LogForm(request.GET))
+    share = asked["share"] if asked["share"] is not None else min(parts)[0]
+    attempt = asked["attempt"] or max(attempt for _share, attempt in parts)
+    return {
+        "log_shares": sorted({share for share, _attempt in parts}),
+        "log_attempts": sorted({attempt for _share, attempt in parts}),
+        "log_share": share,
+        "log_attempt": attempt,
+        "log_url": _log_url(row, 0, share=share, attempt=attempt),
+    }

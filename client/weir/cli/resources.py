@@ -4,6 +4,7 @@ import typer
 
 from weir.cli.context import caller, uid_of
 from weir.cli.show import one, rows
+from weir.output import output
 
 RESOURCE = [
     ("number", "no"),
@@ -32,13 +33,18 @@ def resource(ctx: typer.Context, uid: str) -> None:
         one(ctx, client.workload(uid_of(uid, client.workloads, "no")), RESOURCE)
 
 
-def logs(ctx: typer.Context, uid: str, follow: bool = typer.Option(False, "--follow", "-f")) -> None:
-    """What the work printed."""
+def logs(
+    ctx: typer.Context,
+    uid: str,
+    follow: bool = typer.Option(False, "--follow", "-f", help="Go on as it prints, until it has ended."),
+    share: int | None = typer.Option(None, min=0, help="Of this share alone, from 0."),
+    attempt: int | None = typer.Option(None, min=1, help="Of this attempt alone, from 1."),
+) -> None:
+    """What the work printed. Of several shares each line begins with the number of its own."""
     with caller(ctx) as client:
         uid = uid_of(uid, client.workloads, "no")
-        parts = client.log_follow(uid) if follow else [client.log(uid)["text"]]
-        for text in parts:
-            typer.echo(text, nl=False)
+        for line in output(client, uid, share=share, attempt=attempt, follows=follow):
+            typer.echo(line, nl=False)
 
 
 def usage(ctx: typer.Context, uid: str) -> None:

@@ -42,7 +42,8 @@ class SliceSpec(_Record):
     else of the node it may read; `disk_mib` what it may keep on the node's disk (0: not watched). `host_cpu_milli` and
     `host_memory_mib` are what it may use of the host beside its share (0: nothing was said); with a share of 0 it runs
     on the host alone, and these are its limits. `folder` names the work folder it runs in, `home` is where
-    that lies ("": the slice's own). `web`: it serves web pages on its socket.
+    that lies ("": the slice's own). `web`: it serves web pages on its socket. `interface`: the network interface by
+    which other nodes reach this one ("": not known).
     """
 
     slice_uid: str
@@ -75,7 +76,7 @@ class SliceSpec(_Record):
     metered_uid: str = ""
     device_memory_mib: int = 0
     peer_usage_dir: str = ""
-    size: dict[str, int] | None = None
+    size: dict[str, Any] | None = None
     checkpoint: dict[str, Any] | None = None
     isolation: str = "none"
     paths: list[str] = field(default_factory=list)
@@ -85,6 +86,7 @@ class SliceSpec(_Record):
     folder: str = ""
     home: str = ""
     web: bool = False
+    interface: str = ""
 
     @property
     def is_session(self) -> bool:
@@ -126,7 +128,7 @@ class Control(_Record):
     memory_mib: int
     state: str
     session: dict[str, Any] | None = None
-    size: dict[str, int] | None = None
+    size: dict[str, Any] | None = None
     saves: bool = False
 
     def __post_init__(self) -> None:

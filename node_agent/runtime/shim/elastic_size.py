@@ -1,4 +1,5 @@
-"""The shim's side of elastic work's size (ELA-906): the work is told how many shares it has, and confirms.
+"""The shim's side of a work's size (ELA-906): the work is told how many shares it has and where they meet, and
+confirms.
 
 `weir-size.json` in the work's folder always says the size it has now. Each change is followed by SIGWINCH to the
 work's processes: who does not listen for that is not disturbed by it. The work confirms by writing the step it goes
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from node_agent.runtime import proc
 from node_agent.runtime.isolation.untrusted_files import Seen, file_look, file_put, seen_now, seen_of
@@ -17,6 +20,7 @@ from node_agent.runtime.isolation.untrusted_files import Seen, file_look, file_p
 FILE, CONFIRMED = "weir-size.json", "weir-size.confirmed"
 SIGNAL = signal.SIGWINCH
 _READ_BYTES = 32
+_HERE, _LOOPBACK = "127.0.0.1", "lo"
 
 
 class SizeControl:
@@ -24,12 +28,12 @@ class SizeControl:
 
     def __init__(self, folder: Path, owner_uid: int | None) -> None:
         self._folder, self._owner_uid = folder, owner_uid
-        self._told: dict[str, int] = {}
+        self._told: dict[str, Any] = {}
         # What an earlier attempt has left in a folder that is kept is no word of this one.
         self._seen: Seen | None = seen_now(folder / CONFIRMED)
         self.confirmed_step = 0
 
-    def tell(self, size: dict[str, int], pids: list[int]) -> bool:
+    def tell(self, size: dict[str, Any], pids: list[int]) -> bool:
         """Replace the file if the size is another, and wake the work; whether it was. Raises OSError."""
         if size == self._told or size["step"] < self._told.get("step", 0):
             return False
@@ -54,18 +58,48 @@ class SizeControl:
         return True
 
 
-def _replica_of(size: dict[str, int]) -> dict[str, int]:
+def _replica_of(size: Mapping[str, Any]) -> dict[str, int]:
     """Which of how many replicas the share is in, and how many shares those have (ELA-505)."""
     per = size.get("shares_per_replica", 1)
     return {"replica": size["share"] // per, "replicas": size["shares"] // per, "shares_per_replica": per}
 
 
-def size_environment(size: dict[str, int], home: Path) -> dict[str, str]:
-    """What a work is told of its size as it starts."""
+def size_environment(size: Mapping[str, Any], home: Path) -> dict[str, str]:
+    """What a work is told of its size as it starts, also in the words of torch.distributed (`env://`) and torchrun.
+
+    To its program a share is a machine of its own with one device: it sees that device alone, as the first, and has
+    its own folder. So its local rank is 0 of 1, whatever else of the work is on the node.
+    """
+    share, shares = str(size["share"]), str(size["shares"])
+    ranks = {"RANK": share, "WORLD_SIZE": shares, "NODE_RANK": share, "NNODES": shares}
     return {
-        "WEIR_SHARE": str(size["share"]),
-        "WEIR_SHARES": str(size["shares"]),
+        **ranks,
+        "LOCAL_RANK": "0",
+        "LOCAL_WORLD_SIZE": "1",
+        "WEIR_SHARE": share,
+        "WEIR_SHARES": shares,
         **{f"WEIR_{name.upper()}": str(value) for name, value in _replica_of(size).items()},
         "WEIR_SIZE_FILE": str(home / FILE),
         "WEIR_SIZE_CONFIRM": str(home / CONFIRMED),
+    }
+
+
+def meeting_environment(size: Mapping[str, Any], interface: str) -> dict[str, str]:
+    """Where the work's shares find each other, for torch.distributed and, as PET_..., for torchrun; its own environment
+    goes before these.
+
+    By itself gloo takes the interface that the host's name leads to, which on many nodes is the loopback.
+    """
+    address, port = size.get("master_addr", ""), size.get("master_port", 0)
+    if not (address and port):
+        return {}
+    by = _LOOPBACK if address == _HERE else interface
+    return {
+        "MASTER_ADDR": address,
+        "MASTER_PORT": str(port),
+        "PET_NNODES": str(size["shares"]),
+        "PET_NODE_RANK": str(size["share"]),
+        "PET_MASTER_ADDR": address,
+        "PET_MASTER_PORT": str(port),
+        **({"GLOO_SOCKET_IFNAME": by} if by else {}),
     }

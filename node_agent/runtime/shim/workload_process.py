@@ -23,7 +23,7 @@ from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import checkpoint_environment
 from node_agent.runtime.shim.device_meter import DeviceMeter
 from node_agent.runtime.shim.disk import DiskWatch
-from node_agent.runtime.shim.elastic_size import size_environment
+from node_agent.runtime.shim.elastic_size import meeting_environment, size_environment
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
 from node_agent.web import work_socket as web_socket
@@ -292,11 +292,13 @@ def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
         own["WEIR_HOST_CPU_MILLI"] = str(spec.host_cpu_milli)
     if spec.host_memory_mib:
         own["WEIR_HOST_MEMORY_MIB"] = str(spec.host_memory_mib)
+    meeting: dict[str, str] = {}
     if spec.size is not None:
         own |= size_environment(spec.size, home)
+        meeting = meeting_environment(spec.size, spec.interface)
     if not spec.is_session:
         own |= checkpoint_environment(home)
-    defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts}
+    defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts, **meeting}
     if spec.lib_dir:
         defaults["PYTHONPATH"] = spec.lib_dir
     return defaults | ({} if spec.is_session else spec.env) | own | spec.driver_env

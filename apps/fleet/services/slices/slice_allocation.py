@@ -36,6 +36,7 @@ class ShareRequest:
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
     share: int = 0
+    attempt: int = 1
 
 
 @dataclass(slots=True)
@@ -184,6 +185,7 @@ def _slice(share: ShareRequest, room: Room) -> Slice:
         host_cpu_milli=share.host_cpu_milli,
         host_memory_mib=share.host_memory_mib,
         share=share.share,
+        attempt=share.attempt,
     )
 
 

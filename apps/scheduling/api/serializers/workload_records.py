@@ -216,6 +216,10 @@ class WorkloadSessionOut(serializers.Serializer):
 
 
 class WorkloadLogOut(serializers.Serializer):
+    """A piece of what the work printed, and of which share and attempt it is; treat `next_offset` as a ticket."""
+
+    share = serializers.IntegerField()
+    attempt = serializers.IntegerField()
     text = serializers.CharField()
     next_offset = serializers.IntegerField()
     ended = serializers.BooleanField()

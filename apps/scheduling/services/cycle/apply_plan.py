@@ -161,6 +161,7 @@ def share_requests_of(row: Workload, placement: Placement, notice_s: int) -> lis
             host_cpu_milli=row.host_cpu_milli,
             host_memory_mib=row.host_memory_mib,
             share=share,
+            attempt=row.attempt,
         )
         for share, grant in enumerate(placement.grants)
     ]

@@ -14,7 +14,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.fleet.models import GangSize, Slice
-from apps.fleet.services.slices.gangs import Places, gang_sizes_forget, gang_sizes_tell
+from apps.fleet.services.slices.gangs import (
+    Places,
+    gang_sizes_forget,
+    gang_sizes_tell,
+    meeting_places,
+)
 from apps.fleet.services.slices.slice_allocation import ShareRequest
 from apps.fleet.services.slices.slice_lifecycle import slice_stop
 from apps.fleet.states import Desired, SliceState
@@ -89,8 +94,10 @@ class _Gang:
 
     def tell(self, actor: Actor, uids: Sequence[UUID] | None = None) -> None:
         """Give these slices, or all, their place at the newest step."""
+        [meeting] = meeting_places([self.staying() or self.leaving()])
         now = {
-            str(part.slice_uid): _place(
+            str(part.slice_uid): meeting
+            | _place(
                 self.row,
                 part.share if not part.is_beside else max(part.share, self.size.shares),
                 self.size.shares,
@@ -108,12 +115,12 @@ class _Gang:
 
 
 def _place(row: Workload, share: int, shares: int, step: int) -> dict[str, int]:
-    """What a share is told (see `DesiredSize`)."""
+    """What a share is told of its number (see `DesiredSize`)."""
     return {"share": share, "shares": shares, "step": step, "shares_per_replica": row.shares_per_replica}
 
 
 def sizes_begin(placed: Sequence[tuple[Workload, Sequence[Slice]]], actor: Actor) -> None:
-    """Elastic work, or work of replicas, was placed: its shares are told their places as they start. What is neither is
+    """A gang or elastic work was placed: its shares are told their places as they start. What has one share alone is
     told nothing."""
     placed = [(row, slices) for row, slices in placed if _has_places(row)]
     if not placed:
@@ -132,14 +139,15 @@ def sizes_begin(placed: Sequence[tuple[Workload, Sequence[Slice]]], actor: Actor
         unique_fields=["workload"],
         update_fields=["shares", "confirmed", "step", "is_open", "due_at"],
     )
+    meetings = meeting_places([slices for _row, slices in placed])
     gang_sizes_tell(
         actor=actor,
         places={
             row.uid: {
-                str(each.uid): _place(row, share, len(slices), sizes[row.uid].step)
+                str(each.uid): meeting | _place(row, share, len(slices), sizes[row.uid].step)
                 for share, each in enumerate(slices)
             }
-            for row, slices in placed
+            for (row, slices), meeting in zip(placed, meetings, strict=True)
         },
     )
 
@@ -213,7 +221,7 @@ def _settle(gang: _Gang, actor: Actor, now: datetime) -> None:
 @service(recorded=False)
 def sizes_prune(*, actor: Actor) -> int:
     """Forget what the shares of ended work were told; how many works that were."""
-    sized = Q(min_shares__isnull=False) | Q(shares_per_replica__gt=1)
+    sized = Q(min_shares__isnull=False) | Q(shares__gt=1)
     ended = Workload.objects.across().filter(sized, state__in=FINAL_STATES)
     told = list(
         GangSize.objects.filter(workload_uid__in=ended.values("uid")).values_list("pk", flat=True)[:_BATCH]
@@ -333,7 +341,7 @@ def _follows(row: Workload) -> bool:
 
 def _has_places(row: Workload) -> bool:
     """Whether its shares are told which they are of how many."""
-    return row.kind == WorkKind.PROGRAM and (row.min_shares is not None or row.shares_per_replica > 1)
+    return row.kind == WorkKind.PROGRAM and (row.min_shares is not None or row.shares > 1)
 
 
 def shares_quota(parts: Sequence[Allocation | ShareRequest]) -> dict[str, int]:
