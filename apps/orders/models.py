@@ -1,14 +1,14 @@
 """A tenant asks for something: cart, application form with lines and attachments, and the orders made of it."""
 
 import uuid
-from pathlib import PurePath
 
 from django.db import models
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.attached_files import AttachedFile
 from apps.kernel.money import MoneyField
-from apps.kernel.planes import SharedForeignKey, current_schema
+from apps.kernel.planes import SharedForeignKey
 from apps.orders.states import FormKind, FormState, OrderState
 
 
@@ -123,31 +123,10 @@ class FormLine(models.Model):
         return f"{self.form_id}: {self.commodity_id}"
 
 
-def attachment_path(attachment: "Attachment", name: str) -> str:
-    """`<schema>/attachments/<uid><ending>`: never the name that was sent."""
-    return f"{current_schema()}/attachments/{attachment.uid}{PurePath(name).suffix.lower()}"
+class Attachment(AttachedFile):
+    """A file that goes with a form through the whole process (PLAT-APPLY-5)."""
 
-
-class Attachment(models.Model):
-    """A file that goes with a form through the whole process (PLAT-APPLY-5). `size` in bytes."""
-
-    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     form = models.ForeignKey(ApplicationForm, on_delete=models.CASCADE, related_name="attachments")
-    file = models.FileField(upload_to=attachment_path)
-    name = models.CharField(_("file name"), max_length=120)
-    size = models.PositiveBigIntegerField(_("size"))
-    content_type = models.CharField(max_length=120)
-    sha256 = models.CharField(max_length=64)
-    uploader = SharedForeignKey("identity.User", verbose_name=_("added by"))
-    created_at = models.DateTimeField(_("added at"), auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("attachment")
-        verbose_name_plural = _("attachments")
-        ordering = ["pk"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Order(models.Model):

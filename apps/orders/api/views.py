@@ -15,6 +15,7 @@ from apps.approvals.selectors import process_list
 from apps.cases.api.base import CaseView
 from apps.catalog.selectors import commodity_get, quote_get
 from apps.identity.api.base import ApiView
+from apps.kernel.attached_files import file_answer
 from apps.orders.api import serializers as s
 from apps.orders.models import ApplicationForm
 from apps.orders.selectors import (
@@ -212,10 +213,7 @@ class AttachmentView(ApiView):
     def get(self, request: Request, uid: UUID) -> FileResponse:
         """Download; never shown by the browser itself."""
         row = attachment_get(actor=self.actor, uid=uid)
-        answer = FileResponse(row.file.open("rb"), as_attachment=True, filename=row.name)
-        answer["Content-Type"] = row.content_type
-        answer["X-Content-Type-Options"] = "nosniff"
-        return answer
+        return file_answer(row)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, uid: UUID) -> Response:

@@ -1,6 +1,6 @@
+import apps.kernel.attached_files
 import apps.kernel.money
 import apps.kernel.planes
-import apps.orders.models
 import django.db.models.deletion
 import uuid
 from django.conf import settings
@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('file', models.FileField(upload_to=apps.orders.models.attachment_path)),
+                ('file', models.FileField(upload_to=apps.kernel.attached_files.attachment_path)),
                 ('name', models.CharField(max_length=120, verbose_name='file name')),
                 ('size', models.PositiveBigIntegerField(verbose_name='size')),
                 ('content_type', models.CharField(max_length=120)),

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
@@ -14,11 +14,12 @@ from apps.catalog.selectors import commodity_get, coupon_usable_list
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
+from apps.kernel.attached_files import KINDS, file_answer
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.orders.forms import ApplicationFormForm, FormsForm, QuoteForm, further_of, lines_of
 from apps.orders.models import ApplicationForm, FormLine
 from apps.orders.selectors import attachment_get, form_get, form_list
-from apps.orders.services.attachments import KINDS, attachment_add, attachment_remove
+from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.drafts import form_delete, form_update
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.states import FINISHED, FormKind, FormState
@@ -26,8 +27,6 @@ from apps.orders.views.cart import quote_context
 from apps.orgs.selectors import business_system_list
 from apps.tenancy.models import Tenant
 from apps.tickets.selectors import tickets_of
-
-VIEWABLE = ("application/pdf", "image/png", "image/jpeg", "text/plain", "text/csv", "text/markdown")
 
 
 @page("orders.view")
@@ -237,12 +236,4 @@ def _attachments(request: TenantRequest, form_uid: UUID) -> HttpResponse:
 def attachment(request: TenantRequest, uid: UUID) -> HttpResponse:
     """Download a file, or view it online with `?view=1` where a browser can without running anything."""
     row = attachment_get(actor=request.actor, uid=uid)
-    plain = row.content_type.partition(";")[0]
-    is_inline = "view" in request.GET and plain in VIEWABLE
-    kind = "text/plain; charset=utf-8" if is_inline and plain.startswith("text/") else row.content_type
-    response = FileResponse(
-        row.file.open("rb"), as_attachment=not is_inline, filename=row.name, content_type=kind
-    )
-    # What people send in is shown, never run.
-    response["Content-Security-Policy"] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
-    return response
+    return file_answer(row, is_inline="view" in request.GET)

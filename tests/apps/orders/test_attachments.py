@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from apps.kernel.attached_files import AttachmentRefused, name_clean
 from apps.kernel.errors import Conflict, NotFound, QuotaExceeded
-from apps.orders.errors import AttachmentRefused
 from apps.orders.models import Attachment
 from apps.orders.selectors import attachment_get
-from apps.orders.services.attachments import attachment_add, attachment_remove, name_clean
+from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.drafts import form_delete
 from apps.orders.services.submissions import form_submit
 from tests.apps.orders.scene import Scene
