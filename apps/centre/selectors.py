@@ -56,6 +56,12 @@ def centre_zone() -> ZoneInfo:
     return ZoneInfo(centre_shown().timezone)
 
 
+def tickets_are_sent() -> bool:
+    """Whether approved orders go out by themselves, as the centre says now; so they do while it says nothing."""
+    row = centre_find()
+    return row is None or row.sends_tickets
+
+
 def mail_by_environment() -> MailServer | MailFolder | None:
     """Where `WEIR_EMAIL_URL` sends mail: that comes before what the centre says."""
     return mail_address(settings.WEIR_EMAIL_URL)

@@ -70,6 +70,17 @@ def centre_change(*, actor: Actor, name: str, language: str, timezone: str) -> C
 
 
 @service(P.MANAGE)
+def centre_tickets_set(*, actor: Actor, sends_tickets: bool) -> Centre:
+    """Whether an approved order is delivered by itself, or waits until an operator sends its ticket (PLAT-CFG-45)."""
+    row = _locked()
+    act_subject("centre", "1")
+    row.sends_tickets = sends_tickets
+    row.save(update_fields=["sends_tickets", "updated_at"])
+    _tell()
+    return row
+
+
+@service(P.MANAGE)
 def centre_mail_set(*, actor: Actor, mail: MailGiven | None) -> Centre:
     """The server that mail is sent by from now on; None: mail is sent no more."""
     row = _locked()

@@ -86,6 +86,19 @@ class CentreForm(StyledForm):
         return {name: self.cleaned_data[name] for name in ("name", "language", "timezone")}
 
 
+class TicketsForm(StyledForm):
+    """What becomes of an order once it is approved."""
+
+    sends_tickets = forms.BooleanField(
+        label=_("Send tickets automatically"),
+        required=False,
+        help_text=_(
+            "On: an approved order is delivered by itself, also those that wait now. "
+            "Off: its ticket waits until an operator sends it or carries it out."
+        ),
+    )
+
+
 class MailForm(StyledForm):
     """A mail server, or none."""
 

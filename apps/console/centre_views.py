@@ -1,4 +1,5 @@
-"""The page of the centre's own settings: its name, language, time zone and mail server."""
+"""The page of the centre's own settings: its name, language, time zone and mail server, and whether approved orders go
+out by themselves."""
 
 from typing import Any
 
@@ -10,8 +11,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.centre.models import Centre
 from apps.centre.selectors import centre_find, mail_by_environment, mail_way
-from apps.centre.services import centre_change, centre_mail_set, centre_mail_try
-from apps.console.centre_forms import CentreForm, MailForm, MailTryForm
+from apps.centre.services import centre_change, centre_mail_set, centre_mail_try, centre_tickets_set
+from apps.console.centre_forms import CentreForm, MailForm, MailTryForm, TicketsForm
 from apps.identity.pages.access import cleaned, go, operator_page, show
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import InvalidInput
@@ -38,6 +39,21 @@ def centre(request: PortalRequest) -> HttpResponse:
         form.refuse(error)
         return _page(request, centre_form=form, status=error.status)
     messages.success(request, _("The centre's settings are saved."))
+    return go(request, "operator:centre")
+
+
+@require_POST
+@operator_page(MANAGE)
+def tickets(request: PortalRequest) -> HttpResponse:
+    """Whether approved orders go out by themselves (PLAT-CFG-45)."""
+    sends = cleaned(TicketsForm(request.POST))["sends_tickets"]
+    centre_tickets_set(actor=request.actor, sends_tickets=sends)
+    messages.success(
+        request,
+        _("Approved orders are delivered by themselves from now on.")
+        if sends
+        else _("Approved orders wait from now on until an operator sends them."),
+    )
     return go(request, "operator:centre")
 
 
@@ -81,6 +97,7 @@ def _page(
     row = centre_find() or Centre()
     context = {
         "centre_form": centre_form or CentreForm(initial=_initial(row, _NAMED)),
+        "tickets_form": TicketsForm(initial=_initial(row, ("sends_tickets",))),
         "mail_form": mail_form or MailForm(initial=_initial(row, _MAILED)),
         "currency": CURRENCY,
         "opened_at": row.opened_at,

@@ -9,7 +9,7 @@ import uuid
 import zipfile
 from collections.abc import Callable
 from pathlib import PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from django.conf import settings
 from django.core.files.base import File
@@ -87,7 +87,7 @@ def name_clean(name: str) -> str:
     return f"{path.stem[: NAME_MAX - 10]}{path.suffix}"
 
 
-def file_checked(file: File, name: str) -> str:
+def file_checked(file: File[Any], name: str) -> str:
     """The content type, or a refusal that says what is wrong."""
     limit = settings.WEIR_UPLOAD_MAX_BYTES
     if not 0 < file.size <= limit:
@@ -105,7 +105,7 @@ def file_checked(file: File, name: str) -> str:
     return content_type
 
 
-def file_digest(file: File) -> str:
+def file_digest(file: File[Any]) -> str:
     file.seek(0)
     digest = hashlib.sha256()
     for block in file.chunks(_BLOCK):
@@ -150,7 +150,7 @@ class AttachedFile(models.Model):
         return self.name
 
 
-def file_keep(row: AttachedFile, file: File, name: str, *, present: int) -> None:
+def file_keep(row: AttachedFile, file: File[Any], name: str, *, present: int) -> None:
     """Check a sent file and keep it as `row`, which says what it goes with and who sent it.
 
     Args:
@@ -170,7 +170,7 @@ def file_keep(row: AttachedFile, file: File, name: str, *, present: int) -> None
     try:
         row.save()
     except Exception:
-        row.file.storage.delete(row.file.name)
+        row.file.storage.delete(row.file.name or "")
         raise
 
 

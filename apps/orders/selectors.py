@@ -14,6 +14,7 @@ from apps.approvals.models import HumanTask, ProcessInstance
 from apps.approvals.selectors import case_of as case_of_task
 from apps.approvals.selectors import process_list, subjects_asked_of
 from apps.cases.types import CaseData, CaseKind
+from apps.centre.selectors import tickets_are_sent
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_schema
@@ -25,6 +26,7 @@ from apps.scheduling.models import Workload
 from apps.scheduling.text.end_reasons import end_sentence
 from apps.tickets.models import Ticket
 from apps.tickets.selectors import case_of as case_of_ticket
+from apps.tickets.selectors import tickets_waiting
 from apps.tickets.states import TicketState
 
 TABS = ("all", "in_progress", "completed")
@@ -133,11 +135,14 @@ def order_end_reason(order: Order) -> str:
 
 def orders_undelivered() -> list[UUID]:
     """The orders of the current tenant that wait for delivery: what the sweep takes up. What a person has claimed and
-    not closed is that person's to deliver."""
+    not closed is that person's to deliver; where tickets are not sent by themselves, one that waits is somebody's to
+    send."""
     claimed = Ticket.objects.filter(
         uid=OuterRef("ticket_uid"), assignee__isnull=False, state=TicketState.DELIVERING
     )
     rows = Order.objects.filter(~Exists(claimed), state=OrderState.PENDING)
+    if not tickets_are_sent():
+        rows = rows.filter(~Exists(tickets_waiting().filter(uid=OuterRef("ticket_uid"))))
     return list(rows.order_by("pk").values_list("uid", flat=True))
 
 

@@ -63,6 +63,11 @@ def tickets_of(subject_uid: UUID) -> QuerySet[Ticket]:
     return Ticket.objects.filter(subject_uid=subject_uid).select_related("assignee")
 
 
+def tickets_waiting() -> QuerySet[Ticket]:
+    """The tickets of the current tenant that nobody has taken."""
+    return Ticket.objects.filter(state=TicketState.WAITING)
+
+
 def case_of(ticket: Ticket) -> CaseData:
     """The ticket as operators see it among all tenants' cases."""
     return CaseData(

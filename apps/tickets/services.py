@@ -81,8 +81,7 @@ def ticket_claim(*, actor: Actor, ticket_uid: UUID) -> Ticket:
     """Take a waiting ticket: of several who try, one gets it (PLAT-TODO-11). The system takes it without a name."""
     ticket = _lock(actor, ticket_uid)
     actor.require(P.WORK)
-    if actor.kind != "system" and ticket.side != side_of(actor):
-        raise Forbidden(_("This ticket is for the other side."))
+    side_check(actor, ticket)
     if ticket.state != TicketState.WAITING:
         raise Conflict(
             _("The ticket %(no)s is claimed already.") % {"no": ticket.no}, cure=_("Choose another one.")
@@ -91,6 +90,12 @@ def ticket_claim(*, actor: Actor, ticket_uid: UUID) -> Ticket:
         ticket, TicketState.DELIVERING, actor=actor, assignee_id=actor.user_id, claimed_at=timezone.now()
     )
     return _moved(actor, ticket)
+
+
+def side_check(actor: Actor, ticket: Ticket) -> None:
+    """Forbidden for a ticket that the other side works on."""
+    if actor.kind != "system" and ticket.side != side_of(actor):
+        raise Forbidden(_("This ticket is for the other side."))
 
 
 def _own_check(actor: Actor, ticket: Ticket) -> None:

@@ -733,6 +733,7 @@ class PatchedCentreIn(TypedDict):
     name: NotRequired[str]
     language: NotRequired[Literal["zh-hans", "en"]]
     timezone: NotRequired[str]
+    sends_tickets: NotRequired[bool]
 
 
 class PatchedFormIn(TypedDict):
@@ -3426,6 +3427,7 @@ class CentreOut(TypedDict):
     name: str
     language: str
     timezone: str
+    sends_tickets: bool
     currency: str
     mail: MailOut | None
     is_mail_fixed: bool

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication
@@ -13,7 +14,13 @@ from rest_framework.response import Response
 from apps.centre.errors import AlreadySetUp, SetupTokenUnknown
 from apps.centre.models import Centre
 from apps.centre.selectors import centre_find, centre_is_set_up, mail_by_environment
-from apps.centre.services import MailGiven, centre_change, centre_mail_set, centre_mail_try
+from apps.centre.services import (
+    MailGiven,
+    centre_change,
+    centre_mail_set,
+    centre_mail_try,
+    centre_tickets_set,
+)
 from apps.centre.setup_token import setup_token_is
 from apps.centre.states import MailSecurity
 from apps.console.services import centre_setup
@@ -44,6 +51,10 @@ class CentreIn(serializers.Serializer[Any]):
         choices=settings.LANGUAGES, required=False, help_text="For whom no other is known to suit."
     )
     timezone = serializers.CharField(max_length=64, required=False, help_text="Such as Asia/Shanghai.")
+    sends_tickets = serializers.BooleanField(
+        required=False,
+        help_text="Whether approved orders are delivered by themselves, or wait until an operator sends their tickets.",
+    )
 
 
 class SetupIn(serializers.Serializer[Any]):
@@ -82,7 +93,16 @@ class CentreOut(serializers.ModelSerializer[Centre]):
 
     class Meta:
         model = Centre
-        fields = ["name", "language", "timezone", "currency", "mail", "is_mail_fixed", "opened_at"]
+        fields = [
+            "name",
+            "language",
+            "timezone",
+            "sends_tickets",
+            "currency",
+            "mail",
+            "is_mail_fixed",
+            "opened_at",
+        ]
 
     def get_currency(self, row: Centre) -> str:
         return CURRENCY
@@ -136,12 +156,18 @@ class CentreView(ApiView):
 
     @extend_schema(request=CentreIn, responses=CentreOut)
     def patch(self, request: Request) -> Response:
-        """Change its name, language or time zone."""
+        """Change its name, language or time zone, or whether approved orders go out by themselves."""
         given = CentreIn(data=request.data)
         given.is_valid(raise_exception=True)
         row = _row()
+        wanted = dict(given.validated_data)
+        sends = wanted.pop("sends_tickets", row.sends_tickets)
         kept = {"name": row.name, "language": row.language, "timezone": row.timezone}
-        return Response(CentreOut(centre_change(actor=self.actor, **{**kept, **given.validated_data})).data)
+        with transaction.atomic():
+            row = centre_change(actor=self.actor, **{**kept, **wanted})
+            if sends != row.sends_tickets:
+                row = centre_tickets_set(actor=self.actor, sends_tickets=sends)
+        return Response(CentreOut(row).data)
 
 
 class CentreMailView(ApiView):

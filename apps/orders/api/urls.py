@@ -15,5 +15,6 @@ urlpatterns = [
     path("orders", views.OrdersView.as_view(), name="orders"),
     path("orders/<uuid:uid>", views.OrderView.as_view(), name="order"),
     path("orders/<uuid:uid>/terminate", views.OrderTerminateView.as_view(), name="order_terminate"),
+    path("tickets/<uuid:uid>/send", views.TicketSendView.as_view(), name="ticket_send"),
     path("tickets/<uuid:uid>/execute", views.TicketExecuteView.as_view(), name="ticket_execute"),
 ]

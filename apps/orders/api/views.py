@@ -31,7 +31,7 @@ from apps.orders.selectors import (
 )
 from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.carts import cart_add, cart_remove
-from apps.orders.services.deliveries import ticket_execute
+from apps.orders.services.deliveries import ticket_execute, ticket_send
 from apps.orders.services.drafts import form_delete, form_draft, form_update
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
@@ -259,6 +259,16 @@ class OrderTerminateView(ApiView):
         given.is_valid(raise_exception=True)
         form = order_terminate(actor=self.actor, order_uid=uid, reason=given.validated_data["reason"])
         return _form_out(self, form.uid, status=201)
+
+
+class TicketSendView(CaseView):
+    case_kind = "ticket"
+    permission = "tickets.work"
+
+    @extend_schema(request=None, responses=s.OrderRowOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Send a waiting delivery ticket: its order is delivered as if it had gone out by itself (PLAT-CFG-45)."""
+        return Response(s.OrderRowOut(ticket_send(actor=self.actor, ticket_uid=uid)).data)
 
 
 class TicketExecuteView(CaseView):

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop
 
 from apps.billing.services.charges import charge_close, charge_open
 from apps.billing.types import CostLabels
+from apps.centre.selectors import tickets_are_sent
 from apps.kernel.actor import SYSTEM, Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound, WeirError
 from apps.kernel.planes import current_tenant
@@ -29,8 +30,9 @@ from apps.scheduling.services.quota.quotas import quota_release, quota_use
 from apps.scheduling.services.workloads.order_work import workload_submit
 from apps.scheduling.states import WorkloadState
 from apps.tickets.models import Ticket
+from apps.tickets.permissions import TicketsPermission
 from apps.tickets.selectors import ticket_get
-from apps.tickets.services import ticket_claim, ticket_done, ticket_executed, ticket_fail
+from apps.tickets.services import side_check, ticket_claim, ticket_done, ticket_executed, ticket_fail
 from apps.tickets.states import OPEN, TicketState
 
 DELIVERED = gettext_noop("Order %(no)s is delivered: its resource is running.")
@@ -42,8 +44,9 @@ ENDED = gettext_noop("The resource of order %(no)s has ended and is released.")
 def order_deliver(*, actor: Actor, order_uid: UUID) -> Order:
     """Deliver a pending order: claim its ticket, ask the scheduler for the resource, open the charge (annex C).
 
-    By the system as soon as the order is made, or by the operator who has claimed the ticket (PLAT-TODO-12).
-    Any further call changes nothing: one workload, one charge.
+    By the system as soon as the order is made, or once its ticket is sent where the centre wants that (PLAT-CFG-45);
+    or by the operator who has claimed the ticket (PLAT-TODO-12). Any further
+    call changes nothing: one workload, one charge.
     """
     order = order_lock(order_uid)
     if order is None:
@@ -66,6 +69,17 @@ def order_deliver(*, actor: Actor, order_uid: UUID) -> Order:
     return order
 
 
+@service(TicketsPermission.WORK)
+def ticket_send(*, actor: Actor, ticket_uid: UUID) -> Order:
+    """Send a waiting delivery ticket: its order is delivered as if it had gone out by itself (PLAT-CFG-45)."""
+    ticket = ticket_get(actor=actor, uid=ticket_uid)
+    side_check(actor, ticket)
+    act_subject("ticket", ticket.uid, no=ticket.no)
+    order_lock(ticket.subject_uid)
+    ticket_claim(actor=SYSTEM, ticket_uid=ticket_uid)
+    return order_deliver(actor=SYSTEM, order_uid=ticket.subject_uid)
+
+
 @service()
 def ticket_execute(*, actor: Actor, ticket_uid: UUID, note: str = "") -> Order:
     """Carry out a delivery ticket that the actor has claimed: its order is delivered now (PLAT-TODO-12).
@@ -86,10 +100,12 @@ def _repeated(actor: Actor, order: Order) -> None:
 
 
 def _ticket_taken(actor: Actor, ticket: Ticket) -> bool:
-    """Whether this actor delivers: the system takes what waits, leaves what a person has claimed, and delivers what
-    was closed with nothing delivered."""
+    """Whether this actor delivers: the system takes what waits if tickets are sent by themselves, leaves what a person
+    has claimed, and delivers what was sent, or closed with nothing delivered."""
     if actor.kind == "system":
         if ticket.state == TicketState.WAITING:
+            if not tickets_are_sent():
+                return False
             ticket_claim(actor=actor, ticket_uid=ticket.uid)
             return True
         return ticket.state != TicketState.DELIVERING or ticket.assignee_id is None

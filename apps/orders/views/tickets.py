@@ -1,4 +1,4 @@
-"""Carrying out a ticket: what the API does too, its order is delivered."""
+"""Carrying out a ticket, or sending it: what the API does too, its order is delivered."""
 
 from uuid import UUID
 
@@ -10,7 +10,8 @@ from django.views.decorators.http import require_POST
 from apps.identity.pages.access import cleaned, go, page
 from apps.identity.pages.requests import TenantRequest
 from apps.orders.forms import ExecuteForm
-from apps.orders.services.deliveries import ticket_execute
+from apps.orders.models import Order
+from apps.orders.services.deliveries import ticket_execute, ticket_send
 from apps.orders.states import OrderState
 
 
@@ -20,6 +21,18 @@ def execute(request: TenantRequest, uid: UUID) -> HttpResponse:
     """Deliver the order of a claimed ticket (PLAT-TODO-12)."""
     given = cleaned(ExecuteForm(request.POST))
     order = ticket_execute(actor=request.actor, ticket_uid=uid, note=given["text"])
+    return _shown(request, order)
+
+
+@require_POST
+@page("tickets.work")
+def send(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Send a waiting ticket: its order goes out (PLAT-CFG-45)."""
+    return _shown(request, ticket_send(actor=request.actor, ticket_uid=uid))
+
+
+def _shown(request: TenantRequest, order: Order) -> HttpResponse:
+    """Say what became of the order, on its ticket's page."""
     if order.state == OrderState.FAILED:
         messages.error(
             request,
@@ -30,4 +43,4 @@ def execute(request: TenantRequest, uid: UUID) -> HttpResponse:
             request,
             _("Order %(no)s is in delivery. The ticket is done once its resource runs.") % {"no": order.no},
         )
-    return go(request, "tickets:ticket", uid)
+    return go(request, "tickets:ticket", order.ticket_uid)

@@ -1,5 +1,7 @@
 """The centre's settings afterwards: by page and API, for who may keep them; shown and followed everywhere."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -76,6 +78,17 @@ def test_mail_is_set_tried_and_taken_away(operator):
     assert 'data-test="error-mail_sender"' in text_of(page.post("/centre/mail/", {"mail_host": "h"}), 400)
 
 
+@pytest.mark.req("PLAT-CFG-45")
+def test_whether_orders_go_out_by_themselves_is_switched_both_ways(operator):
+    page = operator("system_administrator").page()
+    assert re.search(r'name="sends_tickets"[^>]* checked', text_of(page.get("/centre/")))
+    assert page.post("/centre/tickets/", {}).status_code == 302
+    assert Centre.objects.get().sends_tickets is False
+    assert not re.search(r'name="sends_tickets"[^>]* checked', text_of(page.get("/centre/")))
+    assert page.post("/centre/tickets/", {"sends_tickets": "on"}).status_code == 302
+    assert Centre.objects.get().sends_tickets is True
+
+
 def test_what_the_environment_says_is_not_asked_for(operator, settings):
     settings.WEIR_EMAIL_URL = "smtp://mail.example.org"
     found = text_of(operator("system_administrator").page().get("/centre/"))
@@ -86,8 +99,9 @@ def test_what_the_environment_says_is_not_asked_for(operator, settings):
 @pytest.mark.parametrize("role", ["operations_manager", "executive"])
 def test_who_may_not_keep_it_sees_neither_page_nor_entry(operator, role):
     page = operator(role).page()
-    for answer in (page.get("/centre/"), page.post("/centre/", GIVEN), page.post("/centre/mail/", MAIL)):
-        assert answer.status_code == 403
+    assert page.get("/centre/").status_code == 403
+    for address, given in (("", GIVEN), ("mail/", MAIL), ("tickets/", {})):
+        assert page.post(f"/centre/{address}", given).status_code == 403
     assert 'data-test="nav-operator-centre"' not in text_of(page.get("/"))
     api = operator(role).api()
     assert api.get("/api/v1/centre").status_code == 200
@@ -112,7 +126,11 @@ def test_the_api_changes_what_is_named_and_hides_the_password(operator):
     assert api.post("/api/v1/centre/mail/try", {"to": "a@example.org"}).status_code == 204
     assert api.delete("/api/v1/centre/mail").status_code == 204
     assert api.get("/api/v1/centre").json()["mail"] is None
-    for wrong in ({"timezone": "Mars"}, {"language": "tlh"}, {"name": "x" * 81}, {"timezone": None}):
+    assert (
+        api.patch("/api/v1/centre", {"sends_tickets": False}, format="json").json()["sends_tickets"] is False
+    )
+    assert api.patch("/api/v1/centre", {"name": "Lake"}).json()["sends_tickets"] is False
+    for wrong in ({"timezone": "Mars"}, {"language": "tlh"}, {"name": "x" * 81}, {"sends_tickets": "?"}):
         assert api.patch("/api/v1/centre", wrong).status_code == 400
 
 

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -12,6 +13,7 @@ from apps.billing.models import Account, Charge, FundsHold
 from apps.billing.services.ledger import credit_limit_set
 from apps.cases.models import Case
 from apps.catalog.types import ComponentRange
+from apps.centre.services import centre_tickets_set
 from apps.fleet.models import Device, Node, Slice
 from apps.identity.services.tokens import api_token_make
 from apps.kernel.actor import SYSTEM
@@ -21,7 +23,13 @@ from apps.notices.models import Message
 from apps.orders.models import ApplicationForm, Order
 from apps.orders.selectors import case_of_form, case_of_order, order_get, orders_undelivered
 from apps.orders.services.carts import cart_add
-from apps.orders.services.deliveries import order_deliver, order_ended, order_started
+from apps.orders.services.deliveries import (
+    order_deliver,
+    order_ended,
+    order_started,
+    ticket_execute,
+    ticket_send,
+)
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
 from apps.orders.tasks import orders_sweep_tenant
@@ -395,6 +403,34 @@ def test_carrying_out_a_ticket_delivers_its_order(scene: Scene, way: str):
         assert ticket.state == "done"
         assert ticket.result == {"text": "by hand", "workload": str(order.workload_uid)}
         mirrored()
+
+
+@pytest.mark.req("PLAT-CFG-45")
+def test_a_centre_that_does_not_send_tickets_leaves_orders_to_its_operators(scene: Scene):
+    centre_tickets_set(actor=SYSTEM, sends_tickets=False)
+    sent, kept, carried = (scene.ordered() for _ in range(3))
+    assert order_deliver(actor=SYSTEM, order_uid=sent.uid).state == "pending"
+    assert orders_undelivered() == []
+    # Sent by hand it goes the system's way; carried out by hand it goes the operator's.
+    with pytest.raises(NotFound):
+        ticket_send(actor=scene.worker.actor, ticket_uid=uuid4())
+    with pytest.raises(Forbidden):
+        ticket_send(actor=scene.ann.actor, ticket_uid=sent.ticket_uid)
+    ticket_claim(actor=scene.worker.actor, ticket_uid=carried.ticket_uid)
+    assert ticket_execute(actor=scene.worker.actor, ticket_uid=carried.ticket_uid).state == "processing"
+    worker, address = scene.worker.page(), f"/t/acme/tickets/{sent.ticket_uid}/"
+    assert 'data-test="send"' in worker.get(address).content.decode()
+    assert worker.post(f"{address}send/").status_code == 302
+    assert worker.post(f"{address}send/").status_code == 409
+    with in_tenant("acme"):
+        sent.refresh_from_db()
+        assert (sent.state, Ticket.objects.get(uid=sent.ticket_uid).assignee) == ("processing", None)
+        # Switched on again, what waits goes out by itself.
+        centre_tickets_set(actor=SYSTEM, sends_tickets=True)
+        assert orders_undelivered() == [kept.uid]
+        orders_sweep_tenant("acme")
+        kept.refresh_from_db()
+        assert kept.state == "processing"
 
 
 def test_the_sweep_delivers_what_was_closed_with_nothing_delivered(scene: Scene):
