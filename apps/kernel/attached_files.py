@@ -9,7 +9,7 @@ import uuid
 import zipfile
 from collections.abc import Callable
 from pathlib import PurePath
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.files.base import File
@@ -30,11 +30,11 @@ _BLOCK = 64 * 1024
 _ROOM_LOCK = 0x57656979
 
 
-def _begins(*marks: bytes) -> Callable[[BinaryIO], bool]:
+def _begins(*marks: bytes) -> Callable[[IO[Any]], bool]:
     return lambda file: file.read(16).startswith(marks)
 
 
-def _is_text(file: BinaryIO) -> bool:
+def _is_text(file: IO[Any]) -> bool:
     """UTF-8 without control characters other than those of lines and tabs."""
     try:
         text = file.read().decode("utf-8")
@@ -43,7 +43,7 @@ def _is_text(file: BinaryIO) -> bool:
     return not re.search(r"[\x00-\x08\x0b\x0e-\x1f\x7f]", text)
 
 
-def _is_notebook(file: BinaryIO) -> bool:
+def _is_notebook(file: IO[Any]) -> bool:
     try:
         book = json.loads(file.read())
     except (ValueError, RecursionError):
@@ -51,8 +51,8 @@ def _is_notebook(file: BinaryIO) -> bool:
     return isinstance(book, dict) and isinstance(book.get("cells"), list)
 
 
-def _is_office(folder: str) -> Callable[[BinaryIO], bool]:
-    def check(file: BinaryIO) -> bool:
+def _is_office(folder: str) -> Callable[[IO[Any]], bool]:
+    def check(file: IO[Any]) -> bool:
         try:
             names = zipfile.ZipFile(file).namelist()
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
@@ -63,7 +63,7 @@ def _is_office(folder: str) -> Callable[[BinaryIO], bool]:
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
-KINDS: dict[str, tuple[str, Callable[[BinaryIO], bool]]] = {
+KINDS: dict[str, tuple[str, Callable[[IO[Any]], bool]]] = {
     ".pdf": ("application/pdf", _begins(b"%PDF-")),
     ".png": ("image/png", _begins(b"\x89PNG\r\n\x1a\n")),
     ".jpg": ("image/jpeg", _begins(b"\xff\xd8\xff")),
@@ -87,7 +87,7 @@ def name_clean(name: str) -> str:
     return f"{path.stem[: NAME_MAX - 10]}{path.suffix}"
 
 
-def file_checked(file: File[Any], name: str) -> str:
+def file_checked(file: "File[Any]", name: str) -> str:
     """The content type, or a refusal that says what is wrong."""
     limit = settings.WEIR_UPLOAD_MAX_BYTES
     if not 0 < file.size <= limit:
@@ -99,13 +99,13 @@ def file_checked(file: File[Any], name: str) -> str:
         raise AttachmentRefused(text, fields={"file": text})
     content_type, is_sound = KINDS[ending]
     file.seek(0)
-    if not is_sound(file.file):
+    if file.file is None or not is_sound(file.file):
         text = _("%(name)s is not what its ending says.") % {"name": name}
         raise AttachmentRefused(text, fields={"file": text})
     return content_type
 
 
-def file_digest(file: File[Any]) -> str:
+def file_digest(file: "File[Any]") -> str:
     file.seek(0)
     digest = hashlib.sha256()
     for block in file.chunks(_BLOCK):
@@ -150,7 +150,7 @@ class AttachedFile(models.Model):
         return self.name
 
 
-def file_keep(row: AttachedFile, file: File[Any], name: str, *, present: int) -> None:
+def file_keep(row: AttachedFile, file: "File[Any]", name: str, *, present: int) -> None:
     """Check a sent file and keep it as `row`, which says what it goes with and who sent it.
 
     Args:
