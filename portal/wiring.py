@@ -39,6 +39,7 @@ from apps.scheduling.events import (
     ResourceTicketWithdrawn,
     WhatIfAsked,
     WhatIfEnded,
+    WorkloadAwaited,
     WorkloadChanged,
     WorkloadEnded,
     WorkloadPreempted,
@@ -119,6 +120,8 @@ within(fleet.SliceMeasured, slices.measured)
 within(fleet.SliceResized, slices.resized)
 # Sweep: sizes_sweep, every few seconds.
 after(fleet.SliceSized, lambda event: scheduling_tasks.size_follow.delay(event.workload_uid))
+# Sweep: dependencies_sweep, every few seconds.
+after(WorkloadAwaited, lambda event: scheduling_tasks.dependencies_follow.delay(str(event.workload_uid)))
 after(WorkloadSized, lambda event: scheduling_tasks.size_follow.delay(str(event.workload_uid)))
 
 # --- alarms ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ YEAR_S = 366 * 24 * 3600
 WORD = 2**31
 
 Kind = Literal["text", "choice", "count", "flag", "instant", "words", "names", "variables"]
-Unit = Literal["", "memory", "cores", "duration", "instant", "signal", "command", "variables"]
+Unit = Literal["", "memory", "cores", "duration", "instant", "signal", "command", "variables", "names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,11 @@ def _words(most: int, parts: int, **more: Any) -> Mapping[str, Ask]:
     return {"ask": Ask("words", most=most, parts=parts, **more)}
 
 
+def _names(**more: Any) -> Mapping[str, Ask]:
+    """Of other work: what it is called."""
+    return {"ask": Ask("names", most=64, parts=256, unit="names", **more)}
+
+
 _SHARES = (1, 512)
 _LINE = 32_768
 
@@ -87,7 +92,8 @@ class WorkloadRequest:
     `priority` it has that of who submits it, without a `queue` it goes to the default one. With `oversubscribe` it
     shares its devices where its queue leaves that to it (PLAT-CLU-55). With `min_shares` it is elastic (ELA-901).
     Before it is stopped to go on later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside
-    it (ELA-810). `client_key`: asked twice with the same one it is one workload.
+    it (ELA-810). It waits for what `after` and the like name of its tenant: numbers of work or of arrays, uids, keys of
+    the submitter's own. `client_key`: asked twice with the same one it is one workload.
     """
 
     name: str = field(metadata=_text(120))
@@ -275,6 +281,35 @@ class WorkloadRequest:
             unit="instant",
             help="Must have ended by then: 18:00, 2026-12-01T08:00, or 2h from now.",
             label="Deadline",
+        ),
+    )
+    after: tuple[str, ...] = field(
+        default=(),
+        metadata=_names(
+            help="Starts once this other work has started: its number, or several with commas.",
+            label="After these have started",
+            hint="Numbers of other work, with commas between them.",
+        ),
+    )
+    after_ok: tuple[str, ...] = field(
+        default=(),
+        metadata=_names(
+            help="Starts once this other work has finished well; ends where that can never be.",
+            label="After these have finished well",
+            hint="It ends where that can never be.",
+        ),
+    )
+    after_any: tuple[str, ...] = field(
+        default=(),
+        metadata=_names(
+            help="Starts once this other work has ended, however that was.", label="After these have ended"
+        ),
+    )
+    after_not_ok: tuple[str, ...] = field(
+        default=(),
+        metadata=_names(
+            help="Starts once this other work has ended and not well.",
+            label="After these have ended, and not well",
         ),
     )
     purpose: str = field(

@@ -42,6 +42,13 @@ class WorkloadEnded(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadAwaited(Event):
+    """It has started or ended, and other work waits for that."""
+
+    workload_uid: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadChanged(Event):
     """Its state, place in the queue or reason changed: pages that show it look again."""
 

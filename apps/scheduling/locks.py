@@ -9,6 +9,7 @@ from apps.kernel.errors import NotFound
 from apps.kernel.prepared_queries import ArrayParam, PreparedQuery
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import work_reached
+from apps.scheduling.states import NOT_HELD_BACK
 from apps.tenancy.models import Tenant
 
 _SUBMISSIONS_LOCK = 0x57656975
@@ -53,13 +54,13 @@ def slices_lock(workload_uid: UUID) -> None:
 
 
 def workloads_pending_lock(uids: Iterable[str]) -> dict[str, Workload]:
-    """Those that wait, for no money, and that nobody else holds, by uid, each with its tenant and queue."""
+    """Those that wait, for room alone, and that nobody else holds, by uid, each with its tenant and queue."""
     return {str(row.uid): row for row in _PENDING.all(uids=[UUID(uid) for uid in uids])}
 
 
 _PENDING = PreparedQuery(
     lambda: Workload.plain.select_for_update(no_key=True, skip_locked=True, of=("self",)).filter(
-        uid=ArrayParam("uids"), state="pending", waits_for_funds=False
+        uid=ArrayParam("uids"), state="pending", **NOT_HELD_BACK
     ),
     fields=(*_OWN, *_NEAR),
 )

@@ -28,6 +28,15 @@ class AfterStop(models.TextChoices):
     PREEMPT = "preempt", _("Waits again: it makes room for other work")
 
 
+class AfterWork(models.TextChoices):
+    """Until when work waits for other work; as in Slurm."""
+
+    STARTED = "after", _("has started")
+    OK = "after_ok", _("has finished well")
+    ENDED = "after_any", _("has ended")
+    NOT_OK = "after_not_ok", _("has ended, and not well")
+
+
 class PreemptionCause(models.TextChoices):
     """By which right other work takes its room (ELA-810)."""
 
@@ -163,6 +172,9 @@ FINAL_STATES = frozenset({W.FINISHED, W.FAILED, W.LOST})
 OPEN_STATES = frozenset({W.PENDING, W.PLACED, W.RUNNING})
 HOLDING_STATES = frozenset({W.PLACED, W.RUNNING, W.STOPPING})
 
+NOT_HELD_BACK = {"waits_for_funds": False, "waits_for_work": False, "waits_for_turn": False}
+"""What the scheduler may place of what waits: for room, and not for money, other work or its turn in an array."""
+
 # Who may ask is decided by the services: the moves themselves follow what the nodes report.
 FLOW = Flow(
     {
@@ -179,6 +191,8 @@ FLOW = Flow(
         (W.STOPPING, W.SUSPENDED): "",
         (W.SUSPENDED, W.PENDING): "",
         (W.SUSPENDED, W.FINISHED): "",
+        # What it waits for can never be.
+        (W.SUSPENDED, W.FAILED): "",
     }
 )
 

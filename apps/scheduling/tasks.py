@@ -16,6 +16,7 @@ from apps.scheduling.services.hooks import (
     hook_calls_prune,
 )
 from apps.scheduling.services.scaling import scaling_rules_apply
+from apps.scheduling.services.workloads.dependents import dependencies_due, dependencies_settle
 from apps.scheduling.services.workloads.elastic_size import size_settle, sizes_prune
 from apps.scheduling.services.workloads.funds import funds_follow
 from apps.scheduling.services.workloads.stopping import deadlines_keep
@@ -104,6 +105,21 @@ def sizes_sweep() -> int:
     rows = list(WorkloadSize.objects.filter(is_open=True).values_list("workload__uid", flat=True))
     for uid in rows:
         size_settle(actor=SYSTEM, workload_uid=uid)
+    return len(rows)
+
+
+@provider_task
+def dependencies_follow(uid: str) -> None:
+    """Work has started or ended that other work waits for."""
+    dependencies_settle(actor=SYSTEM, workload_uid=UUID(uid))
+
+
+@provider_task
+def dependencies_sweep() -> int:
+    """What waits for other work and need not any more: where a hint was lost, or more waited than one look takes."""
+    rows = dependencies_due()
+    for uid in rows:
+        dependencies_settle(actor=SYSTEM, workload_uid=uid)
     return len(rows)
 
 

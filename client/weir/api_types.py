@@ -3127,6 +3127,16 @@ class ValidityRuleOut(TypedDict):
     updated_at: str
 
 
+class WaitsForOut(TypedDict):
+    """Other work that it waits for, or waited for: until when, and whether it still does."""
+
+    kind: Literal["after", "after_ok", "after_any", "after_not_ok"]
+    uid: str
+    no: str
+    name: str
+    is_open: bool
+
+
 class WhatIfOut(TypedDict):
     uid: str
     name: str
@@ -3176,6 +3186,10 @@ class WorkloadIn(TypedDict):
     host_memory_mib: NotRequired[int]
     earliest_start_at: NotRequired[str | None]
     deadline_at: NotRequired[str | None]
+    after: NotRequired[list[str]]
+    after_ok: NotRequired[list[str]]
+    after_any: NotRequired[list[str]]
+    after_not_ok: NotRequired[list[str]]
     purpose: NotRequired[str]
     any_models: NotRequired[list[str]]
     reservation: NotRequired[str]
@@ -3275,6 +3289,7 @@ class WorkloadOut(TypedDict):
     ended_at: str | None
     wanted_shares: int | None
     size: SizeOut | None
+    waits_for: list[WaitsForOut]
     expected_start: str | None
     grants: list[WorkloadGrantOut]
     slices: list[WorkloadSliceOut]

@@ -1,3 +1,4 @@
+import re
 import shlex
 from typing import Any
 
@@ -70,6 +71,13 @@ class ScaleForm(forms.Form):
 Choices = list[tuple[str, str]]
 
 
+class NamesField(forms.CharField):
+    """Names with commas or spaces between them, as a tuple."""
+
+    def clean(self, value: Any) -> tuple[str, ...]:
+        return tuple(name for name in re.split(r"[,\s]+", super().clean(value)) if name)
+
+
 def _field_of(ask: Ask) -> forms.Field:
     """A plain field as it is declared, in the reader's language."""
     said: dict[str, Any] = {
@@ -79,6 +87,8 @@ def _field_of(ask: Ask) -> forms.Field:
     }
     if ask.kind == "flag":
         return forms.BooleanField(**said)
+    if ask.kind == "names":
+        return NamesField(max_length=ask.most * 16, **said)
     if ask.kind == "instant":
         return forms.DateTimeField(widget=forms.DateTimeInput(attrs={"type": "datetime-local"}), **said)
     if ask.kind != "count" or ask.offered is None:

@@ -846,4 +846,100 @@ class Migration(migrations.Migration):
             model_name='workloadsize',
             index=models.Index(condition=models.Q(('is_open', True)), fields=['workload'], name='size_open'),
         ),
+        migrations.CreateModel(
+            name='WorkloadDependency',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('after', 'has started'), ('after_ok', 'has finished well'), ('after_any', 'has ended'), ('after_not_ok', 'has ended, and not well')], max_length=16, verbose_name='waits until')),
+                ('is_open', models.BooleanField(default=True)),
+            ],
+            options={
+                'verbose_name': 'dependency',
+                'verbose_name_plural': 'dependencies',
+                'ordering': ['pk'],
+            },
+        ),
+        migrations.AddField(
+            model_name='workload',
+            name='array_index',
+            field=models.PositiveIntegerField(blank=True, null=True, verbose_name='number in its array'),
+        ),
+        migrations.AddField(
+            model_name='workload',
+            name='waits_for_turn',
+            field=models.BooleanField(default=False, verbose_name='waits for others of its array'),
+        ),
+        migrations.AddField(
+            model_name='workload',
+            name='waits_for_work',
+            field=models.BooleanField(default=False, verbose_name='waits for other work'),
+        ),
+        migrations.CreateModel(
+            name='WorkloadArray',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('no', models.CharField(max_length=40, unique=True, verbose_name='number')),
+                ('name', models.CharField(max_length=120, verbose_name='name')),
+                ('spec', models.CharField(max_length=64, verbose_name='tasks')),
+                ('size', models.PositiveIntegerField(verbose_name='tasks')),
+                ('at_once', models.PositiveIntegerField(blank=True, null=True, verbose_name='at once at most')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='submitted at')),
+                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenancy.tenant')),
+            ],
+            options={
+                'verbose_name': 'array',
+                'verbose_name_plural': 'arrays',
+                'ordering': ['-created_at', '-pk'],
+                'abstract': False,
+                'base_manager_name': 'plain',
+                'default_manager_name': 'plain',
+            },
+            managers=[
+                ('plain', django.db.models.manager.Manager()),
+            ],
+        ),
+        migrations.AddField(
+            model_name='workload',
+            name='array',
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='scheduling.workloadarray', verbose_name='array'),
+        ),
+        migrations.AddIndex(
+            model_name='workload',
+            index=models.Index(condition=models.Q(('array__isnull', False)), fields=['array', 'array_index'], name='workload_of_array'),
+        ),
+        migrations.AddConstraint(
+            model_name='workload',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('array__isnull', True), ('array_index__isnull', True), ('waits_for_turn', False)), models.Q(('array__isnull', False), ('array_index__isnull', False)), _connector='OR'), name='workload_of_array_numbered'),
+        ),
+        migrations.AddField(
+            model_name='workloaddependency',
+            name='on',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='dependents', to='scheduling.workload'),
+        ),
+        migrations.AddField(
+            model_name='workloaddependency',
+            name='workload',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='dependencies', to='scheduling.workload'),
+        ),
+        migrations.AddIndex(
+            model_name='workloadarray',
+            index=models.Index(fields=['tenant', '-created_at'], name='array_of_tenant'),
+        ),
+        migrations.AddIndex(
+            model_name='workloaddependency',
+            index=models.Index(condition=models.Q(('is_open', True)), fields=['on'], name='dependency_open'),
+        ),
+        migrations.AddConstraint(
+            model_name='workloaddependency',
+            constraint=models.UniqueConstraint(fields=('workload', 'on', 'kind'), name='dependency_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='workloaddependency',
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['after', 'after_ok', 'after_any', 'after_not_ok'])), name='dependency_kind'),
+        ),
+        migrations.AddConstraint(
+            model_name='workloaddependency',
+            constraint=models.CheckConstraint(condition=models.Q(('on_id__lt', models.F('workload_id'))), name='dependency_on_earlier'),
+        ),
     ]

@@ -59,12 +59,12 @@ CREATE TRIGGER tell AFTER UPDATE ON public.scheduling_workload FOR EACH ROW WHEN
     (OLD.state, OLD.queue_id, OLD.priority, OLD.shares, OLD.min_shares, OLD.active_shares, OLD.compute_percent,
      OLD.memory_mib, OLD.preemptible, OLD.urgent, OLD.earliest_start_at, OLD.not_before_at, OLD.deadline_at,
      OLD.checkpoint_at, OLD.started_at, OLD.reservation_id, OLD.preemptions, OLD.scaled_at,
-     OLD.waits_for_funds)
+     OLD.waits_for_funds, OLD.waits_for_work, OLD.waits_for_turn)
     IS DISTINCT FROM
     (NEW.state, NEW.queue_id, NEW.priority, NEW.shares, NEW.min_shares, NEW.active_shares, NEW.compute_percent,
      NEW.memory_mib, NEW.preemptible, NEW.urgent, NEW.earliest_start_at, NEW.not_before_at, NEW.deadline_at,
      NEW.checkpoint_at, NEW.started_at, NEW.reservation_id, NEW.preemptions, NEW.scaled_at,
-     NEW.waits_for_funds)
+     NEW.waits_for_funds, NEW.waits_for_work, NEW.waits_for_turn)
 ) EXECUTE FUNCTION public.scheduling_tell('work');
 
 CREATE TRIGGER tell AFTER INSERT OR UPDATE OR DELETE ON public.scheduling_allocation

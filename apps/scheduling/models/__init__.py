@@ -1,6 +1,7 @@
 """The tables of scheduling, whichever module defines them."""
 
 from apps.scheduling.models.decisions import Decision, NominatedRoom, PastUse, StartEstimate, Tally, WhatIf
+from apps.scheduling.models.dependencies import WorkloadArray, WorkloadDependency
 from apps.scheduling.models.elastic import ScalingRule, WorkloadSize
 from apps.scheduling.models.entitlements import (
     DefaultSpec,
@@ -27,5 +28,5 @@ __all__ = [
     "QuotaOrganization", "Reservation",
     "ResourceTicket", "ScalingRule", "SchedulingPolicy", "SpecialSpec", "StartEstimate", "Tally", "TenantQuota",
     "TenantShare", "UserGroup", "UserPriority", "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf",
-    "Workload", "WorkloadSize",
+    "Workload", "WorkloadArray", "WorkloadDependency", "WorkloadSize",
 ]  # fmt: skip

@@ -189,6 +189,14 @@ class Workload(TenantOwned):
     waits_for_quota = models.BooleanField(_("waits for quota"), default=False)
     # It waits again, and is not placed before its account was asked for more money.
     waits_for_funds = models.BooleanField(_("waits for funds"), default=False)
+    # Other work comes first, and of an array others of its tasks: until then nobody places it.
+    waits_for_work = models.BooleanField(_("waits for other work"), default=False)
+    waits_for_turn = models.BooleanField(_("waits for others of its array"), default=False)
+    array = models.ForeignKey(
+        "scheduling.WorkloadArray", on_delete=models.PROTECT, null=True, blank=True, related_name="tasks",
+        verbose_name=_("array"),
+    )  # fmt: skip
+    array_index = models.PositiveIntegerField(_("number in its array"), null=True, blank=True)
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=1)
     pins = models.JSONField(_("pins"), default=dict)
     work = models.JSONField(_("work"), default=dict)
@@ -246,6 +254,11 @@ class Workload(TenantOwned):
                 condition=Q(min_shares__isnull=True) | Q(min_shares__gte=1, min_shares__lte=F("shares")),
             ),
             models.CheckConstraint(
+                name="workload_of_array_numbered",
+                condition=Q(array__isnull=True, array_index__isnull=True, waits_for_turn=False)
+                | Q(array__isnull=False, array_index__isnull=False),
+            ),
+            models.CheckConstraint(
                 name="workload_replicas",
                 condition=Q(shares_per_replica__gte=1, shares_per_replica__lte=F("shares")),
             ),
@@ -255,6 +268,9 @@ class Workload(TenantOwned):
             models.Index(fields=["submitted_by"], name="workload_open_of_user", condition=Q(ended_at=None)),
             models.Index(fields=["tenant", "-created_at"], name="workload_of_tenant"),
             models.Index(fields=["-created_at", "-id"], name="workload_newest"),
+            models.Index(
+                fields=["array", "array_index"], name="workload_of_array", condition=Q(array__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:
@@ -264,6 +280,11 @@ class Workload(TenantOwned):
     def name(self) -> str:
         """The name in the language of the reader."""
         return self.name_zh if (get_language() or "").startswith("zh") else self.name_en
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether, while it waits, something besides room has to come first."""
+        return self.waits_for_funds or self.waits_for_work or self.waits_for_turn
 
     @property
     def replicas(self) -> int:

@@ -15,7 +15,10 @@ from apps.scheduling.models import StartEstimate, Workload
 from apps.scheduling.selectors.quantiles import Quantiles
 from apps.scheduling.selectors.workloads import reason_sentence
 from apps.scheduling.snapshot.workloads import request_of, snapshot_get
-from apps.scheduling.states import WorkloadState
+from apps.scheduling.states import (
+    NOT_HELD_BACK,
+    WorkloadState,
+)
 
 HISTORY_DAYS = 30
 HISTORY_MOST = 20_000
@@ -27,9 +30,10 @@ TOLERANCE = timedelta(seconds=15)
 
 MOST_JUDGED = 3000
 """Of a longer line nobody can be told by replaying all of it while a page waits: its pace says enough."""
-PACE = "pace"
+PACE, OTHER_WORK = "pace", "other_work"
 
 BASIS_TEXTS: dict[str, str] = {
+    OTHER_WORK: gettext_noop("nothing: other work has to end before it"),
     PACE: gettext_noop("how fast its queue moved in the last hour"),
     engine.EtaBasis.FREE_NOW: gettext_noop("there is room now"),
     engine.EtaBasis.KNOWN_ENDS: gettext_noop("the known ends of what runs and waits before it"),
@@ -158,7 +162,10 @@ def _history(row: dict[str, Any]) -> engine.RunHistory:
 
 
 def expectation_of(row: Workload, snapshot: engine.Snapshot | None = None) -> Expectation:
-    """When the workload, waiting or not yet submitted, is expected to start."""
+    """When the workload, waiting or not yet submitted, is expected to start; of what waits for other work
+    nobody can say."""
+    if row.waits_for_work or row.waits_for_turn:
+        return Expectation(None, None, None, OTHER_WORK)
     now = timezone.now()
     if snapshot is None and is_long_line():
         return by_pace(row, now)
@@ -168,7 +175,7 @@ def expectation_of(row: Workload, snapshot: engine.Snapshot | None = None) -> Ex
 
 def is_long_line() -> bool:
     """Whether more waits than can be judged anew for one answer."""
-    waiting = Workload.objects.across().filter(state=WorkloadState.PENDING).order_by()
+    waiting = Workload.objects.across().filter(state=WorkloadState.PENDING, **NOT_HELD_BACK).order_by()
     return waiting[: MOST_JUDGED + 1].count() > MOST_JUDGED
 
 

@@ -10,7 +10,11 @@ from apps.fleet.selectors import device_list
 from apps.scheduling.models import Allocation, Queue, Workload
 from apps.scheduling.queue_config.time_windows import Span, weekly_text
 from apps.scheduling.selectors.workloads import queue_list
-from apps.scheduling.states import AllocationState, WorkloadState
+from apps.scheduling.states import (
+    NOT_HELD_BACK,
+    AllocationState,
+    WorkloadState,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ def _walk(
 
 def _uses() -> dict[int, Use]:
     """What each queue's own work holds and how much waits: two questions, whatever the number of queues."""
-    waits = Workload.objects.across().filter(state=WorkloadState.PENDING).order_by()
+    waits = Workload.objects.across().filter(state=WorkloadState.PENDING, **NOT_HELD_BACK).order_by()
     counted = {
         pk: (waiting, oldest)
         for pk, waiting, oldest in waits.values_list("queue").annotate(Count("pk"), Min("created_at"))

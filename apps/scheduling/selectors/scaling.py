@@ -12,7 +12,11 @@ from apps.centre.selectors import centre_zone
 from apps.fleet.models import Slice
 from apps.kernel.errors import NotFound
 from apps.scheduling.models import Queue, ScalingRule, Workload
-from apps.scheduling.states import ScalingBy, WorkloadState
+from apps.scheduling.states import (
+    NOT_HELD_BACK,
+    ScalingBy,
+    WorkloadState,
+)
 
 # Older measurements say nothing of now.
 _FRESH = timedelta(minutes=1)
@@ -107,7 +111,9 @@ def rule_get(rules: QuerySet[ScalingRule], uid: UUID) -> ScalingRule:
 
 def queue_depths(queue_pks: Iterable[int]) -> dict[int, int]:
     """By queue, how many wait in it."""
-    rows = Workload.objects.across().filter(queue__in=set(queue_pks), state=WorkloadState.PENDING)
+    rows = Workload.objects.across().filter(
+        queue__in=set(queue_pks), state=WorkloadState.PENDING, **NOT_HELD_BACK
+    )
     return dict(rows.order_by().values_list("queue").annotate(waiting=Count("pk")))
 
 

@@ -10,10 +10,11 @@ from apps.scheduling.states import FINAL_STATES, WorkloadState
 
 _QUEUES = """
 SELECT q.code,
-       count(*) FILTER (WHERE w.state = 'pending'),
+       count(*) FILTER (WHERE w.state = 'pending' AND NOT (w.waits_for_work OR w.waits_for_turn)),
        count(*) FILTER (WHERE w.state IN ('placed', 'running', 'stopping')),
        greatest(0, coalesce(extract(epoch FROM now() - min(greatest(w.created_at, w.earliest_start_at,
-           w.not_before_at)) FILTER (WHERE w.state = 'pending')), 0))
+           w.not_before_at)) FILTER (WHERE w.state = 'pending'
+           AND NOT (w.waits_for_work OR w.waits_for_turn))), 0))
 FROM scheduling_queue q LEFT JOIN scheduling_workload w ON w.queue_id = q.id AND w.ended_at IS NULL
 WHERE q.retired_at IS NULL GROUP BY q.code
 """

@@ -1,6 +1,7 @@
 """Since when work waits: from when it could have run, not from when it was submitted (ELA-1101).
 
-Work that may not start before an instant, that is tried again later, or that was put aside, waits for nobody meanwhile.
+Work that may not start before an instant, that comes after other work, that is tried again later, or that was put
+aside, waits for nobody meanwhile.
 """
 
 from django.db.models import Case, DateTimeField, F, When

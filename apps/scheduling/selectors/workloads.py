@@ -33,7 +33,7 @@ from apps.scheduling.permissions import work_reached
 from apps.scheduling.snapshot.cluster import policy_get as policy_get
 from apps.scheduling.snapshot.workloads import request_of, snapshot_get
 from apps.scheduling.states import AllocationState, HoldState, HookCallState, WorkKind, WorkloadState
-from apps.scheduling.text.end_reasons import PREEMPTION_SENTENCES, end_sentence
+from apps.scheduling.text.end_reasons import PREEMPTION_SENTENCES, dependency_sentence, end_sentence
 from apps.scheduling.types import Amounts, ExpectedStart, QuotaFigures
 from apps.tenancy.models import Tenant
 
@@ -186,6 +186,8 @@ def workload_reason(row: Workload) -> str:
         return _(PREEMPTION_SENTENCES[row.preemption_cause])
     if not row.reason:
         return ""
+    if "works" in row.reason:
+        return dependency_sentence(row.reason)
     if "text" in row.reason:
         text = str(row.reason["text"])
         return end_sentence(

@@ -20,6 +20,7 @@ from apps.scheduling.services.quota.models import work_models_check
 from apps.scheduling.services.quota.quotas import quota_hold, quota_keep
 from apps.scheduling.services.workloads.admission import asked_of, limit_check
 from apps.scheduling.services.workloads.checks import amounts_check, elastic_check, hopeless_check
+from apps.scheduling.services.workloads.dependencies import waits_again
 from apps.scheduling.services.workloads.ending import workload_changed, workload_put_aside
 from apps.scheduling.services.workloads.replicas import shares_of
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
@@ -84,7 +85,7 @@ def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason:
     funds_renew(actor=actor, workload_uid=row.uid, run_s=row.run_timeout_s)
     # While it was put aside it waited for nobody: its wait counts from now.
     changes = {"attempt": row.attempt + 1, "not_before_at": timezone.now()}
-    FLOW.move(row, WorkloadState.PENDING, actor=actor, reason_code="", reason={}, **changes)
+    FLOW.move(row, WorkloadState.PENDING, actor=actor, **waits_again(row), **changes)
     decided(row, DecisionKind.RESUMED, actor, "", text=reason)
     workload_changed(row, actor)
     return row

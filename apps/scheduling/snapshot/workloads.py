@@ -27,7 +27,13 @@ from apps.scheduling.models import (
 )
 from apps.scheduling.models.oversubscription import terms_of
 from apps.scheduling.snapshot.cluster import devices_read, nodes_read, rules_read, windows_of
-from apps.scheduling.states import HOLDING_STATES, AllocationState, WorkKind, WorkloadState
+from apps.scheduling.states import (
+    HOLDING_STATES,
+    NOT_HELD_BACK,
+    AllocationState,
+    WorkKind,
+    WorkloadState,
+)
 from apps.tenancy.models import Tenant
 
 # The most urgent so many are read at once; the engine takes about a kilobyte for each.
@@ -57,7 +63,7 @@ _WORK_FIELDS = (
     "wanted_shares", "preemptible", "urgent", "host_cpu_milli", "host_memory_mib", "earliest_start_at",
     "not_before_at", "deadline_at", "driver", "reservation_id", "started_at", "placed_at", "checkpoint_at",
     "preemptions", "scaled_at", "reason_code", "purpose", "submitted_by_id", "attempt", "oversubscribe",
-    "waits_for_funds",
+    *NOT_HELD_BACK,
 )  # fmt: skip
 
 
@@ -84,7 +90,7 @@ class AllocatedShares:
 def work_read() -> tuple[Requests, Runs]:
     """What waits for room (the most urgent MAX_WAITING, of equals the oldest) and what holds something, by key."""
     rows = Workload.objects.across().only(*_WORK_FIELDS)
-    by_urgency = rows.filter(state=WorkloadState.PENDING, waits_for_funds=False).order_by(
+    by_urgency = rows.filter(state=WorkloadState.PENDING, **NOT_HELD_BACK).order_by(
         "-urgent", "-queue__priority", "-priority", "pk"
     )
     waiting = by_urgency[:MAX_WAITING]
@@ -103,7 +109,7 @@ def work_read_again(pks: Iterable[int], names: "Names") -> tuple[Requests, Runs]
     """What of these workloads (keys) waits, and what of them holds something. What was only submitted takes one
     statement: it holds nothing yet."""
     found = _WORK.all(pks=list(pks))
-    waiting = [row for row in found if row.state == WorkloadState.PENDING and not row.waits_for_funds]
+    waiting = [row for row in found if row.state == WorkloadState.PENDING and not row.is_held_back]
     # What was never placed holds nothing.
     older = [row.pk for row in found if row.state != WorkloadState.PENDING or row.attempt > 1]
     held = _allocated_shares(Q(workload_id__in=older)) if older else {}

@@ -1,9 +1,11 @@
 """How work and slices end, in the reader's words. Agents report a code and a sentence, and speak English only."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
+from django.utils.translation import get_language, gettext_noop
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from apps.kernel.unit_text import mib_text, span_text
 
@@ -25,6 +27,10 @@ _SENTENCES = {
             "It was put aside: the money of the account is used up. Top it up, then resume the work by hand."
         ),
     ),
+    "dependency_failed": (
+        gettext_noop("It never started: %(said)s has ended otherwise than it waited for."),
+        gettext_noop("It never started: work has ended otherwise than it waited for."),
+    ),
     "migrated": ("", gettext_noop("It has moved to another device.")),
     "preempted": ("", gettext_noop("It made room for other work.")),
     "memory_exceeded": (
@@ -45,6 +51,13 @@ _SENTENCES = {
         gettext_noop("It was lost: %(said)s"),
         gettext_noop("It was lost; only the time that was vouched for counts."),
     ),
+}
+
+_WAITED_FOR = {
+    "after": gettext_noop("%(work)s has started"),
+    "after_ok": gettext_noop("%(work)s has finished well"),
+    "after_any": gettext_noop("%(work)s has ended"),
+    "after_not_ok": gettext_noop("%(work)s has ended, and not well"),
 }
 
 PREEMPTION_SENTENCES = {
@@ -98,6 +111,18 @@ def end_sentence(
     }
     is_known = whole and all(figures[name] for name in re.findall(r"%\((\w+)\)s", whole))
     return _(whole) % figures if is_known else _(short)
+
+
+def dependency_sentence(reason: Mapping[str, Any]) -> str:
+    """For which other work it waits, by name."""
+    is_chinese = (get_language() or "").startswith("zh")
+    parts = [
+        _(_WAITED_FOR[kind]) % {"work": f"{name_zh if is_chinese else name_en} ({no})"}
+        for kind, no, name_en, name_zh in reason["works"]
+    ]
+    if reason["more"]:
+        parts.append(_("%(count)s more") % {"count": reason["more"]})
+    return _("It waits until %(what)s.") % {"what": _(", ").join(parts)}
 
 
 def _said(text: str) -> str:

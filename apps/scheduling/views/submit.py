@@ -50,6 +50,7 @@ SECTIONS = (
             "checkpoint_signal",
         ),
     ),
+    (gettext_lazy("After other work"), ("after_ok", "after_any", "after", "after_not_ok")),
     ("", ("urgent", "preemptible", "oversubscribe", "requeue_on_loss", "wait_for_quota")),
 )
 

@@ -58,6 +58,11 @@ def pairs(given: list[str]) -> dict[str, str]:
     return found
 
 
+def names(given: list[str]) -> list[str]:
+    """`["W-1,W-2", "W-3"]` as a list of three."""
+    return [name for part in given for name in re.split(r"[,\s]+", part) if name]
+
+
 def memory_mib(text: str) -> int:
     """MiB of `4Gi`, `512Mi`, `1Ti` or a bare number of MiB.
 

@@ -12,6 +12,7 @@ from weir.cli.units import (
     duration_s,
     instant,
     memory_mib,
+    names,
     pairs,
     signal_name,
 )
@@ -37,6 +38,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "signal": signal_name,
     "command": command_words,
     "variables": pairs,
+    "names": names,
 }
 
 
@@ -53,9 +55,10 @@ def _parameter(name: str, ask: Ask) -> inspect.Parameter:
     kind, default = {
         "flag": (bool, False),
         "variables": (list[str], []),
+        "names": (list[str], []),
         "count": (int | None, None),
     }.get(ask.kind, (str | None, None))
-    if ask.unit and ask.kind != "variables":
+    if ask.unit and ask.kind not in ("variables", "names"):
         kind = str | None
     annotation = Annotated[kind, option]  # type: ignore[valid-type]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.fleet.models import Slice
-from apps.scheduling.models import Workload, WorkloadSize
+from apps.scheduling.models import Workload, WorkloadDependency, WorkloadSize
 from apps.scheduling.selectors.workloads import workload_reason
 
 
@@ -151,6 +151,18 @@ class WorkloadRowOut(serializers.ModelSerializer):
         return ", ".join(sorted({part.device.model for part in row.allocations.all()}))
 
 
+class WaitsForOut(serializers.ModelSerializer[WorkloadDependency]):
+    """Other work that it waits for, or waited for: until when, and whether it still does."""
+
+    uid = serializers.UUIDField(source="on.uid")
+    no = serializers.CharField(source="on.no")
+    name = serializers.CharField(source="on.name")
+
+    class Meta:
+        model = WorkloadDependency
+        fields = ["kind", "uid", "no", "name", "is_open"]
+
+
 class SizeOut(serializers.ModelSerializer):
     """What elastic work was told of its size last: `shares` at `step`; `confirmed` is what it goes by (ELA-906)."""
 
@@ -164,12 +176,21 @@ class WorkloadOut(WorkloadRowOut):
     what its scaling rules ask for, `size` what it was told, both of elastic work alone."""
 
     size = serializers.SerializerMethodField()
+    waits_for = WaitsForOut(source="dependencies", many=True)
     expected_start = serializers.SerializerMethodField()
     grants = serializers.SerializerMethodField()
     slices = serializers.SerializerMethodField()
 
     class Meta(WorkloadRowOut.Meta):
-        fields = [*WorkloadRowOut.Meta.fields, "wanted_shares", "size", "expected_start", "grants", "slices"]
+        fields = [
+            *WorkloadRowOut.Meta.fields,
+            "wanted_shares",
+            "size",
+            "waits_for",
+            "expected_start",
+            "grants",
+            "slices",
+        ]
 
     @extend_schema_field(SizeOut(allow_null=True))
     def get_size(self, row: Workload) -> Any:

@@ -26,7 +26,10 @@ from apps.scheduling.selectors.forecast import (
     snapshot_with_history,
 )
 from apps.scheduling.services.workloads.submit import workload_draft
-from apps.scheduling.states import WorkloadState
+from apps.scheduling.states import (
+    NOT_HELD_BACK,
+    WorkloadState,
+)
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 
@@ -76,7 +79,7 @@ def start_estimates_make(*, actor: Actor) -> int:
 def workloads_unestimated() -> QuerySet[Workload]:
     """Waiting work without an estimate. Asked for each in turn: a join would read every estimate ever made."""
     estimate = StartEstimate.objects.filter(workload=OuterRef("pk")).values("pk")
-    rows = Workload.objects.across().filter(state=WorkloadState.PENDING, attempt=1)
+    rows = Workload.objects.across().filter(state=WorkloadState.PENDING, attempt=1, **NOT_HELD_BACK)
     rows = rows.annotate(estimate=Subquery(estimate)).filter(estimate=None)
     return rows.select_related("queue", "tenant").order_by("pk")[:AT_ONCE]
 

@@ -1,7 +1,7 @@
 """Ten thousand submissions in one call: one transaction, few statements, all of them or none."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import fields
 from uuid import uuid4
@@ -20,6 +20,7 @@ from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.workloads.admission import MOST, admission_check, open_check
+from apps.scheduling.services.workloads.dependencies import waits_read
 from apps.scheduling.services.workloads.submit import take_in, workload_draft
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
@@ -46,10 +47,13 @@ def workload_submit_many(*, actor: Actor, tenant: Tenant, asked: Sequence[Worklo
     alike: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for at in new:
         alike[tuple(getattr(asked[at], name) for name in _SHARED)].append(at)
+    # In the order of the first of each: what a job waits for stands before it.
+    by_key: dict[str, Workload] = {}
     for group in alike.values():
-        made = _group_make(actor, tenant, [asked[at] for at in group])
+        made = _group_make(actor, tenant, [asked[at] for at in group], by_key)
         for at, row in zip(group, made, strict=True):
             rows[at] = row
+        by_key |= {row.client_key: row for row in made if row.client_key}
     if new:
         emit(WorkloadsSubmitted(schema=tenant.schema_name, count=len(new)), actor=actor)
     return [row for row in rows if row is not None]
@@ -79,12 +83,15 @@ def _known(actor: Actor, tenant: Tenant, asked: Sequence[WorkloadRequest]) -> di
     return {row.client_key: row for row in rows}
 
 
-def _group_make(actor: Actor, tenant: Tenant, group: Sequence[WorkloadRequest]) -> list[Workload]:
-    draft, amounts = workload_draft(actor, tenant, group[0])
+def _group_make(
+    actor: Actor, tenant: Tenant, group: Sequence[WorkloadRequest], by_key: Mapping[str, Workload]
+) -> list[Workload]:
+    waits = waits_read(actor, tenant, group[0], by_key)
+    draft, amounts = workload_draft(actor, tenant, group[0], waits)
     admission_check(actor, draft, more=len(group))
     rows = [_row(draft, each) for each in group]
     with pipeline():
-        take_in(actor, tenant, rows, amounts)
+        take_in(actor, tenant, rows, amounts, waits)
     return rows
 
 

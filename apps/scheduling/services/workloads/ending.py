@@ -14,8 +14,8 @@ from apps.fleet.states import SliceState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import WeirError
 from apps.kernel.events import emit
-from apps.scheduling.events import WorkloadChanged, WorkloadEnded
-from apps.scheduling.models import Workload
+from apps.scheduling.events import WorkloadAwaited, WorkloadChanged, WorkloadEnded
+from apps.scheduling.models import Workload, WorkloadDependency
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota.quotas import quota_release
 from apps.scheduling.services.workloads.notifications import workload_notify
@@ -56,6 +56,7 @@ def workload_end(
     )
     emit(event, actor=actor)
     _funds_end(row, actor)
+    awaited_tell(row, actor)
     workload_changed(row, actor)
 
 
@@ -90,6 +91,12 @@ def _funds_end(row: Workload, actor: Actor) -> None:
     ran = slice_list(workload_uids=[row.uid]).filter(Q(started_at__isnull=False) | Q(state=SliceState.LOST))
     last = ran.order_by().aggregate(at=Max("ended_at"))["at"]
     funds_end(actor=actor, workload_uid=row.uid, at=last or timezone.now(), has_run=last is not None)
+
+
+def awaited_tell(row: Workload, actor: Actor) -> None:
+    """It has started or ended: if other work waits for that, it is looked at after this transaction."""
+    if WorkloadDependency.objects.filter(on=row, is_open=True).exists():
+        emit(WorkloadAwaited(workload_uid=row.uid), actor=actor)
 
 
 def workload_changed(row: Workload, actor: Actor) -> None:

@@ -25,6 +25,7 @@ from apps.scheduling.services.workloads.elastic_size import (
 )
 from apps.scheduling.services.workloads.ending import (
     STOPPED,
+    awaited_tell,
     workload_changed,
     workload_end,
     workload_put_aside,
@@ -54,6 +55,7 @@ def slice_started(*, actor: Actor, workload_uid: UUID, at: datetime) -> None:
     )
     decided(row, DecisionKind.STARTED, actor, attempt=row.attempt)
     emit(WorkloadStarted(row.tenant.schema_name, row.uid, row.order_uid, at), actor=actor)
+    awaited_tell(row, actor)
     workload_changed(row, actor)
 
 

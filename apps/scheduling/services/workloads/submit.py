@@ -35,8 +35,15 @@ from apps.scheduling.services.workloads.admission import (
     purpose_of,
     reservation_of,
 )
+from apps.scheduling.services.workloads.dependencies import (
+    NOTHING,
+    WAITING_CODE,
+    Waits,
+    dependencies_put,
+    waits_read,
+)
 from apps.scheduling.services.workloads.replicas import replicas_read, whole_check
-from apps.scheduling.states import DecisionKind
+from apps.scheduling.states import AfterWork, DecisionKind
 from apps.scheduling.types import COMPUTE_COMPONENT, MEMORY_COMPONENT, Amounts, WorkloadRequest
 from apps.tenancy.models import Tenant
 from weir_wire.workload_request import asks
@@ -56,16 +63,18 @@ def workload_request(*, actor: Actor, tenant: Tenant, asked: WorkloadRequest) ->
         known = own.filter(client_key=asked.client_key).first()
         if known:
             return known
-    row, amounts = workload_draft(actor, tenant, asked)
+    waits = waits_read(actor, tenant, asked)
+    row, amounts = workload_draft(actor, tenant, asked, waits)
     act_subject("workload", row.uid, no=row.no, name=row.name_en, group=row.resource_group)
     with pipeline():
-        take_in(actor, tenant, [row], amounts)
+        take_in(actor, tenant, [row], amounts, waits)
         emit(submitted(row), actor=actor)
     return row
 
 
-def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amounts) -> None:
-    """Save alike new work with its quota, its charge and the begin of its time line; internal to the app's services."""
+def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amounts, waits: Waits) -> None:
+    """Save alike new work with its quota, its charge, what it waits for and the begin of its time line; internal to the
+    app's services."""
     # Read before anything is written: in a pipe what is read waits for all that was sent before.
     quote = quote_of(amounts)
     if not rows[0].waits_for_quota:
@@ -78,6 +87,8 @@ def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amo
             model=model_named(rows[0]),
         )
     insert_many(rows)
+    if waits.on:
+        dependencies_put(rows, waits)
     decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
     charges_open(
         actor=actor,
@@ -108,7 +119,9 @@ def _cost_labels(row: Workload) -> CostLabels:
     )
 
 
-def workload_draft(actor: Actor, tenant: Tenant, asked: WorkloadRequest) -> tuple[Workload, Amounts]:
+def workload_draft(
+    actor: Actor, tenant: Tenant, asked: WorkloadRequest, waits: Waits = NOTHING
+) -> tuple[Workload, Amounts]:
     """The workload as it would be submitted, not saved, and its amounts; every refusal but that of the quota."""
     asked = replicas_read(asked)
     checks.asked_check(asked, timezone.now())
@@ -118,6 +131,8 @@ def workload_draft(actor: Actor, tenant: Tenant, asked: WorkloadRequest) -> tupl
     checks.elastic_check(asked.min_shares, amounts.shares)
     whole_check("shares", amounts.shares, asked.shares_per_replica)
     row = _row(actor, tenant, asked, environment, amounts)
+    if waits.on:
+        row.waits_for_work, row.reason_code, row.reason = True, WAITING_CODE, waits.reason
     admission_check(actor, row)
     checks.group_check(row)
     checks.hopeless_check(row)
@@ -157,6 +172,7 @@ _READ = frozenset(
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
+        *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)
