@@ -93,7 +93,8 @@ class WorkloadRequest:
     shares its devices where its queue leaves that to it (PLAT-CLU-55). With `min_shares` it is elastic (ELA-901).
     Before it is stopped to go on later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside
     it (ELA-810). It waits for what `after` and the like name of its tenant: numbers of work or of arrays, uids, keys of
-    the submitter's own. `client_key`: asked twice with the same one it is one workload.
+    the submitter's own. `client_key`: asked twice with the same one it is one workload. `folder`: digest of a folder
+    sent before (`folder-uploads`), a copy of which the program begins in.
     """
 
     name: str = field(metadata=_text(120))
@@ -318,6 +319,7 @@ class WorkloadRequest:
     any_models: tuple[str, ...] = field(default=(), metadata={"ask": Ask("names", most=200, parts=32)})
     reservation: str = field(default="", metadata=_text(80))
     client_key: str = field(default="", metadata=_text(64))
+    folder: str = field(default="", metadata=_text(64))
     max_attempts: int = field(default=1, metadata=_count(1, 100))
     retry_delay_s: int = field(default=30, metadata=_count(0, YEAR_S))
     vendor: str = field(default="", metadata=_text(64, help="The vendor wanted."))

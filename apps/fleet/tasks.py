@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from apps.fleet.services import folder_transfers
+from apps.fleet.services import folder_transfers, folder_uploads
 from apps.fleet.services.nodes import node_liveness
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
@@ -19,5 +19,7 @@ def nodes_check() -> None:
 
 @provider_task
 def archives_tidy() -> None:
-    """Delete archives of work folders that nobody knows of any more: every hour."""
-    folder_transfers.archives_tidy(timezone.now())
+    """Delete sent folders that were not used for long, and archives that nobody knows of any more: every hour."""
+    now = timezone.now()
+    folder_uploads.uploads_tidy(actor=SYSTEM, now=now)
+    folder_transfers.archives_tidy(now)

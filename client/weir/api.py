@@ -160,6 +160,11 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
         options = {"files": {"file": (file.name, file.read_bytes())}}
         return self._answer(self._try("POST", path, data=fields, **options))
 
+    def put_bytes(self, path: str, content: bytes) -> None:
+        """Send bytes as they are; safe to repeat."""
+        headers = {"Content-Type": "application/octet-stream"}
+        self._answer(self._try("PUT", path, content=content, headers=headers))
+
     def all(self, path: str, **query: Any) -> Iterator[Any]:
         """Every row of a list, page after page."""
         answer = self.get(path, **query)

@@ -296,6 +296,25 @@ class ExpectationOut(TypedDict):
     why: str
 
 
+class FolderUploadIn(TypedDict):
+    """A folder's archive: a plain tar."""
+
+    sha256: str
+    size_bytes: int
+
+
+class FolderUploadOut(TypedDict):
+    """`missing`: the numbers of the pieces that are still to be sent, each of `piece_bytes` but the last."""
+
+    uid: str
+    sha256: str
+    size_bytes: int
+    pieces: int
+    whole_at: str | None
+    piece_bytes: int
+    missing: list[int]
+
+
 class GrantIn(TypedDict):
     tenant: str
     members: NotRequired[list[str] | None]
@@ -1717,6 +1736,7 @@ class WorkloadSliceOut(TypedDict):
     vendor: str
     is_simulated: bool
     state: str
+    exit_code: int | None
     compute_percent: int
     memory_mib: int
     delivered_percent: float | None
@@ -3194,6 +3214,7 @@ class WorkloadIn(TypedDict):
     any_models: NotRequired[list[str]]
     reservation: NotRequired[str]
     client_key: NotRequired[str]
+    folder: NotRequired[str]
     max_attempts: NotRequired[int]
     retry_delay_s: NotRequired[int]
     vendor: NotRequired[str]
@@ -3280,6 +3301,7 @@ class WorkloadOut(TypedDict):
     deadline_at: str | None
     purpose: Literal["training", "development", "inference", "visualization"] | Literal[""]
     client_key: str
+    folder: str
     labels: Any
     node: str
     device: str
@@ -3358,6 +3380,7 @@ class WorkloadRowOut(TypedDict):
     deadline_at: str | None
     purpose: Literal["training", "development", "inference", "visualization"] | Literal[""]
     client_key: str
+    folder: str
     labels: Any
     node: str
     device: str

@@ -25,6 +25,10 @@ class Calls(ABC):
     def upload(self, path: str, file: Path, **fields: str) -> Any:
         """Send a file, with text beside it."""
 
+    @abstractmethod
+    def put_bytes(self, path: str, content: bytes) -> None:
+        """Send bytes as they are; safe to repeat."""
+
     def get(self, path: str, **query: Any) -> Any:
         return self.call("GET", path, **query)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from weir.calls import Calls
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         EnvironmentOut,
         EnvironmentTemplateOut,
         ExplainOut,
+        FolderUploadOut,
         HookCallOut,
         OutcomeOut,
         PatchedPolicyIn,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         WorkloadSessionOut,
         WorkloadWebOut,
     )
+    from weir.working_folder import PackedFolder
 
 
 class Scheduling(Calls):
@@ -53,6 +55,28 @@ class Scheduling(Calls):
     def workload_dry_run(self, **body: Unpack[WorkloadIn]) -> DryRunOut:
         """When such work would start, and with how much it could start now; nothing is submitted."""
         return self.post("workloads/dry-run", body)
+
+    def folder_send(
+        self, packed: PackedFolder, *, progress: Callable[[int, int], object] | None = None
+    ) -> str:
+        """Send a folder that work is to begin in, where it is not here already; what a submission calls it (`folder`).
+
+        Broken off and called again it goes on where it was. `progress` is told how many bytes of how many are there.
+        """
+        place: FolderUploadOut = self.post(
+            "folder-uploads", {"sha256": packed.sha256, "size_bytes": packed.size_bytes}
+        )
+        if place["whole_at"] is not None:
+            return packed.sha256
+        there = place["pieces"] - len(place["missing"])
+        for number in place["missing"]:
+            piece = packed.piece(number, place["piece_bytes"])
+            self.put_bytes(f"folder-uploads/{place['uid']}/pieces/{number}", piece)
+            there += 1
+            if progress is not None:
+                progress(min(there * place["piece_bytes"], packed.size_bytes), packed.size_bytes)
+        self.post(f"folder-uploads/{place['uid']}/finish")
+        return packed.sha256
 
     def workload_explain(self, uid: str) -> ExplainOut:
         """Why it waits, its place, when it is expected to start and how sure that is, and every decision on it."""

@@ -2,6 +2,9 @@
 
 import django.db.models.deletion
 import django.db.models.manager
+import django.utils.timezone
+import uuid
+from django.conf import settings
 from django.db import migrations, models
 
 
@@ -10,6 +13,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('fleet', '0002_host_shares'),
         ('tenancy', '0001_initial'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -53,5 +57,46 @@ class Migration(migrations.Migration):
             managers=[
                 ('plain', django.db.models.manager.Manager()),
             ],
+        ),
+        migrations.CreateModel(
+            name='FolderUpload',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('sha256', models.CharField(max_length=64)),
+                ('size_bytes', models.PositiveBigIntegerField(verbose_name='size (bytes)')),
+                ('pieces', models.PositiveIntegerField()),
+                ('whole_at', models.DateTimeField(blank=True, null=True)),
+                ('used_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='sent by')),
+                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenancy.tenant')),
+            ],
+            options={
+                'verbose_name': 'sent folder',
+                'verbose_name_plural': 'sent folders',
+                'abstract': False,
+                'base_manager_name': 'plain',
+                'default_manager_name': 'plain',
+            },
+            managers=[
+                ('plain', django.db.models.manager.Manager()),
+            ],
+        ),
+        migrations.CreateModel(
+            name='FolderUse',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('workload_uid', models.UUIDField(unique=True, verbose_name='workload')),
+                ('upload', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='uses', to='fleet.folderupload')),
+            ],
+            options={
+                'verbose_name': 'use of a sent folder',
+                'verbose_name_plural': 'uses of sent folders',
+            },
+        ),
+        migrations.AddConstraint(
+            model_name='folderupload',
+            constraint=models.UniqueConstraint(fields=('tenant', 'owner', 'sha256'), name='folder_upload_once'),
         ),
     ]

@@ -1,6 +1,7 @@
 """The tables of the fleet, whichever module defines them."""
 
 from apps.fleet.gangs import GangSize
+from apps.fleet.models.folder_uploads import FolderUpload, FolderUse
 from apps.fleet.models.logs import LOG_MAX_BYTES, LogChunk, Watch
 from apps.fleet.models.pool import (
     OVERSUBSCRIBE_MAX_PERMILLE,
@@ -17,6 +18,8 @@ __all__ = [
     "LOG_MAX_BYTES",
     "OVERSUBSCRIBE_MAX_PERMILLE",
     "Device",
+    "FolderUpload",
+    "FolderUse",
     "GangSize",
     "GroupGrant",
     "LogChunk",

@@ -1,6 +1,7 @@
-"""The archives of work folders on their way between nodes: a folder for each transfer, a file for each piece.
+"""The archives of folders on their way to a node, from another or from who sent them along with work: a folder for
+each, a file for each piece.
 
-They lie beside the database and in no backup: what is lost here is fetched from its node again.
+They lie beside the database and in no backup: what is lost here is fetched from its node, or sent, again.
 """
 
 import os
@@ -54,6 +55,18 @@ def size_of(transfer: UUID, pieces: int) -> int | None:
         return sum((_place(transfer) / str(number)).stat().st_size for number in range(pieces))
     except OSError:
         return None
+
+
+def pieces_there(transfer: UUID) -> dict[int, int]:
+    """The pieces that are stored: how long each is, by its number."""
+    try:
+        return {
+            int(path.name): path.stat().st_size
+            for path in _place(transfer).iterdir()
+            if path.name.isdecimal()
+        }
+    except FileNotFoundError:
+        return {}
 
 
 def archives_remove(transfers: Iterable[UUID]) -> None:

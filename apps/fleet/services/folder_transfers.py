@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.fleet.models import Slice, WorkFolder
+from apps.fleet.models import FolderUpload, FolderUse, Slice, WorkFolder
 from apps.fleet.services.folder_files import archives_remove, archives_sweep, piece_get, piece_put, size_of
 from apps.fleet.services.work_folders import folder_parsed, folder_tell
 from apps.fleet.states import Desired, NodeState
@@ -93,9 +93,23 @@ def folder_piece_give(*, node_uid: str, key: str, transfer: UUID, number: int) -
         workload_uid=OuterRef("workload_uid"), share=OuterRef("share"), node__uid=node_uid,
         final_at=None, started_at=None, told_at__isnull=False,
     )  # fmt: skip
-    if not _named(key).filter(Exists(here), transfer=transfer, sent_at__isnull=False).exists():
+    moved = _named(key).filter(Exists(here), transfer=transfer, sent_at__isnull=False)
+    if not moved.exists() and not _is_sent(node_uid, key, transfer):
         raise _not_wanted()
     return piece_get(transfer, number)
+
+
+def _is_sent(node_uid: str, key: str, transfer: UUID) -> bool:
+    """Whether it is the folder sent along with work that is to begin on this node."""
+    found = folder_parsed(key)
+    if found is None:
+        return False
+    waiting = Slice.plain.filter(
+        workload_uid=found[0], share=found[1], node__uid=node_uid, final_at=None, started_at=None,
+        told_at__isnull=False,
+    )  # fmt: skip
+    uses = FolderUse.objects.filter(workload_uid=found[0], upload__uid=transfer)
+    return uses.exists() and waiting.exists()
 
 
 # --- by the clock --------------------------------------------------------------------------------------------------
@@ -137,4 +151,6 @@ def _is_stuck(row: WorkFolder, now: datetime) -> bool:
 
 def archives_tidy(now: datetime) -> int:
     """Delete archives that no folder knows of any more; how many."""
-    return archives_sweep(WorkFolder.plain.exclude(transfer=None).values_list("transfer", flat=True), now)
+    moving = set(WorkFolder.plain.exclude(transfer=None).values_list("transfer", flat=True))
+    sent = set(FolderUpload.plain.values_list("uid", flat=True))
+    return archives_sweep({uid for uid in moving | sent if uid is not None}, now)

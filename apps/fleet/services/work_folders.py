@@ -16,6 +16,7 @@ from apps.fleet.events import FolderMoved
 from apps.fleet.models import Node, Slice, WorkFolder
 from apps.fleet.models.work_folders import folder_key
 from apps.fleet.services.folder_files import archives_remove
+from apps.fleet.services.folder_uploads import uploads_of
 from apps.fleet.states import SliceKind, SliceState
 from apps.kernel.actor import Actor
 from apps.kernel.events import emit
@@ -115,15 +116,20 @@ def desired_folders(rows: Iterable[Slice]) -> dict[int, DesiredFolder]:
         (folder.workload_uid, folder.share): folder
         for folder in (WorkFolder.plain.filter(workload_uid__in=waiting) if waiting else ())
     }
-    return {row.pk: _desired_folder(row, known.get((row.workload_uid, row.share))) for row in programs}
+    sent = uploads_of(waiting) if waiting else {}
+    return {
+        row.pk: _desired_folder(row, known.get((row.workload_uid, row.share)), sent.get(row.workload_uid))
+        for row in programs
+    }
 
 
-def _desired_folder(row: Slice, folder: WorkFolder | None) -> DesiredFolder:
+def _desired_folder(row: Slice, folder: WorkFolder | None, sent: FolderArchive | None) -> DesiredFolder:
+    """`sent` is the folder that the work begins in, the first time and where nothing of it is left."""
     key = folder_key(row.workload_uid, row.share)
     if row.started_at is not None or (folder is not None and folder.node_id == row.node_id):
         return DesiredFolder(key=key, is_kept=True)
     if folder is None or folder.given_up or folder.sent_at is None:
-        return DesiredFolder(key=key)
+        return DesiredFolder(key=key, archive=sent)
     archive = FolderArchive(
         transfer=str(folder.transfer),
         pieces=folder.pieces,

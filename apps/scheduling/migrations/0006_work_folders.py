@@ -15,4 +15,10 @@ class Migration(migrations.Migration):
             name='kind',
             field=models.CharField(choices=[('submitted', 'Submitted'), ('waiting', 'Waits'), ('placed', 'Placed'), ('started', 'Started'), ('preempting', 'Notice to make room'), ('preempted', 'Preempted'), ('resized', 'Resized'), ('scaled', 'Scaled'), ('moved', 'Moved'), ('suspended', 'Suspended'), ('resumed', 'Resumed'), ('requeued', 'Queued again'), ('folder', 'Work folder'), ('refused', 'Refused'), ('ended', 'Ended')], max_length=16, verbose_name='what'),
         ),
+        migrations.AddField(
+            model_name='workload',
+            name='folder',
+            field=models.CharField(blank=True, default='', max_length=64, verbose_name='sent folder'),
+            preserve_default=False,
+        ),
     ]

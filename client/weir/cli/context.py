@@ -10,6 +10,8 @@ from weir.api import Client
 from weir.errors import WeirClientError
 
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+# So much of a number or uid may stand for it.
+_SHORTEST = 3
 
 
 def caller(ctx: typer.Context) -> Client:
@@ -18,14 +20,24 @@ def caller(ctx: typer.Context) -> Client:
 
 
 def uid_of(given: str, listed: Callable[[], Iterable[Mapping[str, Any]]], *names: str) -> str:
-    """The uid of what a person calls by uid or by one of its numbers; `listed` is asked only for a number.
+    """The uid of what a person calls by its uid, one of its numbers, or enough of the begin of either; `last` is the
+    newest. `listed` is asked for anything but a whole uid, and lists the newest first.
 
     Raises:
-        WeirClientError: nothing listed has that number.
+        WeirClientError: nothing listed is called so, or several things are.
     """
     if _UID.fullmatch(given):
         return given
-    for row in listed():
-        if given.upper() in {str(row.get(name, "")).upper() for name in names}:
-            return str(row["uid"])
+    rows, wanted = list(listed()), given.upper()
+    if wanted == "LAST" and rows:
+        return str(rows[0]["uid"])
+    called = [(row, [str(row.get(name, "")).upper() for name in (*names, "uid")]) for row in rows]
+    found = [row for row, words in called if wanted in words]
+    if not found and len(wanted) >= _SHORTEST:
+        found = [row for row, words in called if any(word.startswith(wanted) for word in words)]
+    if len(found) == 1:
+        return str(found[0]["uid"])
+    if found:
+        several = ", ".join(str(row.get(names[0], row["uid"])) for row in found[:5])
+        raise WeirClientError(f"{given} may be one of {len(found)}: {several}.", "Write more of it.")
     raise WeirClientError(f"There is no {given} here.", "Copy the number or the uid from a list.")

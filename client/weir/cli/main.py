@@ -15,6 +15,7 @@ from weir.cli import (
     resources,
     running,
     scaling,
+    submitting,
     watching,
     workloads,
 )
@@ -29,7 +30,7 @@ for module in (ordering, resources, workloads, billing, fleet, watching, compone
 
 app.command("open")(workloads.open_pages)
 # What follows the script's name is the script's own.
-for command in (running.run, workloads.submit):
+for command in (running.run, submitting.submit):
     app.command(context_settings=running.CONTEXT)(command)
 app.add_typer(workloads.environments, name="environments")
 app.add_typer(workloads.sessions, name="sessions")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -117,3 +118,48 @@ def said(ctx: typer.Context, found: Any, text: str) -> None:
         say_json(found)
     else:
         say(text)
+
+
+def notes(found: Sequence[Mapping[str, Any]]) -> None:
+    """A table beside the answer, on the standard error."""
+    from rich.console import Console
+    from rich.text import Text
+
+    table = _table(header_style="bold")
+    for name in found[0]:
+        table.add_column(name, overflow="fold")
+    for row in found:
+        table.add_row(*(Text(str(value)) for value in row.values()))
+    out = Console(highlight=False, stderr=True, soft_wrap=not sys.stderr.isatty())
+    if not out.is_terminal:
+        out.width = _PIPE_WIDTH
+    out.print(table)
+
+
+class Progress:
+    """How far something is, drawn on a terminal's standard error and nowhere else."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._bar: Any = None
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def at(self, done: int, of: int) -> None:
+        """So many bytes of so many."""
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn(self._what), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task(self._what, total=of)
+        self._bar.update(self._task, completed=done)
+
+    def __exit__(self, *_error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()

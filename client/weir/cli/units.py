@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from weir.errors import WeirClientError
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_MEBIBYTES = {"mi": 1, "gi": 1024, "ti": 1024**2}
+_MEBIBYTES = {"m": 1, "mi": 1, "g": 1024, "gi": 1024, "t": 1024**2, "ti": 1024**2}
 
 
 def duration_s(text: str) -> int:
@@ -64,12 +64,12 @@ def names(given: list[str]) -> list[str]:
 
 
 def memory_mib(text: str) -> int:
-    """MiB of `4Gi`, `512Mi`, `1Ti` or a bare number of MiB.
+    """MiB of `4Gi`, `512Mi`, `1Ti`, `4G`, `512M` (of 1024 too, as Slurm and Docker count) or a bare number of MiB.
 
     Raises:
         WeirClientError: the text is no amount of memory in whole MiB.
     """
-    found = re.fullmatch(r"(\d{1,9})(mi|gi|ti)?b?", text.strip().lower())
+    found = re.fullmatch(r"(\d{1,9})(mi?|gi?|ti?)?b?", text.strip().lower())
     if not found:
         raise WeirClientError(f"{text!r} is no amount of memory.", "Write for example 4Gi, 512Mi or 4096.")
     return int(found[1]) * _MEBIBYTES[found[2] or "mi"]

@@ -1,26 +1,17 @@
 """Work submitted directly: programs, sessions, the queue they wait in and the environments they run in."""
 
-import json
-import sys
 import webbrowser
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import typer
 
-from weir.api import Client
 from weir.cli import work_options
 from weir.cli.context import caller, uid_of
 from weir.cli.group import App
-from weir.cli.show import as_json, one, rows, said, tell
-from weir.errors import WeirClientError
-
-if TYPE_CHECKING:
-    from weir.api_types import WorkloadIn
+from weir.cli.show import as_json, one, rows, said
 
 Json = dict[str, Any]
-MOST_AT_ONCE = 10_000
 
 WORK = [
     ("number", "no"),
@@ -87,77 +78,6 @@ ENVIRONMENT = [
     ("uid", "uid"),
 ]
 _ENDED = frozenset({"finished", "failed", "lost"})
-
-
-FROM = typer.Option(
-    None,
-    "--from",
-    help="Jobs of a file, a JSON object a line; - reads them from the input.",
-)
-
-
-@work_options.asking(but=["idle_timeout"])
-def submit(
-    ctx: typer.Context,
-    command: list[str] = typer.Argument(None, help="The program and its arguments.", metavar="[COMMAND...]"),
-    name: str = typer.Option("", help="What to call it; else the program."),
-    from_: Path = FROM,
-    **_asked: Any,
-) -> None:
-    """Put a program in a queue; it runs on a node of the pool, on a share of a device.
-
-    With `--from`, every line of the file is a job; the options given are those of each job that does not say.
-    """
-    if from_ is None and not command:
-        raise WeirClientError("There is nothing to run.", "Name a program, or a file of jobs with --from.")
-    request = work_options.request_of(ctx, kind="program", argv=command or None)
-    with caller(ctx) as client:
-        if from_ is not None:
-            _submit_many(ctx, client, from_, request)
-            return
-        one(ctx, client.workload_submit(**{"name": command[0].rpartition("/")[2], **request}), WORK)
-
-
-def _submit_many(ctx: typer.Context, client: Client, path: Path, request: Json) -> None:
-    jobs = [{"name": f"job-{number}", **request, **job} for number, job in enumerate(_jobs(path), start=1)]
-    done = 0
-    for begin in range(0, len(jobs), MOST_AT_ONCE):
-        try:
-            done += client.workloads_submit(cast("list[WorkloadIn]", jobs[begin : begin + MOST_AT_ONCE]))[
-                "count"
-            ]
-        except WeirClientError:
-            if done:
-                tell(f"{done} of {len(jobs)} jobs were submitted before this:")
-            raise
-    said(ctx, {"count": done}, f"{done} jobs are in the queue.")
-
-
-def _jobs(path: Path) -> list[Json]:
-    """The jobs of a file, an object a line; WeirClientError names the line that is none."""
-    try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is no text"
-        raise WeirClientError(
-            f"{path} cannot be read: {said}.", "Name a file of jobs, or - for the input."
-        ) from error
-    found = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            job = json.loads(line)
-        except ValueError as error:
-            raise WeirClientError(
-                f"Line {number} is no JSON: {error}.", "Correct it; nothing is submitted."
-            ) from error
-        if not isinstance(job, dict):
-            raise WeirClientError(
-                f"Line {number} is no object.", "Write one {...} a line; nothing is submitted."
-            )
-        found.append(job)
-    return found
 
 
 @work_options.asking(but=["env", "checkpoint_signal", "checkpoint_command"])

@@ -31,7 +31,8 @@ from node_agent.web import work_socket as web_socket
 # A write that waits for room in the pipe is cut short when the work is stopped meanwhile, as its share is held where
 # there is no cgroup; a program may not look (Python's unbuffered output does not). The most an account may ask for.
 _PIPE_BYTES = 1024 * 1024
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Scripts find the `python` that programs of that name are run by.
+_PATH = f"{os.path.dirname(sys.executable)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Work:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 import weir as package
 from typer.testing import CliRunner
-from weir.cli import main, running, workloads
+from weir.cli import main, running, submitting, workloads
 from weir.cli.main import app
 from weir.cli.units import cores_milli, instant, memory_mib
 from weir.errors import ApiError, WeirClientError
@@ -43,7 +43,7 @@ class Submitted(Centre):
 @pytest.fixture
 def centre(monkeypatch):
     found = Submitted()
-    for module in (workloads, running):
+    for module in (workloads, running, submitting):
         monkeypatch.setattr(module, "caller", lambda _ctx: found)
     return found
 
@@ -163,7 +163,10 @@ def test_jobs_come_from_the_input_too_and_a_file_that_is_none_is_named(centre, t
     assert len(centre.asked) == 1
 
 
-@pytest.mark.parametrize(("text", "mib"), [("4Gi", 4096), ("512Mi", 512), ("1TiB", 1024**2), ("64", 64)])
+@pytest.mark.parametrize(
+    ("text", "mib"),
+    [("4Gi", 4096), ("512Mi", 512), ("1TiB", 1024**2), ("64", 64), ("4G", 4096), ("512M", 512)],
+)
 def test_memory_is_said_in_the_units_people_use(centre, text, mib):
     assert weir("submit", "--share", "5", "--memory", text, "--host-memory", text, "true").exit_code == 0
     assert (centre.asked[0]["memory_mib"], centre.asked[0]["host_memory_mib"]) == (mib, mib)

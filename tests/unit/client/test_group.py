@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from typer.testing import CliRunner
-from weir.cli import resources, running, workloads
+from weir.cli import resources, running, submitting, workloads
 from weir.cli.main import app
 
 from tests.unit.client.centre import Centre
@@ -31,7 +31,7 @@ class Found(Centre):
 @pytest.fixture
 def centre(monkeypatch):
     found = Found()
-    for module in (resources, workloads, running):
+    for module in (resources, workloads, running, submitting):
         monkeypatch.setattr(module, "caller", lambda _ctx: found)
     return found
 

@@ -53,3 +53,15 @@ def test_things_are_called_by_number_or_uid():
     assert uid_of("f1", lambda: rows, "no") == UID
     with pytest.raises(WeirClientError, match="no F2"):
         uid_of("F2", lambda: rows, "no")
+
+
+def test_the_begin_of_a_number_is_enough_where_it_is_the_only_one():
+    rows = [{"no": "W-AB12", "uid": UID}, {"no": "W-AC34", "uid": "ffff2d3c-4b5a-6978-8796-a5b4c3d2e1f0"}]
+    assert uid_of("w-ab", lambda: rows, "no") == UID
+    assert uid_of("0f1e", lambda: rows, "no") == UID
+    assert uid_of("last", lambda: rows, "no") == UID
+    with pytest.raises(WeirClientError, match="one of 2: W-AB12, W-AC34"):
+        uid_of("W-A", lambda: rows, "no")
+    for short in ("W", "", "0f"):
+        with pytest.raises(WeirClientError, match="There is no"):
+            uid_of(short, lambda: rows, "no")

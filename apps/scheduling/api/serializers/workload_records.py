@@ -20,6 +20,7 @@ class WorkloadSliceOut(serializers.Serializer):
     vendor = serializers.CharField(source="device.vendor")
     is_simulated = serializers.BooleanField(source="device.is_simulated")
     state = serializers.CharField()
+    exit_code = serializers.IntegerField(allow_null=True)
     compute_percent = serializers.IntegerField()
     memory_mib = serializers.IntegerField()
     delivered_percent = serializers.FloatField(allow_null=True)
@@ -129,6 +130,7 @@ class WorkloadRowOut(serializers.ModelSerializer):
             "deadline_at",
             "purpose",
             "client_key",
+            "folder",
             "labels",
             "node",
             "device",

@@ -12,6 +12,8 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
 from apps.fleet.selectors import device_list, group_allowed, group_get, node_list
+from apps.fleet.services.folder_uploads import upload_check
+from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.kernel.prepared_queries import Param, PreparedQuery
 from apps.kernel.unit_text import span_text
@@ -91,6 +93,18 @@ def asked_check(asked: WorkloadRequest, now: datetime) -> None:
     if wrong:
         raise InvalidInput(fields=wrong)
     times_check(asked, now)
+
+
+def folder_check(actor: Actor, tenant: Tenant, asked: WorkloadRequest) -> None:
+    """InvalidInput for a folder that the actor has not sent, or that the work has no use for."""
+    if not asked.folder:
+        return
+    if asked.kind == WorkKind.SESSION:
+        problem = _("A session has no folder: its program runs at its caller's.")
+    else:
+        problem = upload_check(actor, tenant, asked.folder)
+    if problem:
+        raise InvalidInput(fields={"folder": problem})
 
 
 def _checkpoint_check(asked: WorkloadRequest) -> dict[str, object]:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from apps.billing.services.funds import funds_end
 from apps.fleet.selectors import slice_list
+from apps.fleet.services.folder_uploads import upload_release
 from apps.fleet.services.work_folders import folders_end, folders_keep
 from apps.fleet.states import SliceState
 from apps.kernel.actor import Actor
@@ -40,6 +41,8 @@ def workload_end(
         **STOPPED,
     )  # fmt: skip
     folders_end(actor=actor, workload_uid=row.uid)
+    if row.folder:
+        upload_release(actor=actor, workload_uid=row.uid)
     decided(row, DecisionKind.ENDED, actor, reason_code, state=str(final), text=reason[:500])
     if row.is_direct:
         direct_ended(row, actor)

@@ -12,6 +12,7 @@ from apps.billing.types import CostLabels
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import price_lines, price_version_get
 from apps.fleet.selectors import device_memory_most, spec_get
+from apps.fleet.services.folder_uploads import upload_use
 from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.bulk import insert_many
@@ -89,6 +90,9 @@ def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amo
     insert_many(rows)
     if waits.on:
         dependencies_put(rows, waits)
+    if rows[0].folder:
+        uids = [row.uid for row in rows]
+        upload_use(actor=actor, tenant=tenant, sha256=rows[0].folder, workload_uids=uids)
     decisions_put(actor=actor, lines=[(row.pk, DecisionKind.SUBMITTED, "", {}) for row in rows])
     charges_open(
         actor=actor,
@@ -125,6 +129,7 @@ def workload_draft(
     """The workload as it would be submitted, not saved, and its amounts; every refusal but that of the quota."""
     asked = replicas_read(asked)
     checks.asked_check(asked, timezone.now())
+    checks.folder_check(actor, tenant, asked)
     environment = environment_find(tenant, asked.environment) if asked.environment else None
     amounts = amounts_of(asked, environment)
     checks.amounts_check(amounts)

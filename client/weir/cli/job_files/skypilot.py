@@ -1,0 +1,152 @@
+"""A SkyPilot task."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from weir.cli.job_files.job import Job, count
+from weir.errors import WeirClientError
+
+SCRIPT = "sky-task.sh"
+_WHY = {
+    "file_mounts": "the folder of --workdir is what travels",
+    "storage_mounts": "the folder of --workdir is what travels",
+    "volumes": "the folder of --workdir is what travels",
+    "secrets": "give their values with -e",
+    "service": "there are no services of replicas behind one address",
+    "inputs": "nothing here is like it",
+    "outputs": "nothing here is like it",
+    "event_callback": "you are told on your page and by mail as your settings there say",
+    "config": "the centre is configured by its operators",
+    "resources.cloud": "there is one centre",
+    "resources.infra": "there is one centre",
+    "resources.region": "there is one centre",
+    "resources.zone": "there is one centre",
+    "resources.instance_type": "ask for cards, cores and memory",
+    "resources.image_id": "work runs in its node's own environment, without an image",
+    "resources.disk_size": "a node's disk is bounded for all alike",
+    "resources.disk_tier": "a node's disk is bounded for all alike",
+    "resources.ports": "give --web for pages that `weir open` opens",
+    "resources.any_of": "name the --model wanted",
+    "resources.ordered": "name the --model wanted",
+    "resources.autostop": "a job ends with its program",
+    "resources.labels": "work has no labels",
+}
+_UNKNOWN = "nothing here is like it"
+
+
+def is_task(given: Mapping[str, Any]) -> bool:
+    """Whether a file is one, as far as its own words say."""
+    return "run" in given or "resources" in given
+
+
+def read(job: Job, given: Mapping[str, Any], beside: Path) -> None:
+    """Take a task into a job; paths in it are from the folder `beside`. Raises WeirClientError."""
+    if not str(given.get("run") or "").strip():
+        raise WeirClientError("The task has no run.", "Write the commands below run: |.")
+    for name, value in given.items():
+        match name:
+            case "name":
+                job.take("name", name=str(value))
+            case "envs":
+                _envs(job, value)
+            case "workdir":
+                _workdir(job, value, beside)
+            case "resources" if isinstance(value, Mapping):
+                _resources(job, value)
+            case "setup" | "run" | "num_nodes":
+                continue
+            case _:
+                job.leave(str(name), _WHY.get(str(name), _UNKNOWN))
+    _nodes(job, given.get("num_nodes", 1))
+    _script(job, given)
+
+
+def _envs(job: Job, given: Any) -> None:
+    missing = [name for name, value in given.items() if value is None and name not in os.environ]
+    if missing:
+        raise WeirClientError(f"{missing[0]} has no value.", f"Set it here, or give -e {missing[0]}=value.")
+    job.take(
+        "envs",
+        env={str(name): os.environ[name] if value is None else str(value) for name, value in given.items()},
+    )
+
+
+def _workdir(job: Job, value: Any, beside: Path) -> None:
+    if not isinstance(value, str):
+        job.leave("workdir", "a folder of this machine travels; check the repository out first")
+        return
+    job.workdir = (beside / Path(value).expanduser()).resolve()
+    job.note(f"workdir: {value}", "the folder travels with the job")
+
+
+def _resources(job: Job, given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        shown = f"resources.{name}"
+        match name:
+            case "accelerators":
+                _accelerators(job, value)
+            case "cpus":
+                job.take(f"{shown}: {value}", host_cpu_milli=round(_least(value) * 1000))
+            case "memory":
+                job.take(f"{shown}: {value}", host_memory_mib=round(_least(value) * 1024))
+            case "use_spot":
+                job.take(f"{shown}: {value}", preemptible=bool(value))
+            case "max_restarts_on_errors":
+                job.take(shown, max_attempts=int(value) + 1)
+            case "job_recovery":
+                job.take(shown, requeue_on_loss=True)
+            case "priority":
+                job.leave(shown, "priorities are another scale here: give --priority")
+            case _:
+                job.leave(shown, _WHY.get(shown, _UNKNOWN))
+    shares = job.request.get("shares", 1)
+    for name in ("host_cpu_milli", "host_memory_mib"):
+        if shares > 1 and name in job.request:
+            job.request[name] = -(-job.request[name] // shares)
+
+
+def _least(value: Any) -> float:
+    """`4`, `4+` (at the least), `16GB`."""
+    text = str(value).strip().lower().removesuffix("+").removesuffix("gb").removesuffix("x")
+    try:
+        return float(text)
+    except ValueError as error:
+        raise WeirClientError(f"{value!r} is no amount.", "Write for example 8 or 8+.") from error
+
+
+def _accelerators(job: Job, value: Any) -> None:
+    """`A100`, `A100:4`, `{A100: 4}`; of several the one to take is to be said."""
+    choices = [value] if isinstance(value, str) else value
+    if len(choices) != 1:
+        job.leave("resources.accelerators", "of several kinds none is chosen: name the --model wanted")
+        return
+    if isinstance(choices, Mapping):
+        ((model, number),) = choices.items()
+    else:
+        model, _colon, number = str(choices[0]).partition(":")
+    shown = f"resources.accelerators: {model}:{number or 1}"
+    job.take(shown, model=str(model), shares=count(str(number or 1), "accelerators"), whole_cards=True)
+
+
+def _nodes(job: Job, value: Any) -> None:
+    nodes = count(str(value), "num_nodes")
+    if nodes == 1:
+        return
+    cards = job.request.pop("shares", 1)
+    job.take(f"num_nodes: {nodes}", replicas=nodes, shares_per_replica=cards)
+
+
+def _script(job: Job, given: Mapping[str, Any]) -> None:
+    setup, run = (str(given.get(name) or "").rstrip("\n") for name in ("setup", "run"))
+    if setup:
+        job.note("setup", "runs before run, each time")
+    job.note("run", f"travels as {SCRIPT}")
+    parts = ["#!/bin/bash", "set -e", *filter(None, [setup, "set +e" if setup else "", run])]
+    if not setup:
+        parts.remove("set -e")
+    job.files[SCRIPT] = ("\n".join(parts) + "\n").encode()
+    job.request["argv"] = [f"./{SCRIPT}"]

@@ -1,0 +1,403 @@
+"""Job files of other systems: what each directive becomes, and that none is dropped without a word."""
+
+import json
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from typer.testing import CliRunner
+from weir.cli import submitting
+from weir.cli.job_files.figures import begin, binary_mib, clock_s, quantity_mib
+from weir.cli.job_files.read import job_of
+from weir.cli.main import app
+from weir.errors import WeirClientError
+
+from tests.unit.client.centre import Centre
+
+pytestmark = pytest.mark.req("ELA-101", "ELA-503")
+NOW = datetime(2026, 11, 21, 17, 30, tzinfo=timezone(timedelta(hours=8)))
+SBATCH = """#!/bin/bash -l
+# A comment of the script's own.
+#SBATCH --job-name=resnet -p night
+#SBATCH --gres=gpu:a100:2   # two of them
+#SBATCH -c 8 --mem=64G
+#SBATCH --time 1-02:30
+#SBATCH --mail-type=END
+#SBATCH --array=0-99%8
+srun python train.py "$@"
+#SBATCH --partition=too-late
+"""
+
+
+class Submitted(Centre):
+    """Takes folders and work, which ends at the second look."""
+
+    ends = ("finished", "completed", [0])
+
+    def folder_send(self, packed, *, progress=None):
+        import tarfile
+
+        packed.archive.seek(0)
+        with tarfile.open(fileobj=packed.archive) as tar:
+            self.files = {each.name: each.mode & 0o777 for each in tar.getmembers()}
+        return packed.sha256
+
+    def workload_submit(self, **body):
+        self.asked.append(body)
+        return self._row("pending", "", [])
+
+    def workload(self, _uid):
+        state, reason, codes = self.ends
+        return self._row(state, reason, codes)
+
+    def _row(self, state, reason_code, codes):
+        slices = [{"exit_code": code} for code in codes]
+        return {
+            "no": "W-1",
+            "uid": "u",
+            "state": state,
+            "reason": "",
+            "reason_code": reason_code,
+            "slices": slices,
+        }
+
+
+@pytest.fixture
+def centre(monkeypatch, tmp_path):
+    found = Submitted()
+    monkeypatch.setattr(submitting, "caller", lambda _ctx: found)
+    monkeypatch.setattr(submitting, "_FIRST_LOOK_S", 0.0)
+    monkeypatch.chdir(tmp_path)
+    return found
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, text):
+        (tmp_path / name).write_text(text)
+        return name
+
+    return write
+
+
+def weir(*words):
+    return CliRunner().invoke(app, words)
+
+
+def job(name, *arguments):
+    return job_of([name, *arguments], None)
+
+
+def left(found):
+    return {each.text: each.why for each in found.not_taken}
+
+
+# --- Slurm -------------------------------------------------------------------------------------------------------
+
+
+def test_a_slurm_script_travels_with_what_it_asks_for(file):
+    found = job(file("job.sh", SBATCH), "--lr", "0.1")
+    assert found.request == {
+        "name": "resnet", "queue": "night", "model": "a100", "shares": 2, "single_node": True, "whole_cards": True,
+        "host_cpu_milli": 4000, "host_memory_mib": 32768, "run_timeout_s": 95_400,
+        "argv": ["bash", "-l", "./job.sh", "--lr", "0.1"],
+    }  # fmt: skip
+    assert found.files == {"job.sh": SBATCH.encode()}
+    assert set(left(found)) == {"#SBATCH --mail-type=END", "#SBATCH --array=0-99%8"}
+    assert len(found.directives) == 9, "each is named once, none is dropped"
+
+
+@pytest.mark.parametrize(
+    ("lines", "fields"),
+    [
+        ("-N 2 --gpus-per-node=4", {"replicas": 2, "shares_per_replica": 4, "whole_cards": True}),
+        ("-N2 --gres=gpu:8", {"replicas": 2, "shares_per_replica": 8, "whole_cards": True}),
+        ("-G 3", {"shares": 3, "whole_cards": True}),
+        ("-n 4 --gpus-per-task=1", {"shares": 4, "whole_cards": True}),
+        ("--mem-per-cpu=2G -c4", {"host_cpu_milli": 4000, "host_memory_mib": 8192}),
+        ("-G 2 --mem-per-gpu=10G", {"shares": 2, "whole_cards": True, "host_memory_mib": 10240}),
+        ("--requeue", {"requeue_on_loss": True}),
+        ("-w gpu-7", {"node": "gpu-7"}),
+        ("--export=A=1,B=x", {"env": {"A": "1", "B": "x"}}),
+        ("-t 30", {"run_timeout_s": 1800}),
+        ("--reservation=class", {"reservation": "class"}),
+    ],
+)
+def test_each_slurm_directive_that_is_taken_is_a_field(file, lines, fields):
+    found = job(file("job.sh", f"#!/bin/sh\n#SBATCH {lines}\ntrue\n"))
+    assert {**fields, "name": "job.sh", "argv": ["sh", "./job.sh"]} == found.request
+    assert left(found) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["-A physics", "-q high", "-o out.txt", "-n 16", "-N 4", "--mem=0", "--export=ALL", "-w n[1-4]", "--gres=fpga:1",
+     "-D /nowhere/at/all", "--exclusive", "-d afterok:7", "--never-heard-of=1", "--signal=USR1@60"],
+)  # fmt: skip
+def test_each_slurm_directive_that_is_not_taken_says_why(file, line):
+    found = job(file("job.sh", f"#!/bin/sh\n#SBATCH {line}\ntrue\n"))
+    ((text, why),) = left(found).items()
+    assert text == f"#SBATCH {line}"
+    assert len(why) > 10
+
+
+def test_a_figure_that_is_none_stops_everything(file):
+    for line in ("--time=soon", "--mem=much", "-G x", '--job-name="x', "--begin=whenever"):
+        with pytest.raises(WeirClientError):
+            job(file("job.sh", f"#!/bin/sh\n#SBATCH {line}\n"))
+
+
+# --- PBS ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_pbs_script_is_read(file):
+    text = """#!/bin/bash
+#PBS -N ocean
+#PBS -q night@server
+#PBS -l select=2:ncpus=8:ngpus=4:mem=64gb,walltime=10:00:00
+#PBS -v A=1
+#PBS -j oe
+#PBS -J 0-9
+#PBS -l place=scatter
+true
+"""
+    found = job(file("job.pbs", text))
+    assert found.request == {
+        "name": "ocean", "queue": "night", "replicas": 2, "shares_per_replica": 4, "whole_cards": True,
+        "host_cpu_milli": 2000, "host_memory_mib": 16384, "run_timeout_s": 36_000, "env": {"A": "1"},
+        "argv": ["bash", "./job.pbs"],
+    }  # fmt: skip
+    assert set(left(found)) == {"#PBS -J 0-9", "#PBS -l place=scatter"}
+
+
+# --- Kubernetes --------------------------------------------------------------------------------------------------
+
+
+def manifest(**container):
+    return json.dumps(
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": "train", "labels": {"kueue.x-k8s.io/queue-name": "night", "team": "a"}},
+            "spec": {
+                "backoffLimit": 3,
+                "activeDeadlineSeconds": 600,
+                "parallelism": 1,
+                "ttlSecondsAfterFinished": 5,
+                "template": {
+                    "spec": {
+                        "restartPolicy": "Never",
+                        "nodeSelector": {"kubernetes.io/hostname": "n1"},
+                        "containers": [
+                            {
+                                "name": "c",
+                                "image": "pytorch",
+                                "command": ["python"],
+                                "args": ["train.py"],
+                                **container,
+                            }
+                        ],
+                    }
+                },
+            },
+        }
+    )
+
+
+def test_a_kubernetes_job_is_read(file):
+    resources = {"limits": {"nvidia.com/gpu": 2, "cpu": "3500m", "memory": "8Gi"}}
+    env = [{"name": "A", "value": "1"}, {"name": "KEY", "valueFrom": {"secretKeyRef": {}}}]
+    found = job(file("job.yaml", manifest(resources=resources, env=env)))
+    assert found.request == {
+        "name": "train", "queue": "night", "max_attempts": 4, "run_timeout_s": 600, "node": "n1",
+        "argv": ["python", "train.py"], "shares": 2, "whole_cards": True, "host_cpu_milli": 1750,
+        "host_memory_mib": 4096, "env": {"A": "1"},
+    }  # fmt: skip
+    assert set(left(found)) == {
+        "metadata.labels.team", "spec.ttlSecondsAfterFinished", "container.image", "env.KEY",
+    }  # fmt: skip
+
+
+def test_shares_of_a_card_in_hamis_words(file):
+    limits = {"nvidia.com/gpu": 1, "nvidia.com/gpucores": 30, "nvidia.com/gpumem": 4096}
+    found = job(file("job.yaml", manifest(resources={"limits": limits})))
+    amounts = {
+        name: found.request.get(name) for name in ("shares", "compute_percent", "memory_mib", "whole_cards")
+    }
+    assert amounts == {"shares": 1, "compute_percent": 30, "memory_mib": 4096, "whole_cards": None}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["kind: Deployment\napiVersion: apps/v1\n", manifest(command=[], args=[]), "a: [", "- 1\n", "a: 1\n---\nb: 2\n",
+     "hello: world\n", "", "kind: Job\napiVersion: batch/v1\nspec: 7\n", "run: [1]\nenvs: 3\n",
+     "resources: {cpus: many}\nrun: x\n", "run: ''\nresources: {}\n", "&a [*a]\n"],
+)  # fmt: skip
+def test_what_is_no_job_is_refused_in_a_sentence(file, text):
+    with pytest.raises(WeirClientError) as refused:
+        job(file("job.yaml", text))
+    assert refused.value.cure
+
+
+# --- SkyPilot ----------------------------------------------------------------------------------------------------
+
+
+def test_a_skypilot_task_is_read(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("TOKEN", "t")
+    (tmp_path / "src").mkdir()
+    text = """
+name: lm
+workdir: src
+num_nodes: 2
+resources:
+  accelerators: A100:4
+  cpus: 8+
+  memory: 64
+  use_spot: true
+  cloud: aws
+envs:
+  A: 1
+  TOKEN:
+setup: pip list
+run: |
+  python train.py
+"""
+    found = job(file("task.yaml", text))
+    assert found.request == {
+        "name": "lm", "model": "A100", "replicas": 2, "shares_per_replica": 4, "whole_cards": True, "preemptible": True,
+        "host_cpu_milli": 2000, "host_memory_mib": 16384, "env": {"A": "1", "TOKEN": "t"}, "argv": ["./sky-task.sh"],
+    }  # fmt: skip
+    assert found.workdir == tmp_path / "src"
+    assert found.files["sky-task.sh"] == b"#!/bin/bash\nset -e\npip list\nset +e\npython train.py\n"
+    assert set(left(found)) == {"resources.cloud"}
+
+
+# --- what the words are ------------------------------------------------------------------------------------------
+
+
+def test_scripts_run_by_what_their_first_line_or_ending_names(file):
+    for name, text, argv in (
+        ("a.py", "print(1)\n", ["python", "./a.py"]),
+        ("b.sh", "true\n", ["bash", "./b.sh"]),
+        ("c", "#!/usr/bin/env python3\n", ["python3", "./c"]),
+        ("d", "#!/usr/bin/env -S python3 -u\n", ["python3", "-u", "./d"]),
+    ):
+        assert job(file(name, text)).request["argv"] == argv
+    file("true", "\x7fELF")
+    assert job("true").files == {}, "a program's name is the node's, whatever lies here"
+    with pytest.raises(WeirClientError, match="no file"):
+        job("gone.sbatch")
+
+
+def test_the_command_line_counts_before_the_file(centre, file):
+    file("job.sh", SBATCH)
+    done = weir("submit", "--queue", "day", "--share", "30", "--memory", "4Gi", "-e", "B=2", "job.sh", "x")
+    assert done.exit_code == 0, done.output
+    (asked,) = centre.asked
+    assert (asked["queue"], asked["compute_percent"], asked["memory_mib"]) == ("day", 30, 4096)
+    assert "whole_cards" not in asked, "a share that was said is no whole card"
+    assert (asked["name"], asked["env"], asked["argv"][-1]) == ("resnet", {"B": "2"}, "x")
+    assert centre.files == {"job.sh": 0o755}
+    assert "#SBATCH --array=0-99%8" in done.stderr
+    assert "there are no arrays" in done.stderr
+
+
+def test_strict_submits_nothing_where_a_line_is_not_taken(centre, file):
+    file("job.sh", SBATCH)
+    done = weir("submit", "--strict", "job.sh")
+    assert (done.exit_code, centre.asked) == (1, [])
+    assert "--array=0-99%8" in done.stderr
+    file("fine.sh", "#!/bin/sh\n#SBATCH -G 1\n")
+    assert weir("submit", "--strict", "fine.sh").exit_code == 0
+
+
+def test_for_programs_what_is_not_taken_is_told_beside_the_answer(centre, file):
+    file("job.sh", SBATCH)
+    done = weir("--json", "submit", "job.sh")
+    assert json.loads(done.stdout)["no"] == "W-1"
+    assert "is not taken" in done.stderr
+
+
+def test_a_folder_travels_without_what_is_ignored(centre, file, tmp_path):
+    for name in ("train.py", "data.bin", "keep.bin", "notes.txt"):
+        file(name, name)
+    file(".gitignore", "*.bin\n!keep.bin\n")
+    file(".weirignore", "notes.txt\n/sub/secret\n")
+    for folder in (".git", "__pycache__", "env", "sub"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "inside").write_text("x")
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    (tmp_path / "sub" / "secret").touch()
+    (tmp_path / "sub" / ".gitignore").write_text("!data.bin\n")
+    (tmp_path / "sub" / "data.bin").touch()
+    (tmp_path / "out").symlink_to("/etc/passwd")
+    (tmp_path / "up").symlink_to("../../x")
+    (tmp_path / "in").symlink_to("train.py")
+    done = weir("submit", "--share", "1", "--workdir", ".", "python", "train.py")
+    assert done.exit_code == 0, done.output
+    assert set(centre.files) == {
+        ".gitignore", ".weirignore", "in", "keep.bin", "sub", "sub/.gitignore", "sub/data.bin", "sub/inside",
+        "train.py",
+    }  # fmt: skip
+    assert "out stays here" in done.stderr
+    assert "up stays here" in done.stderr
+    first = centre.asked[0]["folder"]
+    weir("submit", "--share", "1", "--workdir", ".", "python", "train.py")
+    assert centre.asked[1]["folder"] == first, "unchanged it has the same digest"
+
+
+def test_a_folder_beyond_its_bound_names_what_is_large(centre, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "set").write_bytes(b"x" * 2**21)
+    done = weir("submit", "--workdir", ".", "--workdir-limit", "1M", "true")
+    assert (done.exit_code, centre.asked) == (1, [])
+    assert "most of it in data" in done.stderr
+    assert ".weirignore" in done.stderr
+    assert "is no folder" in weir("submit", "--workdir", "gone", "true").stderr
+
+
+def test_a_script_of_the_folder_is_not_sent_twice(centre, file, tmp_path):
+    (tmp_path / "jobs").mkdir()
+    file("jobs/a.sh", "#!/bin/sh\n")
+    weir("submit", "--workdir", ".", "jobs/a.sh")
+    assert (centre.asked[0]["argv"], set(centre.files)) == (["sh", "./jobs/a.sh"], {"jobs", "jobs/a.sh"})
+    file("a.sh", "#!/bin/sh\nother\n")
+    done = weir("submit", "--workdir", "jobs", "a.sh")
+    assert done.exit_code == 1
+    assert "has a a.sh of its own" in done.stderr
+
+
+def test_a_file_that_does_not_travel_is_told_of(centre, file):
+    file("train.py", "")
+    assert "train.py lies here and does not travel" in weir("submit", "python", "train.py").stderr
+    assert "does not travel" not in weir("submit", "--workdir", ".", "python", "train.py").stderr
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [
+        (("finished", "completed", [0]), 0),
+        (("failed", "crashed", [0, 7]), 7),
+        (("failed", "crashed", [-9]), 137),
+        (("failed", "refused", []), 1),
+        (("finished", "stopped", [None]), 1),
+    ],
+)
+def test_whoever_waits_gets_the_exit_status_of_the_job(centre, ends, code):
+    centre.ends = ends
+    assert weir("submit", "--wait", "true").exit_code == code
+
+
+# --- figures -----------------------------------------------------------------------------------------------------
+
+
+def test_times_and_amounts_of_other_systems():
+    assert [clock_s(text) for text in ("30", "10:30", "1:30:00", "2-12", "1-0:30", "1-0:0:5")] == [
+        1800, 630, 5400, 216_000, 88_200, 86_405,
+    ]  # fmt: skip
+    assert [binary_mib(text) for text in ("4G", "512", "1T", "1500K")] == [4096, 512, 2**20, 2]
+    assert [quantity_mib(text) for text in ("4Gi", "1G", "1e9", "524288k")] == [4096, 954, 954, 500]
+    assert begin("now+1hour", now=NOW) == "2026-11-21T18:30:00+08:00"
+    assert begin("tomorrow", now=NOW) == "2026-11-22T00:00:00+08:00"
+    assert begin("18:00:00", now=NOW) == "2026-11-21T18:00:00+08:00"
