@@ -17,6 +17,7 @@ urlpatterns = [
     path("", include("apps.conformance.urls")),
     path("messages/", include("apps.notices.urls")),
     path("client/", include("apps.console.client_urls")),
+    path("catalogue/", include("apps.console.catalogue_urls")),
     path("pool/", include("apps.fleet.urls")),
     path("scheduling/", include("apps.scheduling.views.urls_operator")),
     # The pool's figures name nodes and devices: they are not told on tenants' hosts.

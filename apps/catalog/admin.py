@@ -25,7 +25,7 @@ from apps.catalog.models import (
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.permissions import CouponPermission
 from apps.catalog.selectors import coupon_activity_summary, coupon_claim_totals, process_template_list
-from apps.catalog.states import ActivityState, CouponState, ProcessAppState
+from apps.catalog.states import ActivityState, CouponState
 from apps.identity.admin_base import Act, OperatorAdmin, OperatorInline, money
 from apps.kernel.money import bill_round
 
@@ -33,10 +33,10 @@ from apps.kernel.money import bill_round
 @admin.register(Category)
 class CategoryAdmin(OperatorAdmin):
     view_permission = P.VIEW
-    list_display = ["code", "name_zh", "name_en", "parent"]
+    list_display = ["code", "name_zh", "name_en", "parent", "is_enabled"]
     list_select_related = ["parent"]
     search_fields = ["code", "name_zh", "name_en"]
-    add_act = Act("add", _("Make a category"), P.MANAGE, acts.category_create, acts.CategoryForm)
+    add_page = (P.MANAGE, "catalogue_admin:category_new")
 
 
 @admin.register(Component)
@@ -53,9 +53,7 @@ class FormTemplateAdmin(OperatorAdmin):
     list_display = ["code", "kind", "name_zh", "name_en", "created_at"]
     list_filter = ["kind"]
     search_fields = ["code", "name_zh", "name_en"]
-    add_act = Act(
-        "add", _("Make a form template"), P.MANAGE, acts.form_template_create, acts.FormTemplateForm
-    )
+    add_page = (P.MANAGE, "catalogue_admin:form_template_new")
 
 
 @admin.register(ProcessTemplate)
@@ -64,9 +62,7 @@ class ProcessTemplateAdmin(OperatorAdmin):
     list_display = ["key", "short_version", "name_zh", "name_en", "created_at"]
     list_filter = ["key"]
     search_fields = ["key", "version", "name_zh", "name_en"]
-    add_act = Act(
-        "add", _("Import a process"), P.MANAGE, acts.process_template_import, acts.ProcessTemplateForm
-    )
+    add_page = (P.MANAGE, "catalogue_admin:process_import")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ProcessTemplate]:
         return process_template_list()
@@ -83,39 +79,7 @@ class ProcessAppAdmin(OperatorAdmin):
     list_filter = ["state", "category"]
     list_select_related = ["category", "form_template", "process_template"]
     search_fields = ["code", "name_zh", "name_en"]
-    add_act = Act(
-        "add", _("Make a process application"), P.MANAGE, acts.process_app_create, acts.ProcessAppForm
-    )
-    row_acts = [
-        Act(
-            "publish",
-            _("Publish"),
-            P.MANAGE,
-            acts.process_app_publish,
-            icon="publish",
-            applies=lambda row: row.state != ProcessAppState.PUBLISHED,
-        ),
-        Act(
-            "rebind",
-            _("Give it another process"),
-            P.MANAGE,
-            acts.process_app_rebind,
-            acts.RebindForm,
-            hint=_("New forms follow it; running ones keep theirs."),
-            icon="swap_horiz",
-            applies=lambda row: row.state != ProcessAppState.PUBLISHED,
-        ),
-        Act(
-            "unpublish",
-            _("Unpublish"),
-            P.MANAGE,
-            acts.process_app_unpublish,
-            hint=_("Commodities bound to it cannot be applied for until it is published again."),
-            icon="unpublished",
-            is_danger=True,
-            applies=lambda row: row.state == ProcessAppState.PUBLISHED,
-        ),
-    ]
+    add_page = (P.MANAGE, "catalogue_admin:process_new")
 
     @display(
         description=_("state"), label={"published": "success", "draft": "info", "unpublished": "warning"}
@@ -142,84 +106,18 @@ class CommodityAdmin(OperatorAdmin):
         "number",
         "name_zh",
         "name_en",
+        "kind",
         "category",
         "is_listed",
         "is_enabled",
         "is_for_all",
         "version",
     ]
-    list_filter = ["is_listed", "is_enabled", "is_for_all", "category"]
+    list_filter = ["kind", "is_listed", "is_enabled", "is_for_all", "category"]
     list_select_related = ["category"]
     search_fields = ["number", "name_zh", "name_en", "supplier"]
     inlines = [ComponentInline, PriceVersionInline]
-    add_act = Act("add", _("Make a commodity"), P.MANAGE, acts.commodity_create, acts.CommodityForm)
-    row_acts = [
-        Act(
-            "list",
-            _("List"),
-            P.MANAGE,
-            acts.commodity_list,
-            hint=_("Tenants see it in the catalogue from now on."),
-            icon="storefront",
-            applies=lambda row: not row.is_listed,
-        ),
-        Act(
-            "delist",
-            _("Delist"),
-            P.MANAGE,
-            acts.commodity_delist,
-            hint=_("Tenants do not see it any more. Orders that exist go on."),
-            icon="remove_shopping_cart",
-            is_danger=True,
-            applies=lambda row: row.is_listed,
-        ),
-        Act(
-            "enable",
-            _("Enable"),
-            P.MANAGE,
-            acts.commodity_enable,
-            icon="check",
-            applies=lambda row: not row.is_enabled,
-        ),
-        Act(
-            "disable",
-            _("Disable"),
-            P.MANAGE,
-            acts.commodity_disable,
-            hint=_("It cannot be applied for until it is enabled again."),
-            icon="block",
-            is_danger=True,
-            applies=lambda row: row.is_enabled,
-        ),
-        Act(
-            "publish_price",
-            _("Publish a price"),
-            P.MANAGE,
-            acts.price_publish,
-            acts.PriceForm,
-            hint=_("A published price never changes: this makes a new version."),
-            icon="sell",
-            initial=acts.price_initial,
-        ),
-        Act(
-            "change",
-            _("Change texts, durations and work"),
-            P.MANAGE,
-            acts.commodity_change,
-            acts.CommodityChangeForm,
-            icon="edit",
-            initial=acts.commodity_initial,
-        ),
-        Act(
-            "set_tenants",
-            _("Who may apply"),
-            P.MANAGE,
-            acts.commodity_tenants,
-            acts.TenantsForm,
-            icon="groups",
-            initial=acts.tenants_initial,
-        ),
-    ]
+    add_page = (P.MANAGE, "catalogue_admin:commodity_kinds")
 
 
 class PriceLineInline(OperatorInline):

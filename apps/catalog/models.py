@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.catalog.pricing.price import SECONDS, PriceUnit
 from apps.catalog.pricing.tiers import TierMethod
-from apps.catalog.states import ActivityState, CouponState, ProcessAppState
+from apps.catalog.states import ActivityState, CardUse, CommodityKind, CouponState, ProcessAppState
 from apps.kernel.money import MoneyField
 from apps.kernel.planes import TenantOwned
 
@@ -34,7 +34,8 @@ class Named(models.Model):
 
 
 class Category(Named):
-    """A class of services, in two levels (PLAT-SVC-3)."""
+    """A class of services, in two levels (PLAT-SVC-3), shown by `position` among those beside it. What is in a disabled
+    one, or below it, is not in the catalogue."""
 
     code = models.SlugField(_("code"), max_length=48, unique=True)
     parent = models.ForeignKey(
@@ -45,12 +46,14 @@ class Category(Named):
         related_name="children",
         verbose_name=_("parent"),
     )
+    position = models.PositiveIntegerField(_("position"), default=0)
+    is_enabled = models.BooleanField(_("enabled"), default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         verbose_name = _("category")
         verbose_name_plural = _("categories")
-        ordering = ["code"]
+        ordering = ["position", "code"]
 
 
 class Component(Named):
@@ -70,7 +73,10 @@ class Component(Named):
 
 
 class FormTemplate(Named):
-    """The fields that an application form of this kind asks for."""
+    """The fields that an application form of this kind asks for, in their order; `version` rises with each change.
+
+    An application keeps the fields that it was begun with.
+    """
 
     class Kind(models.TextChoices):
         NEW = "new", _("New")
@@ -81,7 +87,9 @@ class FormTemplate(Named):
     code = models.SlugField(_("code"), max_length=48, unique=True)
     kind = models.CharField(_("kind"), max_length=16, choices=Kind)
     fields = models.JSONField(_("fields"), default=list, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         verbose_name = _("form template")
@@ -135,9 +143,14 @@ class ProcessApp(Named):
 
 
 class Commodity(Named):
-    """A service in the catalogue. `work` is what a slice of it runs: `{"argv": [...], "env": {...}}`.
+    """A service in the catalogue: `kind` is what an order of it yields, `work` what a slice of it runs
+    (`{"argv": [...], "env": {...}}`; empty where nothing of the centre's runs).
 
-    Listed and enabled are two flags (PLAT-OPS-13); `version` rises with each change (PLAT-OPS-15).
+    `environment` names the template that the work of an environment is.
+
+    Where it is delivered: a queue, a resource group, an accelerator's vendor and model, a specification, each by its
+    name or code, "" for any. Listed and enabled are two flags (PLAT-OPS-13); `version` rises with each change
+    (PLAT-OPS-15).
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -147,9 +160,17 @@ class Commodity(Named):
     icon = models.CharField(_("icon"), max_length=48, default="cpu")
     supplier = models.CharField(_("supplier"), max_length=120, blank=True)
     category = models.ForeignKey(
-        Category, on_delete=models.PROTECT, related_name="+", verbose_name=_("category")
+        Category, on_delete=models.PROTECT, related_name="commodities", verbose_name=_("category")
     )
-    work = models.JSONField(_("work"), default=dict)
+    kind = models.CharField(_("kind"), max_length=16, choices=CommodityKind, default=CommodityKind.WORK)
+    work = models.JSONField(_("work"), default=dict, blank=True)
+    environment = models.CharField(_("environment template"), max_length=36, blank=True)
+    card_use = models.CharField(_("accelerator"), max_length=8, choices=CardUse, default=CardUse.SHARE)
+    vendor = models.CharField(_("vendor"), max_length=64, blank=True)
+    model = models.CharField(_("card model"), max_length=200, blank=True)
+    resource_group = models.CharField(_("resource group"), max_length=64, blank=True)
+    queue = models.CharField(_("queue"), max_length=64, blank=True)
+    spec = models.CharField(_("specification"), max_length=64, blank=True)
     process_app = models.ForeignKey(
         ProcessApp, on_delete=models.PROTECT, related_name="+", verbose_name=_("application for new")
     )
@@ -176,7 +197,20 @@ class Commodity(Named):
                 condition=Q(min_duration_s__gte=1, max_duration_s__gte=F("min_duration_s")),
             ),
             models.CheckConstraint(name="commodity_count", condition=Q(max_count__gte=1)),
+            models.CheckConstraint(name="commodity_kind", condition=Q(kind__in=CommodityKind.values)),
+            models.CheckConstraint(name="commodity_card_use", condition=Q(card_use__in=CardUse.values)),
         ]
+
+    @property
+    def is_manual(self) -> bool:
+        """Whether a person delivers it."""
+        return self.kind == CommodityKind.MANUAL
+
+    @property
+    def delivery(self) -> dict[str, object]:
+        """What is delivered, and where: plain values, as orders freeze them."""
+        names = ("kind", "work", "card_use", "vendor", "model", "resource_group", "queue", "spec")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def intro(self) -> str:

@@ -17,6 +17,7 @@ from apps.catalog.models import (
     Coupon,
     CouponActivity,
     CouponRedemption,
+    FormTemplate,
     PriceLine,
     PriceVersion,
     ProcessApp,
@@ -85,13 +86,65 @@ def commodities_priced() -> QuerySet[Commodity]:
 
 
 def commodities_listed() -> QuerySet[Commodity]:
-    """What some tenant can apply for."""
-    return Commodity.objects.filter(is_listed=True, is_enabled=True)
+    """What some tenant can apply for: listed, enabled, and in no disabled category."""
+    rows = Commodity.objects.filter(is_listed=True, is_enabled=True, category__is_enabled=True)
+    return rows.exclude(category__parent__is_enabled=False)
 
 
-def category_list() -> QuerySet[Category]:
-    """Categories of both levels."""
-    return Category.objects.select_related("parent")
+def category_list(*, is_enabled: bool | None = None) -> QuerySet[Category]:
+    """Categories of both levels; those that are enabled, with what they are in, or all."""
+    rows = Category.objects.select_related("parent")
+    return rows.filter(is_enabled=True).exclude(parent__is_enabled=False) if is_enabled else rows
+
+
+def categories_top() -> QuerySet[Category]:
+    """The categories of the first level."""
+    return category_list().filter(parent=None)
+
+
+def category_tree() -> list[tuple[Category, list[Category]]]:
+    """The first-level categories in their order, each with its second-level ones, and with `used`: how many
+    commodities are in it."""
+    rows = list(category_list().annotate(used=Count("commodities")))
+    return [(top, [row for row in rows if row.parent_id == top.pk]) for top in rows if top.parent_id is None]
+
+
+def category_get(code: str) -> Category:
+    row = category_list().filter(code=code).first()
+    if row is None:
+        raise NotFound(_("There is no such category."))
+    return row
+
+
+def form_template_list() -> QuerySet[FormTemplate]:
+    return FormTemplate.objects.all()
+
+
+def form_template_get(code: str) -> FormTemplate:
+    row = FormTemplate.objects.filter(code=code).first()
+    if row is None:
+        raise NotFound(_("There is no such form template."))
+    return row
+
+
+def process_app_list() -> QuerySet[ProcessApp]:
+    """Every process application, with its three parts (PLAT-CFG-11)."""
+    return ProcessApp.objects.select_related("category", "form_template", "process_template")
+
+
+def process_app_get(uid: Id) -> ProcessApp:
+    row = process_app_list().filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound(_("There is no such process application."))
+    return row
+
+
+def commodity_any_get(uid: Id) -> Commodity:
+    """Any commodity, for operators."""
+    row = commodity_all().filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound(_("There is no such commodity."))
+    return row
 
 
 def _granted(tenant: Tenant) -> Q:
@@ -100,7 +153,7 @@ def _granted(tenant: Tenant) -> Q:
 
 def commodity_list(*, tenant: Tenant, search: str = "", category: str = "") -> QuerySet[Commodity]:
     """What the tenant may apply for (PLAT-SVC-1), by `search` in names and number, and by `category`."""
-    rows = Commodity.objects.filter(_granted(tenant), is_listed=True, is_enabled=True)
+    rows = commodities_listed().filter(_granted(tenant))
     if search:
         rows = rows.filter(
             Q(name_zh__icontains=search) | Q(name_en__icontains=search) | Q(number__icontains=search)
@@ -213,6 +266,8 @@ def quote_get(
     wrong = _amount_errors(commodity, amounts) | _figure_errors(commodity, count, duration_s)
     if wrong:
         raise InvalidInput(_("The order cannot be priced as it stands."), fields=wrong)
+    if commodity.is_manual:
+        return _unmetered(commodity, count, duration_s, at)
     version, rows = _prices_at(commodity, at)
     priced = _priced(commodity, rows, amounts, count, duration_s)
     lines = tuple(_quote_line(rows[line.component], line) for line in priced.lines)
@@ -234,6 +289,27 @@ def quote_get(
         total=total,
         at=at,
         coupon=_quote_coupon(tenant, coupon, total, at),
+    )
+
+
+def _unmetered(commodity: Commodity, count: int, duration_s: int, at: datetime) -> Quote:
+    """What a person delivers costs nothing by the meter."""
+    return Quote(
+        commodity=str(commodity.uid),
+        commodity_number=commodity.number,
+        commodity_name_zh=commodity.name_zh,
+        commodity_name_en=commodity.name_en,
+        commodity_version=commodity.version,
+        supplier=commodity.supplier,
+        price_version="",
+        price_number=0,
+        amounts={},
+        count=count,
+        duration_s=duration_s,
+        lines=(),
+        per_hour=Decimal(0),
+        total=Decimal(0),
+        at=at,
     )
 
 

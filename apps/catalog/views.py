@@ -44,7 +44,7 @@ def commodities(request: TenantRequest) -> HttpResponse:
 
 def _tree() -> list[tuple[Category, list[Category]]]:
     """The first-level categories, each with its second-level ones."""
-    rows = list(category_list())
+    rows = list(category_list(is_enabled=True))
     return [(top, [row for row in rows if row.parent_id == top.pk]) for top in rows if top.parent_id is None]
 
 

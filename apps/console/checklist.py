@@ -10,16 +10,21 @@ from apps.approvals.selectors import steps_undecidable_here
 from apps.billing.selectors import tenants_without_account
 from apps.catalog.models import ProcessApp
 from apps.catalog.selectors import (
+    category_list,
     commodities_listed,
     commodities_priced,
+    commodity_all,
+    form_template_list,
     operator_roles_asked,
     process_apps_published,
     steps_undecidable,
 )
+from apps.catalog.states import CommodityKind
 from apps.fleet.selectors import node_list
 from apps.identity.selectors import operator_role_title
 from apps.kernel.planes import in_tenant
 from apps.kernel.translatable import localized
+from apps.scheduling.selectors.environment_templates import environment_template_list
 from apps.scheduling.selectors.workloads import policy_get
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_active_list
@@ -27,7 +32,10 @@ from workflows.engine import Node
 
 # Of many tenants those that came last: the others have long been at work.
 _NEWEST = 5
-LACKS = ("node", "process", "price", "commodity", "direct", "tenant", "account", "decider")
+LACKS = (
+    "node", "category", "form", "process", "environment", "commodity", "price", "listing", "direct", "tenant",
+    "account", "decider",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +68,43 @@ def _pool() -> Iterator[Lack]:
 
 def _catalogue() -> Iterator[Lack]:
     manage = "catalog.manage"
+    if not category_list(is_enabled=True).exists():
+        yield Lack(
+            "category",
+            _("There is no category: commodities are found by theirs."),
+            reverse("catalogue_admin:category_new"),
+            manage,
+        )
+    if not form_template_list().exists():
+        yield Lack(
+            "form",
+            _("There is no form template: nothing says what an application asks for."),
+            reverse("catalogue_admin:form_template_new"),
+            manage,
+        )
     if not process_apps_published().exists():
         yield Lack(
             "process",
             _("No process application is published: nobody could approve what is applied for."),
-            reverse("admin:catalog_processapp_changelist"),
+            reverse("catalogue_admin:processes"),
             manage,
         )
-    if not commodities_priced().exists():
+    if not environment_template_list().exists():
         yield Lack(
-            "price",
-            _("No commodity has a price in force: make a commodity and publish its price."),
-            reverse("admin:catalog_commodity_changelist"),
-            manage,
+            "environment",
+            _("There is no environment template: nobody starts a development environment with one click."),
+            reverse("scheduling_admin:environment_template_new"),
+            "scheduling.manage",
         )
-    if not commodities_listed().exists():
+    if not commodity_all().exists():
         yield Lack(
             "commodity",
-            _("No commodity is listed: tenants see an empty catalogue."),
-            reverse("admin:catalog_commodity_changelist"),
+            _("There is no commodity: tenants see an empty catalogue."),
+            reverse("catalogue_admin:commodity_kinds"),
             manage,
         )
+    else:
+        yield from _offers(manage)
     if commodities_priced().exists() and policy_get().direct_commodity is None:
         yield Lack(
             "direct",
@@ -90,6 +114,27 @@ def _catalogue() -> Iterator[Lack]:
             ),
             reverse("admin:scheduling_schedulingpolicy_changelist"),
             "scheduling.manage",
+        )
+
+
+def _offers(manage: str) -> Iterator[Lack]:
+    """What the commodities that there are lack before a tenant sees one."""
+    unpriced = (
+        commodity_all().exclude(kind=CommodityKind.MANUAL).exclude(pk__in=commodities_priced().values("pk"))
+    )
+    for row in unpriced[:_NEWEST]:
+        yield Lack(
+            "price",
+            _("%(name)s has no price in force: it cannot be listed.") % {"name": row},
+            reverse("catalogue_admin:commodity_price", args=[row.uid]),
+            manage,
+        )
+    if not commodities_listed().exists():
+        yield Lack(
+            "listing",
+            _("No commodity is listed: tenants see an empty catalogue."),
+            reverse("catalogue_admin:commodities"),
+            manage,
         )
 
 

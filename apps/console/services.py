@@ -2,17 +2,31 @@
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.billing.services.ledger import account_open, credit_limit_set
+from apps.catalog.models import Commodity
+from apps.catalog.permissions import CatalogPermission
+from apps.catalog.selectors import category_get, commodity_any_get, process_app_get
+from apps.catalog.services.commodities import WHERE, commodity_change, commodity_create, components_ensure
 from apps.catalog.services.processes import process_template_import
+from apps.catalog.states import CardUse, CommodityKind
+from apps.catalog.types import ComponentRange
 from apps.centre.models import Centre
 from apps.centre.permissions import CentrePermission
 from apps.centre.services import MailGiven, centre_open
 from apps.centre.setup_token import setup_token_end
-from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning, TenantOpened
+from apps.console.types import (
+    BusinessSystemGiven,
+    CommodityDraft,
+    FirstAdministrator,
+    TenantBeginning,
+    TenantOpened,
+)
+from apps.fleet.selectors import CardModel, card_models, group_list, spec_get, spec_list
 from apps.identity.models import User
 from apps.identity.services.operators import operator_role_bind
 from apps.identity.services.users import user_create
@@ -26,9 +40,15 @@ from apps.orgs.services.business_systems import business_system_create
 from apps.orgs.services.invitations import invitation_make
 from apps.orgs.services.organizations import organization_create
 from apps.orgs.services.people import person_make
+from apps.scheduling.engine.model.types import WHOLE_CARD_PERCENT
+from apps.scheduling.models import EnvironmentTemplate
 from apps.scheduling.permissions import SchedulingPermission
+from apps.scheduling.selectors.environment_templates import environment_template_list
+from apps.scheduling.selectors.workloads import queue_list
+from apps.scheduling.services.environment_templates import COMMANDS
 from apps.scheduling.services.queues.queue_settings import queue_ensure, queue_make
 from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.states import Software
 from apps.tenancy.models import Tenant
 from apps.tenancy.permissions import TenancyPermission
 from apps.tenancy.services import tenant_provision
@@ -162,3 +182,96 @@ def quotas_set(*, actor: Actor, tenant: Tenant, totals: Mapping[str, int]) -> No
     act_subject("tenant", tenant.schema_name)
     for item, total in sorted(totals.items()):
         quota_set(actor=actor, tenant=tenant, item=item, total=total)
+
+
+# --- commodities -------------------------------------------------------------------------------------------------
+
+
+@service(CatalogPermission.MANAGE)
+def commodity_put(
+    *, actor: Actor, draft: CommodityDraft, commodity_uid: UUID | None = None, version: int = 0
+) -> Commodity:
+    """Make a commodity as the draft says, or change one that was read at `version`.
+
+    InvalidInput names each thing that the centre does not have: a queue, a resource group, a card, a specification, an
+    environment template. What the catalogue itself refuses, it refuses here too.
+    """
+    components_ensure(actor=actor)
+    row = commodity_any_get(commodity_uid) if commodity_uid else None
+    said = _commodity_fields(draft, row)
+    ranges = _ranges_of(draft)
+    if row is None:
+        where = {name: said.pop(name) for name in WHERE}
+        return commodity_create(
+            actor=actor, number=draft.number, kind=draft.kind, components=ranges, where=where, **said
+        )
+    if row.kind != draft.kind:
+        raise InvalidInput(_("The kind of a commodity stays: make another commodity."))
+    return commodity_change(
+        actor=actor, commodity_uid=row.uid, version=version, changes=said, components=ranges
+    )
+
+
+def _commodity_fields(draft: CommodityDraft, row: Commodity | None) -> dict[str, Any]:
+    wrong: dict[str, object] = {}
+    if draft.queue and not queue_list().filter(code=draft.queue).exists():
+        wrong["queue"] = _("There is no queue %(code)s.") % {"code": draft.queue}
+    if draft.resource_group and not group_list().filter(code=draft.resource_group).exists():
+        wrong["resource_group"] = _("There is no resource group %(group)s.") % {"group": draft.resource_group}
+    if draft.spec and not spec_list().filter(code=draft.spec, is_enabled=True).exists():
+        wrong["spec"] = _("There is no resource specification %(code)s.") % {"code": draft.spec}
+    if draft.model and _card_of(draft) is None:
+        wrong["card"] = _("The centre has no card %(model)s.") % {"model": f"{draft.vendor} {draft.model}"}
+    if draft.card_use == CardUse.WHOLE and not draft.model:
+        wrong["card"] = _("Of a whole card the memory is the card's: choose the card.")
+    if draft.card_use == CardUse.WHOLE and draft.spec:
+        wrong["spec"] = _("A whole card is no specification: choose one of the two.")
+    template = environment_template_list().filter(name=draft.environment).first()
+    if draft.kind == CommodityKind.ENVIRONMENT and template is None:
+        wrong["environment"] = _("Choose an environment template.")
+    if wrong:
+        raise InvalidInput(_("The commodity cannot be kept as it stands."), fields=wrong)
+    return {
+        **draft.texts,
+        **{name: getattr(draft, name) for name in (*WHERE, "min_duration_s", "max_duration_s", "max_count")},
+        "category": category_get(draft.category),
+        "process_app": process_app_get(draft.process_app),
+        "termination_app": process_app_get(draft.termination_app),
+        "work": _work_of(draft, template, row),
+    }
+
+
+def _work_of(
+    draft: CommodityDraft, template: EnvironmentTemplate | None, row: Commodity | None
+) -> dict[str, Any]:
+    if template is not None:
+        return {"argv": list(COMMANDS[Software(template.software)]), "env": {}, "web": True}
+    if draft.kind != CommodityKind.WORK:
+        return {}
+    kept = {"web": True} if row is not None and row.work.get("web") else {}
+    return {"argv": list(draft.argv), "env": dict(draft.env), **kept}
+
+
+def _ranges_of(draft: CommodityDraft) -> list[ComponentRange]:
+    """How much may be ordered: of a specification and of a whole card exactly theirs."""
+    fixed: tuple[int, int] | None = None
+    card = _card_of(draft)
+    if draft.spec:
+        spec = spec_get(draft.spec)
+        fixed = spec.compute_percent, spec.memory_mib
+    elif draft.card_use == CardUse.WHOLE and card is not None:
+        fixed = WHOLE_CARD_PERCENT, card.memory_mib
+    if fixed is None:
+        return list(draft.ranges)
+    percent, mib = fixed
+    others = [part for part in draft.ranges if part.component not in ("compute_share", "gpu_memory")]
+    return [
+        ComponentRange("compute_share", percent, percent, percent),
+        ComponentRange("gpu_memory", mib, mib, mib),
+        *others,
+    ]
+
+
+def _card_of(draft: CommodityDraft) -> CardModel | None:
+    wanted = (draft.vendor, draft.model)
+    return next((card for card in card_models() if (card.vendor, card.model) == wanted), None)

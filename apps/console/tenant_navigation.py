@@ -121,7 +121,7 @@ PROVIDER = (
                 "tenancy.view",
                 beside=("operator:tenant_new",),
             ),
-            _entry(_("Commodities"), "building-store", "admin:catalog_commodity_changelist", "catalog.view"),
+            _entry(_("Catalogue"), "building-store", "catalogue_admin:commodities", "catalog.view"),
             _entry(_("Bills"), "receipt", "admin:billing_bill_changelist", "billing.view"),
         ),
     ),

@@ -1,10 +1,12 @@
-"""What a new tenant begins with, as pages and API ask for it, and what was made of that."""
+"""What a new tenant begins with and what was made of that, and what a commodity is to say, as pages ask for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+from apps.catalog.states import CardUse
+from apps.catalog.types import ComponentRange
 from apps.kernel.money import ZERO
 from apps.tenancy.models import Tenant
 
@@ -47,3 +49,33 @@ class TenantOpened:
     password: str = field(default="", repr=False)
     secret: str = field(default="", repr=False)
     expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommodityDraft:
+    """What a commodity is to say, as its page asks for it: things by their codes, durations in seconds, memory in MiB.
+
+    `texts` are its names, introductions, supplier and icon; `argv` and `env` what work runs, `environment` the template
+    that an environment is, `ranges` how much of each component may be ordered. Of a specification share and memory are
+    its own, of a whole card those of the card's model.
+    """
+
+    kind: str
+    category: str
+    process_app: str
+    termination_app: str
+    texts: Mapping[str, str]
+    min_duration_s: int
+    max_duration_s: int
+    max_count: int = 1
+    number: str = ""
+    argv: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    environment: str = ""
+    card_use: str = CardUse.SHARE
+    vendor: str = ""
+    model: str = ""
+    spec: str = ""
+    resource_group: str = ""
+    queue: str = ""
+    ranges: tuple[ComponentRange, ...] = ()

@@ -2,9 +2,10 @@
 workloads they are."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Max, Prefetch, Q, QuerySet, Sum
+from django.db.models import Count, Max, Min, Prefetch, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
@@ -15,6 +16,7 @@ from apps.fleet.session_keys import unseal
 from apps.fleet.states import MOVING, Desired, NodeState, SliceKind
 from apps.fleet.types import LogExcerpt, SessionConnection
 from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.unit_text import mib_text
 from apps.tenancy.models import Tenant
 
 LOG_LIMIT_BYTES = 1024 * 1024
@@ -40,6 +42,34 @@ def device_list() -> QuerySet[Device]:
     """The devices in the pool, with their node and group."""
     rows = Device.objects.exclude(node__state=NodeState.REMOVED).filter(left_at=None)
     return rows.select_related("node", "group")
+
+
+@dataclass(frozen=True, slots=True)
+class CardModel:
+    """A model of accelerator that the pool has: how many of it, and the memory of one."""
+
+    vendor: str
+    model: str
+    memory_mib: int
+    count: int
+    is_simulated: bool
+
+    @property
+    def text(self) -> str:
+        """As pickers show it."""
+        return f"{self.vendor} {self.model} · {mib_text(self.memory_mib)} · {self.count} ×"
+
+
+def card_models() -> list[CardModel]:
+    """The models of accelerator in the pool; of cards of one model that differ in memory, the least memory."""
+    rows = device_list().filter(memory_mib__gt=0).order_by("vendor", "model").values("vendor", "model")
+    found = rows.annotate(
+        memory=Min("memory_mib"), count=Count("pk"), simulated=Count("pk", filter=Q(is_simulated=True))
+    )
+    return [
+        CardModel(row["vendor"], row["model"], row["memory"], row["count"], bool(row["simulated"]))
+        for row in found
+    ]
 
 
 def device_get(uid: str) -> Device:

@@ -1,6 +1,8 @@
 """The shape of what the pages of applications and orders send."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +12,7 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.catalog.states import FieldKind
 from apps.kernel.errors import InvalidInput
 from apps.orders.states import FormState, OrderState
 from apps.orders.types import LineInput
@@ -118,18 +121,73 @@ def lines_of(data: Mapping[str, Any]) -> list[LineInput]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class FieldAsked:
+    """A field of a form template as a page asks for it: `value` in `unit`, one of `units`, or one of `options`."""
+
+    field: Mapping[str, Any]
+    value: object = ""
+    unit: int = 1
+    units: Sequence[tuple[int, Any]] = ()
+    options: Sequence[tuple[str, str]] = ()
+
+
+def preview(fields: Iterable[Mapping[str, Any]]) -> list[FieldAsked]:
+    """A form's fields as its applicants see them, outside of any tenant: whom it offers, nobody can say there."""
+    return [
+        FieldAsked(field)
+        if field["kind"] in (FieldKind.PERSON, FieldKind.QUEUE, FieldKind.MODEL)
+        else asked(field, field.get("default", ""), ())
+        for field in fields
+    ]
+
+
+_UNITS: Mapping[str, Sequence[tuple[int, Any]]] = {
+    FieldKind.DURATION: [(int(seconds), name) for seconds, name in DURATION_UNITS],
+    FieldKind.MEMORY: [(1, "MiB"), (1024, "GiB")],
+}
+
+
+def asked(field: Mapping[str, Any], value: object, options: Sequence[tuple[str, str]] | None) -> FieldAsked:
+    """A field with what stands in it, a figure in the largest unit that shows it whole; `options`: what it offers
+    beside its own choices."""
+    kind = field["kind"]
+    offered = options or [(one, one) for one in field.get("choices", ())]
+    units = _UNITS.get(kind, ())
+    if not units:
+        return FieldAsked(field, _plain(value), options=offered)
+    amount = value if isinstance(value, int | float) else field.get("minimum", 0)
+    unit = max((one for one, _name in units if amount and amount % one == 0), default=units[0][0])
+    return FieldAsked(field, _plain(value / unit) if isinstance(value, int | float) else "", unit, units)
+
+
+def _plain(value: object) -> object:
+    """A number as it is typed in, without idle places."""
+    return f"{value:.10g}" if isinstance(value, float) else value
+
+
 def further_of(data: MultiValueDict, fields: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The values of the template's own fields, sent as `data_<name>`; numbers as numbers."""
+    """The values of the form's own fields, sent as `data_<name>`, figures with their unit as `data_<name>_unit`:
+    numbers as numbers, durations in seconds, memory in MiB."""
     found: dict[str, Any] = {}
     for field in fields:
-        text = str(data.get(f"data_{field['name']}", "")).strip()
-        if text:
-            found[field["name"]] = _number(field["name"], text) if field["kind"] == "number" else text
+        name, kind = field["name"], field["kind"]
+        text = str(data.get(f"data_{name}", "")).strip()
+        if not text:
+            continue
+        if kind in _UNITS:
+            unit = whole(data, f"data_{name}_unit") if f"data_{name}_unit" in data else 1
+            found[name] = round(_number(name, text) * unit)
+        else:
+            found[name] = _number(name, text) if kind == FieldKind.NUMBER else text
     return found
 
 
 def _number(name: str, text: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError as error:
         raise InvalidInput(fields={name: _("A number is wanted.")}) from error
+    if not isfinite(number):
+        raise InvalidInput(fields={name: _("A number is wanted.")})
+    return number

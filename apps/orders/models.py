@@ -6,6 +6,7 @@ from django.db import models
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from apps.catalog.states import CommodityKind
 from apps.kernel.attached_files import AttachedFile
 from apps.kernel.money import MoneyField
 from apps.kernel.planes import SharedForeignKey
@@ -36,7 +37,10 @@ class CartLine(models.Model):
 
 
 class ApplicationForm(models.Model):
-    """A request for one or several services, or to end an order (PLAT-APPLY-2 to -15). Durations in seconds."""
+    """A request for one or several services, or to end an order (PLAT-APPLY-2 to -15). Durations in seconds.
+
+    `fields` are those of the form template as they were when it was begun, `data` what was filled in.
+    """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     no = models.CharField(_("business number"), max_length=32, unique=True)
@@ -66,6 +70,8 @@ class ApplicationForm(models.Model):
     )
     duration_s = models.PositiveIntegerField(_("duration (s)"), default=3600)
     remark = models.CharField(_("remark"), max_length=1000, blank=True)
+    template_code = models.SlugField(_("form template"), max_length=48, blank=True)
+    fields = models.JSONField(default=list)
     data = models.JSONField(_("further fields"), default=dict)
     coupon_uid = models.UUIDField(_("coupon"), null=True, blank=True)
     total = MoneyField(_("quoted total"), null=True, blank=True)
@@ -188,6 +194,11 @@ class Order(models.Model):
     @property
     def business_system_name(self) -> str:
         return self.business_system.name if self.business_system else ""
+
+    @property
+    def is_manual(self) -> bool:
+        """Whether a person delivers it, by the answer on its ticket."""
+        return bool(self.line.commodity_snapshot.get("kind") == CommodityKind.MANUAL)
 
     @property
     def is_ended(self) -> bool:

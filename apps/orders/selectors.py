@@ -3,7 +3,8 @@
 Own ones, and others' as far as the data permission goes; who was asked to decide on a form sees that form.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -14,15 +15,24 @@ from apps.approvals.models import HumanTask, ProcessInstance
 from apps.approvals.selectors import case_of as case_of_task
 from apps.approvals.selectors import process_list, subjects_asked_of
 from apps.cases.types import CaseData, CaseKind
+from apps.catalog.states import FieldKind
 from apps.centre.selectors import tickets_are_sent
+from apps.fleet.selectors import card_models
+from apps.identity.models import User
+from apps.identity.selectors import memberships_present
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
-from apps.kernel.planes import current_schema
+from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.translatable import localized
+from apps.kernel.unit_text import mib_text, span_text
 from apps.orders.models import ApplicationForm, Attachment, CartLine, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.permissions import orders_reached
 from apps.orders.states import FINISHED, IN_PROGRESS, TERMINABLE, FormKind, FormState, OrderState
+from apps.orgs.permissions import OrgsPermission
 from apps.scheduling.models import Workload
+from apps.scheduling.selectors.entitlements import queue_list_of
+from apps.scheduling.selectors.workloads import queue_list
 from apps.scheduling.text.end_reasons import end_sentence
 from apps.tickets.models import Ticket
 from apps.tickets.selectors import case_of as case_of_ticket
@@ -84,6 +94,60 @@ def attachment_get(*, actor: Actor, uid: UUID) -> Attachment:
     if row is None:
         raise NotFound()
     return row
+
+
+def fields_open(fields: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The fields of a form that its applicant fills in."""
+    return [
+        field
+        for field in fields
+        if field.get("state", "read_write") == "read_write" and field["kind"] != FieldKind.HEADING
+    ]
+
+
+def field_options(kind: str, actor: Actor) -> list[tuple[str, str]] | None:
+    """What a field of the current tenant's forms offers by name, each with its value: the people and the queues that
+    the actor may know of, the cards that the centre has; None for a field that is written."""
+    if kind == FieldKind.PERSON:
+        people = memberships_present(current_tenant()).order_by("user__display_name", "user__username")
+        if not actor.may(OrgsPermission.VIEW):
+            people = people.filter(user_id=actor.user_id or 0)
+        return [(row.user.username, _person(row.user)) for row in people]
+    if kind == FieldKind.QUEUE:
+        queues = queue_list_of(current_tenant(), actor.user_id)
+        return [(row.code, localized(row.name_zh, row.name_en)) for row in queues]
+    if kind == FieldKind.MODEL:
+        return [(row.model, row.text) for row in card_models()]
+    return None
+
+
+def _person(user: User) -> str:
+    return f"{user} ({user.username})"
+
+
+def further_shown(form: ApplicationForm) -> list[tuple[Mapping[str, Any], str]]:
+    """The form's own fields with what was filled in, in the reader's words."""
+    return [
+        (field, _shown(field, form.data[field["name"]]))
+        for field in fields_open(form.fields)
+        if form.data.get(field["name"]) not in (None, "")
+    ]
+
+
+def _shown(field: Mapping[str, Any], value: Any) -> str:
+    if field["kind"] == FieldKind.DURATION:
+        return span_text(value)
+    if field["kind"] == FieldKind.MEMORY:
+        return mib_text(value)
+    if field["kind"] == FieldKind.NUMBER:
+        return f"{value:g} {field.get('unit', '')}".strip()
+    if field["kind"] == FieldKind.PERSON:
+        found = memberships_present(current_tenant()).filter(user__username=value).first()
+        return _person(found.user) if found else str(value)
+    if field["kind"] == FieldKind.QUEUE:
+        queue = queue_list().filter(code=value).first()
+        return localized(queue.name_zh, queue.name_en) if queue else str(value)
+    return str(value)
 
 
 # --- orders ----------------------------------------------------------------------------------------------------

@@ -2,9 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from apps.scheduling.types import Amounts
+from apps.catalog.states import CardUse, CommodityKind
+from apps.scheduling.states import Purpose, WorkKind
+from apps.scheduling.types import Amounts, OrderedWork
+
+# The node's driver that cuts a card into slices by the card's own means.
+_MIG_DRIVER = "mig"
+_INTERACTIVE = (CommodityKind.SESSION, CommodityKind.ENVIRONMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +21,18 @@ class LineInput:
     commodity_uid: UUID
     amounts: Mapping[str, int]
     count: int = 1
+
+
+def ordered_work(amounts: Mapping[str, int], count: int, delivery: Mapping[str, Any]) -> OrderedWork:
+    """What is asked of the scheduler for `count` shares of these amounts of a commodity that delivers so."""
+    return OrderedWork(
+        amounts=amounts_delivered(amounts, count),
+        work=delivery["work"],
+        kind=WorkKind.SESSION if delivery["kind"] == CommodityKind.SESSION else WorkKind.PROGRAM,
+        purpose=Purpose.DEVELOPMENT if delivery["kind"] in _INTERACTIVE else "",
+        driver=_MIG_DRIVER if delivery["card_use"] == CardUse.MIG else "",
+        **{name: delivery[name] for name in ("queue", "resource_group", "vendor", "model", "spec")},
+    )
 
 
 def amounts_delivered(amounts: Mapping[str, int], count: int) -> Amounts:

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -96,3 +97,23 @@ class Amounts:
             "host_cpu_milli": self.shares * self.host_cpu_milli,
             "host_memory_mib": self.shares * self.host_memory_mib,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedWork:
+    """What an order asks the scheduler for: amounts, what runs, and where it may be; "" is any.
+
+    `kind` is that of a workload, `driver` the way of slicing, queue and resource group by their code, `spec` a
+    specification whose amounts these are.
+    """
+
+    amounts: Amounts
+    work: Mapping[str, Any]
+    kind: str = "program"
+    purpose: str = ""
+    queue: str = ""
+    resource_group: str = ""
+    vendor: str = ""
+    model: str = ""
+    driver: str = ""
+    spec: str = ""

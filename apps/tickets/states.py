@@ -15,6 +15,7 @@ class TicketState(models.TextChoices):
 
 class TicketKind(models.TextChoices):
     DELIVERY = "delivery", _("Delivery")
+    MANUAL = "manual", _("Manual service")
     REPAIR = "repair", _("Repair")
     PURCHASE = "purchase", _("Purchase")
     OUTSOURCING = "outsourcing", _("Outsourcing")

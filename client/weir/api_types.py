@@ -419,7 +419,20 @@ class JoinedOut(TypedDict):
 
 
 class LackOut(TypedDict):
-    code: Literal["node", "process", "price", "commodity", "direct", "tenant", "account", "decider"]
+    code: Literal[
+        "node",
+        "category",
+        "form",
+        "process",
+        "environment",
+        "commodity",
+        "price",
+        "listing",
+        "direct",
+        "tenant",
+        "account",
+        "decider",
+    ]
     sentence: str
     link: str
 
@@ -3101,7 +3114,7 @@ class TestOut(TypedDict):
 class TicketOut(TypedDict):
     uid: str
     no: str
-    kind: Literal["delivery", "repair", "purchase", "outsourcing"]
+    kind: Literal["delivery", "manual", "repair", "purchase", "outsourcing"]
     title: str
     subject_kind: str
     subject: str

@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from apps.billing.selectors import account_get
 from apps.billing.services.ledger import account_deposit, account_open, credit_limit_set
-from apps.catalog.models import Category, Commodity, Component, CouponActivity, FormTemplate, ProcessApp
-from apps.catalog.services import commodities, coupons, prices, processes
+from apps.catalog.models import Category, Commodity, CouponActivity, FormTemplate, ProcessApp
+from apps.catalog.services import categories, commodities, coupons, form_templates, prices, processes
+from apps.catalog.states import CommodityKind
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.centre.models import Centre
 from apps.centre.selectors import centre_is_set_up
@@ -181,12 +182,6 @@ def _money(schema: str) -> None:
 
 # --- catalogue -------------------------------------------------------------------------------------------------
 
-COMPONENTS = (
-    ("compute_share", "算力份额", "Compute share", "%", "%", 1),
-    ("gpu_memory", "显存", "Accelerator memory", "GiB", "MiB", 1024),
-    ("cpu", "CPU", "CPU", "core", "core", 1),
-    ("memory", "内存", "Memory", "GiB", "MiB", 1024),
-)
 RANGES = (
     ComponentRange("compute_share", 1, 100, 25),
     ComponentRange("gpu_memory", 128, 204800, 512, 1),
@@ -206,17 +201,7 @@ PRICES = (
 def catalogue_seed() -> None:
     compute = _category("compute", "算力商品", "Compute", None)
     environments = _category("dev-env", "开发环境", "Development environments", compute)
-    for code, name_zh, name_en, unit, amount_unit, per_unit in COMPONENTS:
-        if not Component.objects.filter(code=code).exists():
-            commodities.component_create(
-                actor=SYSTEM,
-                code=code,
-                name_zh=name_zh,
-                name_en=name_en,
-                unit=unit,
-                amount_unit=amount_unit,
-                per_unit=per_unit,
-            )
+    commodities.components_ensure(actor=SYSTEM)
     for definition in definition_list():
         processes.process_template_import(
             actor=SYSTEM,
@@ -236,7 +221,7 @@ def catalogue_seed() -> None:
 
 def _category(code: str, name_zh: str, name_en: str, parent: Category | None) -> Category:
     found = Category.objects.filter(code=code).first()
-    return found or commodities.category_create(
+    return found or categories.category_create(
         actor=SYSTEM, code=code, name_zh=name_zh, name_en=name_en, parent=parent
     )
 
@@ -247,7 +232,7 @@ def _process_app(
     found = ProcessApp.objects.filter(code=code).first()
     if found:
         return found
-    form = FormTemplate.objects.filter(code=code).first() or processes.form_template_create(
+    form = FormTemplate.objects.filter(code=code).first() or form_templates.form_template_create(
         actor=SYSTEM, code=code, kind=kind, name_zh=name_zh, name_en=name_en, fields=[]
     )
     definition = next(row for row in definition_list() if row.key == key)
@@ -273,7 +258,7 @@ def _commodities(category: Category, apply: ProcessApp, end: ProcessApp) -> None
             "A slice of an accelerator, by 1 % of compute and 1 MiB of memory, on which a training example of the "
             "centre's runs; metered by the second.",
         ),
-        WORK,
+        {"work": WORK},
         (category, apply, end),
     )
     _commodity(
@@ -284,7 +269,7 @@ def _commodities(category: Category, apply: ProcessApp, end: ProcessApp) -> None
             "JupyterLab in the browser on a slice of an accelerator: notebooks, a terminal and an editor, metered by "
             "the second.",
         ),
-        NOTEBOOK,
+        {"kind": CommodityKind.ENVIRONMENT, "work": NOTEBOOK, "where": {"environment": TEMPLATE.name}},
         (category, apply, end),
     )
     if policy_get().direct_commodity is None:
@@ -295,7 +280,7 @@ def _commodity(
     number: str,
     names: tuple[str, str],
     intros: tuple[str, str],
-    work: dict[str, Any],
+    yields: dict[str, Any],
     place: tuple[Category, ProcessApp, ProcessApp],
 ) -> Commodity:
     """A listed commodity; names and introductions in Chinese and English."""
@@ -312,7 +297,7 @@ def _commodity(
             icon="cpu",
             supplier="Weir Computing Centre",
             category=category,
-            work=work,
+            **yields,
             process_app=apply,
             termination_app=end,
             components=RANGES,

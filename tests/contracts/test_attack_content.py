@@ -23,7 +23,7 @@ from apps.kernel.actor import SYSTEM
 from apps.notices.consumers import LiveConsumer
 from apps.notices.push import TOPICS_MAX_AGE_S, topics_sign
 from apps.scheduling.services.workloads.order_work import workload_submit
-from apps.scheduling.types import Amounts
+from apps.scheduling.types import Amounts, OrderedWork
 from apps.tenancy.models import Tenant
 from node_agent.protocol.messages import LogChunk, UsageReport
 from tests.contracts.test_bad_input import line, message, refused, said
@@ -310,7 +310,7 @@ def running(world):
     tenant = Tenant.objects.get(schema_name="acme")
     work = workload_submit(
         actor=SYSTEM, tenant=tenant, order_uid=uuid4(), order_no=f"O-{uuid4()}"[:30], name_en="w", name_zh="w",
-        amounts=Amounts(1, 5, 16), work={"argv": ["true"], "env": {}},
+        ordered=OrderedWork(Amounts(1, 5, 16), {"argv": ["true"], "env": {}}),
     )  # fmt: skip
     tick(world)
     return Slice.objects.across().select_related("device").get(workload_uid=work.uid)
@@ -381,7 +381,7 @@ def _wish(row):
 def test_instants_that_a_node_invents_leave_a_row_that_can_be_read(world, at):
     work = workload_submit(
         actor=SYSTEM, tenant=Tenant.objects.get(schema_name="acme"), order_uid=uuid4(), order_no="O-9", name_en="w",
-        name_zh="w", amounts=Amounts(1, 5, 16), work={"argv": ["true"], "env": {}},
+        name_zh="w", ordered=OrderedWork(Amounts(1, 5, 16), {"argv": ["true"], "env": {}}),
     )  # fmt: skip
     tick(world, 1)
     row = Slice.objects.across().get(workload_uid=work.uid)

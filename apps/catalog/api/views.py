@@ -13,13 +13,13 @@ from apps.catalog.permissions import CatalogPermission, CouponPermission
 from apps.catalog.selectors import (
     category_list,
     commodity_all,
+    commodity_any_get,
     commodity_get,
     commodity_list,
     coupon_activity_list,
     coupon_list,
     price_version_list,
     process_template_list,
-    uid_of,
 )
 from apps.catalog.services import commodities
 from apps.catalog.services.coupons import coupon_claim
@@ -40,10 +40,7 @@ class CatalogView(ApiView):
         if self.tenant is not None:
             return commodity_get(tenant=self.tenant, uid=uid)
         self.operator_only()
-        row = commodity_all().filter(uid=uid_of(uid)).first()
-        if row is None:
-            raise NotFound()
-        return row
+        return commodity_any_get(uid)
 
     def operator_only(self) -> None:
         if self.actor.kind != "operator":
@@ -51,12 +48,12 @@ class CatalogView(ApiView):
 
 
 class CategoriesView(CatalogView):
-    ordering = ("code",)
+    ordering = ("position", "code")
 
     @extend_schema(responses=s.CategoryOut(many=True))
     def get(self, request: Request) -> Response:
-        """Categories of both levels."""
-        return self.page(category_list(), s.CategoryOut)
+        """Categories of both levels that are enabled."""
+        return self.page(category_list(is_enabled=True), s.CategoryOut)
 
 
 class CommoditiesView(CatalogView):

@@ -26,7 +26,9 @@ class Migration(migrations.Migration):
                 ('code', models.SlugField(max_length=48, unique=True, verbose_name='code')),
                 ('kind', models.CharField(choices=[('new', 'New'), ('change', 'Change'), ('termination', 'Termination'), ('regularization', 'Regularization')], max_length=16, verbose_name='kind')),
                 ('fields', models.JSONField(blank=True, default=list, verbose_name='fields')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('version', models.PositiveIntegerField(default=1, verbose_name='version')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
+                ('updated_at', models.DateTimeField(auto_now=True)),
             ],
             options={
                 'verbose_name': 'form template',
@@ -41,13 +43,15 @@ class Migration(migrations.Migration):
                 ('name_zh', models.CharField(max_length=120, verbose_name='name in Chinese')),
                 ('name_en', models.CharField(max_length=120, verbose_name='name in English')),
                 ('code', models.SlugField(max_length=48, unique=True, verbose_name='code')),
+                ('position', models.PositiveIntegerField(default=0, verbose_name='position')),
+                ('is_enabled', models.BooleanField(default=True, verbose_name='enabled')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='catalog.category', verbose_name='parent')),
             ],
             options={
                 'verbose_name': 'category',
                 'verbose_name_plural': 'categories',
-                'ordering': ['code'],
+                'ordering': ['position', 'code'],
             },
         ),
         migrations.CreateModel(
@@ -62,7 +66,15 @@ class Migration(migrations.Migration):
                 ('intro_en', models.TextField(blank=True, verbose_name='introduction in English')),
                 ('icon', models.CharField(default='cpu', max_length=48, verbose_name='icon')),
                 ('supplier', models.CharField(blank=True, max_length=120, verbose_name='supplier')),
-                ('work', models.JSONField(default=dict, verbose_name='work')),
+                ('kind', models.CharField(choices=[('work', 'Work'), ('environment', 'Environment'), ('session', 'Remote accelerator'), ('manual', 'Manual service')], default='work', max_length=16, verbose_name='kind')),
+                ('work', models.JSONField(blank=True, default=dict, verbose_name='work')),
+                ('environment', models.CharField(blank=True, max_length=36, verbose_name='environment template')),
+                ('card_use', models.CharField(choices=[('share', 'Share of a card'), ('whole', 'Whole card'), ('mig', 'MIG slice')], default='share', max_length=8, verbose_name='accelerator')),
+                ('vendor', models.CharField(blank=True, max_length=64, verbose_name='vendor')),
+                ('model', models.CharField(blank=True, max_length=200, verbose_name='card model')),
+                ('resource_group', models.CharField(blank=True, max_length=64, verbose_name='resource group')),
+                ('queue', models.CharField(blank=True, max_length=64, verbose_name='queue')),
+                ('spec', models.CharField(blank=True, max_length=64, verbose_name='specification')),
                 ('is_listed', models.BooleanField(default=False, verbose_name='listed')),
                 ('is_enabled', models.BooleanField(default=True, verbose_name='enabled')),
                 ('is_for_all', models.BooleanField(default=True, verbose_name='for all tenants')),
@@ -72,7 +84,7 @@ class Migration(migrations.Migration):
                 ('version', models.PositiveIntegerField(default=1, verbose_name='version')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                 ('updated_at', models.DateTimeField(auto_now=True)),
-                ('category', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='catalog.category', verbose_name='category')),
+                ('category', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='commodities', to='catalog.category', verbose_name='category')),
             ],
             options={
                 'verbose_name': 'commodity',
@@ -348,6 +360,14 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='commodity',
             constraint=models.CheckConstraint(condition=models.Q(('max_count__gte', 1)), name='commodity_count'),
+        ),
+        migrations.AddConstraint(
+            model_name='commodity',
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['work', 'environment', 'session', 'manual'])), name='commodity_kind'),
+        ),
+        migrations.AddConstraint(
+            model_name='commodity',
+            constraint=models.CheckConstraint(condition=models.Q(('card_use__in', ['share', 'whole', 'mig'])), name='commodity_card_use'),
         ),
         migrations.AddConstraint(
             model_name='processapp',

@@ -1,16 +1,16 @@
-"""Process templates, form templates, and process applications that tie them together (PLAT-CFG-11 to -22)."""
+"""Process templates, and process applications that tie them to forms and categories (PLAT-CFG-11 to -22)."""
 
 import hashlib
-from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from apps.catalog.models import Category, FormTemplate, ProcessApp, ProcessTemplate
+from apps.catalog.models import Category, Commodity, FormTemplate, ProcessApp, ProcessTemplate
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.selectors import uid_of
-from apps.catalog.services.commodities import row_check
 from apps.catalog.services.deciders import decidable_check
+from apps.catalog.services.rows import code_new, row_check
 from apps.catalog.states import PROCESS_APP, ProcessAppState
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
@@ -18,8 +18,6 @@ from apps.kernel.service import service
 from workflows.engine import check
 
 _XML_MAX_BYTES = 512 * 1024
-_FIELD_KINDS = frozenset({"text", "number", "choice", "date", "file"})
-_FIELD_STATES = frozenset({"read_only", "read_write", "hidden"})
 
 
 @service(P.MANAGE)
@@ -60,41 +58,19 @@ def _text(data: bytes) -> str:
 
 
 @service(P.MANAGE)
-def form_template_create(
-    *, actor: Actor, code: str, kind: str, name_zh: str, name_en: str, fields: list[dict[str, Any]]
-) -> FormTemplate:
-    """Make a form: fields of `{name, kind, label_zh, label_en, is_required, state}`."""
-    for number, field in enumerate(fields, start=1):
-        is_sound = (
-            isinstance(field, dict)
-            and bool(field.get("name"))
-            and field.get("kind") in _FIELD_KINDS
-            and field.get("state", "read_write") in _FIELD_STATES
-        )
-        if not is_sound:
-            reason = _("Field %(number)s needs a name, a known kind and a known state.") % {"number": number}
-            raise InvalidInput(reason, fields={"fields": reason})
-    row = FormTemplate(code=code, kind=kind, name_zh=name_zh, name_en=name_en, fields=fields)
-    row_check(row)
-    row.save()
-    act_subject("form_template", code)
-    return row
-
-
-@service(P.MANAGE)
 def process_app_create(
     *,
     actor: Actor,
-    code: str,
     name_zh: str,
     name_en: str,
     category: Category,
     form_template: FormTemplate,
     process_template: ProcessTemplate,
+    code: str = "",
 ) -> ProcessApp:
-    """Tie a form to a process, as a draft (PLAT-CFG-13)."""
+    """Tie a form to a process, as a draft (PLAT-CFG-13). Without a `code` it gets one after its English name."""
     row = ProcessApp(
-        code=code,
+        code=code or code_new(ProcessApp, name_en, otherwise="process"),
         name_zh=name_zh,
         name_en=name_en,
         category=category,
@@ -109,16 +85,42 @@ def process_app_create(
 
 @service(P.MANAGE)
 def process_app_rebind(
-    *, actor: Actor, process_app_uid: UUID | str, process_template: ProcessTemplate
+    *,
+    actor: Actor,
+    process_app_uid: UUID | str,
+    process_template: ProcessTemplate,
+    form_template: FormTemplate | None = None,
 ) -> ProcessApp:
-    """Give it another process or version: new forms follow it, running ones keep theirs (PLAT-CFG-22)."""
+    """Give it another process or version, and another form: new forms follow them, running ones keep theirs
+    (PLAT-CFG-22)."""
     row = _locked(process_app_uid)
-    if row.state == ProcessAppState.PUBLISHED:
-        raise Conflict(_("It is published."), cure=_("Unpublish it, change it, and publish it again."))
+    _unpublished_check(row)
     row.process_template = process_template
-    row.save(update_fields=["process_template", "updated_at"])
+    row.form_template = form_template or row.form_template
+    row.save(update_fields=["process_template", "form_template", "updated_at"])
     act_subject("process_app", row.uid, version=process_template.version)
     return row
+
+
+@service(P.MANAGE)
+def process_app_delete(*, actor: Actor, process_app_uid: UUID | str) -> None:
+    """Delete one that no commodity goes by (PLAT-CFG-14)."""
+    row = _locked(process_app_uid)
+    _unpublished_check(row)
+    users = Commodity.objects.filter(Q(process_app=row) | Q(termination_app=row))
+    if users.exists():
+        raise Conflict(
+            _("%(name)s is gone by: %(commodities)s.")
+            % {"name": row, "commodities": ", ".join(map(str, users))},
+            cure=_("Let those go by another process first."),
+        )
+    act_subject("process_app", row.uid, code=row.code)
+    row.delete()
+
+
+def _unpublished_check(row: ProcessApp) -> None:
+    if row.state == ProcessAppState.PUBLISHED:
+        raise Conflict(_("It is published."), cure=_("Unpublish it, change it, and publish it again."))
 
 
 @service(P.MANAGE)

@@ -30,6 +30,8 @@ class Migration(migrations.Migration):
                 ('organization_name', models.CharField(blank=True, max_length=120, verbose_name='applying unit')),
                 ('duration_s', models.PositiveIntegerField(default=3600, verbose_name='duration (s)')),
                 ('remark', models.CharField(blank=True, max_length=1000, verbose_name='remark')),
+                ('template_code', models.SlugField(blank=True, max_length=48, verbose_name='form template')),
+                ('fields', models.JSONField(default=list)),
                 ('data', models.JSONField(default=dict, verbose_name='further fields')),
                 ('coupon_uid', models.UUIDField(blank=True, null=True, verbose_name='coupon')),
                 ('total', apps.kernel.money.MoneyField(blank=True, decimal_places=10, max_digits=28, null=True, verbose_name='quoted total')),

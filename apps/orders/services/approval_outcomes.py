@@ -17,6 +17,7 @@ from apps.orders.services.terminations import termination_granted, termination_r
 from apps.orders.states import FORM, FormKind, FormState
 from apps.orgs.services.numbers import number_next
 from apps.tickets.services import ticket_open
+from apps.tickets.states import TicketKind
 
 APPROVED = gettext_noop("Your application %(no)s is approved.")
 REJECTED = gettext_noop("Your application %(no)s is rejected.")
@@ -84,11 +85,11 @@ def _order_make(actor: Actor, form: ApplicationForm, line: FormLine) -> Order:
         duration_s=form.duration_s,
         quote=line.quote,
     )
-    title_zh, title_en = in_both(
-        gettext_noop("Deliver %(name)s"), order.commodity_name_zh, order.commodity_name_en
-    )
+    title = gettext_noop("Carry out %(name)s") if order.is_manual else gettext_noop("Deliver %(name)s")
+    title_zh, title_en = in_both(title, order.commodity_name_zh, order.commodity_name_en)
     ticket = ticket_open(
         actor=actor,
+        kind=TicketKind.MANUAL if order.is_manual else TicketKind.DELIVERY,
         subject_kind="order",
         subject_uid=order.uid,
         subject_no=order.no,

@@ -12,7 +12,7 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orders.models import CartLine
 from apps.orders.permissions import OrdersPermission as P
-from apps.orders.types import amounts_delivered
+from apps.orders.types import ordered_work
 from apps.scheduling.services.workloads.order_work import order_lines_check
 
 CART_MAX = 50
@@ -47,7 +47,7 @@ def cart_add(
     order_lines_check(
         tenant=tenant,
         user_id=actor.user_id,
-        lines=[(amounts_delivered(chosen, count), commodity.work)],
+        lines=[] if commodity.is_manual else [ordered_work(chosen, count, commodity.delivery)],
         run_timeout_s=wanted_s,
     )
     if CartLine.objects.filter(user_id=actor.user_id).count() >= CART_MAX:

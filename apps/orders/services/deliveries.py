@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -15,7 +16,7 @@ from apps.billing.services.charges import charge_close, charge_open
 from apps.billing.types import CostLabels
 from apps.centre.selectors import tickets_are_sent
 from apps.kernel.actor import SYSTEM, Actor, act_subject
-from apps.kernel.errors import Conflict, Forbidden, NotFound, WeirError
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, WeirError
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orders.models import Order
@@ -23,7 +24,7 @@ from apps.orders.services.form_progress import form_delivering, form_settle
 from apps.orders.services.notifications import order_notify, order_shown
 from apps.orders.services.terminations import order_ended_write, order_lock, order_terminated
 from apps.orders.states import ORDER, FormState, OrderState
-from apps.orders.types import amounts_delivered
+from apps.orders.types import ordered_work
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.quotas import hold_organization
 from apps.scheduling.services.quota.quotas import quota_release, quota_use
@@ -36,6 +37,7 @@ from apps.tickets.services import side_check, ticket_claim, ticket_done, ticket_
 from apps.tickets.states import OPEN, TicketState
 
 DELIVERED = gettext_noop("Order %(no)s is delivered: its resource is running.")
+ANSWERED = gettext_noop("Order %(no)s is carried out: the answer is on its page.")
 FAILED = gettext_noop("Order %(no)s could not be delivered: %(reason)s")
 ENDED = gettext_noop("The resource of order %(no)s has ended and is released.")
 
@@ -56,6 +58,9 @@ def order_deliver(*, actor: Actor, order_uid: UUID) -> Order:
     if order.state != OrderState.PENDING:
         _repeated(actor, order)
         return order
+    if order.is_manual:
+        # It waits for whoever claims its ticket, and for his answer.
+        return order
     if not _ticket_taken(actor, ticket):
         return order
     ORDER.move(order, OrderState.PROCESSING, actor=actor)
@@ -75,7 +80,11 @@ def ticket_send(*, actor: Actor, ticket_uid: UUID) -> Order:
     ticket = ticket_get(actor=actor, uid=ticket_uid)
     side_check(actor, ticket)
     act_subject("ticket", ticket.uid, no=ticket.no)
-    order_lock(ticket.subject_uid)
+    order = order_lock(ticket.subject_uid)
+    if order is not None and order.is_manual:
+        raise Conflict(
+            _("The ticket %(no)s is carried out by a person.") % {"no": ticket.no}, cure=_("Claim it first.")
+        )
     ticket_claim(actor=SYSTEM, ticket_uid=ticket_uid)
     return order_deliver(actor=SYSTEM, order_uid=ticket.subject_uid)
 
@@ -87,9 +96,38 @@ def ticket_execute(*, actor: Actor, ticket_uid: UUID, note: str = "") -> Order:
     Page and API both come here. `note`: what the actor says of it, kept with the ticket.
     """
     ticket = ticket_get(actor=actor, uid=ticket_uid)
-    order = order_deliver(actor=actor, order_uid=ticket.subject_uid)
+    order = order_lock(ticket.subject_uid)
+    if order is None:
+        raise NotFound()
+    if order.is_manual:
+        return _answered(actor, order, ticket, note.strip())
+    order = order_deliver(actor=actor, order_uid=order.uid)
     if ticket_get(actor=actor, uid=ticket_uid).state == TicketState.DELIVERING:
         ticket_executed(actor=actor, ticket_uid=ticket_uid, note=note)
+    return order
+
+
+def _answered(actor: Actor, order: Order, ticket: Ticket, answer: str) -> Order:
+    """What a person carried out is delivered with his answer, and over: nothing of it runs on."""
+    act_subject("order", order.uid, no=order.no)
+    if order.state != OrderState.PENDING:
+        _repeated(actor, order)
+        return order
+    _ticket_taken(actor, ticket)
+    if not answer:
+        reason = _("Say what was done: the answer delivers the order.")
+        raise InvalidInput(reason, fields={"text": reason})
+    now = timezone.now()
+    for state in (OrderState.PROCESSING, OrderState.SHIPPED, OrderState.COMPLETED):
+        ORDER.move(order, state, actor=actor)
+    order.started_at = now
+    order.save(update_fields=["started_at", "updated_at"])
+    order_ended_write(order, now, "answered", "")
+    ticket_executed(actor=actor, ticket_uid=ticket.uid, note=answer)
+    ticket_done(actor=SYSTEM, ticket_uid=ticket.uid)
+    order_shown(actor, order)
+    order_notify(actor, order, ANSWERED)
+    form_settle(order.form_id)
     return order
 
 
@@ -132,8 +170,7 @@ def _resource_ask(order: Order) -> None:
         order_no=order.no,
         name_en=order.commodity_name_en,
         name_zh=order.commodity_name_zh,
-        amounts=amounts_delivered(line.amounts, line.count),
-        work=line.commodity_snapshot["work"],
+        ordered=ordered_work(line.amounts, line.count, line.commodity_snapshot),
         run_timeout_s=order.duration_s,
         labels=labels,
     )

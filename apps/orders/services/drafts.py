@@ -12,14 +12,18 @@ from apps.cases.services import case_drop
 from apps.cases.types import CaseKind
 from apps.catalog.models import Commodity, FormTemplate
 from apps.catalog.selectors import commodity_get, commodity_is_open, quote_get
+from apps.catalog.services.form_templates import field_fits
+from apps.catalog.states import FieldKind
 from apps.catalog.types import Quote
 from apps.identity.models import User
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
+from apps.kernel.unit_text import mib_text, span_text
 from apps.orders.models import ApplicationForm, CartLine, FormLine
 from apps.orders.permissions import OrdersPermission as P
+from apps.orders.selectors import field_options, fields_open
 from apps.orders.states import FormKind
 from apps.orders.types import LineInput
 from apps.orgs.models import BusinessSystem
@@ -28,7 +32,6 @@ from apps.orgs.services.numbers import number_next
 
 LINES_MAX = 20
 REMARK_MAX = 1000
-TEXT_MAX = 2000
 
 
 def form_lock(actor: Actor, form_uid: UUID) -> ApplicationForm:
@@ -125,8 +128,21 @@ def _fill(
     quotes_make(commodities, lines, duration_s, coupon_uid)
     form.business_system = _business_system(actor, business_system_uid)
     form.duration_s, form.remark, form.coupon_uid = duration_s, remark.strip(), coupon_uid
-    form.data = fields_check(commodities[0].process_app.form_template, data or {}, is_final=False)
+    _fields_freeze(form, commodities[0].process_app.form_template)
+    form.data = fields_check(
+        actor, form.fields, data if data is not None else _defaults(form.fields), is_final=False
+    )
     return commodities
+
+
+def _fields_freeze(form: ApplicationForm, template: FormTemplate) -> None:
+    """A form keeps the fields that it was begun with, unless its services are asked for by another template now."""
+    if form.template_code != template.code:
+        form.template_code, form.fields = template.code, template.fields
+
+
+def _defaults(fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {field["name"]: field["default"] for field in fields_open(fields) if "default" in field}
 
 
 def _business_system(actor: Actor, uid: UUID | None) -> BusinessSystem | None:
@@ -194,31 +210,48 @@ def _placed(name: str, place: int) -> str:
 # --- the further fields of the form's template -----------------------------------------------------------------
 
 
-def fields_check(template: FormTemplate, data: Mapping[str, Any], *, is_final: bool) -> dict[str, Any]:
-    """The values for the template's own fields (PLAT-APPLY-4); at submitting, required ones must be there."""
-    fields = {one["name"]: one for one in template.fields if one.get("state", "read_write") == "read_write"}
+def fields_check(
+    actor: Actor, fields: Sequence[Mapping[str, Any]], data: Mapping[str, Any], *, is_final: bool
+) -> dict[str, Any]:
+    """The values for the form's own fields (PLAT-APPLY-4); at submitting, required ones must be there."""
+    asked = {one["name"]: one for one in fields_open(fields)}
     wrong: dict[str, object] = {
-        f"data.{name}": _("The form has no such field.") for name in set(data) - set(fields)
+        f"data.{name}": _("The form has no such field.") for name in set(data) - set(asked)
     }
-    for name, field in fields.items():
+    for name, field in asked.items():
         value = data.get(name)
         if value in (None, ""):
             if is_final and field.get("is_required"):
                 wrong[f"data.{name}"] = _("Fill this in.")
-        elif not _fits(field, value):
-            wrong[f"data.{name}"] = _("This is no valid value here.")
+        elif not _fits(actor, field, value):
+            wrong[f"data.{name}"] = _bounds_sentence(field)
     if wrong:
         raise InvalidInput(fields=wrong)
     return dict(data)
 
 
-def _fits(field: Mapping[str, Any], value: Any) -> bool:
-    if field["kind"] == "number":
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 10**15
-    if not isinstance(value, str) or len(value) > TEXT_MAX:
+def _fits(actor: Actor, field: Mapping[str, Any], value: Any) -> bool:
+    if not field_fits(field, value):
         return False
-    choices = field.get("choices")
-    return value in choices if field["kind"] == "choice" and choices else True
+    options = field_options(field["kind"], actor)
+    return options is None or value in {one for one, _label in options}
+
+
+def _bounds_sentence(field: Mapping[str, Any]) -> str:
+    """What may stand in a field, where it has bounds."""
+    figure = {FieldKind.DURATION: span_text, FieldKind.MEMORY: mib_text}.get(field["kind"], _figure)
+    least, most = field.get("minimum"), field.get("maximum")
+    if least is not None and most is not None:
+        return _("%(least)s to %(most)s") % {"least": figure(least), "most": figure(most)}
+    if least is not None:
+        return _("at least %(least)s") % {"least": figure(least)}
+    if most is not None:
+        return _("at most %(most)s") % {"most": figure(most)}
+    return _("This is no valid value here.")
+
+
+def _figure(value: float) -> str:
+    return f"{value:g}"
 
 
 # --- deleting --------------------------------------------------------------------------------------------------

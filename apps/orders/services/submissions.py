@@ -26,7 +26,7 @@ from apps.orders.services.drafts import fields_check, form_lock, one_process_che
 from apps.orders.services.notifications import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
-from apps.orders.types import LineInput, amounts_delivered
+from apps.orders.types import LineInput, amounts_delivered, ordered_work
 from apps.scheduling.services.quota.quotas import quota_hold, quota_release
 from apps.scheduling.services.workloads.order_work import order_lines_check
 
@@ -87,15 +87,16 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     lines = list(form.lines.select_related("commodity"))
     commodities = [commodity_get(tenant=tenant, uid=line.commodity.uid) for line in lines]
     one_process_check(commodities)
-    fields_check(commodities[0].process_app.form_template, form.data, is_final=True)
+    fields_check(actor, form.fields, form.data, is_final=True)
     inputs = [LineInput(line.commodity.uid, line.amounts, line.count) for line in lines]
     quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
     _runnable_check(form, lines, commodities)
-    funds_check(
-        actor=actor, tenant=tenant, quotes=[quote.as_json() for quote in quotes], run_s=form.duration_s
-    )
+    metered = [quote.as_json() for quote, each in zip(quotes, commodities, strict=True) if not each.is_manual]
+    funds_check(actor=actor, tenant=tenant, quotes=metered, run_s=form.duration_s)
     for line, commodity, quote in zip(lines, commodities, quotes, strict=True):
         _line_freeze(line, commodity, quote)
+        if commodity.is_manual:
+            continue
         quota_hold(
             actor=actor,
             tenant=tenant,
@@ -113,15 +114,16 @@ def _runnable_check(form: ApplicationForm, lines: list[FormLine], commodities: l
         tenant=current_tenant(),
         user_id=form.applicant_id,
         lines=[
-            (amounts_delivered(line.amounts, line.count), commodity.work)
+            ordered_work(line.amounts, line.count, commodity.delivery)
             for line, commodity in zip(lines, commodities, strict=True)
+            if not commodity.is_manual
         ],
         run_timeout_s=form.duration_s,
     )
 
 
 def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote) -> None:
-    line.quote, line.hold_uid = quote.as_json(), uuid4()
+    line.quote, line.hold_uid = quote.as_json(), None if commodity.is_manual else uuid4()
     line.commodity_snapshot = {
         "uid": str(commodity.uid),
         "number": commodity.number,
@@ -129,7 +131,7 @@ def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote) -> None:
         "name_en": commodity.name_en,
         "supplier": commodity.supplier,
         "version": commodity.version,
-        "work": commodity.work,
+        **commodity.delivery,
     }
     line.save(update_fields=["quote", "hold_uid", "commodity_snapshot"])
 
@@ -142,7 +144,7 @@ def quota_amounts(line: FormLine) -> dict[str, int]:
 def _process_data(form: ApplicationForm) -> dict[str, object]:
     """The values that conditions of a process may read: the form's own fields, then its figures."""
     lines = list(form.lines.all())
-    held = [quota_amounts(line) for line in lines]
+    held = [quota_amounts(line) for line in lines if line.hold_uid]
     return {
         **form.data,
         "kind": form.kind,

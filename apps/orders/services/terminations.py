@@ -173,7 +173,8 @@ def termination_granted(actor: Actor, form: ApplicationForm) -> None:
 
 
 def _never_delivered(order: Order) -> None:
-    quota_release(actor=SYSTEM, tenant=current_tenant(), holder_uid=order.line.hold_uid)
+    if order.line.hold_uid:
+        quota_release(actor=SYSTEM, tenant=current_tenant(), holder_uid=order.line.hold_uid)
     order_ended_write(order, timezone.now(), "terminated", "")
     ticket_fail(actor=SYSTEM, ticket_uid=order.ticket_uid, reason="terminated")
     form_settle(order.form_id)

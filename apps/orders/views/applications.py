@@ -16,9 +16,24 @@ from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
 from apps.kernel.attached_files import KINDS, file_answer
 from apps.kernel.errors import InvalidInput, WeirError
-from apps.orders.forms import ApplicationFormForm, FormsForm, QuoteForm, further_of, lines_of
+from apps.orders.forms import (
+    ApplicationFormForm,
+    FieldAsked,
+    FormsForm,
+    QuoteForm,
+    asked,
+    further_of,
+    lines_of,
+)
 from apps.orders.models import ApplicationForm, FormLine
-from apps.orders.selectors import attachment_get, form_get, form_list
+from apps.orders.selectors import (
+    attachment_get,
+    field_options,
+    fields_open,
+    form_get,
+    form_list,
+    further_shown,
+)
 from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.drafts import form_delete, form_update
 from apps.orders.services.submissions import form_submit, form_withdraw
@@ -50,6 +65,7 @@ def _parts(actor: Actor, form: ApplicationForm) -> dict[str, object]:
     orders = list(form.orders.all()) or ([form.target_order] if form.target_order else [])
     return {
         "form": form,
+        "further_shown": further_shown(form),
         "orders": orders,
         "tickets": [ticket for order in orders for ticket in tickets_of(order.uid)],
         "processes": process_list(form.uid),
@@ -95,7 +111,7 @@ def edit(request: TenantRequest, uid: UUID) -> HttpResponse:
         "form": row,
         "lines": [_line(tenant, line) for line in row.lines.all()],
         "duration": _duration(row.duration_s),
-        "further": _further(tenant, row),
+        "further": _further(request.actor, row),
         "systems": business_system_list(actor=request.actor).filter(is_enabled=True),
         "coupons": coupon_usable_list(tenant=tenant),
         "accepted": ",".join(KINDS),
@@ -120,16 +136,12 @@ def _duration(seconds: int) -> tuple[int, int]:
     return -(-seconds // 60), 60
 
 
-def _fields(tenant: Tenant, form: ApplicationForm) -> list[dict]:
-    first = form.lines.first()
-    if first is None:
-        return []
-    fields = commodity_get(tenant=tenant, uid=first.commodity.uid).process_app.form_template.fields
-    return [field for field in fields if field.get("state", "read_write") == "read_write"]
-
-
-def _further(tenant: Tenant, form: ApplicationForm) -> list[tuple[dict, object]]:
-    return [(field, form.data.get(field["name"], "")) for field in _fields(tenant, form)]
+def _further(actor: Actor, form: ApplicationForm) -> list[FieldAsked]:
+    """The form's own fields as its page asks for them, headings too."""
+    shown = [field for field in form.fields if field.get("state", "read_write") == "read_write"]
+    return [
+        asked(field, form.data.get(field["name"], ""), field_options(field["kind"], actor)) for field in shown
+    ]
 
 
 @require_POST
@@ -157,7 +169,7 @@ def save(request: TenantRequest, uid: UUID) -> HttpResponseBase:
         duration_s=given["seconds"],
         business_system_uid=given["business_system"],
         remark=given["remark"],
-        data=further_of(request.POST, _fields(request.entered_tenant, row)),
+        data=further_of(request.POST, fields_open(row.fields)),
         coupon_uid=given["coupon"],
     )
     if request.POST.get("act") == "submit":

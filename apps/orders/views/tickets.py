@@ -38,6 +38,8 @@ def _shown(request: TenantRequest, order: Order) -> HttpResponse:
             request,
             _("Order %(no)s could not be delivered: %(reason)s") % {"no": order.no, "reason": order.note},
         )
+    elif order.is_manual:
+        messages.success(request, _("Order %(no)s is carried out.") % {"no": order.no})
     else:
         messages.success(
             request,

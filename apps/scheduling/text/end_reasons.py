@@ -12,6 +12,7 @@ from apps.kernel.unit_text import mib_text, span_text
 # By code: the sentence with what else is known (figures, or what was said), and the one without.
 _SENTENCES = {
     "completed": ("", gettext_noop("The work has finished.")),
+    "answered": ("", gettext_noop("It was carried out by a person.")),
     "run_timeout": (
         gettext_noop("Its run time of %(seconds)s is over."),
         gettext_noop("Its run time is over."),

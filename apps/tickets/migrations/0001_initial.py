@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
                 ('no', models.CharField(max_length=32, unique=True, verbose_name='business number')),
-                ('kind', models.CharField(choices=[('delivery', 'Delivery'), ('repair', 'Repair'), ('purchase', 'Purchase'), ('outsourcing', 'Outsourcing')], default='delivery', max_length=16, verbose_name='kind')),
+                ('kind', models.CharField(choices=[('delivery', 'Delivery'), ('manual', 'Manual service'), ('repair', 'Repair'), ('purchase', 'Purchase'), ('outsourcing', 'Outsourcing')], default='delivery', max_length=16, verbose_name='kind')),
                 ('title_zh', models.CharField(max_length=200, verbose_name='title in Chinese')),
                 ('title_en', models.CharField(max_length=200, verbose_name='title in English')),
                 ('subject_kind', models.CharField(max_length=16)),

@@ -4,15 +4,15 @@ from decimal import Decimal
 from pathlib import Path
 
 from apps.catalog.models import Commodity, Component, ProcessApp, ProcessTemplate
+from apps.catalog.services.categories import category_create
 from apps.catalog.services.commodities import (
-    category_create,
     commodity_create,
     commodity_list_,
     component_create,
 )
+from apps.catalog.services.form_templates import form_template_create
 from apps.catalog.services.prices import price_publish
 from apps.catalog.services.processes import (
-    form_template_create,
     process_app_create,
     process_app_publish,
     process_template_import,
@@ -121,5 +121,6 @@ def commodity_make(number: str = "GPU-1", *, is_listed: bool = True, **changes: 
         termination_app=end,
         **arguments,
     )
-    price_publish(actor=SYSTEM, commodity_uid=commodity.uid, lines=prices)
+    if prices:
+        price_publish(actor=SYSTEM, commodity_uid=commodity.uid, lines=prices)
     return commodity_list_(actor=SYSTEM, commodity_uid=commodity.uid) if is_listed else commodity

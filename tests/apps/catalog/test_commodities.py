@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from apps.catalog.models import Commodity, PriceLine, PriceVersion, ProcessTemplate
 from apps.catalog.selectors import commodity_get, commodity_list, price_lines
+from apps.catalog.services.categories import category_create
 from apps.catalog.services.commodities import (
-    category_create,
     commodity_change,
     commodity_delist,
     commodity_disable,

@@ -5,7 +5,6 @@ from decimal import Decimal
 
 import pytest
 from django.contrib import admin
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,13 +12,10 @@ from apps.audit.models import Record
 from apps.billing.models import Account, Bill
 from apps.billing.selectors import balance_get
 from apps.catalog.models import (
-    Commodity,
     Component,
     Coupon,
     CouponActivity,
     CouponBudget,
-    PriceVersion,
-    ProcessTemplate,
 )
 from apps.catalog.services.coupons import (
     coupon_activity_create,
@@ -38,7 +34,6 @@ from apps.telemetry.services.alarms import alarm_raise
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision
 from tests.apps.billing.scene import charge_make, record
-from tests.apps.catalog.market import DEFINITIONS, commodity_make
 from tests.apps.fleet.agent import Agent
 from tests.apps.scheduling.pool import node_make, submit
 
@@ -263,115 +258,6 @@ def test_a_join_token_is_shown_once_and_revoked(operator):
 
 
 # --- the catalogue ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.req("PLAT-OPS-9", "PLAT-OPS-13")
-def test_a_commodity_is_delisted_listed_disabled_enabled(operator):
-    person, row = operator("operations_manager"), commodity_make()
-    for name, field, value in (
-        ("delist", "is_listed", False),
-        ("list", "is_listed", True),
-        ("disable", "is_enabled", False),
-        ("enable", "is_enabled", True),
-    ):
-        done(act(person, row, name))
-        assert getattr(Commodity.objects.get(pk=row.pk), field) is value
-
-
-@pytest.mark.req("PLAT-OPS-12", "PLAT-OPS-16")
-def test_a_commodity_is_made_of_prepared_parts(operator):
-    model = commodity_make()
-    given = {
-        "number": "GPU-2", "name_zh": "新", "name_en": "New", "category": model.category_id,
-        "process_app": model.process_app_id, "termination_app": model.termination_app_id, "intro_zh": "",
-        "intro_en": "", "supplier": "", "min_duration_s": 60, "max_duration_s": 3600, "max_count": 4,
-        "work": '{"argv": ["python", "train.py"], "env": {}}', "part_compute_share": "10 100 25 5",
-    }  # fmt: skip
-    person = operator("operations_manager")
-    refused(add(person, Commodity, **given | {"part_compute_share": "10 lots"}))
-    refused(add(person, Commodity, **given | {"work": '{"argv": "python"}'}))
-    assert not Commodity.objects.filter(number="GPU-2").exists()
-    done(add(person, Commodity, **given))
-    part = Commodity.objects.get(number="GPU-2").components.get()
-    assert (part.minimum, part.maximum, part.default, part.step) == (10, 100, 25, 5)
-
-
-@pytest.mark.req("PLAT-OPS-15")
-def test_a_commodity_is_changed_only_at_the_version_that_was_read(operator):
-    person, row = operator("operations_manager"), commodity_make()
-    given = (
-        person.page().get(reverse("admin:catalog_commodity_act_publish_price", args=[row.pk])).context["form"]
-    )
-    assert given.initial["tiers_gpu_memory"] == "8 0.50\n* 0.80"
-    url = reverse("admin:catalog_commodity_act_change", args=[row.pk])
-    given = dict(person.page().get(url).context["form"].initial)
-    given |= {"max_duration_s": 7200, "work": '{"argv": ["python", "x.py"], "env": {}}'}
-    done(person.page().post(url, given))
-    refused(person.page().post(url, given), 409)
-    assert Commodity.objects.get(pk=row.pk).max_duration_s == 7200
-
-
-@pytest.mark.req("PLAT-OPS-14")
-def test_a_commodity_is_listed_for_one_tenant_only(operator, acme):
-    row = commodity_make()
-    done(act(operator("operations_manager"), row, "set_tenants", tenants=[acme.pk]))
-    row.refresh_from_db()
-    assert not row.is_for_all
-    assert [grant.tenant_id for grant in row.grants.all()] == [acme.pk]
-
-
-def prices(**changes):
-    given = {}
-    for code in ("compute_share", "gpu_memory", "cpu", "memory"):
-        given |= {f"unit_{code}": "hour", f"method_{code}": "flat", f"tiers_{code}": "* 0.05"}
-    return given | changes
-
-
-@pytest.mark.req("PLAT-OPS-49")
-def test_a_price_offers_the_units_by_which_use_is_rated_and_no_others(operator):
-    person, row = operator("operations_manager"), commodity_make()
-    page = person.page().get(reverse("admin:catalog_commodity_act_publish_price", args=[row.pk]))
-    for code in ("compute_share", "gpu_memory", "cpu", "memory"):
-        assert [unit for unit, _name in page.context["form"].fields[f"unit_{code}"].choices] == [
-            "hour",
-            "day",
-        ]
-
-
-@pytest.mark.req("PLAT-OPS-45", "PLAT-OPS-50")
-def test_a_price_is_published_with_tiers_and_a_gap_is_refused(operator):
-    person, row = operator("operations_manager"), commodity_make()
-    tiers = {"method_gpu_memory": "progressive", "tiers_gpu_memory": "100 1\n* 2"}
-    done(act(person, row, "publish_price", **prices(**tiers)))
-    version = PriceVersion.objects.filter(commodity=row).latest("number")
-    assert version.lines.get(component__code="gpu_memory").tiers == [["100", "1"], [None, "2"]]
-    for wrong in ("100 1\n50 2\n* 3", "100", "100 -1\n* 2", "8 1"):
-        refused(act(person, row, "publish_price", **prices(**tiers | {"tiers_gpu_memory": wrong})))
-    assert PriceVersion.objects.filter(commodity=row).latest("number") == version
-
-
-@pytest.mark.req("PLAT-CFG-21", "PLAT-CFG-22")
-def test_a_process_is_imported_and_code_in_it_is_refused_by_its_name(operator):
-    person = operator("operations_manager")
-    xml = (DEFINITIONS / "application_approval.bpmn").read_text()
-    file = SimpleUploadedFile("a.bpmn", xml.encode())
-    done(add(person, ProcessTemplate, key="approval", name_zh="", name_en="", file=file))
-    assert ProcessTemplate.objects.filter(key="approval").count() == 1
-    first = xml.index("<bpmn:startEvent")
-    script = '<bpmn:scriptTask id="evil" name="Count the money"><bpmn:script>import os</bpmn:script></bpmn:scriptTask>'
-    file = SimpleUploadedFile("b.bpmn", (xml[:first] + script + xml[first:]).encode())
-    text = refused(add(person, ProcessTemplate, key="evil", name_zh="", name_en="", file=file))
-    assert "Count the money" in text or "evil" in text
-    assert not ProcessTemplate.objects.filter(key="evil").exists()
-
-
-@pytest.mark.req("PLAT-CFG-14", "PLAT-CFG-11")
-def test_a_process_application_is_unpublished_before_it_changes(operator):
-    person, app = operator("operations_manager"), commodity_make().process_app
-    refused(act(person, app, "rebind", process_template=app.process_template_id), 409)
-    done(act(person, app, "unpublish"))
-    done(act(person, app, "rebind", process_template=app.process_template_id))
-    done(act(person, app, "publish"))
 
 
 @pytest.mark.req("PLAT-OPS-34", "PLAT-OPS-35", "PLAT-OPS-25")

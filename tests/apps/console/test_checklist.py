@@ -12,9 +12,10 @@ from apps.identity.models import User
 from apps.identity.services.operators import operator_disable
 from apps.identity.services.users import user_disable
 from apps.kernel.actor import SYSTEM
+from apps.scheduling.services.environment_templates import environment_template_make
 from apps.scheduling.services.queues.queue_settings import direct_commodity_set
 from apps.tenancy.models import Tenant
-from portal.demo.seed import seed_all
+from portal.demo.seed import TEMPLATE, seed_all
 from tests.apps.catalog.market import commodity_make
 from tests.conftest import PASSWORD
 from tests.factories.node import SpokenNode
@@ -34,7 +35,7 @@ def text_of(page: Client, path: str) -> str:
 
 def test_an_empty_centre_lacks_everything_but_what_depends_on_it(operator):
     Tenant.objects.update(state="closed")
-    assert codes() == ["node", "process", "price", "commodity", "tenant"]
+    assert codes() == ["node", "category", "form", "process", "environment", "commodity", "tenant"]
     page = operator("system_administrator").page()
     found = text_of(page, "/checklist/")
     for code in codes():
@@ -47,10 +48,12 @@ def test_an_empty_centre_lacks_everything_but_what_depends_on_it(operator):
 
 def test_each_goes_when_it_is_there_and_the_list_with_the_last(operator, member):
     admin = operator("system_administrator").page()
-    assert set(codes()) == {"node", "process", "price", "commodity", "account"}
+    lacking = {"node", "category", "form", "process", "environment", "commodity", "account"}
+    assert set(codes()) == lacking
+    environment_template_make(actor=SYSTEM, draft=TEMPLATE)
     SpokenNode()
     row = commodity_make(is_listed=False)
-    assert codes() == ["commodity", "direct", "account", "account", *["decider"] * 4]
+    assert codes() == ["listing", "direct", "account", "account", *["decider"] * 4]
     commodity_list_(actor=SYSTEM, commodity_uid=row.uid)
     direct_commodity_set(actor=SYSTEM, commodity=row)
     for tenant in Tenant.objects.all():
@@ -63,6 +66,13 @@ def test_each_goes_when_it_is_there_and_the_list_with_the_last(operator, member)
         member(schema, "tenant_decision_maker")
     assert lacks() == []
     assert 'data-test="checklist"' not in text_of(admin, "/checklist/")
+
+
+def test_a_commodity_without_a_price_is_named_with_the_page_that_prices_it():
+    row = commodity_make("GPU-9", is_listed=False, prices=None)
+    (lack,) = [lack for lack in lacks() if lack.code == "price"]
+    assert str(row) in lack.sentence
+    assert lack.link == f"/catalogue/commodities/{row.uid}/price/"
 
 
 def test_the_demo_lacks_nothing_but_its_nodes():

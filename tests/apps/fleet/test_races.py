@@ -16,7 +16,7 @@ from apps.kernel.errors import Conflict
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.workloads.order_work import workload_submit
-from apps.scheduling.types import Amounts
+from apps.scheduling.types import Amounts, OrderedWork
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.racing import race
 from tests.apps.fleet.speaking import WORK, Speaker, desire, device, printed, report
@@ -170,6 +170,5 @@ def workload(tenant):
         order_no=f"O-{order_uid.hex[:8]}",
         name_en="Environment",
         name_zh="环境",
-        amounts=Amounts(2, 100, 100),
-        work=WORK,
+        ordered=OrderedWork(Amounts(2, 100, 100), WORK),
     )

@@ -10,7 +10,7 @@ from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.order_work import workload_submit
 from apps.scheduling.states import QuotaItem
-from apps.scheduling.types import Amounts
+from apps.scheduling.types import Amounts, OrderedWork
 from tests.harness.money import account_ready
 
 WORK = {"argv": ["python", "-m", "node_agent.examples.train"], "env": {}}
@@ -44,8 +44,11 @@ def submit(tenant, *, percent=50, mib=1024, shares=1, **more):
         order_no=f"O-{order_uid.hex[:6]}",
         name_en="Environment",
         name_zh="环境",
-        amounts=Amounts(shares, percent, mib),
-        work=more.pop("work", WORK),
+        ordered=OrderedWork(
+            Amounts(shares, percent, mib),
+            more.pop("work", WORK),
+            **{name: more.pop(name) for name in ("queue", "vendor", "model") if name in more},
+        ),
         **more,
     )
 

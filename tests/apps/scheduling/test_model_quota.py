@@ -163,7 +163,7 @@ def test_what_names_no_model_lands_where_there_is_quota_and_waits_where_there_is
 
 def test_the_work_of_orders_counts_and_keeps_to_it_too(acme_ready):
     bound(acme_ready, 60)
-    first, second = submit(acme_ready, pins={"model": A100}), submit(acme_ready, pins={"model": A100})
+    first, second = submit(acme_ready, model=A100), submit(acme_ready, model=A100)
     cycle_run(actor=SYSTEM)
     first.refresh_from_db()
     second.refresh_from_db()

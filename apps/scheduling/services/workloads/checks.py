@@ -273,24 +273,27 @@ def _group_refusal(group: str, row: Workload) -> WeirError | None:
     )
 
 
-def pins_read(asked: WorkloadRequest) -> dict[str, str]:
-    """The vendor, model, node and device asked for, nodes by uid; refuses what the pool does not have."""
-    for name, value in (
-        ("vendor", asked.vendor),
-        *(("model", each) for each in (asked.model, *asked.any_models)),
-    ):
+def pins_of(*, vendor: str, model: str, any_models: Iterable[str] = ()) -> dict[str, str]:
+    """The vendor and the model asked for; refuses what the pool does not have."""
+    for name, value in (("vendor", vendor), *(("model", each) for each in (model, *any_models))):
         if value and not device_list().filter(**{name: value}).exists():
             raise NoSuchModel(
                 _("The pool has no device of %(name)s %(value)s.") % {"name": name, "value": value},
                 fields={name: value},
             )
+    return {name: value for name, value in (("vendor", vendor), ("model", model)) if value}
+
+
+def pins_read(asked: WorkloadRequest) -> dict[str, str]:
+    """The vendor, model, node and device asked for, nodes by uid; refuses what the pool does not have."""
+    pins = pins_of(vendor=asked.vendor, model=asked.model, any_models=asked.any_models)
     if asked.device and not device_list().filter(uid=asked.device).exists():
         raise NoSuchDevice(
             _("The pool has no device %(device)s.") % {"device": asked.device},
             fields={"device": asked.device},
         )
     node = node_read(asked.node, "node").uid if asked.node else ""
-    pins = {"vendor": asked.vendor, "model": asked.model, "node": node, "device": asked.device}
+    pins |= {"node": node, "device": asked.device}
     return {name: value for name, value in pins.items() if value}
 
 

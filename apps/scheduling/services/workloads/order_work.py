@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from apps.fleet.selectors import spec_get
 from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.bulk import insert_many
@@ -14,17 +15,18 @@ from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.prepared_queries import Param, PreparedQuery, pipeline
 from apps.kernel.service import service
+from apps.kernel.unit_text import mib_text
 from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.services.decisions import decided, submitted
 from apps.scheduling.services.workloads import checks
 from apps.scheduling.services.workloads.admission import asked_of, limit_check, limits_check
 from apps.scheduling.states import DecisionKind
-from apps.scheduling.types import Amounts
+from apps.scheduling.types import OrderedWork
 from apps.tenancy.models import Tenant
 from node_agent.protocol.fields import HOST_DRIVER
 
-PINS = frozenset({"vendor", "model", "node", "device"})
+PINS = frozenset({"node", "device"})
 
 _OF_ORDER = PreparedQuery(lambda: Workload.plain.filter(tenant=Param("tenant"), order_uid=Param("order")))
 
@@ -38,10 +40,8 @@ def workload_submit(
     order_no: str,
     name_en: str,
     name_zh: str,
-    amounts: Amounts,
-    work: Mapping[str, Any],
+    ordered: OrderedWork,
     run_timeout_s: int | None = None,
-    queue: str = "",
     priority: int = 0,
     labels: Mapping[str, str] | None = None,
     pins: Mapping[str, str] | None = None,
@@ -51,10 +51,9 @@ def workload_submit(
 ) -> Workload:
     """Put an order's work in a queue; asking again for the same order gives the same workload.
 
-    `pins` may name vendor, model, node or device (uids).
+    `pins` may name node or device (uids).
     `user_id` is who applied for it, whose limits it counts against, `organization` where he belonged, and
-    `business_system` the one it is for. Without a `queue` it goes to the default one (PLAT-CLU-50). Raises what
-    `order_row` raises, and QuotaExceeded.
+    `business_system` the one it is for. Raises what `order_row` raises, and QuotaExceeded.
     """
     submissions_lock(tenant)
     if found := _OF_ORDER.first(tenant=tenant.pk, order=order_uid):
@@ -64,17 +63,15 @@ def workload_submit(
     row = order_row(
         tenant=tenant,
         user_id=user_id,
-        amounts=amounts,
-        work=work,
+        ordered=ordered,
         run_timeout_s=run_timeout_s,
-        queue=queue,
         order_uid=order_uid,
         no=f"W-{order_no}",
         name_en=name_en,
         name_zh=name_zh,
         priority=priority,
         labels=dict(labels or {}),
-        pins=dict(pins or {}),
+        more_pins=dict(pins or {}),
         organization_id=organization,
         business_system_uid=business_system,
     )
@@ -91,20 +88,23 @@ def order_row(
     *,
     tenant: Tenant,
     user_id: int | None,
-    amounts: Amounts,
-    work: Mapping[str, Any],
+    ordered: OrderedWork,
     run_timeout_s: int | None,
-    queue: str = "",
+    more_pins: Mapping[str, str] | None = None,
     **fields: Any,
 ) -> Workload:
-    """The workload, not saved, of an order's line in its queue; WeirError where it could never run.
+    """The workload, not saved, of an order's line in its queue, the default one where it names none (PLAT-CLU-50);
+    WeirError where it could never run.
 
-    Raises InvalidInput, QueueClosed, QueueNotAdmitting, RunTooLong, NotAuthorisedForGroup, ShareTooLarge, GangTooLarge,
-    HostTooSmall, BeyondQuota.
+    Raises InvalidInput, QueueClosed, QueueNotAdmitting, RunTooLong, NotAuthorisedForGroup, NoSuchModel, NoSuchSpec,
+    ShareTooLarge, GangTooLarge, HostTooSmall, BeyondQuota.
     """
+    amounts, work = ordered.amounts, dict(ordered.work)
     checks.amounts_check(amounts)
-    work_check(dict(work), run_timeout_s)
-    place = checks.queue_open(queue, tenant)
+    if ordered.spec:
+        _spec_check(ordered)
+    work_check({**work, "kind": ordered.kind}, run_timeout_s)
+    place = checks.queue_open(ordered.queue, tenant)
     row = Workload(
         tenant=tenant,
         submitted_by_id=user_id,
@@ -114,8 +114,13 @@ def order_row(
         memory_mib=amounts.memory_mib,
         host_cpu_milli=amounts.host_cpu_milli,
         host_memory_mib=amounts.host_memory_mib,
-        driver=HOST_DRIVER if amounts.is_on_host else "",
-        work=dict(work),
+        driver=HOST_DRIVER if amounts.is_on_host else ordered.driver,
+        kind=ordered.kind,
+        purpose=ordered.purpose,
+        spec=ordered.spec,
+        resource_group=ordered.resource_group,
+        pins=checks.pins_of(vendor=ordered.vendor, model=ordered.model) | dict(more_pins or {}),
+        work=work,
         run_timeout_s=checks.run_time_of(place, run_timeout_s),
         **fields,
     )
@@ -124,19 +129,31 @@ def order_row(
     return row
 
 
+def _spec_check(ordered: OrderedWork) -> None:
+    """What is sold by a specification is exactly that, and one that is on offer."""
+    spec = spec_get(ordered.spec)
+    asked = (ordered.amounts.compute_percent, ordered.amounts.memory_mib)
+    if asked != (spec.compute_percent, spec.memory_mib):
+        raise InvalidInput(
+            _(
+                "The specification %(spec)s is %(percent)s %% of a card and %(memory)s, and something else is ordered."
+            )
+            % {"spec": spec, "percent": spec.compute_percent, "memory": mib_text(spec.memory_mib)},
+            cure=_("Ask the operators to bring the commodity up to date."),
+        )
+
+
 def order_lines_check(
     *,
     tenant: Tenant,
     user_id: int,
-    lines: Sequence[tuple[Amounts, Mapping[str, Any]]],
+    lines: Sequence[OrderedWork],
     run_timeout_s: int | None,
 ) -> None:
-    """Refuse an application whose lines, each with its work, could never run, or would be more together than the
+    """Refuse an application whose lines could never run, or would be more together than the
     applicant may hold. Raises what `order_row` raises, and QuotaExceeded."""
     asked: Counter[str] = Counter()
-    for amounts, work in lines:
-        row = order_row(
-            tenant=tenant, user_id=user_id, amounts=amounts, work=work, run_timeout_s=run_timeout_s
-        )
+    for ordered in lines:
+        row = order_row(tenant=tenant, user_id=user_id, ordered=ordered, run_timeout_s=run_timeout_s)
         asked.update(asked_of(row))
     limits_check(tenant, user_id, asked)

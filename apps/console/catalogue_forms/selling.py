@@ -1,0 +1,399 @@
+"""The input of the pages of commodities and of their prices."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.catalog.models import Commodity, PriceLine
+from apps.catalog.selectors import (
+    category_tree,
+    process_app_list,
+)
+from apps.catalog.states import CardUse, CommodityKind
+from apps.catalog.types import ICONS, ComponentRange, PriceInput
+from apps.console.catalogue_forms.applying import MEMORY, SECONDS, Choices, NamesForm
+from apps.console.centre_forms import StyledForm
+from apps.console.types import CommodityDraft
+from apps.fleet.selectors import card_models, group_list, spec_list
+from apps.kernel.translatable import localized
+from apps.scheduling.selectors.environment_templates import environment_template_list
+from apps.scheduling.selectors.workloads import queue_list
+from apps.tenancy.models import Tenant
+from apps.tenancy.selectors import tenant_list
+
+TIER_ROWS = range(4)
+
+
+def category_choices() -> Choices:
+    """The tree, in the order of the catalogue."""
+    found: Choices = []
+    for top, below in category_tree():
+        found += [(top.code, top.name), *((row.code, f"{top.name} / {row.name}") for row in below)]
+    return found
+
+
+def _process_choices() -> Choices:
+    return [(str(row.uid), f"{row.name} ({row.get_state_display()})") for row in process_app_list()]
+
+
+def _group_choices() -> Choices:
+    return [(row.code, str(row)) for row in group_list()]
+
+
+def _queue_choices() -> Choices:
+    return [(row.code, f"{localized(row.name_zh, row.name_en)} ({row.code})") for row in queue_list()]
+
+
+def _card_choices() -> Choices:
+    return [(f"{row.vendor}|{row.model}", row.text) for row in card_models()]
+
+
+def _spec_choices() -> Choices:
+    return [
+        (row.code, f"{row} · {row.compute_percent} % · {row.memory_mib} MiB")
+        for row in spec_list().filter(is_enabled=True)
+    ]
+
+
+def _template_choices() -> Choices:
+    return [(row.name, f"{row.name} · {row.get_software_display()}") for row in environment_template_list()]
+
+
+def _any(text: Any, choices: Any) -> Any:
+    """A picker's choices, asked for when the page is shown, after one for none of them."""
+    return lambda: [("", text), *choices()]
+
+
+def _amount(label: Any, *, most: int = 2**31 - 1) -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=1, max_value=most, required=False)
+
+
+ROWS = (
+    ("compute_share", gettext_lazy("Compute share"), "%"),
+    ("gpu_memory", gettext_lazy("Accelerator memory"), ""),
+    ("cpu", gettext_lazy("CPU"), gettext_lazy("cores")),
+    ("memory", gettext_lazy("Main memory"), ""),
+)
+COLUMNS = (
+    ("minimum", gettext_lazy("Least")),
+    ("maximum", gettext_lazy("Most")),
+    ("default", gettext_lazy("Usual")),
+    ("step", gettext_lazy("In steps of")),
+)
+_WORK = {
+    CommodityKind.WORK: ("command", "environment_variables"),
+    CommodityKind.ENVIRONMENT: ("environment",),
+}
+
+
+class CommodityForm(NamesForm):
+    """A commodity of a kind; what its kind does not have is not asked for."""
+
+    number = forms.CharField(
+        label=gettext_lazy("Service number"),
+        max_length=32,
+        required=False,
+        help_text=gettext_lazy("Empty: the next one."),
+    )
+    category = forms.ChoiceField(label=gettext_lazy("Category"), choices=category_choices)
+    intro_en = forms.CharField(
+        label=gettext_lazy("Introduction in English"), widget=forms.Textarea({"rows": 3}), required=False
+    )
+    intro_zh = forms.CharField(
+        label=gettext_lazy("Introduction in Chinese"), widget=forms.Textarea({"rows": 3}), required=False
+    )
+    supplier = forms.CharField(label=gettext_lazy("Supplier"), max_length=120, required=False)
+    icon = forms.ChoiceField(label=gettext_lazy("Picture"), choices=[(name, name) for name in ICONS])
+    process_app = forms.ChoiceField(
+        label=gettext_lazy("How an application is approved"), choices=_process_choices
+    )
+    termination_app = forms.ChoiceField(
+        label=gettext_lazy("How an early end is approved"), choices=_process_choices
+    )
+    command = forms.CharField(
+        label=gettext_lazy("Command"),
+        max_length=4000,
+        help_text=gettext_lazy("What runs, as in a shell: python train.py --steps 100"),
+        widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "none"}),
+    )
+    environment_variables = forms.CharField(
+        label=gettext_lazy("Environment variables"),
+        required=False,
+        widget=forms.Textarea({"rows": 3, "spellcheck": "false"}),
+        help_text=gettext_lazy("NAME=value, one a line."),
+    )
+    environment = forms.ChoiceField(
+        label=gettext_lazy("Environment template"),
+        choices=_any("–", _template_choices),
+        help_text=gettext_lazy("Its software is what starts; what it may hold stands below."),
+    )
+    card_use = forms.ChoiceField(label=gettext_lazy("How it holds a card"), choices=CardUse.choices)
+    card = forms.ChoiceField(
+        label=gettext_lazy("Card"), choices=_any(gettext_lazy("Any card"), _card_choices), required=False
+    )
+    spec = forms.ChoiceField(
+        label=gettext_lazy("Specification"),
+        choices=_any(gettext_lazy("None: as the buyer chooses"), _spec_choices),
+        required=False,
+        help_text=gettext_lazy("It decides share and memory of the card."),
+    )
+    resource_group = forms.ChoiceField(
+        label=gettext_lazy("Resource group"),
+        choices=_any(gettext_lazy("Any"), _group_choices),
+        required=False,
+    )
+    queue = forms.ChoiceField(
+        label=gettext_lazy("Queue"),
+        choices=_any(gettext_lazy("The default queue"), _queue_choices),
+        required=False,
+    )
+    gpu_memory_unit = forms.TypedChoiceField(label=gettext_lazy("Unit"), choices=MEMORY, coerce=int)
+    memory_unit = forms.TypedChoiceField(label=gettext_lazy("Unit"), choices=MEMORY, coerce=int)
+    shortest = forms.IntegerField(label=gettext_lazy("For at least"), min_value=1, max_value=10**6)
+    shortest_unit = forms.TypedChoiceField(label=gettext_lazy("Unit"), choices=SECONDS, coerce=int)
+    longest = forms.IntegerField(label=gettext_lazy("For at most"), min_value=1, max_value=10**6)
+    longest_unit = forms.TypedChoiceField(label=gettext_lazy("Unit"), choices=SECONDS, coerce=int)
+    max_count = forms.IntegerField(
+        label=gettext_lazy("Shares in one order at most"), min_value=1, max_value=512
+    )
+
+    def __init__(self, *args: Any, kind: str, is_new: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+        for row, label, _unit in ROWS:
+            for column, head in COLUMNS:
+                field = _amount(f"{label}: {head}", most=100 if row == "compute_share" else 2**31 - 1)
+                field.widget.attrs |= {"class": "form-control", "data-test": f"{row}-{column}"}
+                field.widget.attrs["aria-label"] = f"{label}: {head}"
+                self.fields[f"{row}_{column}"] = field
+        gone = {"command", "environment_variables", "environment"} - set(_WORK.get(CommodityKind(kind), ()))
+        if kind == CommodityKind.MANUAL:
+            amounts = {f"{row}_{column}" for row, _label, _unit in ROWS for column, _head in COLUMNS}
+            gone |= amounts | {
+                "card_use", "card", "spec", "resource_group", "queue", "gpu_memory_unit", "memory_unit", "max_count",
+            }  # fmt: skip
+        if not is_new:
+            gone.add("number")
+        for name in gone:
+            del self.fields[name]
+
+    @property
+    def amount_rows(self) -> list[tuple[Any, Any, Any, list[forms.BoundField]]]:
+        """For each part: its name, its unit, or the picker of its unit, and the cells of its range."""
+        return [
+            (
+                label,
+                unit,
+                None if unit else self[f"{row}_unit"],
+                [self[f"{row}_{column}"] for column, _head in COLUMNS],
+            )
+            for row, label, unit in ROWS
+            if f"{row}_minimum" in self.fields
+        ]
+
+    @property
+    def columns(self) -> Sequence[Any]:
+        return [head for _name, head in COLUMNS]
+
+    def clean_command(self) -> list[str]:
+        try:
+            return shlex.split(self.cleaned_data["command"])
+        except ValueError as error:
+            raise forms.ValidationError(_("A quotation mark is not closed.")) from error
+
+    def clean_environment_variables(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for line in filter(None, map(str.strip, self.cleaned_data["environment_variables"].splitlines())):
+            name, sign, value = line.partition("=")
+            if not sign or not name.strip():
+                raise forms.ValidationError(_("“%(line)s” is no NAME=value.") % {"line": line[:40]})
+            found[name.strip()] = value.strip()
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        for row, _label, _unit in ROWS:
+            if f"{row}_minimum" not in self.fields:
+                continue
+            filled = [given.get(f"{row}_{column}") for column, _head in COLUMNS[:3]]
+            if any(filled) and not all(filled):
+                self.add_error(f"{row}_minimum", _("Say the least, the most and the usual, or none of them."))
+        return given
+
+    def draft(self) -> CommodityDraft:
+        """What the cleaned values say: seconds, MiB, and the parts that are filled in."""
+        given = self.cleaned_data
+        vendor, _bar, model = given.get("card", "").partition("|")
+        return CommodityDraft(
+            kind=self.kind,
+            number=given.get("number", ""),
+            category=given["category"],
+            process_app=given["process_app"],
+            termination_app=given["termination_app"],
+            texts={
+                name: given[name]
+                for name in ("name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon")
+            },
+            argv=tuple(given.get("command", ())),
+            env=given.get("environment_variables", {}),
+            environment=given.get("environment", ""),
+            card_use=given.get("card_use", CardUse.SHARE),
+            vendor=vendor,
+            model=model,
+            spec=given.get("spec", ""),
+            resource_group=given.get("resource_group", ""),
+            queue=given.get("queue", ""),
+            ranges=tuple(self._ranges()),
+            min_duration_s=given["shortest"] * given["shortest_unit"],
+            max_duration_s=given["longest"] * given["longest_unit"],
+            max_count=given.get("max_count", 1),
+        )
+
+    def _ranges(self) -> Iterable[ComponentRange]:
+        given = self.cleaned_data
+        for row, _label, _unit in ROWS:
+            if not given.get(f"{row}_minimum"):
+                continue
+            factor = given.get(f"{row}_unit", 1)
+            least, most, usual, step = (given[f"{row}_{column}"] for column, _head in COLUMNS)
+            yield ComponentRange(
+                row, least * factor, most * factor, usual * factor, (step or 1) * factor if step else 1
+            )
+
+
+def commodity_initial(row: Commodity) -> dict[str, Any]:
+    """What the form shows of a commodity."""
+    plain = (
+        "name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon", "card_use", "spec", "resource_group", "queue",
+        "environment", "max_count",
+    )  # fmt: skip
+    shown: dict[str, Any] = {name: getattr(row, name) for name in plain}
+    shown |= {
+        "category": row.category.code,
+        "process_app": str(row.process_app.uid),
+        "termination_app": str(row.termination_app.uid),
+        "card": f"{row.vendor}|{row.model}" if row.model else "",
+        "command": shlex.join(row.work.get("argv", ())),
+        "environment_variables": "\n".join(
+            f"{name}={text}" for name, text in row.work.get("env", {}).items()
+        ),
+    }
+    shown |= _span(row.min_duration_s, "shortest") | _span(row.max_duration_s, "longest")
+    for part in row.components.select_related("component"):
+        shown |= _range_initial(part.component.code, part)
+    return shown
+
+
+def _span(seconds: int, name: str) -> dict[str, int]:
+    """A length of time in the largest unit that shows it whole; seconds are rounded up to minutes."""
+    unit = next((unit for unit in (86400, 3600) if seconds % unit == 0), 60)
+    return {name: -(-seconds // unit), f"{name}_unit": unit}
+
+
+def _range_initial(code: str, part: Any) -> dict[str, int]:
+    figures = {column: getattr(part, column) for column, _head in COLUMNS}
+    is_memory = code in ("gpu_memory", "memory")
+    unit = 1024 if is_memory and all(figure % 1024 == 0 for figure in figures.values()) else 1
+    shown = {f"{code}_{column}": figure // unit for column, figure in figures.items()}
+    return shown | ({f"{code}_unit": unit} if is_memory else {})
+
+
+class TenantsForm(StyledForm):
+    is_for_all = forms.TypedChoiceField(
+        label=gettext_lazy("Who may apply"),
+        choices=[("1", gettext_lazy("All tenants")), ("0", gettext_lazy("Only these tenants"))],
+        coerce=lambda text: text == "1",
+    )
+    tenants = forms.ModelMultipleChoiceField(
+        tenant_list(), label=gettext_lazy("Tenants"), required=False, to_field_name="schema_name"
+    )
+
+    def chosen(self) -> list[Tenant]:
+        return list(self.cleaned_data["tenants"])
+
+
+# --- prices --------------------------------------------------------------------------------------------------------
+
+
+class PriceForm(StyledForm):
+    """A price for each component of a commodity, in up to four tiers: up to how much, and what it costs."""
+
+    effective_from = forms.DateTimeField(
+        label=gettext_lazy("From when on"),
+        required=False,
+        widget=forms.DateTimeInput({"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        help_text=gettext_lazy("Empty: from now on."),
+    )
+
+    def __init__(self, *args: Any, commodity: Commodity, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.parts = [part.component for part in commodity.components.select_related("component")]
+        for part in self.parts:
+            self._put(
+                f"unit_{part.code}", forms.ChoiceField(label=_("Price for"), choices=PriceLine.OFFERED_UNITS)
+            )
+            self._put(
+                f"method_{part.code}", forms.ChoiceField(label=_("Tier method"), choices=PriceLine.METHODS)
+            )
+            for row in TIER_ROWS:
+                upto = forms.DecimalField(label=_("Up to"), required=False, min_value=0, max_digits=18)
+                price = forms.DecimalField(
+                    label=_("Price"), required=row == 0, min_value=0, max_digits=18, decimal_places=10
+                )
+                self._put(f"upto_{part.code}_{row}", upto)
+                self._put(f"price_{part.code}_{row}", price)
+
+    def _put(self, name: str, field: forms.Field) -> None:
+        look = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
+        field.widget.attrs |= {"class": look, "data-test": name, "aria-label": str(field.label)}
+        self.fields[name] = field
+
+    @property
+    def tables(self) -> list[tuple[Any, forms.BoundField, forms.BoundField, list[tuple[Any, Any]]]]:
+        """For each component: unit, method, and the rows of its tiers."""
+        return [
+            (
+                part,
+                self[f"unit_{part.code}"],
+                self[f"method_{part.code}"],
+                [(self[f"upto_{part.code}_{row}"], self[f"price_{part.code}_{row}"]) for row in TIER_ROWS],
+            )
+            for part in self.parts
+        ]
+
+    def lines(self) -> list[PriceInput]:
+        """The prices as the catalogue takes them: the last tier is without end."""
+        return [
+            PriceInput(
+                component=part.code,
+                tiers=self._tiers(part.code),
+                unit=self.cleaned_data[f"unit_{part.code}"],
+                tier_method=self.cleaned_data[f"method_{part.code}"],
+            )
+            for part in self.parts
+        ]
+
+    def _tiers(self, code: str) -> list[list[Any]]:
+        given = self.cleaned_data
+        rows = [(given[f"upto_{code}_{row}"], given[f"price_{code}_{row}"]) for row in TIER_ROWS]
+        return [[_text(upto), _text(price)] for upto, price in rows if price is not None]
+
+
+def _text(figure: Decimal | None) -> str | None:
+    return None if figure is None else f"{figure:f}"
+
+
+def price_initial(lines: Iterable[PriceLine]) -> dict[str, Any]:
+    """The newest prices, to start the next ones from."""
+    shown: dict[str, Any] = {}
+    for line in lines:
+        code = line.component.code
+        shown |= {f"unit_{code}": line.unit, f"method_{code}": line.tier_method}
+        for row, (upto, price) in enumerate(line.tiers[: len(TIER_ROWS)]):
+            shown |= {f"upto_{code}_{row}": upto, f"price_{code}_{row}": price}
+    return shown
