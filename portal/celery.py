@@ -56,6 +56,7 @@ app.conf.beat_schedule = {
     "scheduling: deadlines": _every(2, "apps.scheduling.tasks.deadlines_sweep"),
     "scheduling: changes of size": _every(2, "apps.scheduling.tasks.sizes_sweep"),
     "scheduling: work that waits for work": _every(2, "apps.scheduling.tasks.dependencies_sweep"),
+    "scheduling: turns of arrays": _every(2, "apps.scheduling.tasks.arrays_sweep"),
     "scheduling: scaling rules": _every(5, "apps.scheduling.tasks.scaling_rules_follow"),
     "scheduling: hooks that are due": _every(5, "apps.scheduling.tasks.hooks_call"),
     "scheduling: forget past sizes and calls": _every(

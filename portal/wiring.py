@@ -31,6 +31,7 @@ from apps.orgs.events import InvitationMailAsked, RoleDeleted
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed, RolloutMoved
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import (
+    ArrayFreed,
     HookDue,
     HookSettled,
     QueueChanged,
@@ -120,6 +121,8 @@ within(fleet.SliceMeasured, slices.measured)
 within(fleet.SliceResized, slices.resized)
 # Sweep: sizes_sweep, every few seconds.
 after(fleet.SliceSized, lambda event: scheduling_tasks.size_follow.delay(event.workload_uid))
+# Sweep: arrays_sweep, every few seconds.
+after(ArrayFreed, lambda event: scheduling_tasks.array_follow.delay(event.array_pk))
 # Sweep: dependencies_sweep, every few seconds.
 after(WorkloadAwaited, lambda event: scheduling_tasks.dependencies_follow.delay(str(event.workload_uid)))
 after(WorkloadSized, lambda event: scheduling_tasks.size_follow.delay(str(event.workload_uid)))

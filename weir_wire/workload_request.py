@@ -6,6 +6,7 @@ lengths (bounds, what goes with what) is checked where the workload is taken in,
 
 from __future__ import annotations
 
+import signal as signals
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -15,7 +16,9 @@ YEAR_S = 366 * 24 * 3600
 WORD = 2**31
 
 Kind = Literal["text", "choice", "count", "flag", "instant", "words", "names", "variables"]
-Unit = Literal["", "memory", "cores", "duration", "instant", "signal", "command", "variables", "names"]
+Unit = Literal[
+    "", "memory", "cores", "duration", "instant", "signal", "command", "variables", "names", "retries"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +287,15 @@ class WorkloadRequest:
             label="Deadline",
         ),
     )
+    array: str = field(
+        default="",
+        metadata=_text(
+            64,
+            help="A task for each number, told as WEIR_ARRAY_INDEX: 0-99, 0-99%8 (eight at once), 0,3,7-9, 0-20:4.",
+            label="Array",
+            hint="A task for each number: 0-99, 0-99%8 (eight at once), 0,3,7-9, 0-20:4.",
+        ),
+    )
     after: tuple[str, ...] = field(
         default=(),
         metadata=_names(
@@ -320,8 +332,26 @@ class WorkloadRequest:
     reservation: str = field(default="", metadata=_text(80))
     client_key: str = field(default="", metadata=_text(64))
     folder: str = field(default="", metadata=_text(64))
-    max_attempts: int = field(default=1, metadata=_count(1, 100))
-    retry_delay_s: int = field(default=30, metadata=_count(0, YEAR_S))
+    max_attempts: int = field(
+        default=1,
+        metadata=_count(
+            1,
+            100,
+            option="retries",
+            unit="retries",
+            help="So often it is tried again where it fails by itself: it crashed, or its node did.",
+        ),
+    )
+    retry_delay_s: int = field(
+        default=30,
+        metadata=_count(
+            0,
+            YEAR_S,
+            option="retry_delay",
+            unit="duration",
+            help="So long before the first of them, twice as long before each next: 30s, 5m.",
+        ),
+    )
     vendor: str = field(default="", metadata=_text(64, help="The vendor wanted."))
     model: str = field(default="", metadata=_text(200, help="The card model wanted."))
     node: str = field(default="", metadata=_text(200, help="The node wanted."))
@@ -339,6 +369,15 @@ class WorkloadRequest:
         default=None,
         metadata=_count(
             1, YEAR_S, option="run_timeout", unit="duration", help="Ended after so long: 30s, 2h."
+        ),
+    )
+    signal: str = field(
+        default="",
+        metadata=_text(
+            16,
+            help="Sent to the program before its run time is over: USR1@60, a name or number and seconds before.",
+            label="Signal before its time is over",
+            hint="USR1@60: a name or a number, and so many seconds before.",
         ),
     )
     idle_timeout_s: int | None = field(
@@ -367,14 +406,37 @@ class WorkloadRequest:
 
     @property
     def work(self) -> dict[str, Any]:
-        """What its node is to run, how it is asked to save itself, and whether it serves web pages."""
+        """What its node is to run, how it is asked to save itself and warned of its end, and whether it serves web
+        pages; the signal was checked (`warning_of`)."""
         work: dict[str, Any] = {"argv": list(self.argv), "env": dict(self.env)}
         if self.checkpoint_signal or self.checkpoint_command:
             argv = list(self.checkpoint_command)
             work["checkpoint"] = {"signal": self.checkpoint_signal, "argv": argv}
+        if self.signal:
+            name, before_s = warning_of(self.signal)
+            work["warning"] = {"signal": name, "before_s": before_s}
         if self.web:
             work["web"] = True
         return work
+
+
+WARNING_BEFORE_S = 60
+WARNING_MOST_S = 65_535
+
+
+def warning_of(text: str) -> tuple[str, int]:
+    """The signal by name and the seconds of `USR1@60`, `SIGUSR1@60`, `10@60`, or `USR1` (60 seconds before).
+
+    Raises:
+        ValueError: it names no signal that a program can hear, or no seconds from 1 to 65535.
+    """
+    name, sign, seconds = text.strip().upper().removeprefix("B:").partition("@")
+    number = int(name) if name.isascii() and name.isdigit() else 0
+    found = signals.Signals(number) if number else signals.Signals[f"SIG{name.removeprefix('SIG')}"]
+    before = (int(seconds) if seconds.isascii() and seconds.isdigit() else 0) if sign else WARNING_BEFORE_S
+    if found in (signals.SIGKILL, signals.SIGSTOP) or not 1 <= before <= WARNING_MOST_S:
+        raise ValueError(text)
+    return found.name.removeprefix("SIG"), before
 
 
 def asks(declared: type[Any] = WorkloadRequest) -> dict[str, Ask]:

@@ -49,6 +49,13 @@ class WorkloadAwaited(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ArrayFreed(Event):
+    """A task of an array has ended or was put aside, or the array is to end: the next ones have their turn."""
+
+    array_pk: int
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadChanged(Event):
     """Its state, place in the queue or reason changed: pages that show it look again."""
 

@@ -172,6 +172,8 @@ FINAL_STATES = frozenset({W.FINISHED, W.FAILED, W.LOST})
 OPEN_STATES = frozenset({W.PENDING, W.PLACED, W.RUNNING})
 HOLDING_STATES = frozenset({W.PLACED, W.RUNNING, W.STOPPING})
 
+TURN_CODE = "array_turn"
+"""Why a task of an array waits that others of it go before."""
 NOT_HELD_BACK = {"waits_for_funds": False, "waits_for_work": False, "waits_for_turn": False}
 """What the scheduler may place of what waits: for room, and not for money, other work or its turn in an array."""
 

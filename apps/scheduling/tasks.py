@@ -16,6 +16,7 @@ from apps.scheduling.services.hooks import (
     hook_calls_prune,
 )
 from apps.scheduling.services.scaling import scaling_rules_apply
+from apps.scheduling.services.workloads.arrays import array_stop_batch, array_turns, arrays_due
 from apps.scheduling.services.workloads.dependents import dependencies_due, dependencies_settle
 from apps.scheduling.services.workloads.elastic_size import size_settle, sizes_prune
 from apps.scheduling.services.workloads.funds import funds_follow
@@ -120,6 +121,23 @@ def dependencies_sweep() -> int:
     rows = dependencies_due()
     for uid in rows:
         dependencies_settle(actor=SYSTEM, workload_uid=uid)
+    return len(rows)
+
+
+@provider_task
+def array_follow(pk: int) -> None:
+    """The next tasks of an array have their turn; or all of it ends, batch by batch."""
+    array_turns(actor=SYSTEM, array_pk=pk)
+    while array_stop_batch(actor=SYSTEM, array_pk=pk):
+        pass
+
+
+@provider_task
+def arrays_sweep() -> int:
+    """Arrays whose hint was lost, or whose worker died."""
+    rows = arrays_due()
+    for pk in rows:
+        array_follow(pk)
     return len(rows)
 
 

@@ -74,6 +74,17 @@ class Amounts(TypedDict):
     memory_mib: NotRequired[int | None]
 
 
+class ArrayOfTaskOut(TypedDict):
+    """The array that work is a task of."""
+
+    uid: str
+    no: str
+    name: str
+    spec: str
+    size: int
+    at_once: int | None
+
+
 class AttachmentIn(TypedDict):
     file: str
 
@@ -1034,6 +1045,15 @@ class ProcessTemplateOut(TypedDict):
     created_at: str
 
 
+class ProgressOut(TypedDict):
+    """How many of an array's tasks wait, run, have finished, and have failed or were lost."""
+
+    waiting: int
+    running: int
+    finished: int
+    failed: int
+
+
 class QueueFileIn(TypedDict):
     """`text`: queues.yaml, a ConfigMap that holds it, or manifests of Volcano's queues."""
 
@@ -1807,6 +1827,18 @@ class AlarmOut(TypedDict):
     created_at: str
 
 
+class ArrayOut(TypedDict):
+    uid: str
+    no: str
+    name: str
+    spec: str
+    size: int
+    at_once: int | None
+    created_at: str
+    stopped_at: str | None
+    progress: ProgressOut
+
+
 class BillLineOut(TypedDict):
     """`unit_amount` × `share_seconds` ÷ the seconds of `price_unit` = `exact`, rounded half up to `amount`."""
 
@@ -2296,6 +2328,12 @@ class PaginatedAlarmOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[AlarmOut]
+
+
+class PaginatedArrayOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ArrayOut]
 
 
 class PaginatedBillOutList(TypedDict):
@@ -3219,6 +3257,7 @@ class WorkloadIn(TypedDict):
     host_memory_mib: NotRequired[int]
     earliest_start_at: NotRequired[str | None]
     deadline_at: NotRequired[str | None]
+    array: NotRequired[str]
     after: NotRequired[list[str]]
     after_ok: NotRequired[list[str]]
     after_any: NotRequired[list[str]]
@@ -3240,6 +3279,7 @@ class WorkloadIn(TypedDict):
     placing: NotRequired[str]
     local_node: NotRequired[str]
     run_timeout_s: NotRequired[int | None]
+    signal: NotRequired[str]
     idle_timeout_s: NotRequired[int | None]
     requeue_on_loss: NotRequired[bool]
     driver: NotRequired[str]
@@ -3302,6 +3342,9 @@ class WorkloadOut(TypedDict):
     idle_timeout_s: int | None
     requeue_on_loss: bool
     attempt: int
+    array: ArrayOfTaskOut | None
+    array_index: int | None
+    array_progress: ProgressOut | None
     min_shares: int | None
     active_shares: int | None
     urgent: bool
@@ -3381,6 +3424,9 @@ class WorkloadRowOut(TypedDict):
     idle_timeout_s: int | None
     requeue_on_loss: bool
     attempt: int
+    array: ArrayOfTaskOut | None
+    array_index: int | None
+    array_progress: ProgressOut | None
     min_shares: int | None
     active_shares: int | None
     urgent: bool

@@ -9,6 +9,7 @@ from weir.calls import Calls
 
 if TYPE_CHECKING:
     from weir.api_types import (
+        ArrayOut,
         BulkOut,
         DryRunOut,
         EnvironmentIn,
@@ -86,9 +87,23 @@ class Scheduling(Calls):
         """State, reason, place in the queue, and what each share holds and really gets."""
         return self.get(f"workloads/{uid}")
 
-    def workloads(self, *, state: str = "", queue: str = "") -> list[WorkloadRowOut]:
-        """The tenant's workloads, newest first; all tenants' for an operator who has entered none."""
-        return list(self.all("workloads", state=state, queue=queue))
+    def workloads(
+        self, *, state: str = "", queue: str = "", array: str = "", tasks: str = ""
+    ) -> list[WorkloadRowOut]:
+        """The tenant's workloads, newest first; all tenants' for an operator who has entered none. `array` is the
+        number of one whose tasks are wanted; with `tasks="first"` each array stands for all of its tasks."""
+        return list(self.all("workloads", state=state, queue=queue, array=array, tasks=tasks))
+
+    def arrays(self) -> list[ArrayOut]:
+        """The tenant's arrays with how far each is, newest first."""
+        return list(self.all("arrays"))
+
+    def array(self, uid: str) -> ArrayOut:
+        return self.get(f"arrays/{uid}")
+
+    def array_stop(self, uid: str, reason: str = "") -> ArrayOut:
+        """End an array as one: nothing of it starts any more, and what waits or runs of it ends."""
+        return self.post(f"arrays/{uid}/stop", {"reason": reason})
 
     def workload_stop(self, uid: str, reason: str = "") -> WorkloadOut:
         return self.post(f"workloads/{uid}/stop", {"reason": reason})

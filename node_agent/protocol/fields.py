@@ -74,6 +74,8 @@ ReasonCode = Literal[
 ]
 # Signals by which a program may want to be asked to save itself.
 CheckpointSignal = Literal["", "USR1", "USR2", "HUP", "INT"]
+# A signal by its name without SIG, as the node's own `signal` has it.
+SignalName = Annotated[str, StringConstraints(pattern=r"^[A-Z0-9+]{2,12}$")]
 WorkKind = Literal["program", "session"]
 # The slice driver of work on the host alone. A node whose devices name it understands what is asked of the host.
 HOST_DRIVER = "host"

@@ -35,6 +35,7 @@ from node_agent.protocol.fields import (
     Sentence,
     Sequence,
     SharePercent,
+    SignalName,
     SliceState,
     Uid,
     Word,
@@ -57,14 +58,22 @@ class CheckpointHook(Message):
         return self
 
 
+class EndWarning(Message):
+    """The signal that a program is sent so many seconds before its run time is over."""
+
+    signal: SignalName
+    before_s: Annotated[int, Field(ge=1, le=65_535)]
+
+
 class WorkSpec(Message):
     """The work of a slice: a program, or a session that serves the device over the network (POOL-12.3).
 
     `argv[0] == "python"` means the agent's own interpreter; a session has no argv. `run_timeout_s`: released
     after exactly so many seconds of run; `idle_timeout_s`: after so many without use of the device
     (POOL-12.11, POOL-12.12). `grace_s` is the time between asking the work to end and killing it; where it is asked
-    to save itself first (`checkpoint`), the time that it has for that. With `web` the program serves web pages on the
-    socket that `WEIR_WEB_SOCKET` names, which the node's tunnel opens to the portal.
+    to save itself first (`checkpoint`), the time that it has for that. `warning`: a signal before its run time is
+    over. With `web` the program serves web pages on the socket that `WEIR_WEB_SOCKET` names, which the node's tunnel
+    opens to the portal.
     """
 
     kind: WorkKind = "program"
@@ -74,6 +83,7 @@ class WorkSpec(Message):
     idle_timeout_s: Annotated[int, Field(ge=1, le=RUN_TIMEOUT_MAX_S)] | None = None
     grace_s: Annotated[int, Field(ge=0, le=GRACE_MAX_S)] = 5
     checkpoint: CheckpointHook | None = None
+    warning: EndWarning | None = None
     web: bool = False
 
     @model_validator(mode="after")
@@ -84,15 +94,17 @@ class WorkSpec(Message):
             raise ValueError("a session runs no program: leave argv empty")
         if self.kind == "session" and self.checkpoint:
             raise ValueError("a session saves nothing: leave checkpoint empty")
+        if self.kind == "session" and self.warning:
+            raise ValueError("a session runs no program: leave warning empty")
         if self.kind == "session" and self.web:
             raise ValueError("a session serves no web pages")
         return self
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agent that knows no checkpoints and no web pages is told none."""
+        """An agent that knows no checkpoints, no warnings and no web pages is told none."""
         told: dict[str, Any] = dump(self)
-        return {key: told[key] for key in told if key not in ("checkpoint", "web") or told[key]}
+        return {key: told[key] for key in told if key not in ("checkpoint", "warning", "web") or told[key]}
 
 
 class MoveTarget(Message):

@@ -159,6 +159,7 @@ class Maker:
             peer_usage_dir="" if wanted.is_on_host else str(settings.home / "devices" / device.uid),
             size=wanted.size.model_dump() if wanted.size and not is_session else None,
             checkpoint=work.checkpoint.model_dump(mode="json") if work.checkpoint else None,
+            warning=work.warning.model_dump() if work.warning else None,
             host_cpu_milli=wanted.host_cpu_milli,
             host_memory_mib=wanted.host_memory_mib,
             folder=wanted.folder.key if wanted.folder else "",

@@ -403,3 +403,26 @@ print("used", sum(os.times()[:2]) / 5, flush=True)
         assert float(log.split("used ")[1].split()[0]) < 0.3
     else:
         assert "nothing holds them" in log
+
+
+WARNED = """
+import signal, time
+signal.signal(signal.SIGUSR1, lambda *_: print("warned", flush=True))
+print("up", flush=True)
+for _ in range(600):
+    time.sleep(0.05)
+"""
+
+
+@pytest.mark.req("POOL-12.11")
+def test_a_program_is_sent_its_signal_once_before_its_run_time_is_over(
+    kept: Callable[..., ShimSlice],
+) -> None:
+    one = kept(run_timeout_s=4, warning={"signal": "USR1", "before_s": 2}).program(WARNED)
+    state = one.ended()
+    assert (state["reason_code"], one.seconds()) == ("run_timeout", 4)
+    lines = one.log().splitlines()
+    assert lines.count("warned") == 1
+    (told,) = [line for line in lines if "it is sent USR1" in line]
+    assert lines.index("up") < lines.index("warned") < len(lines) - 1
+    assert "its run time is over in" in told

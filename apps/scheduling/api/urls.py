@@ -1,6 +1,7 @@
 from django.urls import path
 
 from apps.scheduling.api import (
+    arrays,
     bulk,
     entitlements,
     environment_templates,
@@ -22,6 +23,9 @@ from apps.scheduling.api import (
 urlpatterns = [
     path("quota", workload_records.QuotaView.as_view(), name="quota"),
     path("workloads", workloads.WorkloadsView.as_view(), name="workloads"),
+    path("arrays", arrays.ArraysView.as_view(), name="arrays"),
+    path("arrays/<uuid:uid>", arrays.ArrayView.as_view(), name="array"),
+    path("arrays/<uuid:uid>/stop", arrays.ArrayStopView.as_view(), name="array_stop"),
     path("workloads/across", workloads.WorkloadsAcrossView.as_view(), name="workloads_across"),
     path("workloads/bulk", bulk.WorkloadsBulkView.as_view(), name="workloads_bulk"),
     path("workloads/dry-run", explain.WorkloadDryRunView.as_view(), name="workload_dry_run"),

@@ -19,6 +19,7 @@ from apps.scheduling.api.workload_records import whole
 from apps.scheduling.errors import NotAuthorisedForGroup
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
+from apps.scheduling.selectors.arrays import arrays_as_one
 from apps.scheduling.selectors.workloads import (
     environment_get,
     environment_list,
@@ -31,15 +32,21 @@ from apps.scheduling.selectors.workloads import (
 )
 from apps.scheduling.services.environments import environment_make, environment_retire
 from apps.scheduling.services.web_pages import TICKET_S, web_pages_open
+from apps.scheduling.services.workloads.arrays import work_submit
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
 from apps.scheduling.services.workloads.stopping import workload_halt
-from apps.scheduling.services.workloads.submit import group_refusal_record, workload_request
+from apps.scheduling.services.workloads.submit import group_refusal_record
 from apps.scheduling.states import WorkloadState
 from apps.scheduling.types import WorkloadRequest
 from weir_wire.workload_request import asks
 
-_FILTERS = [OpenApiParameter("state", str, enum=WorkloadState.values), OpenApiParameter("queue", str)]
+_FILTERS = [
+    OpenApiParameter("state", str, enum=WorkloadState.values),
+    OpenApiParameter("queue", str),
+    OpenApiParameter("array", str, description="The number of an array: its tasks."),
+    OpenApiParameter("tasks", str, enum=["first"], description="Of each array its first task alone."),
+]
 
 
 def read(serializer: Any, request: Request) -> dict[str, Any]:
@@ -58,8 +65,10 @@ _LISTS = tuple(name for name, ask in asks().items() if ask.kind in ("words", "na
 
 
 def filtered(rows: QuerySet[Workload], request: Request) -> QuerySet[Workload]:
-    wanted = {"state": request.query_params.get("state"), "queue__code": request.query_params.get("queue")}
-    return rows.filter(**{name: value for name, value in wanted.items() if value})
+    given = request.query_params
+    wanted = {"state": given.get("state"), "queue__code": given.get("queue"), "array__no": given.get("array")}
+    found = rows.filter(**{name: value for name, value in wanted.items() if value})
+    return arrays_as_one(found) if given.get("tasks") == "first" else found
 
 
 class WorkView(ApiView):
@@ -89,7 +98,8 @@ class WorkloadsView(ApiView):
 
     @extend_schema(request=s.WorkloadIn, responses={201: r.WorkloadOut})
     def post(self, request: Request) -> Response:
-        """Submit a program or a session. What could never run is refused at once; the rest waits for its turn."""
+        """Submit a program or a session, or an array of them: then it is the first of its tasks that is answered. What
+        could never run is refused at once; the rest waits for its turn."""
         if self.tenant is None:
             raise InvalidInput(
                 _("This belongs to a tenant, and none is chosen."),
@@ -98,7 +108,7 @@ class WorkloadsView(ApiView):
         tenant = self.tenant
         asked = asked_of(read(s.WorkloadIn, request))
         try:
-            row = workload_request(actor=self.actor, tenant=tenant, asked=asked)
+            row = work_submit(actor=self.actor, tenant=tenant, asked=asked)
         except NotAuthorisedForGroup as error:
             group = str(error.fields["resource_group"])
             group_refusal_record(actor=self.actor, tenant=tenant, group=group, name=asked.name)

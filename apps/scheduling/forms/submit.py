@@ -23,6 +23,7 @@ class ResourcesForm(forms.Form):
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=[("", _("All")), *WorkKind.choices])
     search = forms.CharField(label=_("Keyword"), max_length=120, required=False)
     mine = forms.BooleanField(label=_("Only mine"), required=False)
+    array = forms.CharField(label=_("Array"), max_length=40, required=False)
 
 
 class LogForm(forms.Form):
@@ -87,6 +88,8 @@ def _field_of(ask: Ask) -> forms.Field:
     }
     if ask.kind == "flag":
         return forms.BooleanField(**said)
+    if ask.kind == "text":
+        return forms.CharField(max_length=ask.most, **said)
     if ask.kind == "names":
         return NamesField(max_length=ask.most * 16, **said)
     if ask.kind == "instant":

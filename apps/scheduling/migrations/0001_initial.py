@@ -884,6 +884,8 @@ class Migration(migrations.Migration):
                 ('spec', models.CharField(max_length=64, verbose_name='tasks')),
                 ('size', models.PositiveIntegerField(verbose_name='tasks')),
                 ('at_once', models.PositiveIntegerField(blank=True, null=True, verbose_name='at once at most')),
+                ('stopped_at', models.DateTimeField(blank=True, null=True, verbose_name='ended as one at')),
+                ('stop_reason', models.CharField(blank=True, max_length=200, verbose_name='why it was ended')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='submitted at')),
                 ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenancy.tenant')),
             ],

@@ -38,7 +38,7 @@ class WorkloadDependency(models.Model):
 
 class WorkloadArray(TenantOwned):
     """Work that was submitted as one, for a row of numbers: a workload for each (its `array_index`), `at_once` of them
-    at the most let to their queue before the next."""
+    at the most let to their queue before the next. With `stopped_at` it ends as one."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     no = models.CharField(_("number"), max_length=40, unique=True)
@@ -46,6 +46,8 @@ class WorkloadArray(TenantOwned):
     spec = models.CharField(_("tasks"), max_length=64)
     size = models.PositiveIntegerField(_("tasks"))
     at_once = models.PositiveIntegerField(_("at once at most"), null=True, blank=True)
+    stopped_at = models.DateTimeField(_("ended as one at"), null=True, blank=True)
+    stop_reason = models.CharField(_("why it was ended"), max_length=200, blank=True)
     created_at = models.DateTimeField(_("submitted at"), auto_now_add=True)
 
     class Meta(TenantOwned.Meta):

@@ -32,7 +32,14 @@ from apps.scheduling.models import (
 from apps.scheduling.permissions import work_reached
 from apps.scheduling.snapshot.cluster import policy_get as policy_get
 from apps.scheduling.snapshot.workloads import request_of, snapshot_get
-from apps.scheduling.states import AllocationState, HoldState, HookCallState, WorkKind, WorkloadState
+from apps.scheduling.states import (
+    TURN_CODE,
+    AllocationState,
+    HoldState,
+    HookCallState,
+    WorkKind,
+    WorkloadState,
+)
 from apps.scheduling.text.end_reasons import PREEMPTION_SENTENCES, dependency_sentence, end_sentence
 from apps.scheduling.types import Amounts, ExpectedStart, QuotaFigures
 from apps.tenancy.models import Tenant
@@ -141,7 +148,7 @@ def workload_list_across() -> QuerySet[Workload]:
 
 def _with_place(rows: QuerySet[Workload]) -> QuerySet[Workload]:
     allocations = Allocation.objects.select_related("device__node")
-    return rows.select_related("queue", "tenant", "environment", "submitted_by").prefetch_related(
+    return rows.select_related("queue", "tenant", "environment", "submitted_by", "array").prefetch_related(
         Prefetch("allocations", allocations)
     )
 
@@ -188,6 +195,8 @@ def workload_reason(row: Workload) -> str:
         return ""
     if "works" in row.reason:
         return dependency_sentence(row.reason)
+    if row.reason_code == TURN_CODE:
+        return str(_("It waits for its turn: %(at_once)s tasks of %(array)s run at once.") % row.reason)
     if "text" in row.reason:
         text = str(row.reason["text"])
         return end_sentence(

@@ -23,6 +23,7 @@ from apps.scheduling.services.workload_control import (
     workload_scale,
     workload_suspend,
 )
+from apps.scheduling.services.workloads.arrays import array_stop
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
 from apps.scheduling.services.workloads.stopping import workload_halt
@@ -36,6 +37,18 @@ def stop(request: TenantRequest, uid: UUID) -> HttpResponse:
     workload_halt(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, reason=given["reason"])
     messages.success(request, _("%(no)s is being stopped.") % {"no": row.no})
     return go(request, "workloads:workload", row.uid)
+
+
+@require_POST
+@page("resources.operate")
+def array_end(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """All tasks of an array, as one."""
+    given = cleaned(StopForm(request.POST))
+    row = array_stop(
+        actor=request.actor, tenant=request.entered_tenant, array_uid=uid, reason=given["reason"]
+    )
+    messages.success(request, _("%(no)s is being ended with all of its tasks.") % {"no": row.no})
+    return go(request, "workloads:workloads")
 
 
 @require_POST

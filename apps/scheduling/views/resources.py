@@ -19,7 +19,8 @@ from apps.identity.pages.access import cleaned, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
 from apps.scheduling.forms.submit import LogForm, ResourcesForm
-from apps.scheduling.models import Workload
+from apps.scheduling.models import Workload, WorkloadArray
+from apps.scheduling.selectors.arrays import array_list, arrays_as_one, progress_of
 from apps.scheduling.selectors.entitlements import queue_list_of
 from apps.scheduling.selectors.forecast import expectation_of
 from apps.scheduling.selectors.hourly_price import hourly_price
@@ -75,11 +76,14 @@ def resources(request: TenantRequest) -> HttpResponse:
     rows = _chosen(workload_list(tenant, actor=request.actor), chosen, request.actor)
     topic = f"tenant.{tenant.schema_name}.resources"
     shown = paged(request, rows)
+    progress = progress_of({row.array_id for row in shown if row.array_id is not None})
     for row in shown:
         row.places = _places(row)
+        row.progress = progress.get(row.array_id)
     context = {
         "rows": shown,
         "chosen": chosen,
+        "array": _array(request, chosen["array"]),
         "states": WorkloadState.choices,
         "kinds": WorkKind.choices,
         "queues": [row.code for row in queue_list_of(tenant, request.actor.user_id)],
@@ -92,16 +96,30 @@ def resources(request: TenantRequest) -> HttpResponse:
     return show(request, "scheduling/resources", context)
 
 
+def _array(request: TenantRequest, no: str) -> WorkloadArray | None:
+    """The array whose tasks are listed, with how far it is."""
+    rows = array_list(request.entered_tenant, actor=request.actor)
+    return rows.filter(no=no).first() if no else None
+
+
 def _limits(tenant: Tenant, actor: Actor) -> list[LimitLine]:
     """What the reader may hold and by which tier; nothing for an operator, who is only looking (PLAT-CLU-31)."""
     return limit_lines(tenant, actor.user_id, timezone.now()) if actor.kind == "user" else []
 
 
 def _chosen(rows: QuerySet[Workload], chosen: dict[str, Any], actor: Actor) -> QuerySet[Workload]:
-    wanted = {"state": chosen["state"], "kind": chosen["kind"], "queue__code": chosen["queue"]}
+    wanted = {
+        "state": chosen["state"],
+        "kind": chosen["kind"],
+        "queue__code": chosen["queue"],
+        "array__no": chosen["array"],
+    }
     rows = rows.filter(**{name: value for name, value in wanted.items() if value})
     if word := chosen["search"]:
         rows = rows.filter(Q(no__icontains=word) | Q(name_en__icontains=word) | Q(name_zh__icontains=word))
+    elif not (chosen["state"] or chosen["array"]):
+        # Who looks for no one of them finds an array as one.
+        rows = arrays_as_one(rows)
     return rows.filter(submitted_by=actor.user_id) if chosen["mine"] else rows
 
 

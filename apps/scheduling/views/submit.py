@@ -20,10 +20,10 @@ from apps.scheduling.selectors.entitlements import queue_list_of
 from apps.scheduling.selectors.hourly_price import hourly_price
 from apps.scheduling.selectors.workloads import environment_list
 from apps.scheduling.services.cycle.start_estimates import workload_dry_run
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.arrays import work_submit
 
 SECTIONS = (
-    (gettext_lazy("What runs"), ("name", "kind", "purpose", "command")),
+    (gettext_lazy("What runs"), ("name", "kind", "purpose", "command", "array")),
     ("", ("web",)),
     (
         gettext_lazy("How much, of each share"),
@@ -48,6 +48,7 @@ SECTIONS = (
             "deadline_at",
             "placing",
             "checkpoint_signal",
+            "signal",
         ),
     ),
     (gettext_lazy("After other work"), ("after_ok", "after_any", "after", "after_not_ok")),
@@ -81,7 +82,7 @@ def submit(request: TenantRequest) -> HttpResponse:
     tenant = request.entered_tenant
     if request.method == "POST":
         form = _form(request, request.POST)
-        row = workload_request(actor=request.actor, tenant=tenant, asked=form.asked(cleaned(form)))
+        row = work_submit(actor=request.actor, tenant=tenant, asked=form.asked(cleaned(form)))
         messages.success(request, _("%(no)s waits for its turn.") % {"no": row.no})
         return go(request, "workloads:workload", row.uid)
     form = _form(request)

@@ -8,6 +8,7 @@ urlpatterns = [
     path("submit/", submit.submit, name="submit"),
     path("submit/dry-run/", submit.dry_run, name="dry_run"),
     path("<uuid:uid>/", resources.resource, name="workload"),
+    path("arrays/<uuid:uid>/stop/", resource_actions.array_end, name="array_stop"),
     path("<uuid:uid>/web/", resource_actions.web_open, name="web"),
     path("<uuid:uid>/stop/", resource_actions.stop, name="stop"),
     path("<uuid:uid>/scale/", resource_actions.scale, name="scale"),

@@ -21,10 +21,35 @@ RESOURCE = [
 ]
 
 
+TASKS = [
+    ("array", "array.no"),
+    ("tasks waiting", "array_progress.waiting"),
+    ("running", "array_progress.running"),
+    ("failed", "array_progress.failed"),
+]
+ARRAY = [
+    ("number", "no"),
+    ("name", "name"),
+    ("tasks", "spec"),
+    ("waiting", "progress.waiting"),
+    ("running", "progress.running"),
+    ("finished", "progress.finished"),
+    ("failed", "progress.failed"),
+    ("submitted", "created_at"),
+    ("uid", "uid"),
+]
+
+
 def resources(ctx: typer.Context) -> None:
-    """Your resources with node, device, share and state."""
+    """Your resources with node, device, share and state; an array is one of them."""
     with caller(ctx) as client:
-        rows(ctx, client.workloads(), RESOURCE)
+        rows(ctx, client.workloads(tasks="first"), [*RESOURCE, *TASKS])
+
+
+def arrays(ctx: typer.Context) -> None:
+    """Your arrays and how far each is."""
+    with caller(ctx) as client:
+        rows(ctx, client.arrays(), ARRAY)
 
 
 def resource(ctx: typer.Context, uid: str) -> None:
@@ -85,4 +110,4 @@ def quota(ctx: typer.Context) -> None:
     )
 
 
-COMMANDS = (resources, resource, logs, usage, quota)
+COMMANDS = (resources, resource, arrays, logs, usage, quota)

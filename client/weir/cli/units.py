@@ -58,6 +58,17 @@ def pairs(given: list[str]) -> dict[str, str]:
     return found
 
 
+def attempts(text: str) -> int:
+    """How often work is tried that is tried again so often.
+
+    Raises:
+        WeirClientError: the text is no number from 0 to 99.
+    """
+    if not re.fullmatch(r"\d{1,2}", text.strip()):
+        raise WeirClientError(f"{text!r} is no number of retries.", "Write 0 to 99.")
+    return int(text) + 1
+
+
 def names(given: list[str]) -> list[str]:
     """`["W-1,W-2", "W-3"]` as a list of three."""
     return [name for part in given for name in re.split(r"[,\s]+", part) if name]

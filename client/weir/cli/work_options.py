@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from weir.cli.units import (
+    attempts,
     command_words,
     cores_milli,
     duration_s,
@@ -39,6 +40,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "command": command_words,
     "variables": pairs,
     "names": names,
+    "retries": attempts,
 }
 
 

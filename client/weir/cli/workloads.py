@@ -165,8 +165,12 @@ def scale(
 
 
 def cancel(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
-    """Stop work: at once while it waits, else as soon as its node has ended it."""
+    """Stop work: at once while it waits, else as soon as its node has ended it. Of an array (A-...) all of it."""
     with caller(ctx) as client:
+        if uid.upper().startswith("A-"):
+            ended = client.array_stop(uid_of(uid, client.arrays, "no"), reason)
+            said(ctx, ended, f"{ended['no']} with its {ended['size']} tasks is being ended.")
+            return
         found = client.workload_stop(uid_of(uid, client.workloads, "no"), reason)
     said(
         ctx,

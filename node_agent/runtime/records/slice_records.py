@@ -38,12 +38,12 @@ class SliceSpec(_Record):
     names who enforces its limits ("": the device meter). `metered_uid` is what the vendor measures by ("": the
     device). A session listens on `bind` and is reached at `host`. `peer_usage_dir` is where the works of one
     device tell each other what they use. `size` is what work of several shares is told of them at first,
-    `checkpoint` how it is asked to save itself. `isolation` is how it is kept apart (`isolation.levels`), `paths` what
-    else of the node it may read; `disk_mib` what it may keep on the node's disk (0: not watched). `host_cpu_milli` and
-    `host_memory_mib` are what it may use of the host beside its share (0: nothing was said); with a share of 0 it runs
-    on the host alone, and these are its limits. `folder` names the work folder it runs in, `home` is where
-    that lies ("": the slice's own). `web`: it serves web pages on its socket. `interface`: the network interface by
-    which other nodes reach this one ("": not known).
+    `checkpoint` how it is asked to save itself, `warning` the signal before its run time is over. `isolation` is how
+    it is kept apart (`isolation.levels`), `paths` what else of the node it may read; `disk_mib` what it may keep on
+    the node's disk (0: not watched). `host_cpu_milli` and `host_memory_mib` are what it may use of the host beside its
+    share (0: nothing was said); with a share of 0 it runs on the host alone, and these are its limits. `folder` names
+    the work folder it runs in, `home` is where that lies ("": the slice's own). `web`: it serves web pages on its
+    socket. `interface`: the network interface by which other nodes reach this one ("": not known).
     """
 
     slice_uid: str
@@ -78,6 +78,7 @@ class SliceSpec(_Record):
     peer_usage_dir: str = ""
     size: dict[str, Any] | None = None
     checkpoint: dict[str, Any] | None = None
+    warning: dict[str, Any] | None = None
     isolation: str = "none"
     paths: list[str] = field(default_factory=list)
     disk_mib: int = 0

@@ -47,6 +47,7 @@ class Shim:
         self._state = _first_state(spec)
         self._session: dict[str, Any] = spec.session or {}
         self._size = spec.size
+        self._warning = spec.warning
         self._end: End | None = None
         self._held = KernelLimits()
         self._kill_at_ns: int | None = None
@@ -160,6 +161,8 @@ class Shim:
             return None
         left_ns = self._book.meter.remaining_ns(now_ns)
         dues = [] if left_ns is None else [now_ns + left_ns]
+        if left_ns is not None and self._warning is not None:
+            dues.append(now_ns + left_ns - self._warning["before_s"] * NS)
         if self._spec.idle_timeout_s is not None:
             dues.append(self._last_use_ns() + self._spec.idle_timeout_s * NS)
         return min(dues, default=None)
@@ -188,8 +191,24 @@ class Shim:
 
     def _check_run_time(self, now_ns: int) -> None:
         left_ns = self._book.meter.remaining_ns(now_ns)
+        self._warn(left_ns)
         if left_ns is not None and left_ns <= 0 and self._ended_ns is None:
             self._expire(now_ns, now_ns + left_ns, ending.run_timeout(self._spec.run_timeout_s or 0))
+
+    def _warn(self, left_ns: int | None) -> None:
+        """Send its program the signal that it asked for before its run time is over, once."""
+        warning = self._warning
+        if warning is None or left_ns is None or left_ns > warning["before_s"] * NS or self._end is not None:
+            return
+        self._warning = None
+        number = getattr(signal, f"SIG{warning['signal']}", None)
+        if number is None:
+            self._output.note(f"this node has no signal {warning['signal']}: the program is not warned")
+            return
+        proc.send([self._work.pid], number)
+        self._output.note(
+            f"its run time is over in {max(left_ns, 0) // NS} s: it is sent {warning['signal']}"
+        )
 
     def _check_idle(self, now_ns: int) -> None:
         limit_s = self._spec.idle_timeout_s

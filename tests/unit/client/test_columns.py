@@ -34,7 +34,7 @@ WORDS = {
     "explain": [UID],
 }
 ALONE = (
-    "catalogue", "applications", "inbox", "orders", "systems", "resources", "quota", "queue", "coupon-centre",
+    "catalogue", "applications", "inbox", "orders", "systems", "resources", "arrays", "quota", "queue", "coupon-centre",
     "coupons", "bills", "bill-now", "account", "transactions", "messages", "nodes", "devices", "slices", "groups",
     "specs", "components", "releases", "release-keys", "rollouts", "pool-log", "alarms", "alarm-rules",
 )  # fmt: skip

@@ -75,7 +75,7 @@ def test_a_mistyped_name_is_answered_with_its_neighbours():
 
 
 def test_what_a_file_refuses_is_one_line(centre, monkeypatch):
-    def full():
+    def full(**_filters):
         raise OSError(28, "No space left on device", "report.csv")
 
     monkeypatch.setattr(centre, "workloads", full)
@@ -84,7 +84,7 @@ def test_what_a_file_refuses_is_one_line(centre, monkeypatch):
 
 
 def test_brackets_of_a_message_are_no_markup(centre, monkeypatch):
-    def failing():
+    def failing(**_filters):
         raise OSError("[Errno 2] [bold]x")
 
     monkeypatch.setattr(centre, "workloads", failing)

@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.fleet.models import Slice
+from apps.scheduling.api.serializers.arrays import ArrayOfTaskOut, ProgressOut, progress_among
 from apps.scheduling.models import Workload, WorkloadDependency, WorkloadSize
 from apps.scheduling.selectors.workloads import workload_reason
 
@@ -77,6 +78,8 @@ class WorkloadRowOut(serializers.ModelSerializer):
     environment = serializers.CharField(source="environment.name", default="")
     environment_uid = serializers.UUIDField(source="environment.uid", default=None, allow_null=True)
     submitted_by = serializers.CharField(source="submitted_by.username", default="")
+    array = ArrayOfTaskOut(allow_null=True)
+    array_progress = serializers.SerializerMethodField()
 
     class Meta:
         model = Workload
@@ -118,6 +121,9 @@ class WorkloadRowOut(serializers.ModelSerializer):
             "idle_timeout_s",
             "requeue_on_loss",
             "attempt",
+            "array",
+            "array_index",
+            "array_progress",
             "min_shares",
             "active_shares",
             "urgent",
@@ -139,6 +145,10 @@ class WorkloadRowOut(serializers.ModelSerializer):
             "started_at",
             "ended_at",
         ]
+
+    @extend_schema_field(ProgressOut(allow_null=True))
+    def get_array_progress(self, row: Workload) -> dict[str, int] | None:
+        return None if row.array_id is None else progress_among(self, row.array_id, "array_id")
 
     def get_name(self, row: Workload) -> str:
         return row.name

@@ -46,7 +46,7 @@ def workload_dry_run(
     """When such work would start if it were submitted now, and with how much it could start at once. Refused for the
     same reasons as the submission would be; nothing is kept."""
     # When it starts does not depend on what is run: a question need not name a program.
-    row, _amounts = workload_draft(actor, tenant, replace(asked, argv=asked.argv or ("true",)))
+    row, _amounts = workload_draft(actor, tenant, replace(asked, argv=asked.argv or ("true",), array=""))
     return row, *offer_of(row)
 
 

@@ -89,13 +89,14 @@ def _group_make(
     waits = waits_read(actor, tenant, group[0], by_key)
     draft, amounts = workload_draft(actor, tenant, group[0], waits)
     admission_check(actor, draft, more=len(group))
-    rows = [_row(draft, each) for each in group]
+    rows = [row_like(draft, each) for each in group]
     with pipeline():
         take_in(actor, tenant, rows, amounts, waits)
     return rows
 
 
-def _row(draft: Workload, asked: WorkloadRequest) -> Workload:
+def row_like(draft: Workload, asked: WorkloadRequest) -> Workload:
+    """Another workload as the draft, with a name, a key and work of its own; not saved."""
     work = asked.work
     if work != draft.work:
         work_check({**work, "kind": draft.kind, "idle_timeout_s": draft.idle_timeout_s}, draft.run_timeout_s)

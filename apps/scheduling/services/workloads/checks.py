@@ -43,6 +43,7 @@ from apps.scheduling.states import Purpose, WorkKind
 from apps.scheduling.types import Amounts, WorkloadRequest
 from apps.tenancy.models import Tenant
 from node_agent.protocol.fields import CheckpointSignal
+from weir_wire.workload_request import warning_of
 
 SIGNALS = tuple(filter(None, get_args(CheckpointSignal)))
 MAX_SHARES = 512
@@ -88,6 +89,7 @@ def asked_check(asked: WorkloadRequest, now: datetime) -> None:
     if asked.single_node and asked.node and asked.local_node and asked.node != asked.local_node:
         wrong["local_node"] = _("It is to run on node %(node)s.") % {"node": asked.node}
     wrong |= _checkpoint_check(asked)
+    wrong |= _warning_check(asked)
     if asked.web and asked.kind == WorkKind.SESSION:
         wrong["web"] = _("A session serves no web pages.")
     if wrong:
@@ -121,6 +123,41 @@ def _checkpoint_check(asked: WorkloadRequest) -> dict[str, object]:
     if asked.checkpoint_command and not asked.checkpoint_command[0]:
         return {name: _("It names no program.")}
     return {}
+
+
+def _warning_check(asked: WorkloadRequest) -> dict[str, object]:
+    """What is wrong with the signal before its run time is over."""
+    if not asked.signal:
+        return {}
+    if asked.kind == WorkKind.SESSION:
+        return {"signal": _("A session has no program to send it to.")}
+    try:
+        warning_of(asked.signal)
+    except (ValueError, KeyError):
+        return {
+            "signal": _(
+                "It is no signal and seconds before the end: USR1@60, a name or a number (not KILL or STOP), and 1"
+                " to 65535."
+            )
+        }
+    return {}
+
+
+def warning_time_check(asked: WorkloadRequest, run_timeout_s: int | None) -> None:
+    """InvalidInput where the signal would never be sent, or as soon as it starts."""
+    if not asked.signal:
+        return
+    _name, before_s = warning_of(asked.signal)
+    if run_timeout_s is None:
+        raise InvalidInput(
+            fields={"signal": _("It is sent before the end of its run time, and it has none.")},
+            cure=_("Say how long it may run."),
+        )
+    if before_s >= run_timeout_s:
+        raise InvalidInput(
+            fields={"signal": _("It runs for %(run)s at most.") % {"run": span_text(run_timeout_s)}},
+            cure=_("Let it be sent later, or let it run longer."),
+        )
 
 
 def elastic_check(min_shares: int | None, shares: int) -> None:

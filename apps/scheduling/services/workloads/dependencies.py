@@ -17,7 +17,7 @@ from apps.kernel.bulk import insert_many
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.models import Workload, WorkloadDependency
 from apps.scheduling.permissions import work_reached
-from apps.scheduling.states import FINAL_STATES, AfterWork, WorkloadState
+from apps.scheduling.states import FINAL_STATES, TURN_CODE, AfterWork, WorkloadState
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 
@@ -164,8 +164,13 @@ def dependencies_put(rows: Sequence[Workload], waits: Waits) -> None:
 
 
 def waits_again(row: Workload) -> dict[str, object]:
-    """What suspended work that is resumed says of why it waits: for other work still, or for nothing but room."""
+    """What suspended work that is resumed waits for, and says so: for other work still, for its turn in its array, or
+    for nothing but room."""
+    turn: dict[str, object] = {}
+    if row.array is not None and row.array.at_once is not None:
+        turn["waits_for_turn"] = True
     if not row.waits_for_work:
-        return {"reason_code": "", "reason": {}}
+        reason = {"array": row.array.no, "at_once": row.array.at_once} if turn and row.array else {}
+        return turn | {"reason_code": TURN_CODE if turn else "", "reason": reason}
     left = row.dependencies.filter(is_open=True).select_related("on")
-    return {"reason_code": WAITING_CODE, "reason": reason_of([(each.kind, each.on) for each in left])}
+    return turn | {"reason_code": WAITING_CODE, "reason": reason_of([(each.kind, each.on) for each in left])}

@@ -10,7 +10,7 @@ from apps.kernel.service import service
 from apps.scheduling.models import Workload, WorkloadDependency
 from apps.scheduling.services.workloads.dependencies import holds, reason_of
 from apps.scheduling.services.workloads.ending import workload_changed, workload_end
-from apps.scheduling.states import FINAL_STATES, AfterWork, WorkloadState
+from apps.scheduling.states import FINAL_STATES, TURN_CODE, AfterWork, WorkloadState
 
 NEVER_CODE = "dependency_failed"
 _AT_ONCE = 200
@@ -64,6 +64,9 @@ def _let_go(row: Workload, actor: Actor) -> None:
         row.waits_for_work, row.not_before_at = False, timezone.now()
         if is_shown:
             row.reason_code, row.reason = "", {}
+            if row.waits_for_turn and row.array is not None:
+                row.reason_code = TURN_CODE
+                row.reason = {"array": row.array.no, "at_once": row.array.at_once}
         row.save(update_fields=["waits_for_work", "not_before_at", "reason_code", "reason", "updated_at"])
     workload_changed(row, actor)
 

@@ -15,7 +15,7 @@ from apps.fleet.states import SliceState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import WeirError
 from apps.kernel.events import emit
-from apps.scheduling.events import WorkloadAwaited, WorkloadChanged, WorkloadEnded
+from apps.scheduling.events import ArrayFreed, WorkloadAwaited, WorkloadChanged, WorkloadEnded
 from apps.scheduling.models import Workload, WorkloadDependency
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota.quotas import quota_release
@@ -60,6 +60,7 @@ def workload_end(
     emit(event, actor=actor)
     _funds_end(row, actor)
     awaited_tell(row, actor)
+    _turn_tell(row, actor)
     workload_changed(row, actor)
 
 
@@ -85,7 +86,14 @@ def workload_put_aside(row: Workload, actor: Actor, reason_code: str, reason: st
     decided(
         row, DecisionKind.SUSPENDED, actor, "" if reason_code == "suspended" else reason_code, text=reason
     )
+    _turn_tell(row, actor)
     workload_changed(row, actor)
+
+
+def _turn_tell(row: Workload, actor: Actor) -> None:
+    """Of an array with a bound the next has its turn."""
+    if row.array_id is not None and row.array is not None and row.array.at_once is not None:
+        emit(ArrayFreed(array_pk=row.array_id), actor=actor)
 
 
 def _funds_end(row: Workload, actor: Actor) -> None:

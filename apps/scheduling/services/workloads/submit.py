@@ -127,6 +127,11 @@ def workload_draft(
     actor: Actor, tenant: Tenant, asked: WorkloadRequest, waits: Waits = NOTHING
 ) -> tuple[Workload, Amounts]:
     """The workload as it would be submitted, not saved, and its amounts; every refusal but that of the quota."""
+    if asked.array:
+        raise InvalidInput(
+            fields={"array": _("An array is submitted in a call of its own.")},
+            cure=_("Submit it by itself: one call makes all of its tasks."),
+        )
     asked = replicas_read(asked)
     checks.asked_check(asked, timezone.now())
     checks.folder_check(actor, tenant, asked)
@@ -177,7 +182,7 @@ _READ = frozenset(
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
-        *AfterWork.values,
+        "array", "signal", *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)
@@ -189,6 +194,7 @@ def _row(
     queue = checks.queue_open(asked.queue, tenant, actor.user_id if actor.kind == "user" else None)
     run_timeout_s = checks.run_time_of(queue, asked.run_timeout_s)
     checks.times_check(replace(asked, run_timeout_s=run_timeout_s), timezone.now())
+    checks.warning_time_check(asked, run_timeout_s)
     work = asked.work
     work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, run_timeout_s)
     row = Workload(
