@@ -34,7 +34,22 @@ class ApiSchema(AutoSchema):
             operation["responses"] |= {
                 status: {"$ref": f"#/components/responses/Refused{status}"} for status in self._refusals()
             }
+            if "requestBody" in operation:
+                # A body of optional fields is `{}`: generated clients then have one way of calling.
+                operation["requestBody"]["required"] = True
         return operation
+
+    def map_parsers(self) -> list[str]:
+        """One kind of body for each call: the form where a file is sent, JSON everywhere else.
+
+        Forms are read everywhere, but a client generated of two kinds with the same fields sends both at once.
+        """
+        kinds: list[str] = super().map_parsers()  # type: ignore[no-untyped-call]
+        if len(kinds) < 2:
+            return kinds
+        sent = force_instance(self.get_request_serializer())  # type: ignore[no-untyped-call]
+        has_file = any(isinstance(field, FileField) for field in getattr(sent, "fields", {}).values())
+        return [kind for kind in kinds if kind.startswith("multipart/") is has_file]
 
     def get_description(self) -> str:  # type: ignore[override]
         """The method's words, else those of its own class: never those of a class that it stands on."""
