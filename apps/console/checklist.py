@@ -151,7 +151,7 @@ def _tenants(newest: list[Tenant]) -> Iterator[Lack]:
             "account",
             _("%(tenant)s has no account: its applications are refused until it is opened.")
             % {"tenant": tenant},
-            reverse("admin:tenancy_tenant_change", args=[tenant.pk]),
+            reverse("operator:tenant", args=[tenant.schema_name]),
             "billing.manage",
         )
 

@@ -1,9 +1,12 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from apps.console import centre_views, setup_views, tenant_views
+from apps.console import centre_views, setup_views
 from apps.console import operator_views as views
 from apps.console import operator_watching as watching
+from apps.console.tenant_views import acts as tenant_acts
+from apps.console.tenant_views import opening as tenant_opening
+from apps.console.tenant_views import pages as tenant_pages
 from apps.identity.views.own_account import logout_page
 
 app_name = "operator"
@@ -14,7 +17,19 @@ urlpatterns = [
     path("centre/tickets/", centre_views.tickets, name="centre_tickets"),
     path("centre/mail/", centre_views.mail, name="centre_mail"),
     path("centre/mail/try/", centre_views.mail_try, name="centre_mail_try"),
-    path("tenants/new/", tenant_views.tenant_new, name="tenant_new"),
+    path("tenants/", tenant_pages.tenants, name="tenants"),
+    path("tenants/new/", tenant_opening.tenant_new, name="tenant_new"),
+    path("tenants/<slug:schema>/", tenant_pages.tenant, name="tenant"),
+    path("tenants/<slug:schema>/archive/", tenant_pages.tenant_archive, name="tenant_archive"),
+    path("tenants/<slug:schema>/change/", tenant_acts.change, name="tenant_change"),
+    path("tenants/<slug:schema>/suspend/", tenant_acts.suspend, name="tenant_suspend"),
+    path("tenants/<slug:schema>/resume/", tenant_acts.resume, name="tenant_resume"),
+    path("tenants/<slug:schema>/close/", tenant_acts.close, name="tenant_close"),
+    path("tenants/<slug:schema>/delete/", tenant_acts.delete, name="tenant_delete"),
+    path("tenants/<slug:schema>/account/", tenant_acts.account, name="tenant_account"),
+    path("tenants/<slug:schema>/deposit/", tenant_acts.deposit, name="tenant_deposit"),
+    path("tenants/<slug:schema>/credit/", tenant_acts.credit, name="tenant_credit"),
+    path("tenants/<slug:schema>/quota/", tenant_acts.quota, name="tenant_quota"),
     path("checklist/", views.checklist, name="checklist"),
     path("revenue/", views.revenue, name="revenue"),
     path("inbox/", views.inbox, name="inbox"),

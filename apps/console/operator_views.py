@@ -53,7 +53,7 @@ def home(request: PortalRequest) -> HttpResponse:
         tenants = tenants_of(request.user)
         if len(tenants) == 1:
             return redirect(f"/t/{tenants[0].schema_name}/")
-        return render(request, "operator/tenants.html", {"tenants": tenants})
+        return render(request, "operator/my_tenants.html", {"tenants": tenants})
     topics = ["alarms", "cases", "pool"]
     return show(request, "operator/home", {**operator_figures(request), "topics": topics, "live": topics})
 

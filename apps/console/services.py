@@ -1,7 +1,7 @@
 """Writes that join several apps in one transaction."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import IO, Any
 from uuid import UUID
 
 from django.db import transaction
@@ -19,6 +19,8 @@ from apps.centre.models import Centre
 from apps.centre.permissions import CentrePermission
 from apps.centre.services import MailGiven, centre_open
 from apps.centre.setup_token import setup_token_end
+from apps.console.tenant_archive import tenant_archive
+from apps.console.tenant_overview import tenant_lasting
 from apps.console.types import (
     BusinessSystemGiven,
     CommodityDraft,
@@ -31,7 +33,7 @@ from apps.identity.models import User
 from apps.identity.services.operators import operator_role_bind
 from apps.identity.services.users import user_create
 from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import InvalidInput
+from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.planes import in_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Organization
@@ -51,7 +53,7 @@ from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.states import Software
 from apps.tenancy.models import Tenant
 from apps.tenancy.permissions import TenancyPermission
-from apps.tenancy.services import tenant_provision
+from apps.tenancy.services import tenant_close, tenant_provision
 from workflows.registry import definition_list
 
 _NOTHING_MORE = TenantBeginning()
@@ -182,6 +184,30 @@ def quotas_set(*, actor: Actor, tenant: Tenant, totals: Mapping[str, int]) -> No
     act_subject("tenant", tenant.schema_name)
     for item, total in sorted(totals.items()):
         quota_set(actor=actor, tenant=tenant, item=item, total=total)
+
+
+@service(TenancyPermission.MANAGE)
+def tenant_end(*, actor: Actor, tenant: Tenant) -> Tenant:
+    """Close a suspended tenant for good, once nothing of it runs and its money is settled (PLAT-TEN-8).
+
+    Raises:
+        Conflict: something has not ended or is not paid; the text says what.
+    """
+    lasting = tenant_lasting(tenant)
+    if lasting:
+        raise Conflict(" ".join(lasting), cure=_("Settle what is named, then close it."))
+    return tenant_close(actor=actor, tenant=tenant)
+
+
+def tenant_archive_take(*, actor: Actor, tenant: Tenant) -> IO[bytes]:
+    """All that is kept of a tenant as a ZIP archive; that it was taken is on record before it is."""
+    tenant_archive_note(actor=actor, tenant=tenant)
+    return tenant_archive(tenant)
+
+
+@service(TenancyPermission.MANAGE)
+def tenant_archive_note(*, actor: Actor, tenant: Tenant) -> None:
+    act_subject("tenant", tenant.schema_name)
 
 
 # --- commodities -------------------------------------------------------------------------------------------------

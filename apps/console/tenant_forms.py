@@ -1,5 +1,6 @@
-"""The input of the page that makes a tenant: who it is, who administers it, and what it begins with."""
+"""The input of the pages of tenants: what makes one, and what is done with one."""
 
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -14,6 +15,7 @@ from apps.kernel.money import ZERO
 from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.services.quota.quotas import DEFAULTS
 from apps.scheduling.states import QuotaItem
+from apps.tenancy.states import TenantState
 
 PASSWORD, LINK = "password", "link"
 
@@ -111,3 +113,53 @@ class TenantForm(StyledForm):
                 business_system=system if system.name else None,
             ),
         }
+
+
+class TenantFilterForm(forms.Form):
+    search = forms.CharField(required=False, max_length=120)
+    state = forms.ChoiceField(required=False, choices=[("", ""), *TenantState.choices])
+
+
+class TenantNameForm(StyledForm):
+    name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput({"autocomplete": "off"}))
+    timezone = forms.ChoiceField(label=_("Time zone"), choices=zone_choices)
+
+
+class ReasonForm(StyledForm):
+    reason = forms.CharField(label=_("Reason"), max_length=200)
+
+
+class TenantDeleteForm(StyledForm):
+    code = forms.CharField(label=_("Code"), max_length=31)
+
+
+class DepositForm(StyledForm):
+    amount = forms.DecimalField(
+        label=_("Amount (CNY)"), decimal_places=2, max_digits=18, min_value=Decimal("0.01")
+    )
+    reference = forms.CharField(
+        label=_("Payment number"),
+        max_length=80,
+        help_text=_("The same number again is the same deposit: nothing is credited twice."),
+    )
+
+
+class CreditForm(StyledForm):
+    amount = forms.DecimalField(
+        label=_("Credit limit (CNY)"),
+        decimal_places=2,
+        max_digits=18,
+        min_value=0,
+        help_text=_("How much the tenant may owe beyond its balance; 0 is none."),
+    )
+    reason = forms.CharField(label=_("Reason"), max_length=200)
+
+
+class QuotasForm(StyledForm):
+    """One figure for each item; an empty one stays as it is."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for item in QuotaItem:
+            self.fields[item.value] = quota_field(item, required=False)
+            self.fields[item.value].widget.attrs |= {"class": "form-control", "data-test": item.value}

@@ -117,9 +117,9 @@ PROVIDER = (
             _entry(
                 _("Tenants"),
                 "building",
-                "admin:tenancy_tenant_changelist",
+                "operator:tenants",
                 "tenancy.view",
-                beside=("operator:tenant_new",),
+                beside=("operator:tenant", "operator:tenant_new"),
             ),
             _entry(_("Catalogue"), "building-store", "catalogue_admin:commodities", "catalog.view"),
             _entry(_("Bills"), "receipt", "admin:billing_bill_changelist", "billing.view"),

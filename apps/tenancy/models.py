@@ -9,7 +9,7 @@ from apps.tenancy.states import TenantState
 
 
 class Tenant(TenantMixin):
-    """An enterprise or individual customer: the unit of isolation (PLAT-TEN-2). Never deleted: closed."""
+    """An enterprise or individual customer: the unit of isolation (PLAT-TEN-2). Its row stays: bills name it."""
 
     auto_create_schema = False
     auto_drop_schema = False

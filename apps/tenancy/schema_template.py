@@ -57,6 +57,19 @@ def schema_make(schema: str) -> None:
         _execute(";\n".join(statements))
 
 
+def schema_empty(schema: str) -> None:
+    """Put a new tenant's schema in place of one with data, in the caller's transaction.
+
+    Raises:
+        TemplateError: see `template_ensure`.
+    """
+    with transaction.atomic(), in_public():
+        # What the transaction has written and not yet checked holds its tables.
+        _execute("SET CONSTRAINTS ALL IMMEDIATE")
+        _execute(f'DROP SCHEMA "{schema}" CASCADE')
+        schema_make(schema)
+
+
 def template_ensure() -> None:
     """Make the template anew where the migrations are not those it was made with.
 

@@ -1,4 +1,4 @@
-"""Provision, suspend, resume and close tenants."""
+"""Provision, change, suspend, resume and close tenants, and delete what a closed one has left."""
 
 import re
 
@@ -16,7 +16,7 @@ from apps.kernel.service import service
 from apps.tenancy.events import TenantProvisioned
 from apps.tenancy.models import Domain, Tenant
 from apps.tenancy.permissions import TenancyPermission as P
-from apps.tenancy.schema_template import schema_make
+from apps.tenancy.schema_template import schema_empty, schema_make
 from apps.tenancy.states import FLOW, TenantState
 
 _SCHEMA = re.compile(r"[a-z][a-z0-9]{1,30}")
@@ -75,6 +75,22 @@ def _schema_check(schema: str) -> None:
 
 
 @service(P.MANAGE)
+def tenant_change(*, actor: Actor, tenant: Tenant, name: str, timezone: str) -> Tenant:
+    """Another name or time zone; its code and address stay (PLAT-TEN-8). Days already billed stay billed."""
+    act_subject("tenant", tenant.schema_name)
+    tenant.name, tenant.timezone = name.strip(), timezone
+    _fields_check(tenant)
+    try:
+        with transaction.atomic():
+            tenant.save(update_fields=["name", "timezone", "updated_at"])
+    except IntegrityError:
+        # Somebody took the name between the look and the write.
+        _fields_check(tenant)
+        raise
+    return tenant
+
+
+@service(P.MANAGE)
 def tenant_suspend(*, actor: Actor, tenant: Tenant, reason: str = "") -> Tenant:
     """Shut the tenant out: nobody of it signs in, its running work is left to the operators (PLAT-TEN-8)."""
     act_subject("tenant", tenant.schema_name, reason=reason)
@@ -91,7 +107,20 @@ def tenant_resume(*, actor: Actor, tenant: Tenant) -> Tenant:
 
 @service(P.MANAGE)
 def tenant_close(*, actor: Actor, tenant: Tenant) -> Tenant:
-    """End a suspended tenant for good. Its schema stays until somebody drops it; bills and audit stay anyway."""
+    """End a suspended tenant for good: nobody comes in any more. Its data stay until they are deleted."""
     act_subject("tenant", tenant.schema_name)
     FLOW.move(tenant, TenantState.CLOSED, actor=actor)
+    return tenant
+
+
+@service(P.MANAGE)
+def tenant_delete(*, actor: Actor, tenant: Tenant) -> Tenant:
+    """Delete a closed tenant's own data for good: organizations, forms, orders, tickets, roles (PLAT-TEN-8).
+
+    What bills rest on stays: bills, the ledger, metering records, the operation log. So does the code,
+    which no other tenant can take. An empty schema stands in place of the old one: what walks all tenants finds it.
+    """
+    act_subject("tenant", tenant.schema_name)
+    FLOW.move(tenant, TenantState.DELETED, actor=actor)
+    schema_empty(tenant.schema_name)
     return tenant

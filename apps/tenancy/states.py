@@ -1,4 +1,4 @@
-"""A tenant's life: provisioned active, suspended and back, closed for good."""
+"""A tenant's life: provisioned active, suspended and back, closed for good, its data deleted."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -11,6 +11,11 @@ class TenantState(models.TextChoices):
     ACTIVE = "active", _("Active")
     SUSPENDED = "suspended", _("Suspended")
     CLOSED = "closed", _("Closed")
+    DELETED = "deleted", _("Data deleted")
+
+
+# Nobody comes in any more.
+ENDED = (TenantState.CLOSED, TenantState.DELETED)
 
 
 FLOW = Flow(
@@ -18,5 +23,6 @@ FLOW = Flow(
         (TenantState.ACTIVE, TenantState.SUSPENDED): P.MANAGE,
         (TenantState.SUSPENDED, TenantState.ACTIVE): P.MANAGE,
         (TenantState.SUSPENDED, TenantState.CLOSED): P.MANAGE,
+        (TenantState.CLOSED, TenantState.DELETED): P.MANAGE,
     }
 )

@@ -811,6 +811,11 @@ class PatchedRuleEditIn(TypedDict):
     is_enabled: NotRequired[bool]
 
 
+class PatchedTenantNameIn(TypedDict):
+    name: NotRequired[str]
+    timezone: NotRequired[str]
+
+
 class PayIn(TypedDict):
     coupon: NotRequired[str | None]
 
@@ -3100,10 +3105,19 @@ class TaskOut(TypedDict):
     created_at: str
 
 
+class TenantDetailOut(TypedDict):
+    schema: str
+    name: str
+    state: Literal["active", "suspended", "closed", "deleted"]
+    timezone: str
+    created_at: str
+    lasting: list[str]
+
+
 class TenantMadeOut(TypedDict):
     schema: str
     name: str
-    state: Literal["active", "suspended", "closed"]
+    state: Literal["active", "suspended", "closed", "deleted"]
     timezone: str
     created_at: str
     host: str
@@ -3133,7 +3147,7 @@ class TenantRoleOut(TypedDict):
 class TenantRowOut(TypedDict):
     schema: str
     name: str
-    state: Literal["active", "suspended", "closed"]
+    state: Literal["active", "suspended", "closed", "deleted"]
     timezone: str
     created_at: str
 

@@ -94,7 +94,7 @@ NAVIGATION = [
         | {"active": lambda request: False},
         _page(_("Approvals"), "checklist", "operator:inbox", "cases.view"),
         _page(_("Applications and orders"), "folder_open", "operator:cases", "cases.view"),
-        _table(_("Tenants"), "apartment", "tenancy_tenant", "tenancy.view"),
+        _page(_("Tenants"), "apartment", "operator:tenants", "tenancy.view"),
         _page(_("Catalogue"), "storefront", "catalogue_admin:commodities", "catalog.view"),
         _table(_("Commodities"), "inventory_2", "catalog_commodity", "catalog.view"),
         _table(_("Categories"), "category", "catalog_category", "catalog.view"),

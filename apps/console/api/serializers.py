@@ -86,6 +86,24 @@ class TenantRowOut(serializers.ModelSerializer):
         fields = ["schema", "name", "state", "timezone", "created_at"]
 
 
+class TenantDetailOut(TenantRowOut):
+    lasting = serializers.SerializerMethodField(
+        help_text="What must be at an end before it can be closed, a sentence each."
+    )
+
+    class Meta(TenantRowOut.Meta):
+        fields = [*TenantRowOut.Meta.fields, "lasting"]
+
+    def get_lasting(self, row: Tenant) -> list[str]:
+        found: list[str] = self.context["lasting"]
+        return found
+
+
+class TenantNameIn(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=120, required=False)
+    timezone = serializers.CharField(max_length=64, required=False)
+
+
 class TenantMadeOut(TenantRowOut):
     host = serializers.CharField(help_text="Where its portal is.")
     administrator = WayInOut()

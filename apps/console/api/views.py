@@ -3,6 +3,8 @@
 from collections import Counter
 from typing import Any
 
+from django.http import FileResponse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,13 +14,15 @@ from apps.cases.types import CaseKind
 from apps.console import operator_selectors as read
 from apps.console.api import serializers as s
 from apps.console.checklist import lacks
-from apps.console.services import quotas_set, tenant_open
+from apps.console.services import quotas_set, tenant_archive_take, tenant_end, tenant_open
+from apps.console.tenant_overview import tenant_lasting
 from apps.identity.api.base import ApiView
 from apps.kernel.actor import Actor
 from apps.scheduling.api.serializers.workloads import QuotaOut
 from apps.scheduling.selectors.workloads import quota_get
-from apps.tenancy.selectors import tenant_get, tenant_list
-from apps.tenancy.services import tenant_resume, tenant_suspend
+from apps.tenancy.models import Tenant
+from apps.tenancy.selectors import tenant_get, tenant_list, tenant_shown
+from apps.tenancy.services import tenant_change, tenant_delete, tenant_resume, tenant_suspend
 
 COUNTED = (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET)
 
@@ -42,6 +46,60 @@ class TenantsView(ApiView):
         made = tenant_open(actor=self.actor, **given.opening())
         row, way_in = s.TenantRowOut(made.tenant).data, s.WayInOut(made).data
         return Response({**row, "host": made.host, "administrator": way_in}, status=201)
+
+
+class TenantView(ApiView):
+    plane = "provider"
+    permission = "tenancy.view"
+
+    @extend_schema(responses=s.TenantDetailOut)
+    def get(self, request: Request, schema: str) -> Response:
+        """One tenant, ended ones too, and what must be at an end before it can be closed."""
+        return self._shown(tenant_shown(schema))
+
+    @extend_schema(request=s.TenantNameIn, responses=s.TenantDetailOut)
+    def patch(self, request: Request, schema: str) -> Response:
+        """Another name or time zone; what is not named stays."""
+        self.actor.require("tenancy.manage")
+        row = tenant_shown(schema)
+        given = s.TenantNameIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        new = {"name": row.name, "timezone": row.timezone} | given.validated_data
+        return self._shown(tenant_change(actor=self.actor, tenant=row, **new))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, schema: str) -> Response:
+        """Delete a closed tenant's own data for good; its bills and records stay."""
+        self.actor.require("tenancy.manage")
+        tenant_delete(actor=self.actor, tenant=tenant_shown(schema))
+        return Response(status=204)
+
+    @staticmethod
+    def _shown(row: Tenant) -> Response:
+        return Response(s.TenantDetailOut(row, context={"lasting": tenant_lasting(row)}).data)
+
+
+class TenantArchiveView(ApiView):
+    plane = "provider"
+    permission = "tenancy.manage"
+    pagination_class = None
+
+    @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+    def get(self, request: Request, schema: str) -> FileResponse:
+        """All that is kept of a tenant, ended ones too, as a ZIP archive of CSV files."""
+        row = tenant_shown(schema)
+        archive = tenant_archive_take(actor=self.actor, tenant=row)
+        return FileResponse(archive, as_attachment=True, filename=f"{row.schema_name}.zip")
+
+
+class TenantCloseView(ApiView):
+    plane = "provider"
+    permission = "tenancy.manage"
+
+    @extend_schema(request=None, responses=s.TenantRowOut)
+    def post(self, request: Request, schema: str) -> Response:
+        """Close a suspended tenant for good, once nothing of it runs and its money is settled."""
+        return Response(s.TenantRowOut(tenant_end(actor=self.actor, tenant=tenant_shown(schema))).data)
 
 
 class TenantSuspendView(ApiView):

@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('schema_name', models.CharField(db_index=True, max_length=63, unique=True, validators=[django_tenants.postgresql_backend.base._check_schema_name])),
                 ('name', models.CharField(max_length=120, unique=True, verbose_name='name')),
-                ('state', models.CharField(choices=[('active', 'Active'), ('suspended', 'Suspended'), ('closed', 'Closed')], default='active', max_length=16, verbose_name='state')),
+                ('state', models.CharField(choices=[('active', 'Active'), ('suspended', 'Suspended'), ('closed', 'Closed'), ('deleted', 'Data deleted')], default='active', max_length=16, verbose_name='state')),
                 ('timezone', models.CharField(max_length=64, validators=[apps.centre.models.timezone_check], verbose_name='time zone')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                 ('updated_at', models.DateTimeField(auto_now=True, verbose_name='updated at')),
@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'tenant',
                 'verbose_name_plural': 'tenants',
                 'ordering': ['schema_name'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['active', 'suspended', 'closed'])), name='tenant_state_known')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['active', 'suspended', 'closed', 'deleted'])), name='tenant_state_known')],
             },
         ),
         migrations.CreateModel(

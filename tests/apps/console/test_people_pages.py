@@ -13,7 +13,6 @@ from apps.kernel.planes import in_tenant
 from apps.orders.models import ApplicationForm
 from apps.orgs.models import RoleBinding
 from apps.scheduling.services.queues.queue_settings import queue_ensure
-from apps.tenancy.models import Tenant
 from portal.demo.seed import catalogue_seed
 from tests.apps.fleet.agent import Agent
 
@@ -81,10 +80,9 @@ def newco(operator):
     password = shown(
         text_of(page.post(reverse("operator:tenant_new"), given | first | limits)), "first-password-text"
     )
-    tenant = Tenant.objects.get(schema_name="newco")
-    moved(purser.post(reverse("admin:tenancy_tenant_act_open_account", args=[tenant.pk])))
+    moved(purser.post(reverse("operator:tenant_account", args=["newco"])))
     credit = {"amount": "1000", "reason": "contract 1"}
-    moved(purser.post(reverse("admin:tenancy_tenant_act_credit_limit", args=[tenant.pk]), credit))
+    moved(purser.post(reverse("operator:tenant_credit", args=["newco"]), credit))
     return first_sign_in("newco.localhost", "audrey", password, "audreys-own-word")
 
 

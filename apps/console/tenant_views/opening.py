@@ -9,7 +9,6 @@ from django.views.decorators.http import require_http_methods
 
 from apps.centre.selectors import centre_shown
 from apps.console.services import tenant_open
-from apps.console.templatetags.weir import money
 from apps.console.tenant_forms import LINK, TenantForm
 from apps.console.types import TenantOpened
 from apps.identity.pages.access import operator_page, show
@@ -54,7 +53,7 @@ def _made(request: PortalRequest, form: TenantForm, made: TenantOpened) -> dict[
         _("Its quota"),
     ]
     if given.credit_limit:
-        shown = {"amount": money(given.credit_limit)}
+        shown = {"amount": given.credit_limit}
         lines.append(_("Its money account, with %(amount)s CNY of credit") % shown)
     elif given.has_account:
         lines.append(_("Its money account"))
