@@ -56,7 +56,7 @@ class Daemon:
         self._transfers = FolderTransfers(
             self._transport, runtime.folders, runtime.folder_owner, runtime.library
         )
-        self._tunnel = WebTunnel(settings.server, settings.ca, runtime.web_socket)
+        self._tunnel = WebTunnel(settings.server, settings.ca, runtime.web_socket, runtime.executions)
         self._credential = credential_load(settings.home, settings.server)
         self._boot_id, self._seq = uuid.uuid4().hex, 0
         self._next_sync_at = 0.0
@@ -98,8 +98,8 @@ class Daemon:
             self._exchange()
 
     def _tunnel_keep(self) -> None:
-        """Hold the tunnel while there is work whose web pages it leads to."""
-        if self._credential is not None and self._runtime.serves_web:
+        """Hold the tunnel while there is work that it leads to."""
+        if self._credential is not None and self._runtime.is_reachable:
             self._tunnel.open(self._credential.credential)
         else:
             self._tunnel.close()

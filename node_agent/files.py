@@ -74,6 +74,11 @@ class SliceFolder:
         return self.path / "shim.lock"
 
     @property
+    def executions(self) -> Path:
+        """The socket by which the shim is asked to run something beside its work."""
+        return self.path / "exec.sock"
+
+    @property
     def shim_errors(self) -> Path:
         return self.path / "shim.err"
 

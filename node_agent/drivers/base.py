@@ -181,12 +181,17 @@ class RuntimeDriver(Protocol):
         ...
 
     @property
-    def serves_web(self) -> bool:
-        """Whether some work here serves web pages."""
+    def is_reachable(self) -> bool:
+        """Whether there is work here that people may reach: its web pages, or a terminal beside it."""
         ...
 
     def web_socket(self, slice_uid: str) -> WorkSocket | None:
         """Where the work of a slice serves its web pages; None where it serves none, or has ended. For any thread."""
+        ...
+
+    def executions(self, slice_uid: str) -> Path | None:
+        """Where the keeper of a slice's work is asked to run something beside it; None where nothing is, or the work
+        has ended. For any thread."""
         ...
 
     def usage(self, slice_uid: str, after_seq: int, limit: int) -> tuple[UsageReport, ...]:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from node_agent.drivers.base import Device, DriverError, SliceDriver
 from node_agent.files import SliceFolder, write_json
@@ -56,6 +57,7 @@ class _Known:
     is_sized: bool
     folder: str = ""
     web_socket: WorkSocket | None = None
+    executions: Path | None = None
     ended: LocalSlice | None = None
 
 
@@ -222,6 +224,8 @@ class ProcessRuntime:
         known = _Known(JournalReader(folder.journal), is_session, is_sized, spec.folder if spec else "")
         if spec is not None and spec.web:
             known.web_socket = surroundings_of(spec, folder).web_socket
+        if spec is not None and not spec.is_session:
+            known.executions = folder.executions
         return self._known.setdefault(slice_uid, known)
 
     def _release(self, slice_uid: str) -> None:
@@ -276,14 +280,20 @@ class ProcessRuntime:
         return lost
 
     @property
-    def serves_web(self) -> bool:
-        """Whether some work here serves web pages."""
-        return any(known.web_socket is not None and known.ended is None for known in self._known.values())
+    def is_reachable(self) -> bool:
+        """Whether there is work here that people may reach: its web pages, or a terminal beside it."""
+        return any(known.executions is not None and known.ended is None for known in self._known.values())
 
     def web_socket(self, slice_uid: str) -> WorkSocket | None:
         """Where the work of a slice serves its web pages; None where it serves none, or has ended. For any thread."""
         known = self._known.get(slice_uid)
         return known.web_socket if known is not None and known.ended is None else None
+
+    def executions(self, slice_uid: str) -> Path | None:
+        """Where the shim of a slice is asked to run something beside its work; None where nothing is, or the work has
+        ended. For any thread."""
+        known = self._known.get(slice_uid)
+        return known.executions if known is not None and known.ended is None else None
 
     def usage(self, slice_uid: str, after_seq: int, limit: int) -> tuple[UsageReport, ...]:
         """Journaled intervals past `after_seq`, in order."""

@@ -1,6 +1,6 @@
-"""The agent's end of the tunnel: connections that it opens to the portal, by which people reach work's web pages.
+"""The agent's end of the tunnel: connections that it opens to the portal, by which people reach work on the node.
 
-It runs on an event loop in a thread of its own, while there is work that serves pages. Nothing listens on the node.
+It runs on an event loop in a thread of its own, while there is work that may be reached. Nothing listens on the node.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from node_agent.protocol.tunnel import (
     StreamRefused,
     stream_path,
 )
+from node_agent.web.execution import carry_execution
 from node_agent.web.work_socket import NotListening, TooBusy, WorkSocket
 
 _RETRY_MIN_S, _RETRY_MAX_S = 0.25, 15.0
@@ -37,19 +38,26 @@ _CONTROL_BYTES = 4096
 
 log = logging.getLogger("weir.agent")
 SocketOf = Callable[[str], WorkSocket | None]
+ExecutionsOf = Callable[[str], Path | None]
 
 
 class WebTunnel:
-    """One node's tunnel to one portal. `socket_of` tells where a slice's work listens; None: it serves no pages."""
+    """One node's tunnel to one portal.
 
-    def __init__(self, server: str, ca: Path | None, socket_of: SocketOf) -> None:
+    `socket_of` tells where a slice's work listens (None: it serves no pages), `executions_of` where its shim is asked
+    to run something beside it (None: beside this nothing is run).
+    """
+
+    def __init__(
+        self, server: str, ca: Path | None, socket_of: SocketOf, executions_of: ExecutionsOf
+    ) -> None:
         """`ca`: the only authority whose certificates are believed; None: those this machine believes."""
         parts = urlsplit(server)
         is_secure = parts.scheme == "https"
         self._base = f"{'wss' if is_secure else 'ws'}://{parts.netloc}{parts.path.rstrip('/')}"
         self._trusted = ssl.create_default_context(cafile=str(ca) if ca else None) if is_secure else None
         self._is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
-        self._socket_of = socket_of
+        self._socket_of, self._executions_of = socket_of, executions_of
         self._credential = ""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: asyncio.Task[None] | None = None
@@ -95,7 +103,7 @@ class WebTunnel:
             except (OSError, WebSocketException, TimeoutError) as error:
                 if str(error) != trouble:
                     trouble = str(error)
-                    log.warning("web pages of work cannot be reached through the portal: %s", error)
+                    log.warning("work cannot be reached through the portal: %s", error)
             await asyncio.sleep(wait_s * random.uniform(0.8, 1.0))
             wait_s = min(2 * wait_s, _RETRY_MAX_S)
 
@@ -124,7 +132,8 @@ class WebTunnel:
                 if len(streams) >= STREAMS_MAX or of_slice >= STREAMS_MAX_OF_SLICE:
                     await _refuse(control, asked, "busy")
                     continue
-                stream = asyncio.create_task(self._stream(control, asked))
+                carry = self._web_stream if asked.kind == "web" else self._exec_stream
+                stream = asyncio.create_task(carry(control, asked))
                 streams[stream] = asked.slice_uid
                 stream.add_done_callback(streams.pop)
         finally:
@@ -132,7 +141,18 @@ class WebTunnel:
                 stream.cancel()
             await asyncio.gather(*streams, return_exceptions=True)
 
-    async def _stream(self, control: ClientConnection, asked: OpenStream) -> None:
+    async def _exec_stream(self, control: ClientConnection, asked: OpenStream) -> None:
+        asked_at = self._executions_of(asked.slice_uid)
+        if asked_at is None:
+            await _refuse(control, asked, "unknown")
+            return
+        try:
+            async with self._connection(stream_path(asked.stream), STREAM_CHUNK_BYTES) as portal:
+                await carry_execution(portal, asked_at)
+        except (OSError, ValueError, WebSocketException, TimeoutError) as error:
+            log.debug("a connection to a process beside work broke: %s", error)
+
+    async def _web_stream(self, control: ClientConnection, asked: OpenStream) -> None:
         work_socket = self._socket_of(asked.slice_uid)
         try:
             if work_socket is None:

@@ -17,7 +17,7 @@ from node_agent.runtime.isolation import syscalls as sys_
 from node_agent.runtime.isolation.view import ROOT, View
 
 _KINDS = {"mnt": sys_.CLONE_NEWNS, "ipc": sys_.CLONE_NEWIPC}
-_SHM = f"{ROOT}/dev/shm"
+_SHM, _TERMINALS = f"{ROOT}/dev/shm", f"{ROOT}/dev/pts"
 _READY = b"ready"
 _KEPT_FD = 3
 
@@ -43,6 +43,8 @@ class Namespaces:
         for kind in (*_KINDS, "pid"):
             self._fds[kind] = os.open(f"/proc/{self.pid}/ns/{kind}", os.O_RDONLY)
         self._shm = os.open(f"/proc/{self.pid}/root{_SHM}", os.O_RDONLY | os.O_DIRECTORY)
+        # The folder of the work's own terminal system.
+        self.terminals = os.open(f"/proc/{self.pid}/root{_TERMINALS}", os.O_RDONLY | os.O_DIRECTORY)
 
     def _fork(self, view: View, write_fd: int) -> int:
         sys_.unshare(sys_.CLONE_NEWPID)
@@ -106,7 +108,7 @@ class Namespaces:
 
     def close(self) -> None:
         """Let go of what was held open: with the last process its file systems go."""
-        for fd in (*self._fds.values(), self._shm):
+        for fd in (*self._fds.values(), self._shm, self.terminals):
             os.close(fd)
         self._fds.clear()
 

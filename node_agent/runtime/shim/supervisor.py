@@ -27,6 +27,7 @@ from node_agent.runtime.shim.checkpoint import LAST_S, CheckpointControl
 from node_agent.runtime.shim.device_meter import SessionMeter, device_meter_make
 from node_agent.runtime.shim.elastic_size import SizeControl
 from node_agent.runtime.shim.ending import End
+from node_agent.runtime.shim.executions import Executions
 from node_agent.runtime.shim.kernel_limits import KernelLimits
 from node_agent.runtime.shim.output import Output
 from node_agent.runtime.shim.session import SessionControl
@@ -107,6 +108,7 @@ class Shim:
         self._output = Output(self._work.output_fd, self._folder.log, limit_bytes=spec.log_limit_bytes)
         if host is not None:
             self._output.note(host.describe())
+        self._executions = self._executions_open()
         self._share = Share(spec, self._work, device_meter, group, now_ns)
         self._started_ns = now_ns
         if self._control is None:
@@ -114,6 +116,16 @@ class Shim:
         self._state.state, self._state.started_at = "running", started_at.isoformat()
         self._state.work_pid, self._state.work_start_ticks = self._work.pid, self._work.start_ticks
         self._save()
+
+    def _executions_open(self) -> Executions | None:
+        """None where nothing is run beside the work: a session runs our own program, for nobody to look into."""
+        if self._spec.is_session:
+            return None
+        try:
+            return Executions(self._folder.executions, self._work)
+        except OSError as error:
+            self._output.note(f"no terminal can be opened beside this work: {error.strerror}")
+            return None
 
     def _meter(self, started_at: datetime, now_ns: int) -> Meter:
         spec = self._spec
@@ -131,9 +143,12 @@ class Shim:
         if due_ns is not None:
             wait_s = min(wait_s, max((due_ns - clock_ns()) / NS, 0.0))
         watched = [self._work.exit_fd, *([self._output.fd] if self._is_output_open else [])]
-        ready, _, _ = select.select(watched, [], [], wait_s)
+        asked = self._executions.fds if self._executions is not None else []
+        ready, _, _ = select.select([*watched, *asked], [], [], wait_s)
         if self._output.fd in ready:
             self._is_output_open = self._output.copy()
+        if self._executions is not None:
+            self._executions.look()
 
     def _watch(self, now_ns: int) -> None:
         self._work.look()
@@ -358,6 +373,8 @@ class Shim:
         code = self._work.exit_code() or 0
         self._hear_checkpoint(now_ns)
         self._work.kill()
+        if self._executions is not None:
+            self._executions.close()
         self._work.close_output()
         self._output.drain()
         if self._ended_ns is None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from node_agent.files import SliceFolder
@@ -27,12 +28,25 @@ from node_agent.runtime.shim.elastic_size import meeting_environment, size_envir
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
 from node_agent.web import work_socket as web_socket
+from node_agent.web.terminal_device import control_take, terminal_open
 
 # A write that waits for room in the pipe is cut short when the work is stopped meanwhile, as its share is held where
 # there is no cgroup; a program may not look (Python's unbuffered output does not). The most an account may ask for.
 _PIPE_BYTES = 1024 * 1024
+# How long is waited for a shell to stop; a stopped one has no say in it, a busy machine has.
+_STOPS_S = 0.02
 # Scripts find the `python` that programs of that name are run by.
 _PATH = f"{os.path.dirname(sys.executable)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What a process begins with; `is_terminal`: its standard input is a terminal that it is to control."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+    is_terminal: bool = False
 
 
 class Work:
@@ -64,8 +78,10 @@ class Work:
         read_fd, write_fd = os.pipe()
         with suppress(OSError):
             fcntl.fcntl(write_fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        # Run beside the work, and waited for by who has them.
+        self._beside: set[int] = set()
         try:
-            self._process = self._popen(_command(spec), write_fd)
+            self._process = self._popen(_command(spec), _Files(subprocess.DEVNULL, write_fd, write_fd))
         except BaseException:
             os.close(read_fd)
             os.close(write_fd)
@@ -74,7 +90,6 @@ class Work:
             raise
         # What runs beside the work later writes where it does.
         self.output_fd, self._write_fd = read_fd, write_fd
-        self._beside_pid = 0
         self.pid = self._process.pid
         self.start_ticks = proc.start_ticks(self.pid)
         self.exit_fd = os.pidfd_open(self.pid)
@@ -82,7 +97,7 @@ class Work:
         self._cpu_s = 0.0
         self._is_paused = False
 
-    def _popen(self, argv: list[str], write_fd: int, **env: str) -> subprocess.Popen[bytes]:
+    def _popen(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
         spec = self._spec
         data_limit_mib = spec.limit_mib if self.holds_data else None
         is_walled = self._namespaces is not None
@@ -91,30 +106,63 @@ class Work:
         if spec.web:
             seen_at = self._around.web_socket_seen(is_walled=is_walled)
             env = {web_socket.VARIABLE: str(seen_at)} | env
+        enter = sandbox(
+            spec,
+            self._home,
+            self._host.group if self._host is not None else self._group,
+            self._namespaces,
+            data_limit_mib=data_limit_mib,
+            file_mib=self.disk.limit_mib if self.disk is not None else None,
+        )
+
+        def begin() -> None:
+            # The shim does not hear them; what it starts does.
+            for number in (signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            if files.is_terminal:
+                control_take()
+            enter()
+
         with self._namespaces.children() if self._namespaces is not None else nullcontext():
             return subprocess.Popen(
                 argv,
                 env=environment(spec, self._home) | env,
-                stdin=subprocess.DEVNULL,
-                stdout=write_fd,
-                stderr=write_fd,
+                stdin=files.stdin,
+                stdout=files.stdout,
+                stderr=files.stderr,
                 start_new_session=True,
                 close_fds=True,
-                preexec_fn=sandbox(
-                    spec,
-                    self._home,
-                    self._host.group if self._host is not None else self._group,
-                    self._namespaces,
-                    data_limit_mib=data_limit_mib,
-                    file_mib=self.disk.limit_mib if self.disk is not None else None,
-                ),
+                preexec_fn=begin,
             )
 
     def beside(self, argv: list[str]) -> subprocess.Popen[bytes]:
         """Run a command of the work's beside it, under the same limits; `WEIR_WORK_PID` names the work's program.
         Raises OSError or SubprocessError."""
-        process = self._popen(_resolved(argv), self._write_fd, WEIR_WORK_PID=str(proc.inner_pid(self.pid)))
-        self._beside_pid = process.pid
+        return self._start_beside(argv, _Files(subprocess.DEVNULL, self._write_fd, self._write_fd))
+
+    def execute(
+        self, argv: list[str], stdin: int, stdout: int, stderr: int, **env: str
+    ) -> subprocess.Popen[bytes]:
+        """Run a command beside the work, as the work runs, with these files, which become the work's. Raises OSError
+        or SubprocessError."""
+        if self._spec.work_uid is not None:
+            for fd in (stdin, stdout, stderr):
+                os.fchown(fd, self._spec.work_uid, self._spec.work_uid)
+        return self._start_beside(argv, _Files(stdin, stdout, stderr), **env)
+
+    def execute_in_terminal(self, argv: list[str], terminal: int, **env: str) -> subprocess.Popen[bytes]:
+        """`execute`, with a terminal that it controls."""
+        return self._start_beside(argv, _Files(terminal, terminal, terminal, is_terminal=True), **env)
+
+    def terminal_open(self) -> tuple[int, int]:
+        """A terminal that the work could have opened: the screen's end and the process's. Raises OSError."""
+        system = self._namespaces.terminals if self._namespaces is not None else None
+        return terminal_open(system, self._spec.work_uid)
+
+    def _start_beside(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
+        work_pid = str(proc.inner_pid(self.pid))
+        process = self._popen(_resolved(argv), files, WEIR_WORK_PID=work_pid, **env)
+        self._beside = {pid for pid in self._beside if proc.stat_fields(pid) is not None} | {process.pid}
         return process
 
     def look(self) -> None:
@@ -163,7 +211,11 @@ class Work:
     def pause(self, is_wanted: bool) -> None:
         """Stop or continue the whole tree; children made in between are caught at the next step."""
         if is_wanted or self._is_paused:
-            proc.send(self.pids, signal.SIGSTOP if is_wanted else signal.SIGCONT)
+            if is_wanted and not self._is_paused:
+                _stop_shells(self.pids)
+            # Who waits for others goes on last: they run again by then.
+            pids = self.pids if is_wanted else self.pids[::-1]
+            proc.send(pids, signal.SIGSTOP if is_wanted else signal.SIGCONT)
         self._is_paused = is_wanted
 
     def ask_to_end(self) -> None:
@@ -244,11 +296,27 @@ class Work:
 
     def _reap_orphans(self) -> None:
         for pid in self.pids:
-            if pid not in (self.pid, self._beside_pid, *self._first_pids):
+            if pid not in (self.pid, *self._beside, *self._first_pids):
                 try:
                     os.waitpid(pid, os.WNOHANG)
                 except ChildProcessError:
                     continue
+
+
+def _stop_shells(pids: list[int]) -> None:
+    """Stop first whoever has a terminal and children, and wait until it has stopped: a shell that saw its command
+    stop would take it for suspended, and ask for the next one."""
+    found = {pid: fields for pid in pids if (fields := proc.stat_fields(pid)) is not None}
+    parents = {fields[1] for fields in found.values()}
+    for pid, fields in found.items():
+        if fields[4] == "0" or str(pid) not in parents:
+            continue
+        proc.send([pid], signal.SIGSTOP)
+        until_s = time.monotonic() + _STOPS_S
+        while (
+            (now := proc.stat_fields(pid)) is not None and now[0] not in "TZ" and time.monotonic() < until_s
+        ):
+            time.sleep(0.0001)
 
 
 def surroundings_of(spec: SliceSpec, folder: SliceFolder) -> Surroundings:
