@@ -53,6 +53,7 @@ try {
       app: path.join(source, "js/app.js"),
       theme: path.join(source, "js/theme.js"),
       echarts: path.join(source, "js/charts.js"),
+      terminal: path.join(source, "js/terminal.js"),
     },
     outdir: draft,
     bundle: true,
@@ -66,6 +67,7 @@ try {
     entryPoints: {
       vendor: path.join(source, "css/vendor.css"),
       app: path.join(source, "css/app.css"),
+      terminal: path.join(source, "css/terminal.css"),
     },
     outdir: draft,
     bundle: true,

@@ -1718,6 +1718,22 @@ class Window(TypedDict):
     to_minute: int
 
 
+class WorkloadExecIn(TypedDict):
+    """The words of a command, none for a shell; `tty`: with a terminal; `share` counts from 0."""
+
+    argv: NotRequired[list[str]]
+    tty: NotRequired[bool]
+    share: NotRequired[int]
+
+
+class WorkloadExecOut(TypedDict):
+    """What is brought to the WebSocket at `path`, and how long it waits for that."""
+
+    ticket: str
+    seconds: int
+    path: str
+
+
 class WorkloadGrantOut(TypedDict):
     """
     A share that the resource holds now: where, how much, by which driver, and what is really given.
@@ -1753,6 +1769,13 @@ class WorkloadLogOut(TypedDict):
     text: str
     next_offset: int
     ended: bool
+
+
+class WorkloadPortIn(TypedDict):
+    """A port on which the work listens on its own machine; `share` counts from 0."""
+
+    port: int
+    share: NotRequired[int]
 
 
 class WorkloadSessionOut(TypedDict):

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from apps.kernel.planes import in_public
+from apps.kernel.planes import in_public, in_tenant
+from apps.orgs.selectors import permissions_of
+from apps.scheduling.permissions import ResourcePermission
 from apps.scheduling.selectors.web_pages import WebPages, web_pages_get
 from apps.scheduling.services.web_pages import ACCESS_S, web_access_get, web_ticket_take
+from apps.scheduling.services.work_access import WorkAccess
 from portal.gateway.threads import in_thread
 
 Scope = dict[str, Any]
@@ -61,10 +64,16 @@ class Doorkeeper:
 def _admitted(token: str, workload_uid: UUID) -> Admitted | None:
     with in_public():
         access = web_access_get(token, workload_uid)
-        pages = web_pages_get(workload_uid) if access is not None else None
+        pages = web_pages_get(workload_uid) if access is not None and may_operate(access) else None
         if access is None or pages is None or pages.owner_id != access.user_id:
             return None
         return Admitted(pages, access.back)
+
+
+def may_operate(access: WorkAccess) -> bool:
+    """Whether who was let in still holds the role that allows it."""
+    with in_tenant(access.schema):
+        return ResourcePermission.OPERATE in permissions_of(access.user_id, access.role)
 
 
 async def ticket_take(ticket: str, workload_uid: UUID) -> str | None:

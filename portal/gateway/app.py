@@ -20,6 +20,7 @@ from redis import RedisError
 
 from apps.scheduling.services.web_pages import ENTER_PATH, web_host_read
 from portal.gateway.access import REMEMBERED_S, Doorkeeper, cookie_set, is_foreign, ticket_take
+from portal.gateway.executions import Executions
 from portal.gateway.forward import Forwarder
 from portal.gateway.streams import NoStream
 from portal.gateway.threads import in_thread
@@ -32,11 +33,12 @@ _POLICY = b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form
 
 
 class Gateway:
-    """ASGI middleware: hosts of work's web pages and tunnels of agents are its own, everything else is the portal's."""
+    """ASGI middleware: what leads to work, and the tunnels of agents, are its own; all else is the portal's."""
 
     def __init__(self, portal: Any) -> None:
         self._portal = portal
         self._tunnels = Tunnels()
+        self._executions = Executions(self._tunnels)
         self._doorkeeper, self._forwarder = Doorkeeper(), Forwarder(self._tunnels)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -52,6 +54,8 @@ class Gateway:
             await carry(scope, receive, send, workload_uid)
         elif scope["type"] == "websocket" and self._tunnels.serves(scope["path"]):
             await self._tunnels(scope, receive, send)
+        elif scope["type"] == "websocket" and self._executions.serves(scope["path"]):
+            await self._executions(scope, receive, send)
         else:
             await self._portal(scope, receive, send)
 

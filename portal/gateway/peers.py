@@ -21,6 +21,7 @@ from pathlib import Path
 from django.core.cache import cache
 from redis import RedisError
 
+from node_agent.protocol.tunnel import StreamKind
 from portal.gateway.streams import Stream
 from portal.gateway.threads import in_thread
 from portal.settings.env import env
@@ -32,7 +33,7 @@ _LINE_BYTES = 4096
 _CHUNK_BYTES = 64 * 1024
 # Of a web that is about to listen the socket may be there already.
 _DEAD_AFTER_S = 60
-Ask = Callable[[str, str, str], Awaitable[str | None]]
+Ask = Callable[[str, str, str, StreamKind], Awaitable[str | None]]
 Take = Callable[[str, str, Stream], bool]
 
 
@@ -81,7 +82,7 @@ class Peers:
             if await in_thread(cache.get, _key(node_uid)) == self.name:
                 await in_thread(cache.delete, _key(node_uid))
 
-    async def ask(self, node_uid: str, slice_uid: str, key: str) -> str | None:
+    async def ask(self, node_uid: str, slice_uid: str, key: str, kind: StreamKind) -> str | None:
         """Have the web with the node's tunnel ask for a stream; returns the refusal once there is one, None where no
         web has a tunnel of that node. To be cancelled when the stream has come."""
         await self.listen()
@@ -94,7 +95,7 @@ class Peers:
             # Of a web that has ended, or nobody can say of which.
             return None
         try:
-            writer.write(json.dumps(["ask", node_uid, slice_uid, key]).encode() + b"\n")
+            writer.write(json.dumps(["ask", node_uid, slice_uid, key, kind]).encode() + b"\n")
             said: str | None = json.loads(await reader.readuntil())
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
             return None
@@ -122,8 +123,9 @@ class Peers:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             match json.loads(await reader.readuntil()):
-                case ["ask", str(node_uid), str(slice_uid), str(key)]:
-                    await self._serve_ask(reader, writer, node_uid, slice_uid, key)
+                case ["ask", str(node_uid), str(slice_uid), str(key), "web" | "exec" as kind]:
+                    asking = self._ask(node_uid, slice_uid, key, kind)
+                    await self._serve_ask(reader, writer, asking)
                 case ["take", str(key), str(node_uid)]:
                     await self._serve_take(reader, writer, key, node_uid)
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
@@ -132,9 +134,9 @@ class Peers:
             writer.close()
 
     async def _serve_ask(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, node: str, part: str, key: str
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: Awaitable[str | None]
     ) -> None:
-        asking = asyncio.ensure_future(self._ask(node, part, key))
+        asking = asyncio.ensure_future(asked)
         leaving = asyncio.ensure_future(reader.read())
         try:
             await asyncio.wait((asking, leaving), return_when=asyncio.FIRST_COMPLETED)

@@ -22,6 +22,7 @@ from node_agent.protocol.tunnel import (
     STREAM_CHUNK_BYTES,
     TUNNEL_PATH,
     OpenStream,
+    StreamKind,
     StreamRefused,
     stream_path,
 )
@@ -86,13 +87,13 @@ class Tunnels:
         else:
             await self._stream(scope["path"].removeprefix(stream_path("")), node_uid, receive, send)
 
-    async def open(self, node_uid: str, slice_uid: str) -> Stream:
-        """A new connection to the socket of a slice's work. Raises NoStream."""
+    async def open(self, node_uid: str, slice_uid: str, kind: StreamKind = "web") -> Stream:
+        """A new connection to the socket of a slice's work, or to a process beside it. Raises NoStream."""
         # It begins with the web that waits: the node may bring it to another.
         key = f"{self._peers.name}-{secrets.token_urlsafe(24)}"
         arrives: asyncio.Future[Stream] = asyncio.get_running_loop().create_future()
         self._waiting[key] = node_uid, arrives
-        asking = asyncio.create_task(self._ask(node_uid, slice_uid, key))
+        asking = asyncio.create_task(self._ask(node_uid, slice_uid, key, kind))
         try:
             async with asyncio.timeout(STREAM_WAIT_S):
                 await asyncio.wait((arrives, asking), return_when=asyncio.FIRST_COMPLETED)
@@ -110,29 +111,31 @@ class Tunnels:
         broken = asking.exception()
         raise NoStream("away" if broken is not None else asking.result()) from broken
 
-    async def _ask(self, node_uid: str, slice_uid: str, key: str) -> str:
+    async def _ask(self, node_uid: str, slice_uid: str, key: str, kind: StreamKind) -> str:
         """Ask the node to bring a stream; returns its refusal. A node whose work has just begun may be about to open
         its tunnel."""
         until_s = time.monotonic() + TUNNEL_WAIT_S
         while True:
-            refusal = await self._ask_here(node_uid, slice_uid, key)
+            refusal = await self._ask_here(node_uid, slice_uid, key, kind)
             if refusal is None:
-                refusal = await self._peers.ask(node_uid, slice_uid, key)
+                refusal = await self._peers.ask(node_uid, slice_uid, key, kind)
             if refusal is not None:
                 return refusal
             if time.monotonic() > until_s:
                 return "away"
             await asyncio.sleep(_LOOK_S)
 
-    async def _ask_here(self, node_uid: str, slice_uid: str, key: str) -> str | None:
+    async def _ask_here(self, node_uid: str, slice_uid: str, key: str, kind: StreamKind) -> str | None:
         tunnel = self._tunnels.get(node_uid)
         if tunnel is None:
             return None
         refusal: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         tunnel.refusals[key] = refusal
         try:
-            asked = OpenStream(stream=key, slice_uid=slice_uid)
-            await tunnel.send({"type": "websocket.send", "text": asked.model_dump_json()})
+            asked = OpenStream(stream=key, slice_uid=slice_uid, kind=kind)
+            # An agent of before does not know that there are several kinds.
+            told = asked.model_dump_json(exclude_defaults=True)
+            await tunnel.send({"type": "websocket.send", "text": told})
             return await refusal
         finally:
             tunnel.refusals.pop(key, None)

@@ -128,6 +128,9 @@ SHOWS_SECRET = {
     "invitations",
     "operators",
     "operators/<uuid:uid>/reset-password",
+    "workloads/<uuid:uid>/web",
+    "workloads/<uuid:uid>/exec",
+    "workloads/<uuid:uid>/port-forward",
 }
 
 

@@ -57,6 +57,8 @@ urlpatterns = [
     path("workloads/<uuid:uid>/resize", workloads.WorkloadResizeView.as_view(), name="workload_resize"),
     path("workloads/<uuid:uid>/migrate", workloads.WorkloadMigrateView.as_view(), name="workload_migrate"),
     path("workloads/<uuid:uid>/session", workloads.WorkloadSessionView.as_view(), name="workload_session"),
+    path("workloads/<uuid:uid>/exec", workloads.WorkloadExecView.as_view(), name="workload_exec"),
+    path("workloads/<uuid:uid>/port-forward", workloads.WorkloadPortView.as_view(), name="workload_port"),
     path("workloads/<uuid:uid>/web", workloads.WorkloadWebView.as_view(), name="workload_web"),
     path(
         "environment-templates", environment_templates.TemplatesView.as_view(), name="environment_templates"

@@ -30,8 +30,11 @@ from apps.scheduling.selectors.workloads import (
     workload_list_across,
     workload_reason,
 )
+from apps.scheduling.services import executions
 from apps.scheduling.services.environments import environment_make, environment_retire
+from apps.scheduling.services.executions import execution_open, port_open
 from apps.scheduling.services.web_pages import TICKET_S, web_pages_open
+from apps.scheduling.services.work_access import AskedBy
 from apps.scheduling.services.workloads.arrays import work_submit
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
@@ -39,6 +42,7 @@ from apps.scheduling.services.workloads.stopping import workload_halt
 from apps.scheduling.services.workloads.submit import group_refusal_record
 from apps.scheduling.states import WorkloadState
 from apps.scheduling.types import WorkloadRequest
+from weir_wire.execution import PATH
 from weir_wire.workload_request import asks
 
 _FILTERS = [
@@ -59,6 +63,14 @@ def read(serializer: Any, request: Request) -> dict[str, Any]:
 def asked_of(body: dict[str, Any]) -> WorkloadRequest:
     """What a body of `WorkloadIn` asks for."""
     return WorkloadRequest(**{**body, **{name: tuple(body[name]) for name in _LISTS}})
+
+
+def asked_by(request: Request) -> AskedBy:
+    """The session or the token that a request came by: what is opened with it ends with it."""
+    secret = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
+    if secret:
+        return AskedBy(token_digest=digest_of(secret))
+    return AskedBy(session_key=request._request.session.session_key or "")
 
 
 _LISTS = tuple(name for name, ask in asks().items() if ask.kind in ("words", "names"))
@@ -174,6 +186,7 @@ class WorkloadSessionView(ApiView):
 
 class WorkloadWebView(ApiView):
     permission = ResourcePermission.OPERATE
+    shows_secret = True
 
     @extend_schema(request=None, responses=r.WorkloadWebOut)
     def post(self, request: Request, uid: UUID) -> Response:
@@ -181,16 +194,42 @@ class WorkloadWebView(ApiView):
 
         Only for who submitted it.
         """
-        secret = request.headers.get("Authorization", "").partition("Bearer ")[2].strip()
-        ticket = web_pages_open(
-            actor=self.actor,
-            tenant=self.entered,
-            workload_uid=uid,
-            session_key="" if secret else request._request.session.session_key or "",
-            token_digest=digest_of(secret) if secret else "",
-        )
+        ticket = web_pages_open(actor=self.actor, tenant=self.entered, workload_uid=uid, by=asked_by(request))
         told = {"url": web_address(request, uid, ticket), "seconds": TICKET_S}
         return Response(r.WorkloadWebOut(told).data, headers={"Cache-Control": "no-store"})
+
+
+class WorkloadExecView(ApiView):
+    permission = ResourcePermission.OPERATE
+    shows_secret = True
+
+    @extend_schema(request=s.WorkloadExecIn, responses=r.WorkloadExecOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """A ticket to run a command beside a share of your own running work, once and within a minute; without words
+        a shell. It is brought to the WebSocket at `path`."""
+        body = read(s.WorkloadExecIn, request)
+        ticket = execution_open(
+            actor=self.actor, tenant=self.entered, workload_uid=uid, by=asked_by(request), **body
+        )
+        return _execution(ticket, executions.TICKET_S)
+
+
+class WorkloadPortView(ApiView):
+    permission = ResourcePermission.OPERATE
+    shows_secret = True
+
+    @extend_schema(request=s.WorkloadPortIn, responses=r.WorkloadExecOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """A key for connections to a port on which a share of your own running work listens, each by a WebSocket at
+        `path`."""
+        body = read(s.WorkloadPortIn, request)
+        key = port_open(actor=self.actor, tenant=self.entered, workload_uid=uid, by=asked_by(request), **body)
+        return _execution(key, executions.PORT_S)
+
+
+def _execution(secret: str, seconds: int) -> Response:
+    told = {"ticket": secret, "seconds": seconds, "path": PATH}
+    return Response(r.WorkloadExecOut(told).data, headers={"Cache-Control": "no-store"})
 
 
 class EnvironmentsView(ApiView):

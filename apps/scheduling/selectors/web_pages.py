@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from apps.fleet.selectors import slice_list
 from apps.kernel.actor import Actor
-from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.states import FINAL_STATES, AllocationState
+from apps.scheduling.models import Workload
+from apps.scheduling.selectors.share_place import share_place
+from apps.scheduling.states import FINAL_STATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,5 @@ def web_pages_get(workload_uid: UUID) -> WebPages | None:
         "owner_id": row.submitted_by_id,
         "is_over": row.state in FINAL_STATES,
     }
-    held = Allocation.objects.filter(
-        workload=row, share=0, is_beside=False, state=AllocationState.ACTIVE
-    ).first()
-    part = slice_list(workload_uids=[row.uid]).filter(uid=held.slice_uid).first() if held else None
-    if part is None:
-        return WebPages(**known)
-    return WebPages(**known, slice_uid=str(part.uid), node_uid=str(part.node.uid))
+    slice_uid, node_uid = share_place(row, 0)
+    return WebPages(**known, slice_uid=slice_uid, node_uid=node_uid)

@@ -1,24 +1,25 @@
 """Opening the web pages of work: a ticket leads a browser there once, and what it gets for it is asked about again."""
 
-import hashlib
-import secrets
 from dataclasses import asdict, dataclass
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.core.cache import cache
 from django.utils.translation import gettext as _
 
-from apps.identity.pages.sessions import watcher_id
-from apps.identity.services.tokens import api_token_get
-from apps.identity.services.users import tenants_of
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, NotFound
 from apps.kernel.service import service
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors.web_pages import may_open_web, serves_web
 from apps.scheduling.selectors.workloads import workload_get
+from apps.scheduling.services.work_access import (
+    AskedBy,
+    WorkAccess,
+    access_holds,
+    secret_keep,
+    secret_read,
+    secret_use,
+)
 from apps.tenancy.models import Tenant
 
 # How long a ticket waits to be used, and how long what it is changed for lets its browser in.
@@ -28,20 +29,10 @@ ACCESS_S = 12 * 3600
 ENTER_PATH = "/.weir/enter"
 
 
-@dataclass(frozen=True, slots=True)
-class WebAccess:
-    """Who was let in to the web pages of which workload.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebAccess(WorkAccess):
+    """Who was let in to the web pages of which workload. `back` is the address in the portal that opens them again."""
 
-    `session_key` is that of the browser that was signed in to the portal: access ends with it. Where the ticket was
-    asked for with an API token it is empty, and access ends with the token of `token_digest`. `back` is the address in
-    the portal that opens the pages again.
-    """
-
-    workload_uid: str
-    schema: str
-    user_id: int
-    session_key: str
-    token_digest: str
     back: str
 
 
@@ -51,13 +42,12 @@ def web_pages_open(
     actor: Actor,
     tenant: Tenant,
     workload_uid: UUID,
-    session_key: str = "",
-    token_digest: str = "",
+    by: AskedBy,
     back: str = "",
 ) -> str:
     """A ticket that lets one browser in to the web pages of the actor's own workload; once, within a minute.
 
-    It is asked for from a browser's session or with an API token, which is named: access ends with it.
+    Access ends with the session or token by which it is asked for.
 
     Raises:
         NotFound: there is no such workload, or it serves no pages.
@@ -76,39 +66,33 @@ def web_pages_open(
         raise Conflict(_("%(no)s is over.") % {"no": row.no}, cure=_("Start another one."))
     act_subject("workload", row.uid, no=row.no)
     assert actor.user_id is not None
-    access = WebAccess(str(row.uid), tenant.schema_name, actor.user_id, session_key, token_digest, back)
-    return _kept("ticket", access, TICKET_S)
+    access = WebAccess(
+        workload_uid=str(row.uid),
+        schema=tenant.schema_name,
+        user_id=actor.user_id,
+        role=actor.role,
+        session_key=by.session_key,
+        token_digest=by.token_digest,
+        back=back,
+    )
+    return secret_keep("ticket", asdict(access), TICKET_S)
 
 
 def web_ticket_take(ticket: str, workload_uid: UUID) -> str | None:
     """Change a ticket for the token that the browser brings from now on; None where it does not hold (any more)."""
-    access = _read("ticket", ticket)
-    # Who deletes it has it: of two that come at once one does.
-    if access is None or access.workload_uid != str(workload_uid) or not cache.delete(_key("ticket", ticket)):
+    access = secret_read("ticket", ticket)
+    if access is None or access["workload_uid"] != str(workload_uid) or not secret_use("ticket", ticket):
         return None
-    return _kept("access", access, ACCESS_S)
+    return secret_keep("access", access, ACCESS_S)
 
 
 def web_access_get(token: str, workload_uid: UUID) -> WebAccess | None:
-    """What a browser's token lets it in to; None where it does not, or no longer.
-
-    It ends with the session of the portal that it came from, with the account and with the membership of the tenant.
-    """
-    access = _read("access", token)
-    if access is None or access.workload_uid != str(workload_uid):
+    """What a browser's token lets it in to; None where it does not, or no longer."""
+    found = secret_read("access", token)
+    if found is None or found["workload_uid"] != str(workload_uid):
         return None
-    if access.session_key:
-        is_in = watcher_id(access.session_key, (access.schema,)) == access.user_id
-    else:
-        is_in = _token_holds(access)
-    return access if is_in else None
-
-
-def _token_holds(access: WebAccess) -> bool:
-    token = api_token_get(access.token_digest)
-    if token is None or token.user_id != access.user_id:
-        return False
-    return access.schema in {tenant.schema_name for tenant in tenants_of(token.user)}
+    access = WebAccess(**found)
+    return access if access_holds(access) else None
 
 
 def web_host(workload_uid: UUID) -> str:
@@ -125,19 +109,3 @@ def web_host_read(host: str) -> UUID | None:
         return UUID(hex=label.removeprefix("w-"))
     except ValueError:
         return None
-
-
-def _kept(kind: str, access: WebAccess, seconds: int) -> str:
-    secret = secrets.token_urlsafe(32)
-    cache.set(_key(kind, secret), asdict(access), seconds)
-    return secret
-
-
-def _read(kind: str, secret: str) -> WebAccess | None:
-    found: dict[str, Any] | None = cache.get(_key(kind, secret))
-    return WebAccess(**found) if found else None
-
-
-def _key(kind: str, secret: str) -> str:
-    """Who can read the cache cannot use what is in it."""
-    return f"web-{kind}.{hashlib.sha256(secret.encode()).hexdigest()}"

@@ -17,6 +17,7 @@ from apps.scheduling.forms.submit import EnvironmentForm, MigrateForm, ResizeFor
 from apps.scheduling.selectors.workloads import workload_get
 from apps.scheduling.services.environments import environment_make, environment_retire
 from apps.scheduling.services.web_pages import web_pages_open
+from apps.scheduling.services.work_access import AskedBy
 from apps.scheduling.services.workload_control import (
     workload_requeue,
     workload_resume,
@@ -70,7 +71,7 @@ def web_open(request: TenantRequest, uid: UUID) -> HttpResponse:
         actor=request.actor,
         tenant=request.entered_tenant,
         workload_uid=uid,
-        session_key=request.session.session_key or "",
+        by=AskedBy(session_key=request.session.session_key or ""),
         back=back,
     )
     return redirect(web_address(request, uid, ticket))

@@ -22,6 +22,7 @@ from apps.scheduling.forms.submit import LogForm, ResourcesForm
 from apps.scheduling.models import Workload, WorkloadArray
 from apps.scheduling.selectors.arrays import array_list, arrays_as_one, progress_of
 from apps.scheduling.selectors.entitlements import queue_list_of
+from apps.scheduling.selectors.executions import may_execute
 from apps.scheduling.selectors.forecast import expectation_of
 from apps.scheduling.selectors.hourly_price import hourly_price
 from apps.scheduling.selectors.limits import LimitLine, limit_lines
@@ -175,7 +176,8 @@ def _acts(request: TenantRequest, row: Workload) -> dict[str, object]:
         "may_resume": is_aside,
         "may_requeue": may and row.is_direct and runs,
         "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),
-        "may_open_web": may_open_web(request.actor, row),
+        "may_open_web": may_open_web(request.actor, row) and not row.is_final,
+        "may_open_terminal": may_execute(request.actor, row) and may and row.state == WorkloadState.RUNNING,
         "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],
     }
 

@@ -1,6 +1,14 @@
 from django.urls import path
 
-from apps.scheduling.views import environment_templates, resource_actions, resources, scaling, submit, tickets
+from apps.scheduling.views import (
+    environment_templates,
+    resource_actions,
+    resources,
+    scaling,
+    submit,
+    terminal,
+    tickets,
+)
 
 app_name = "workloads"
 urlpatterns = [
@@ -10,6 +18,7 @@ urlpatterns = [
     path("<uuid:uid>/", resources.resource, name="workload"),
     path("arrays/<uuid:uid>/stop/", resource_actions.array_end, name="array_stop"),
     path("<uuid:uid>/web/", resource_actions.web_open, name="web"),
+    path("<uuid:uid>/terminal/", terminal.terminal, name="terminal"),
     path("<uuid:uid>/stop/", resource_actions.stop, name="stop"),
     path("<uuid:uid>/scale/", resource_actions.scale, name="scale"),
     path("<uuid:uid>/scaling/", scaling.work_rules, name="rules"),

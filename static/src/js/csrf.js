@@ -1,5 +1,5 @@
 // Django wants its token with every request that changes something.
-function token() {
+export function csrfToken() {
   // By TLS its name begins with __Host-.
   const cookie = document.cookie.match(/(?:^|; )(?:__Host-)?csrftoken=([^;]*)/);
   return cookie ? cookie[1] : document.querySelector('meta[name="csrf-token"]')?.content;
@@ -7,7 +7,7 @@ function token() {
 
 export function protectRequests() {
   document.addEventListener("htmx:configRequest", (event) => {
-    const value = token();
+    const value = csrfToken();
     if (value && event.detail.verb !== "get") event.detail.headers["X-CSRFToken"] = value;
   });
 }

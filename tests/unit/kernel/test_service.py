@@ -56,6 +56,7 @@ def test_acts_keep_scalars_and_never_secrets():
             "amount": Decimal("1.5"),
             "password": "hunter2",
             "join_token": "s",
+            "session_key": "of a browser that is signed in",
             "rows": object(),
             "note": "x" * 500,
         }

@@ -39,6 +39,14 @@ class WorkloadWebOut(serializers.Serializer[Any]):
     seconds = serializers.IntegerField()
 
 
+class WorkloadExecOut(serializers.Serializer[Any]):
+    """What is brought to the WebSocket at `path`, and how long it waits for that."""
+
+    ticket = serializers.CharField()
+    seconds = serializers.IntegerField()
+    path = serializers.CharField()
+
+
 class WorkloadGrantOut(serializers.Serializer):
     """A share that the resource holds now: where, how much, by which driver, and what is really given.
 

@@ -98,6 +98,25 @@ class MigrateIn(KnownFields):
     share = serializers.IntegerField(min_value=0, max_value=511, default=0)
 
 
+class WorkloadExecIn(KnownFields):
+    """The words of a command, none for a shell; `tty`: with a terminal; `share` counts from 0."""
+
+    argv = serializers.ListField(
+        child=serializers.CharField(max_length=16 * 1024, allow_blank=True, trim_whitespace=False),
+        max_length=1024,
+        default=list,
+    )
+    tty = serializers.BooleanField(default=False)
+    share = serializers.IntegerField(min_value=0, max_value=511, default=0)
+
+
+class WorkloadPortIn(KnownFields):
+    """A port on which the work listens on its own machine; `share` counts from 0."""
+
+    port = serializers.IntegerField(min_value=1, max_value=65_535)
+    share = serializers.IntegerField(min_value=0, max_value=511, default=0)
+
+
 class EnvironmentIn(KnownFields):
     """Amounts under a name."""
 
