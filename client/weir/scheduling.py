@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ScalingRuleIn,
         ScalingRuleOut,
         UserGroupOut,
+        WorkloadExecOut,
         WorkloadIn,
         WorkloadOut,
         WorkloadRowOut,
@@ -148,6 +149,16 @@ class Scheduling(Calls):
     def workload_web(self, uid: str) -> WorkloadWebOut:
         """An address that opens the web pages of your own work in one browser, once and within a minute."""
         return self.post(f"workloads/{uid}/web", {})
+
+    def workload_exec(
+        self, uid: str, argv: Sequence[str], *, tty: bool = False, share: int = 0
+    ) -> WorkloadExecOut:
+        """A ticket to run a command beside a share of your own running work, once; without words a shell."""
+        return self.post(f"workloads/{uid}/exec", {"argv": list(argv), "tty": tty, "share": share})
+
+    def workload_port(self, uid: str, port: int, *, share: int = 0) -> WorkloadExecOut:
+        """A key for connections to a port on which a share of your own running work listens."""
+        return self.post(f"workloads/{uid}/port-forward", {"port": port, "share": share})
 
     def environment_templates(self) -> list[EnvironmentTemplateOut]:
         """What a development environment can be started from."""

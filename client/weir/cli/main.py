@@ -8,6 +8,8 @@ from weir.cli import (
     billing,
     components,
     conformance,
+    copying,
+    executing,
     fleet,
     ordering,
     queues,
@@ -24,7 +26,7 @@ from weir.cli.show import one, said
 from weir.config import Config
 
 app = App(help="Weir: order, run, watch and pay for shares of accelerators.")
-for module in (ordering, resources, workloads, billing, fleet, watching, components):
+for module in (ordering, resources, workloads, executing, copying, billing, fleet, watching, components):
     for command in module.COMMANDS:
         app.command()(command)
 
