@@ -104,9 +104,10 @@ def _tenant_of(request: PortalRequest, host: str) -> Tenant | None:
     under = _UNDER_TENANT.match(request.path_info)
     if under is None:
         return None
+    tenant = tenant_get(under[1])
     request.path_info = under[2]
     set_script_prefix(f"/t/{under[1]}/")
-    return tenant_get(under[1])
+    return tenant
 
 
 def _enter(request: PortalRequest, tenant: Tenant) -> None:
