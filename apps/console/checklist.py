@@ -59,9 +59,9 @@ def _pool() -> Iterator[Lack]:
         yield Lack(
             "node",
             _(
-                "No node has joined: there is nothing to compute on. Make a join token and start an agent with it."
+                "No node has joined: there is nothing to compute on. Add one: the page shows what to run on it."
             ),
-            reverse("fleet:nodes"),
+            reverse("fleet:join"),
             "fleet.manage",
         )
 

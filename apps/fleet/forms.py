@@ -38,6 +38,26 @@ class MoveForm(forms.Form):
     device = forms.CharField(label=_("Device"), max_length=100)
 
 
+class JoinForm(forms.Form):
+    """Which node is to join, and how long its token waits for it."""
+
+    name = forms.RegexField(
+        r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$",
+        label=_("Name of the node"),
+        error_messages={
+            "invalid": _(
+                "Letters, digits, dots, hyphens and underscores, 63 at most, a letter or digit first."
+            )
+        },
+        widget=forms.TextInput({"class": "form-control", "autocomplete": "off", "data-test": "join-name"}),
+    )
+    lifetime_s = forms.ChoiceField(
+        label=_("It has to join within"),
+        choices=[(3600, _("an hour")), (24 * 3600, _("a day")), (7 * 24 * 3600, _("a week"))],
+        widget=forms.Select({"class": "form-select", "data-test": "join-lifetime"}),
+    )
+
+
 class NameForm(forms.Form):
     code = forms.CharField(label=_("Code"), max_length=48)
     name_en = forms.CharField(label=_("Name in English"), max_length=80)

@@ -1,10 +1,12 @@
 from django.urls import path
 
-from apps.fleet.views import actions, pages
+from apps.fleet.views import actions, joining, pages
 
 app_name = "fleet"
 urlpatterns = [
     path("nodes/", pages.nodes, name="nodes"),
+    path("nodes/join/", joining.join, name="join"),
+    path("nodes/join/<uuid:uid>/", joining.joined, name="joined"),
     path("nodes/<str:uid>/", pages.node, name="node"),
     path("nodes/<str:uid>/<slug:act>/", actions.node_act, name="node_act"),
     path("devices/", pages.devices, name="devices"),

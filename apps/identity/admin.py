@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -11,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.decorators import display
 
-from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, Secret
+from apps.identity.admin_base import Act, OperatorAdmin, OperatorInline
 from apps.identity.models import (
     AgentToken,
     ApiToken,
@@ -21,18 +20,11 @@ from apps.identity.models import (
     User,
 )
 from apps.identity.permissions import IdentityPermission as P
-from apps.identity.services.tokens import agent_token_revoke, api_token_revoke, join_token_make
+from apps.identity.services.tokens import agent_token_revoke, api_token_revoke
 from apps.identity.services.users import user_disable, user_enable
 from apps.kernel.actor import Actor
 
 FLEET_VIEW, FLEET_MANAGE = "fleet.view", "fleet.manage"
-
-
-class JoinTokenForm(ActForm):
-    note = forms.CharField(label=gettext_lazy("For which node"), max_length=120)
-    ttl_s = forms.IntegerField(
-        label=gettext_lazy("Lives for (seconds)"), min_value=60, max_value=30 * 86400, initial=3600
-    )
 
 
 def _user_disable(actor: Actor, row: User, given: Mapping[str, Any]) -> str:
@@ -43,11 +35,6 @@ def _user_disable(actor: Actor, row: User, given: Mapping[str, Any]) -> str:
 def _user_enable(actor: Actor, row: User, given: Mapping[str, Any]) -> str:
     user_enable(actor=actor, user=row)
     return _("%(name)s can sign in now.") % {"name": row.username}
-
-
-def _join_token_make(actor: Actor, row: None, given: Mapping[str, Any]) -> Secret:
-    token, secret = join_token_make(actor=actor, **given)
-    return Secret(_("One node may join with this token: %(note)s.") % {"note": token.note}, secret)
 
 
 def _agent_token_revoke(actor: Actor, row: AgentToken, given: Mapping[str, Any]) -> str:
@@ -137,14 +124,7 @@ class AgentTokenAdmin(OperatorAdmin):
     list_filter = ["kind"]
     search_fields = ["note", "node_uid"]
     exclude = ["digest"]
-    add_act = Act(
-        "add",
-        gettext_lazy("Make a join token"),
-        FLEET_MANAGE,
-        _join_token_make,
-        JoinTokenForm,
-        hint=gettext_lazy("One node may join with it, once, within its time."),
-    )
+    add_page = (FLEET_MANAGE, "fleet:join")
     row_acts = [
         Act(
             "revoke",

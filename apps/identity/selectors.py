@@ -225,3 +225,11 @@ def agent_token_get(uid: UUID) -> AgentToken:
     if row is None:
         raise NotFound()
     return row
+
+
+def join_token_get(uid: UUID) -> AgentToken:
+    """A node's join token, spent ones too; NotFound for any other."""
+    row = AgentToken.objects.filter(kind=AgentToken.Kind.JOIN, uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
