@@ -21,6 +21,7 @@ from django.conf import settings  # noqa: E402
 from apps.notices.consumers import socket_urls  # noqa: E402
 from portal.gateway.app import Gateway  # noqa: E402
 from portal.serving.bodies import BufferedBodies  # noqa: E402
+from portal.serving.files import HandedOnFiles  # noqa: E402
 from portal.serving.responses import BufferedResponses  # noqa: E402
 from portal.settings.env import env  # noqa: E402
 from portal.wsgi import application as pages  # noqa: E402
@@ -43,7 +44,7 @@ async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
 portal = ProtocolTypeRouter(
     {
         "http": BufferedBodies(
-            BufferedResponses(http),
+            HandedOnFiles(BufferedResponses(http)),
             limit_bytes=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
             timeout_s=env().body_timeout_s,
             total_bytes=env().bodies_total_mib * 2**20,

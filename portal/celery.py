@@ -73,6 +73,7 @@ app.conf.beat_schedule = {
     "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),
     "orders: undelivered": _every(15, "apps.orders.tasks.orders_sweep"),
     "orders: compare the mirror": _every(24 * 3600, "apps.orders.tasks.cases_reconcile"),
+    "storage: measure and tidy": _every(600, "apps.storage.tasks.storage_tidy"),
     "catalog: expire coupons": _every(600, "apps.catalog.tasks.coupons_expire"),
     "audit: seal": _every(10, "apps.audit.tasks.audit_seal"),
     "console: look at the pool": _every(5, "apps.console.tasks.watch"),

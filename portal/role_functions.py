@@ -22,6 +22,7 @@ def _does(
 
 
 _SERVICES, _RESOURCES, _TASKS, _COST = _("Services"), _("Resources"), _("Tasks"), _("Cost")
+_FILES = _("Files")
 _PEOPLE, _POOL, _WATCHING, _CENTRE = (
     _("People"),
     _("Pool and scheduling"),
@@ -41,6 +42,11 @@ ROLE_FUNCTIONS = (
     _sees("resources.view", _RESOURCES, _("See jobs, sessions and environments"), _BOTH),
     _does("resources.operate", _RESOURCES, _("Submit, start, stop and resize jobs and sessions"), _BOTH,
           "resources.view"),
+    _sees("storage.view", _FILES, _("See volumes and files"), _TENANT),
+    _does("storage.use", _FILES, _("Make volumes of one's own, upload, change and delete files"), _TENANT,
+          "storage.view"),
+    _does("storage.manage", _FILES, _("Make and keep volumes of the tenant, of organizations and of others"), _TENANT,
+          "storage.use", "storage.view"),
     _does("approvals.decide", _TASKS, _("Approve and refuse"), _BOTH),
     _does("tickets.work", _TASKS, _("Work on tickets"), _BOTH),
     _sees("billing.view", _COST, _("See bills, costs and the account"), _BOTH),

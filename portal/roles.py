@@ -87,7 +87,7 @@ OPERATOR_ROLES = (
     ),
 )
 
-_TENANT_READS = ("catalog.view", "orders.view", "resources.view", "orgs.view")
+_TENANT_READS = ("catalog.view", "orders.view", "resources.view", "orgs.view", "storage.view")
 
 TENANT_ROLES = (
     _role(
@@ -111,6 +111,8 @@ TENANT_ROLES = (
         "billing.pay",
         "coupons.claim",
         "orgs.manage",
+        "storage.use",
+        "storage.manage",
     ),
     _role(
         "tenant_front_line",
@@ -120,6 +122,7 @@ TENANT_ROLES = (
         "orders.apply",
         "orders.terminate",
         "resources.operate",
+        "storage.use",
         "tickets.work",
         # What the organization runs concerns all who work on it; what others have applied for does not.
         data=DataPermission(Scope.OWN, Scope.ALL, Scope.OWN),
@@ -133,5 +136,7 @@ TENANT_ROLES = (
         "orgs.grant",
         "identity.view",
         "alarms.view",
+        "storage.use",
+        "storage.manage",
     ),
 )

@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("apps.approvals.urls")),
     path("tickets/", include("apps.tickets.urls")),
     path("resources/", include("apps.scheduling.views.urls_tenant")),
+    path("files/", include("apps.storage.urls")),
     path("billing/", include("apps.billing.urls")),
     path("messages/", include("apps.notices.urls")),
     path("client/", include("apps.console.client_urls")),

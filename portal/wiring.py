@@ -49,6 +49,8 @@ from apps.scheduling.events import (
     WorkloadsSubmitted,
     WorkloadStarted,
 )
+from apps.storage import tasks as storage_tasks
+from apps.storage.events import VolumeChanged
 from apps.telemetry import tasks as telemetry_tasks
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, AlarmResolved, RulesChanged
 from apps.tenancy.events import TenantProvisioned
@@ -126,6 +128,11 @@ after(ArrayFreed, lambda event: scheduling_tasks.array_follow.delay(event.array_
 # Sweep: dependencies_sweep, every few seconds.
 after(WorkloadAwaited, lambda event: scheduling_tasks.dependencies_follow.delay(str(event.workload_uid)))
 after(WorkloadSized, lambda event: scheduling_tasks.size_follow.delay(str(event.workload_uid)))
+
+# --- storage → a worker --------------------------------------------------------------------------------------------
+
+# Sweep: storage_tidy, every ten minutes.
+after(VolumeChanged, lambda event: storage_tasks.volume_follow.delay(event.schema, event.uid))
 
 # --- alarms ------------------------------------------------------------------------------------------------------
 

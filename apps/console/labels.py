@@ -9,6 +9,7 @@ AMOUNT_LABELS = {
     "gpu_memory_mib": _("Accelerator memory"),
     "host_cpu_milli": _("CPU"),
     "host_memory_mib": _("Host memory"),
+    "storage_mib": _("Storage"),
     "cpu": _("CPU"),
     "memory": _("Memory"),
     "instances": _("Instances"),

@@ -56,6 +56,7 @@ class TenantForm(StyledForm):
     gpu_memory_mib = quota_field(QuotaItem.GPU_MEMORY_MIB, initial=DEFAULTS["gpu_memory_mib"])
     host_cpu_milli = quota_field(QuotaItem.HOST_CPU_MILLI, initial=DEFAULTS["host_cpu_milli"])
     host_memory_mib = quota_field(QuotaItem.HOST_MEMORY_MIB, initial=DEFAULTS["host_memory_mib"])
+    storage_mib = quota_field(QuotaItem.STORAGE_MIB, initial=DEFAULTS["storage_mib"])
     has_account = forms.BooleanField(
         label=_("Open its money account: without one its applications are refused"), required=False
     )

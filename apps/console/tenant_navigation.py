@@ -61,6 +61,7 @@ TENANT = (
             _entry(_("My orders"), "package", "orders:orders", "orders.view"),
             _entry(_("My resources"), "cpu", "workloads:workloads", "resources.view"),
             _entry(_("Environments"), "box", "workloads:environments", "resources.view"),
+            _entry(_("My files"), "folder", "files:volumes", "storage.view"),
         ),
     ),
     Group(

@@ -21,7 +21,7 @@ class WeirError(Exception):
     code = "refused"
     status = 400
     default_message = _("The request was refused.")
-    default_cure = ""
+    default_cure: object = ""
 
     def __init__(
         self, message: object = "", *, cure: object = "", fields: Mapping[str, object] | None = None

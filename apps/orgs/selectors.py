@@ -275,6 +275,18 @@ def organization_uids_below(organization: Organization) -> set[UUID]:
     return set(rows.values_list("uid", flat=True))
 
 
+def organization_uids_above(uid: UUID | None) -> set[UUID]:
+    """An organization and all above it; none for none."""
+    found: set[UUID] = set()
+    if uid is None:
+        return found
+    rows = {row["uid"]: row["parent__uid"] for row in Organization.objects.values("uid", "parent__uid")}
+    while uid is not None and uid in rows and uid not in found:
+        found.add(uid)
+        uid = rows[uid]
+    return found
+
+
 def organization_of(user_id: int | None) -> Organization | None:
     """The organization a user belongs to."""
     member = Member.objects.filter(user_id=user_id).select_related("organization").first()

@@ -212,10 +212,11 @@ class HoldState(models.TextChoices):
 
 class QuotaItem(models.TextChoices):
     """What a quota counts: shares running, percent of devices, MiB of accelerator memory, and what they take of their
-    nodes beside the devices: thousandths of cores, MiB of memory."""
+    nodes beside the devices: thousandths of cores, MiB of memory; and MiB of the volumes that are theirs."""
 
     INSTANCES = "instances", _("Instances")
     COMPUTE_PERCENT = "compute_percent", _("Compute share (%)")
     GPU_MEMORY_MIB = "gpu_memory_mib", _("Accelerator memory (MiB)")
     HOST_CPU_MILLI = "host_cpu_milli", _("CPU (cores)")
     HOST_MEMORY_MIB = "host_memory_mib", _("Host memory (MiB)")
+    STORAGE_MIB = "storage_mib", _("Storage (MiB)")

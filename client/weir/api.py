@@ -16,6 +16,7 @@ from weir.conformance import Conformance
 from weir.errors import ApiError, Unreachable
 from weir.pool import Pool
 from weir.scheduling import Scheduling
+from weir.volumes import Volumes
 from weir.watching import Watching
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ if TYPE_CHECKING:
     )
 
 _RETRIES = 4
+_BLOCK = 1024 * 1024
 
 
-class Client(Scheduling, Watching, Pool, Components, Conformance):
+class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes):
     """A signed-in caller of one centre.
 
     Args:
@@ -105,7 +107,7 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
 
     # --- the wire -----------------------------------------------------------------------------------------
 
-    def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+    def call(self, method: str, path: str, /, body: Any = None, **query: Any) -> Any:
         """One call. A POST carries an idempotency key, so it is safe to repeat when the answer was lost.
 
         Raises:
@@ -149,7 +151,7 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
             error.get("fields", {}),
         )
 
-    def download(self, path: str, **query: Any) -> bytes:
+    def download(self, path: str, /, **query: Any) -> bytes:
         """A file of the API."""
         wanted = {name: value for name, value in query.items() if value not in (None, "")}
         response = self._try("GET", path, params=wanted)
@@ -165,7 +167,27 @@ class Client(Scheduling, Watching, Pool, Components, Conformance):
         headers = {"Content-Type": "application/octet-stream"}
         self._answer(self._try("PUT", path, content=content, headers=headers))
 
-    def all(self, path: str, **query: Any) -> Iterator[Any]:
+    def piece(
+        self, method: str, path: str, body: bytes, headers: Mapping[str, str], /, **query: Any
+    ) -> Mapping[str, str]:
+        """One call whose body is bytes, and whose answer is in its headers."""
+        response = self._try(method, path, content=body, headers=dict(headers), params=query)
+        return response.headers if response.is_success else self._answer(response)
+
+    def stream(self, path: str, headers: Mapping[str, str], /, **query: Any) -> Iterator[bytes]:
+        """A file of the API as it comes. Raises Unreachable where it breaks off."""
+        import httpx
+
+        try:
+            with self._http.stream("GET", path, params=query, headers=dict(headers)) as response:
+                if not response.is_success:
+                    response.read()
+                    self._answer(response)
+                yield from response.iter_bytes(_BLOCK)
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self.url} broke off: {error}.", "Try again.") from error
+
+    def all(self, path: str, /, **query: Any) -> Iterator[Any]:
         """Every row of a list, page after page."""
         answer = self.get(path, **query)
         while True:

@@ -1,7 +1,7 @@
 """What the parts of the client stand on: one call of the API, in the few shapes that they need."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,15 @@ class Calls(ABC):
     """Who can call the API. Every method raises ApiError for a refusal, Unreachable where nobody answers."""
 
     @abstractmethod
-    def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+    def call(self, method: str, path: str, /, body: Any = None, **query: Any) -> Any:
         """One call of the API; empty query values are left out."""
 
     @abstractmethod
-    def all(self, path: str, **query: Any) -> Iterator[Any]:
+    def all(self, path: str, /, **query: Any) -> Iterator[Any]:
         """Every row of a list."""
 
     @abstractmethod
-    def download(self, path: str, **query: Any) -> bytes:
+    def download(self, path: str, /, **query: Any) -> bytes:
         """A file of the API."""
 
     @abstractmethod
@@ -29,12 +29,22 @@ class Calls(ABC):
     def put_bytes(self, path: str, content: bytes) -> None:
         """Send bytes as they are; safe to repeat."""
 
-    def get(self, path: str, **query: Any) -> Any:
+    @abstractmethod
+    def piece(
+        self, method: str, path: str, body: bytes, headers: Mapping[str, str], /, **query: Any
+    ) -> Mapping[str, str]:
+        """One call whose body is bytes, and whose answer is in its headers."""
+
+    @abstractmethod
+    def stream(self, path: str, headers: Mapping[str, str], /, **query: Any) -> Iterator[bytes]:
+        """A file of the API as it comes."""
+
+    def get(self, path: str, /, **query: Any) -> Any:
         return self.call("GET", path, **query)
 
     def post(self, path: str, body: Any = None) -> Any:
         return self.call("POST", path, {} if body is None else body)
 
-    def text(self, path: str, **query: Any) -> str:
+    def text(self, path: str, /, **query: Any) -> str:
         """A file of the API, as text."""
         return self.download(path, **query).decode()

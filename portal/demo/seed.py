@@ -48,6 +48,7 @@ QUOTA = {
     "gpu_memory_mib": 16384,
     "host_cpu_milli": 32_000,
     "host_memory_mib": 65536,
+    "storage_mib": 20_480,
 }
 DEPOSIT = Decimal("500.00")
 # What is set aside before a start counts by the demo's prices, which are ten times what a centre asks.

@@ -118,6 +118,7 @@ WEIR_FOLDERS_DIR = ENV.folders_dir or ENV.var_dir / "folders"
 WEIR_FOLDER_LIMIT_MIB = ENV.folder_limit_mib
 WEIR_UPLOAD_LIMIT_MIB = ENV.upload_limit_mib
 WEIR_UPLOADS_TOTAL_MIB = ENV.uploads_total_mib
+WEIR_STORAGE_DIR = ENV.storage_dir or ENV.var_dir / "storage"
 WEIR_AUDIT_HEADS = ENV.var_dir / "audit" / "heads.jsonl"
 WEIR_FUNDS_HOLD_S = ENV.funds_hold_s
 WEIR_FUNDS_GRACE_S = ENV.funds_grace_s

@@ -56,6 +56,8 @@ class Env(BaseSettings):
     # How large a folder may be that is sent along with work, and all those of one tenant together.
     upload_limit_mib: int = Field(default=2048, ge=1, le=20_480)
     uploads_total_mib: int = Field(default=20_480, ge=1, le=2**20)
+    # Where the files of volumes lie: a folder of this machine, or one that several share.
+    storage_dir: Path | None = None
     # For how long of running money is set aside at once; how long work goes on at zero; how near its end is told of.
     funds_hold_s: int = Field(default=3600, ge=60, le=30 * 86400)
     funds_grace_s: int = Field(default=600, ge=0, le=86400)

@@ -35,6 +35,7 @@ SHARED_APPS = [
 
 TENANT_APPS = [
     "apps.orgs",
+    "apps.storage",
     "apps.approvals",
     "apps.tickets",
     "apps.orders",

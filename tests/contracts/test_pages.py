@@ -16,6 +16,8 @@ DETAILS = [
     ("alice", "/orders/{order}/"),
     ("alice", "/tickets/{ticket}/"),
     ("alice", "/resources/{resource}/"),
+    ("alice", "/files/{volume}/"),
+    ("alice", "/files/{volume}/file/?path=plan.md"),
     ("alice", "/resources/{resource}/brief/"),
     ("alice", "/resources/{resource}/log/?offset=0"),
     ("dan", "/tasks/{task}/"),

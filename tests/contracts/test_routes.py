@@ -116,6 +116,7 @@ NO_KEY = {
     "workloads/dry-run",
     "queue-file/plan",
     "conformance/verify",
+    "volumes/<uuid:uid>/uploads",
 }
 SHOWS_SECRET = {
     "tenants",

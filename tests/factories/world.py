@@ -4,6 +4,7 @@ Made through the API by the people of the demo, so what it holds is what real ca
 """
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,6 +113,7 @@ class Story:
         form = good(self.user.get(f"/api/v1/application-forms/{form['uid']}"))
         uids["order"], uids["resource"] = form["orders"][0]["uid"], form["orders"][0]["workload"]
         uids["ticket"] = good(self.user.get(f"/api/v1/orders/{uids['order']}"))["ticket"]
+        self.files()
         self.money()
         uids["message"] = rows(self.user.get("/api/v1/messages"))[0]["uid"]
         waiting = self.form(line)
@@ -139,6 +141,25 @@ class Story:
         good(self.decider.post(f"/api/v1/tasks/{self.uids['task']}/decide", {"decision": "approve"}))
         task = task_of(self.ops, no)
         good(self.ops_inside.post(f"/api/v1/tasks/{task['uid']}/decide", {"decision": "approve"}))
+
+    def files(self) -> None:
+        """A volume of the user's own, with a file in it and an upload that is not finished."""
+        uids = self.uids
+        body = {"name": f"volume-of-{self.schema}", "size_mib": 8}
+        uids["volume"] = good(self.user.post("/api/v1/volumes", body))["uid"]
+        for path, size in (("plan.md", 5), ("half.bin", 9)):
+            answer = self.user.generic(
+                "POST",
+                f"/api/v1/volumes/{uids['volume']}/uploads",
+                b"plan!",
+                content_type="application/offset+octet-stream",
+                headers={
+                    "tus-resumable": "1.0.0",
+                    "upload-length": str(size),
+                    "upload-metadata": f"path {b64encode(path.encode()).decode()}",
+                },
+            )
+            uids["upload"] = good(answer)["uid"]
 
     def money(self) -> None:
         uids = self.uids

@@ -33,8 +33,8 @@ class TenantIn(serializers.Serializer[Any]):
     quota = serializers.DictField(
         child=serializers.IntegerField(min_value=0),
         default=dict,
-        help_text="Totals by item: instances, compute_percent, gpu_memory_mib, host_cpu_milli, host_memory_mib;"
-        " the defaults where none is named.",
+        help_text="Totals by item: instances, compute_percent, gpu_memory_mib, host_cpu_milli, host_memory_mib,"
+        " storage_mib; the defaults where none is named.",
     )
     has_account = serializers.BooleanField(
         default=False, help_text="Open its money account; takes billing.manage."
@@ -124,6 +124,7 @@ class TenantQuotaIn(serializers.Serializer):
     gpu_memory_mib = serializers.IntegerField(min_value=0, required=False)
     host_cpu_milli = serializers.IntegerField(min_value=0, required=False, help_text="Thousandths of cores.")
     host_memory_mib = serializers.IntegerField(min_value=0, required=False)
+    storage_mib = serializers.IntegerField(min_value=0, required=False)
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
         unknown = set(self.initial_data) - set(QuotaItem.values)

@@ -196,7 +196,7 @@ def source_label(code: str) -> str:
 @register.filter
 def amount_text(amount: Any, code: str) -> str:
     """An amount of a component with its unit: 25 %, 4 GiB, 2 cores."""
-    if code in ("gpu_memory", "memory", "gpu_memory_mib", "memory_mib", "host_memory_mib"):
+    if code in ("gpu_memory", "memory", "gpu_memory_mib", "memory_mib", "host_memory_mib", "storage_mib"):
         return mib(amount)
     if code == "host_cpu_milli":
         return cores_text(amount)

@@ -15,6 +15,7 @@ _QUOTA_HELP = {
     "gpu_memory_mib": "MiB of the devices.",
     "host_cpu_milli": "Thousandths of cores.",
     "host_memory_mib": "MiB of the nodes.",
+    "storage_mib": "MiB of volumes.",
 }
 
 

@@ -16,12 +16,12 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='quotahold',
             name='item',
-            field=models.CharField(choices=[('instances', 'Instances'), ('compute_percent', 'Compute share (%)'), ('gpu_memory_mib', 'Accelerator memory (MiB)'), ('host_cpu_milli', 'CPU (cores)'), ('host_memory_mib', 'Host memory (MiB)')], max_length=24, verbose_name='item'),
+            field=models.CharField(choices=[('instances', 'Instances'), ('compute_percent', 'Compute share (%)'), ('gpu_memory_mib', 'Accelerator memory (MiB)'), ('host_cpu_milli', 'CPU (cores)'), ('host_memory_mib', 'Host memory (MiB)'), ('storage_mib', 'Storage (MiB)')], max_length=24, verbose_name='item'),
         ),
         migrations.AlterField(
             model_name='tenantquota',
             name='item',
-            field=models.CharField(choices=[('instances', 'Instances'), ('compute_percent', 'Compute share (%)'), ('gpu_memory_mib', 'Accelerator memory (MiB)'), ('host_cpu_milli', 'CPU (cores)'), ('host_memory_mib', 'Host memory (MiB)')], max_length=24, verbose_name='item'),
+            field=models.CharField(choices=[('instances', 'Instances'), ('compute_percent', 'Compute share (%)'), ('gpu_memory_mib', 'Accelerator memory (MiB)'), ('host_cpu_milli', 'CPU (cores)'), ('host_memory_mib', 'Host memory (MiB)'), ('storage_mib', 'Storage (MiB)')], max_length=24, verbose_name='item'),
         ),
         migrations.CreateModel(
             name='QuotaOrganization',
@@ -61,7 +61,7 @@ class Migration(migrations.Migration):
             name='OrganizationQuota',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('item', models.CharField(choices=[('instances', 'Instances'), ('compute_percent', 'Compute share (%)'), ('gpu_memory_mib', 'Accelerator memory (MiB)'), ('host_cpu_milli', 'CPU (cores)'), ('host_memory_mib', 'Host memory (MiB)')], max_length=24, verbose_name='item')),
+                ('item', models.CharField(choices=[('instances', 'Instances'), ('compute_percent', 'Compute share (%)'), ('gpu_memory_mib', 'Accelerator memory (MiB)'), ('host_cpu_milli', 'CPU (cores)'), ('host_memory_mib', 'Host memory (MiB)'), ('storage_mib', 'Storage (MiB)')], max_length=24, verbose_name='item')),
                 ('total', models.PositiveBigIntegerField(verbose_name='total')),
                 ('allocated', models.PositiveBigIntegerField(default=0, verbose_name='allocated')),
                 ('updated_at', models.DateTimeField(auto_now=True)),

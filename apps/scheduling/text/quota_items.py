@@ -12,6 +12,7 @@ _NAMES = {
     "gpu_memory_mib": gettext_noop("accelerator memory"),
     "host_cpu_milli": gettext_noop("CPU"),
     "host_memory_mib": gettext_noop("host memory"),
+    "storage_mib": gettext_noop("storage"),
 }
 
 

@@ -1,4 +1,4 @@
-"""`weir cp`: files between this machine and running work."""
+"""`weir cp`: files between this machine and running work, or volumes."""
 
 import io
 import posixpath
@@ -16,9 +16,11 @@ import typer
 from weir.api import Client
 from weir.cli.context import caller, uid_of
 from weir.cli.show import said, tell
+from weir.cli.volumes import volume_cp
 from weir.errors import WeirClientError
 from weir.execution import Execution
 from weir.unpacking import unpack
+from weir.volume_copying import is_place
 from weir_wire.execution import Channel
 
 # As scp: a name before a colon, and no slash before it.
@@ -36,14 +38,19 @@ class WorkPlace:
 
 def cp(
     ctx: typer.Context,
-    source: str = typer.Argument(..., help="A file or folder: here, or WORK:PATH."),
-    target: str = typer.Argument(..., help="Where to: here, or WORK:PATH."),
+    source: str = typer.Argument(..., help="A file or folder: here, WORK:PATH, or vol://NAME/PATH."),
+    target: str = typer.Argument(..., help="Where to: here, WORK:PATH, or vol://NAME/PATH."),
     share: int = typer.Option(0, "--share", help="Which of its shares, counted from 0."),
+    recursive: bool = typer.Option(False, "--recursive", "-r", help="Folders to and from volumes, with all in them."),
 ) -> None:
-    """Copy files between this machine and your running work.
+    """Copy files between this machine and your running work, or your volumes.
 
-    `weir cp data.csv W-1:`, `weir cp W-1:results ./results`. Into a folder that is there, else under the name given.
+    `weir cp data.csv W-1:`, `weir cp W-1:results ./results`, `weir cp -r data vol://shared/`. Into a folder that is
+    there, else under the name given. To and from volumes what broke off goes on where it stopped.
     """
+    if is_place(source) or is_place(target):
+        volume_cp(ctx, source, target, recursive=recursive)
+        return
     from_work, to_work = place_of(source), place_of(target)
     if (from_work is None) == (to_work is None):
         raise WeirClientError(

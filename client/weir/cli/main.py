@@ -18,6 +18,7 @@ from weir.cli import (
     running,
     scaling,
     submitting,
+    volumes,
     watching,
     workloads,
 )
@@ -41,6 +42,7 @@ app.add_typer(queues.queues, name="queues")
 app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(reservations.reservations, name="reservations")
 app.add_typer(reservations.hooks, name="hooks")
+app.add_typer(volumes.volume, name="volume")
 
 
 def _version(is_asked: bool) -> None:

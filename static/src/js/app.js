@@ -8,6 +8,7 @@ import { sendFormsOnce } from "./once.js";
 import { showProblems } from "./problems.js";
 import { fitTables } from "./tables.js";
 import { keepOwnTabSeen } from "./tabs.js";
+import { takeUploads } from "./uploads.js";
 
 protectRequests();
 sendFormsOnce();
@@ -18,3 +19,4 @@ followLogs();
 followTopics();
 fitTables();
 keepOwnTabSeen();
+takeUploads();

@@ -268,6 +268,7 @@ def test_operators_set_it_by_the_api_and_members_see_it(acme_ready, operator, me
         "gpu_memory_mib",
         "host_cpu_milli",
         "host_memory_mib",
+        "storage_mib",
     }
     wrong = api.put("/api/v1/quotas/acme", body | {"model": "H100"}, format="json").json()
     assert wrong["error"]["code"] == "invalid_input"

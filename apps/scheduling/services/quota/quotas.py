@@ -23,6 +23,7 @@ DEFAULTS = {
     QuotaItem.GPU_MEMORY_MIB.value: 64 * 1024,
     QuotaItem.HOST_CPU_MILLI.value: 64_000,
     QuotaItem.HOST_MEMORY_MIB.value: 256 * 1024,
+    QuotaItem.STORAGE_MIB.value: 100 * 1024,
 }
 
 

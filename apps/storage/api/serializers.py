@@ -1,0 +1,81 @@
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.storage.models import Upload, Volume
+from apps.storage.paths import PATH_MAX
+from apps.storage.services.uploads import piece_bytes
+from apps.storage.states import Owner
+
+
+class VolumeOut(serializers.ModelSerializer[Volume]):
+    """`piece_bytes`: how much one request of an upload may bring."""
+
+    person = serializers.CharField(source="person.username", default="", help_text="The login account.")
+    organization = serializers.CharField(source="organization.name", default="")
+    free_bytes = serializers.IntegerField(help_text="What may still be uploaded.")
+    piece_bytes = serializers.SerializerMethodField()
+    may_open = serializers.SerializerMethodField()
+    may_keep = serializers.SerializerMethodField(help_text="Rename, resize and delete.")
+
+    class Meta:
+        model = Volume
+        fields = [
+            "uid", "name", "owner", "person", "organization", "size_mib", "used_bytes", "free_bytes", "piece_bytes",
+            "measured_at", "may_open", "may_keep", "created_at",
+        ]  # fmt: skip
+
+    def get_piece_bytes(self, row: Volume) -> int:
+        return piece_bytes()
+
+    def get_may_open(self, row: Volume) -> bool:
+        return row.uid in self.context["view"].opened
+
+    def get_may_keep(self, row: Volume) -> bool:
+        return row.uid in self.context["view"].kept
+
+
+class VolumeIn(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=48)
+    size_mib = serializers.IntegerField(min_value=1)
+    owner = serializers.ChoiceField(choices=Owner.choices, default=Owner.PERSON.value)
+    organization = serializers.UUIDField(
+        required=False, allow_null=True, default=None, help_text="The owner, where it is an organization."
+    )
+
+
+class VolumeChangeIn(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=48, required=False)
+    size_mib = serializers.IntegerField(min_value=1, required=False)
+
+
+class EntryOut(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=["folder", "file", "link", "other"])
+    size_bytes = serializers.IntegerField()
+    modified_at = serializers.DateTimeField()
+
+
+class ListingOut(serializers.Serializer[Any]):
+    """A part of a folder, folders first; `next_name`, given as `after`, leads to the next part; "" after the last."""
+
+    path = serializers.CharField()
+    entries = EntryOut(many=True)
+    next_name = serializers.CharField()
+
+
+class FolderIn(serializers.Serializer[Any]):
+    path = serializers.CharField(max_length=PATH_MAX)
+
+
+class FileMoveIn(serializers.Serializer[Any]):
+    path = serializers.CharField(max_length=PATH_MAX)
+    to = serializers.CharField(max_length=PATH_MAX)
+
+
+class UploadOut(serializers.ModelSerializer[Upload]):
+    class Meta:
+        model = Upload
+        fields = [
+            "uid", "path", "size_bytes", "received_bytes", "fingerprint", "created_at", "moved_at", "finished_at",
+        ]  # fmt: skip

@@ -1,0 +1,14 @@
+from django.urls import path
+
+from apps.storage.api import uploads, views
+
+urlpatterns = [
+    path("volumes", views.VolumesView.as_view(), name="volumes"),
+    path("volumes/<uuid:uid>", views.VolumeView.as_view(), name="volume"),
+    path("volumes/<uuid:uid>/files", views.VolumeFilesView.as_view(), name="volume_files"),
+    path("volumes/<uuid:uid>/content", views.VolumeContentView.as_view(), name="volume_content"),
+    path("volumes/<uuid:uid>/folders", views.VolumeFoldersView.as_view(), name="volume_folders"),
+    path("volumes/<uuid:uid>/moves", views.VolumeMovesView.as_view(), name="volume_moves"),
+    path("volumes/<uuid:uid>/uploads", uploads.VolumeUploadsView.as_view(), name="volume_uploads"),
+    path("uploads/<uuid:uid>", uploads.UploadView.as_view(), name="upload"),
+]

@@ -1,0 +1,271 @@
+"""Volumes below one folder: a local disk, or what is mounted there (NFS).
+
+    <root>/<tenant>/<volume>/files     what people and work see
+    <root>/<tenant>/<volume>/uploads   what is on its way
+    <root>/<tenant>/<volume>/trash     what was removed and is not deleted yet
+
+Every step from folder to folder is an `openat` that follows no link: whatever work puts into a volume, nothing outside
+of it can be reached. Uploads lie on the same file system, so that a whole one is put in its place by a rename.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from django.utils.translation import gettext as _
+
+from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused, StorageAway, StorageFull
+from apps.storage.paths import path_of
+from apps.storage.types import Entry, Kind, Names, OpenFile
+
+# So much of the disk is left to others, whatever tenants send.
+RESERVE_BYTES = 2 * 1024**3
+_IDLE_S = 3600
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Whoever put a pipe there does not make us wait for its other end.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_ROOMS = ("files", "uploads", "trash")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_ASTRAY = (errno.ELOOP, errno.ENOTDIR)
+
+
+class Directory:
+    """The driver for a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    # ---- volumes ----
+
+    def volume_make(self, key: str) -> None:
+        with _plainly():
+            for room in _ROOMS:
+                (self._root / key / room).mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def volume_remove(self, key: str) -> None:
+        shutil.rmtree(self._root / key, ignore_errors=True)
+
+    def volumes_idle(self, tenant: str) -> list[UUID]:
+        return _idle(self._root / tenant)
+
+    def tidy(self, key: str) -> None:
+        with suppress(OSError):
+            for gone in (self._root / key / "trash").iterdir():
+                shutil.rmtree(gone, ignore_errors=True) if gone.is_dir() else gone.unlink(missing_ok=True)
+
+    def free_bytes(self) -> int:
+        with _plainly():
+            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return max(0, shutil.disk_usage(self._root).free - RESERVE_BYTES)
+
+    def used_bytes(self, key: str) -> int:
+        total = 0
+        with _plainly(), self._folder(key, ()) as top:
+            for _parent, _below, names, fd in os.fwalk(".", dir_fd=top):
+                for name in names:
+                    # What work deletes while this walks is gone.
+                    with suppress(FileNotFoundError):
+                        facts = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                        # Of a file with holes what it really holds.
+                        total += (
+                            min(facts.st_size, facts.st_blocks * 512) if stat.S_ISREG(facts.st_mode) else 0
+                        )
+        return total
+
+    # ---- folders and files ----
+
+    def entries(self, key: str, folder: Names) -> Iterator[Entry]:
+        with _plainly(folder), self._folder(key, folder) as fd, os.scandir(fd) as found:
+            for one in found:
+                with suppress(FileNotFoundError):
+                    yield _entry(one.name, one.stat(follow_symlinks=False))
+
+    def entry(self, key: str, path: Names) -> Entry | None:
+        try:
+            with _plainly(path), self._folder(key, path[:-1]) as fd:
+                return _entry(path[-1], os.stat(path[-1], dir_fd=fd, follow_symlinks=False))
+        except NoSuchFile:
+            return None
+
+    def file_open(self, key: str, path: Names) -> OpenFile:
+        with _plainly(path), self._folder(key, path[:-1]) as folder:
+            fd = os.open(path[-1], _FILE, dir_fd=folder)
+        facts = os.fstat(fd)
+        if not stat.S_ISREG(facts.st_mode):
+            os.close(fd)
+            raise PathRefused(_("%(path)s is no file.") % {"path": path_of(path)})
+        return OpenFile(fd, facts.st_size, _instant(facts))
+
+    def folder_make(self, key: str, path: Names) -> None:
+        with _plainly(path), self._folder(key, path[:-1], makes=True) as fd:
+            os.mkdir(path[-1], 0o700, dir_fd=fd)
+
+    def move(self, key: str, path: Names, to: Names) -> None:
+        if to[: len(path)] == path:
+            raise PathRefused(
+                _("%(to)s lies within %(path)s.") % {"to": path_of(to), "path": path_of(path)},
+                cure=_("Move it to a folder that is not its own."),
+            )
+        with _plainly(path), self._folder(key, path[:-1]) as source:
+            facts = os.stat(path[-1], dir_fd=source, follow_symlinks=False)
+            with _plainly(to), self._folder(key, to[:-1]) as target:
+                if stat.S_ISDIR(facts.st_mode):
+                    # An empty folder of that name would be replaced.
+                    os.mkdir(to[-1], 0o700, dir_fd=target)
+                else:
+                    os.link(path[-1], to[-1], src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
+                    os.unlink(path[-1], dir_fd=source)
+                    return
+                try:
+                    os.rename(path[-1], to[-1], src_dir_fd=source, dst_dir_fd=target)
+                except OSError:
+                    with suppress(OSError):
+                        os.rmdir(to[-1], dir_fd=target)
+                    raise
+
+    def remove(self, key: str, path: Names) -> None:
+        with _plainly(path), self._folder(key, path[:-1]) as fd:
+            facts = os.stat(path[-1], dir_fd=fd, follow_symlinks=False)
+            if not stat.S_ISDIR(facts.st_mode):
+                os.unlink(path[-1], dir_fd=fd)
+                return
+            os.rename(path[-1], self._root / key / "trash" / uuid4().hex, src_dir_fd=fd)
+
+    # ---- uploads ----
+
+    def upload_make(self, key: str, upload: UUID) -> None:
+        with _plainly():
+            os.close(os.open(self._part(key, upload), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+    def upload_write(self, key: str, upload: UUID, offset: int, piece: bytes) -> None:
+        if self.free_bytes() < len(piece):
+            raise StorageFull()
+        with _plainly():
+            fd = os.open(self._part(key, upload), os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                # What a broken-off try wrote behind the acknowledged end is written over.
+                os.ftruncate(fd, offset)
+                view, done = memoryview(piece), 0
+                while done < len(piece):
+                    done += os.pwrite(fd, view[done:], offset + done)
+                os.fdatasync(fd)
+            finally:
+                os.close(fd)
+
+    def upload_place(self, key: str, upload: UUID, path: Names, *, replaces: bool) -> int:
+        part = self._part(key, upload)
+        with _plainly(path):
+            try:
+                size = os.lstat(part).st_size
+            except FileNotFoundError:
+                # Its bytes leave here by this rename alone: it was done, and whoever did it did not live to say so.
+                return 0
+            with self._folder(key, path[:-1], makes=True) as fd:
+                replaced = 0
+                with suppress(FileNotFoundError):
+                    there = os.stat(path[-1], dir_fd=fd, follow_symlinks=False)
+                    if stat.S_ISDIR(there.st_mode):
+                        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+                    replaced = there.st_size if stat.S_ISREG(there.st_mode) else 0
+                if replaces:
+                    os.rename(part, path[-1], dst_dir_fd=fd)
+                else:
+                    self._link(part, fd, path[-1])
+                os.fsync(fd)
+                return size - replaced if replaces else size
+
+    @staticmethod
+    def _link(part: Path, folder: int, name: str) -> None:
+        """Give a whole upload its name, which nothing may have; an upload that has it already was broken off here."""
+        try:
+            os.link(part, name, dst_dir_fd=folder)
+        except FileExistsError:
+            if not os.path.samestat(os.lstat(part), os.stat(name, dir_fd=folder, follow_symlinks=False)):
+                raise
+        os.unlink(part)
+
+    def upload_remove(self, key: str, upload: UUID) -> None:
+        with _plainly():
+            self._part(key, upload).unlink(missing_ok=True)
+
+    def uploads_idle(self, key: str) -> list[UUID]:
+        return _idle(self._root / key / "uploads")
+
+    # ---- the way there ----
+
+    def _part(self, key: str, upload: UUID) -> Path:
+        return self._root / key / "uploads" / str(upload)
+
+    @contextmanager
+    def _folder(self, key: str, names: Names, *, makes: bool = False) -> Iterator[int]:
+        """A folder of a volume, held open: step by step from its top, through no link."""
+        fd = os.open(self._root / key / "files", _FOLDER)
+        try:
+            for name in names:
+                if makes:
+                    with suppress(FileExistsError):
+                        os.mkdir(name, 0o700, dir_fd=fd)
+                below = os.open(name, _FOLDER, dir_fd=fd)
+                os.close(fd)
+                fd = below
+            yield fd
+        finally:
+            os.close(fd)
+
+
+def _idle(folder: Path) -> list[UUID]:
+    """What was named by a uid there, and not touched for an hour."""
+    found = []
+    with suppress(OSError):
+        for one in folder.iterdir():
+            with suppress(OSError, ValueError):
+                if time.time() - one.lstat().st_mtime > _IDLE_S:
+                    found.append(UUID(one.name))
+    return found
+
+
+def _entry(name: str, facts: os.stat_result) -> Entry:
+    kind = (
+        Kind.FOLDER
+        if stat.S_ISDIR(facts.st_mode)
+        else Kind.FILE
+        if stat.S_ISREG(facts.st_mode)
+        else Kind.LINK
+        if stat.S_ISLNK(facts.st_mode)
+        else Kind.OTHER
+    )
+    shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return Entry(shown, kind, facts.st_size if kind == Kind.FILE else 0, _instant(facts))
+
+
+def _instant(facts: os.stat_result) -> datetime:
+    return datetime.fromtimestamp(facts.st_mtime, tz=UTC)
+
+
+@contextmanager
+def _plainly(path: Names = ()) -> Iterator[None]:
+    """What the kernel refuses, in the product's words."""
+    shown = path_of(path)
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise NoSuchFile(_("There is no %(path)s in the volume.") % {"path": shown or "/"}) from error
+    except FileExistsError as error:
+        raise AlreadyThere(_("%(path)s is there already.") % {"path": shown}) from error
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageFull() from error
+        if error.errno in _ASTRAY:
+            raise PathRefused(
+                _("%(path)s leads through a link or through a file.") % {"path": shown}
+            ) from error
+        raise StorageAway(cure=str(error.strerror)) from error

@@ -1,0 +1,44 @@
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from apps.storage.models import NAME_MAX, volume_name
+from apps.storage.paths import PATH_MAX
+from apps.storage.states import Owner
+
+SIZE_SHOWN_MIB = 10 * 1024
+
+
+class VolumesForm(forms.Form):
+    search = forms.CharField(label=pgettext_lazy("thing", "Name"), required=False, max_length=NAME_MAX)
+    owner = forms.ChoiceField(label=_("Owner"), required=False, choices=[("", _("All")), *Owner.choices])
+
+
+class VolumeForm(forms.Form):
+    """A volume's name and size."""
+
+    name = forms.CharField(
+        label=pgettext_lazy("thing", "Name"), max_length=NAME_MAX, validators=[volume_name]
+    )
+    size_mib = forms.IntegerField(label=_("Size (MiB)"), min_value=1, max_value=2**40, initial=SIZE_SHOWN_MIB)
+
+
+class VolumeNewForm(VolumeForm):
+    owner = forms.ChoiceField(label=_("Owner"), choices=Owner.choices, initial=Owner.PERSON)
+    organization = forms.UUIDField(label=_("Organization"), required=False)
+
+
+class PathForm(forms.Form):
+    # Blanks at the ends of names belong to them.
+    path = forms.CharField(label=_("Path"), required=False, max_length=PATH_MAX, strip=False)
+    after = forms.CharField(required=False, max_length=255, strip=False)
+
+
+class FolderForm(forms.Form):
+    folder = forms.CharField(required=False, max_length=PATH_MAX, strip=False)
+    name = forms.CharField(label=_("Name of the folder"), max_length=255)
+
+
+class RenameForm(forms.Form):
+    path = forms.CharField(label=_("Path"), max_length=PATH_MAX, strip=False)
+    to = forms.CharField(label=_("New name or path"), max_length=PATH_MAX)

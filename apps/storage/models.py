@@ -1,0 +1,104 @@
+"""Volumes, and uploads into them that are under way."""
+
+import uuid
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from apps.kernel.planes import SharedForeignKey
+from apps.storage.states import Owner
+
+NAME_MAX = 48
+volume_name = RegexValidator(
+    r"\A[a-z0-9][a-z0-9._-]{0,47}\Z",
+    _("Small letters, digits, points, hyphens and underscores; at most 48, the first a letter or a digit."),
+)
+
+
+class Volume(models.Model):
+    """A place for files of a person, an organization or the tenant, with a size that it may not outgrow.
+
+    `used_bytes` follows what is uploaded and deleted here and is measured anew by the clock, because work writes too;
+    `change_no` grows with each such step, so that a measurement taken meanwhile is not believed. `upload_bytes` is
+    room kept for uploads under way. An organization that is deleted leaves its volumes to who manages storage.
+    """
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=NAME_MAX, validators=[volume_name])
+    owner = models.CharField(_("owner"), max_length=12, choices=Owner)
+    person = SharedForeignKey("identity.User", null=True, blank=True, verbose_name=_("person"))
+    organization = models.ForeignKey(
+        "orgs.Organization", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    size_mib = models.PositiveBigIntegerField(_("size (MiB)"))
+    used_bytes = models.PositiveBigIntegerField(_("used"), default=0)
+    upload_bytes = models.PositiveBigIntegerField(default=0)
+    change_no = models.PositiveBigIntegerField(default=0)
+    measured_at = models.DateTimeField(_("measured at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("volume")
+        verbose_name_plural = _("volumes")
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "person", "organization", "name"],
+                name="volume_name_once",
+                nulls_distinct=False,
+            ),
+            models.CheckConstraint(name="volume_size", condition=Q(size_mib__gt=0)),
+            models.CheckConstraint(
+                name="volume_owner",
+                condition=Q(owner=Owner.PERSON, person__isnull=False, organization=None)
+                | Q(owner=Owner.ORGANIZATION, person=None)
+                | Q(owner=Owner.TENANT, person=None, organization=None),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def size_bytes(self) -> int:
+        return int(self.size_mib) * 2**20
+
+    @property
+    def free_bytes(self) -> int:
+        """What may still be uploaded: room for uploads under way is taken already."""
+        return max(0, self.size_bytes - int(self.used_bytes) - int(self.upload_bytes))
+
+    @property
+    def used_percent(self) -> int:
+        return min(100, round(100 * int(self.used_bytes) / self.size_bytes))
+
+
+class Upload(models.Model):
+    """A file on its way into a volume. `received_bytes` of it are safe on disk; once all are, it is put in its place
+    and `finished_at` is set. `fingerprint` is the sender's own word for the file, by which he finds it again."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    volume = models.ForeignKey(Volume, on_delete=models.CASCADE, related_name="uploads")
+    path = models.CharField(_("path"), max_length=1024)
+    size_bytes = models.PositiveBigIntegerField(_("size"))
+    received_bytes = models.PositiveBigIntegerField(_("received"), default=0)
+    replaces = models.BooleanField(default=False)
+    fingerprint = models.CharField(max_length=200, blank=True)
+    sender = SharedForeignKey("identity.User", verbose_name=_("sender"))
+    finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    moved_at = models.DateTimeField(_("last piece at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("upload")
+        verbose_name_plural = _("uploads")
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(name="upload_received", condition=Q(received_bytes__lte=F("size_bytes"))),
+        ]
+
+    def __str__(self) -> str:
+        return self.path

@@ -1,0 +1,128 @@
+"""Volumes and what is in them, with who may see it built in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from apps.kernel.actor import Actor
+from apps.kernel.errors import Forbidden, NotFound
+from apps.kernel.planes import current_schema
+from apps.storage.drivers.chosen import driver
+from apps.storage.errors import NoSuchFile, PathRefused
+from apps.storage.models import Upload, Volume
+from apps.storage.paths import file_names, names_of
+from apps.storage.permissions import StoragePermission as P
+from apps.storage.permissions import volumes_kept, volumes_opened, volumes_seen
+from apps.storage.types import Entry, Kind, OpenFile
+
+ENTRIES_PER_PAGE = 500
+
+
+def key_of(uid: UUID) -> str:
+    """How its driver knows a volume: by its tenant, so that no other's can ever be meant, and by its uid."""
+    return f"{current_schema()}/{uid}"
+
+
+def volume_list(*, actor: Actor, search: str = "", owner: str = "") -> QuerySet[Volume]:
+    """The volumes that the actor may open, and for who manages storage all of the tenant."""
+    actor.require(P.VIEW)
+    rows = Volume.objects.filter(volumes_seen(actor)).select_related("person", "organization")
+    if search:
+        rows = rows.filter(name__icontains=search)
+    return rows.filter(owner=owner) if owner else rows
+
+
+def volume_get(*, actor: Actor, uid: UUID) -> Volume:
+    """A volume that the actor finds in lists. NotFound for any other."""
+    row = volume_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def volume_open(*, actor: Actor, uid: UUID) -> Volume:
+    """A volume whose files the actor may see. NotFound for one that he does not find, Forbidden for one that
+    he only keeps."""
+    row = volume_get(actor=actor, uid=uid)
+    if not Volume.objects.filter(volumes_opened(actor), pk=row.pk).exists():
+        raise Forbidden(
+            _("The files of %(name)s are %(owner)s's alone.") % {"name": row.name, "owner": row.person},
+            cure=_("You may change its size and delete it."),
+        )
+    return row
+
+
+def opened_uids(actor: Actor) -> set[UUID]:
+    """The volumes whose files the actor may see."""
+    return set(Volume.objects.filter(volumes_opened(actor)).values_list("uid", flat=True))
+
+
+def kept_uids(actor: Actor) -> set[UUID]:
+    """The volumes that the actor may rename, resize and delete."""
+    if not actor.may(P.USE):
+        return set()
+    return set(Volume.objects.filter(volumes_kept(actor)).values_list("uid", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A part of a folder, folders first; `next_name`: where the next part begins, "" after the last."""
+
+    path: str
+    entries: Sequence[Entry]
+    next_name: str = ""
+
+
+def folder_list(
+    *, actor: Actor, volume: Volume, path: str = "", after: str = "", most: int = ENTRIES_PER_PAGE
+) -> Listing:
+    """What is in a folder, after the entry `after` of the part before."""
+    actor.require(P.VIEW)
+    rows = sorted(driver().entries(key_of(volume.uid), names_of(path)), key=_turn)
+    if after:
+        begin = next((i + 1 for i, row in enumerate(rows) if row.name == after), 0)
+        rows = rows[begin:]
+    part = rows[:most]
+    return Listing(path.removesuffix("/"), part, part[-1].name if len(rows) > most else "")
+
+
+def _turn(entry: Entry) -> tuple[bool, str, str]:
+    return entry.kind != Kind.FOLDER, entry.name.lower(), entry.name
+
+
+def entry_get(*, actor: Actor, volume: Volume, path: str) -> Entry:
+    """What stands at a path. Raises NoSuchFile, PathRefused."""
+    actor.require(P.VIEW)
+    found = driver().entry(key_of(volume.uid), file_names(path))
+    if found is None:
+        raise NoSuchFile(_("There is no %(path)s in the volume.") % {"path": path})
+    return found
+
+
+def file_open(*, actor: Actor, volume: Volume, path: str) -> OpenFile:
+    """A file held open for reading; who calls closes it. Raises NoSuchFile, PathRefused."""
+    actor.require(P.VIEW)
+    names = file_names(path)
+    found = driver().entry(key_of(volume.uid), names)
+    if found is not None and found.kind != Kind.FILE:
+        raise PathRefused(_("%(path)s is no file.") % {"path": path})
+    return driver().file_open(key_of(volume.uid), names)
+
+
+def upload_list(*, actor: Actor, volume: Volume) -> QuerySet[Upload]:
+    """The actor's own uploads into a volume that are not finished."""
+    actor.require(P.USE)
+    return Upload.objects.filter(volume=volume, sender_id=actor.user_id, finished_at=None)
+
+
+def upload_get(*, actor: Actor, uid: UUID) -> Upload:
+    """One of the actor's own uploads, into a volume that he may open still."""
+    opened = Volume.objects.filter(volumes_opened(actor))
+    rows = Upload.objects.select_related("volume").filter(sender_id=actor.user_id, volume__in=opened)
+    row = rows.filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row

@@ -1,0 +1,34 @@
+"""By the clock: uploads that nobody goes on with, volumes measured, what deleted volumes left."""
+
+from uuid import UUID
+
+from apps.kernel.actor import SYSTEM
+from apps.kernel.planes import in_tenant
+from apps.kernel.tasks import provider_task, tenant_task
+from apps.storage.models import Volume
+from apps.storage.services import uploads, volumes
+from apps.tenancy.selectors import tenant_active_list
+
+
+@tenant_task
+def volume_follow(schema: str, uid: str) -> None:
+    """Measure one volume, or remove what a deleted one left. Coming twice changes nothing."""
+    volumes.volume_follow(actor=SYSTEM, uid=UUID(uid))
+
+
+@tenant_task
+def storage_tidy_tenant(schema: str) -> None:
+    """Settle one tenant's uploads, measure its volumes, remove what deleted ones left."""
+    uploads.uploads_tidy(actor=SYSTEM)
+    for uid in [*Volume.objects.values_list("uid", flat=True), *volumes.volumes_forgotten()]:
+        volumes.volume_follow(actor=SYSTEM, uid=uid)
+
+
+@provider_task
+def storage_tidy() -> None:
+    """One task for each active tenant that has volumes, or has had some."""
+    for schema in tenant_active_list().values_list("schema_name", flat=True):
+        with in_tenant(schema):
+            is_due = Volume.objects.exists() or volumes.volumes_forgotten()
+        if is_due:
+            storage_tidy_tenant.delay(schema)

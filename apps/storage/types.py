@@ -1,0 +1,35 @@
+"""What storage speaks of: names of a path, entries of a folder, open files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+Names = tuple[str, ...]
+
+
+class Kind(StrEnum):
+    FOLDER = "folder"
+    FILE = "file"
+    LINK = "link"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What stands in a folder. Links and other special files are shown and never opened."""
+
+    name: str
+    kind: Kind
+    size_bytes: int
+    modified_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """A file held open for reading; whoever got it closes `fd`."""
+
+    fd: int
+    size_bytes: int
+    modified_at: datetime

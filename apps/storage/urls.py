@@ -1,0 +1,18 @@
+from django.urls import path
+
+from apps.storage import views
+
+app_name = "files"
+urlpatterns = [
+    path("", views.volumes, name="volumes"),
+    path("new/", views.volume_new, name="volume_new"),
+    path("<uuid:uid>/", views.volume, name="volume"),
+    path("<uuid:uid>/change/", views.change, name="change"),
+    path("<uuid:uid>/delete/", views.delete, name="delete"),
+    path("<uuid:uid>/new-folder/", views.folder_new, name="folder_new"),
+    path("<uuid:uid>/rename/", views.rename, name="rename"),
+    path("<uuid:uid>/remove/", views.remove, name="remove"),
+    path("<uuid:uid>/file/", views.file, name="file"),
+    path("<uuid:uid>/download/", views.download, name="download"),
+    path("<uuid:uid>/image/", views.image, name="image"),
+]

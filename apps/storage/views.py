@@ -1,0 +1,191 @@
+"""My files: volumes, and the folders and files in them, which a browser uploads by the API."""
+
+from pathlib import PurePosixPath
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
+from apps.orgs.selectors import organization_list
+from apps.storage.file_answers import file_answer
+from apps.storage.forms import FolderForm, PathForm, RenameForm, VolumeForm, VolumeNewForm, VolumesForm
+from apps.storage.models import Volume
+from apps.storage.permissions import StoragePermission as P
+from apps.storage.previews import IMAGE_TYPES, PreviewKind, preview_of
+from apps.storage.selectors import (
+    entry_get,
+    file_open,
+    folder_list,
+    kept_uids,
+    opened_uids,
+    upload_list,
+    volume_get,
+    volume_list,
+    volume_open,
+)
+from apps.storage.services.files import file_move, file_remove, folder_make
+from apps.storage.services.uploads import piece_bytes
+from apps.storage.services.volumes import volume_change, volume_delete, volume_make
+
+
+@page(P.VIEW)
+def volumes(request: TenantRequest) -> HttpResponse:
+    """The volumes that the reader may open (PLAT-ASSET-6)."""
+    chosen = cleaned(VolumesForm(request.GET))
+    context = {
+        "rows": paged(request, volume_list(actor=request.actor, **chosen)),
+        "opened": opened_uids(request.actor),
+        "chosen": chosen,
+        "form": VolumeNewForm(),
+        "may_use": _may_use(request),
+        "may_manage": request.actor.may(P.MANAGE),
+        "organizations": organization_list(actor=request.actor) if request.actor.may(P.MANAGE) else (),
+    }
+    return show(request, "storage/volumes", context)
+
+
+@require_POST
+@page(P.USE)
+def volume_new(request: TenantRequest) -> HttpResponse:
+    given = cleaned(VolumeNewForm(request.POST))
+    row = volume_make(actor=request.actor, **given)
+    messages.success(request, _("The volume %(name)s is there.") % {"name": row.name})
+    return go(request, "files:volume", row.uid)
+
+
+@page(P.VIEW)
+def volume(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """A folder of a volume, and what may be done with the volume (PLAT-ASSET-6, PLAT-ASSET-7)."""
+    row = volume_get(actor=request.actor, uid=uid)
+    chosen = cleaned(PathForm(request.GET))
+    is_open = row.uid in opened_uids(request.actor)
+    context: dict[str, Any] = {
+        "volume": row,
+        "is_open": is_open,
+        "may_use": is_open and _may_use(request),
+        "may_keep": row.uid in kept_uids(request.actor) and not request.actor.is_read_only,
+        "form": VolumeForm(initial={"name": row.name, "size_mib": row.size_mib}),
+    }
+    if is_open:
+        listing = folder_list(actor=request.actor, volume=row, **chosen)
+        context |= {
+            "listing": listing,
+            "prefix": f"{listing.path}/" if listing.path else "",
+            "above": _above(listing.path),
+            "piece_bytes": piece_bytes(),
+            "unfinished": upload_list(actor=request.actor, volume=row) if context["may_use"] else (),
+        }
+    return show(request, "storage/volume", context)
+
+
+@require_POST
+@page(P.USE)
+def change(request: TenantRequest, uid: UUID) -> HttpResponse:
+    row = volume_change(actor=request.actor, uid=uid, **cleaned(VolumeForm(request.POST)))
+    messages.success(request, _("The volume %(name)s was changed.") % {"name": row.name})
+    return go(request, "files:volume", row.uid)
+
+
+@require_POST
+@page(P.USE)
+def delete(request: TenantRequest, uid: UUID) -> HttpResponse:
+    name = volume_get(actor=request.actor, uid=uid).name
+    volume_delete(actor=request.actor, uid=uid)
+    messages.success(request, _("The volume %(name)s is deleted with all that was in it.") % {"name": name})
+    return go(request, "files:volumes")
+
+
+@require_POST
+@page(P.USE)
+def folder_new(request: TenantRequest, uid: UUID) -> HttpResponse:
+    given = cleaned(FolderForm(request.POST))
+    path = "/".join(filter(None, (given["folder"], given["name"])))
+    folder_make(actor=request.actor, volume_uid=uid, path=path)
+    return _to_folder(request, uid, given["folder"])
+
+
+@require_POST
+@page(P.USE)
+def rename(request: TenantRequest, uid: UUID) -> HttpResponse:
+    given = cleaned(RenameForm(request.POST))
+    file_move(actor=request.actor, volume_uid=uid, path=given["path"], to=given["to"])
+    messages.success(request, _("%(path)s is now %(to)s.") % given)
+    return _to_folder(request, uid, _folder_of(given["path"]))
+
+
+@require_POST
+@page(P.USE)
+def remove(request: TenantRequest, uid: UUID) -> HttpResponse:
+    path = cleaned(PathForm(request.POST))["path"]
+    file_remove(actor=request.actor, volume_uid=uid, path=path)
+    messages.success(request, _("%(path)s is deleted.") % {"path": path})
+    return _to_folder(request, uid, _folder_of(path))
+
+
+@page(P.VIEW)
+def download(request: TenantRequest, uid: UUID) -> HttpResponseBase:
+    row, path = _named(request, uid)
+    file = file_open(actor=request.actor, volume=row, path=path)
+    return file_answer(request, file, name=PurePosixPath(path).name)
+
+
+@page(P.VIEW)
+def file(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """One file: its facts, and what it looks like where that is text or an image."""
+    row, path = _named(request, uid)
+    entry = entry_get(actor=request.actor, volume=row, path=path)
+    context = {
+        "volume": row,
+        "path": path,
+        "entry": entry,
+        "folder": _folder_of(path),
+        "above": _above(_folder_of(path)),
+        "preview": preview_of(actor=request.actor, volume=row, path=path, entry=entry),
+        "may_use": _may_use(request),
+    }
+    return show(request, "storage/file", context)
+
+
+@page(P.VIEW)
+def image(request: TenantRequest, uid: UUID) -> HttpResponseBase:
+    """An image as a page shows it; anything else is a download."""
+    row, path = _named(request, uid)
+    entry = entry_get(actor=request.actor, volume=row, path=path)
+    found = preview_of(actor=request.actor, volume=row, path=path, entry=entry)
+    name = PurePosixPath(path).name
+    content_type = IMAGE_TYPES[PurePosixPath(path).suffix.lower()] if found.kind == PreviewKind.IMAGE else ""
+    opened = file_open(actor=request.actor, volume=row, path=path)
+    return file_answer(request, opened, name=name, content_type=content_type)
+
+
+def _named(request: TenantRequest, uid: UUID) -> tuple[Volume, str]:
+    path: str = cleaned(PathForm(request.GET))["path"]
+    return volume_open(actor=request.actor, uid=uid), path
+
+
+def _may_use(request: TenantRequest) -> bool:
+    return request.actor.may(P.USE) and not request.actor.is_read_only
+
+
+def _folder_of(path: str) -> str:
+    return path.removesuffix("/").rpartition("/")[0]
+
+
+def _above(path: str) -> list[tuple[str, str]]:
+    """The folders on the way to a path, itself the last, as (name, path)."""
+    names = path.split("/") if path else []
+    return [(name, "/".join(names[: depth + 1])) for depth, name in enumerate(names)]
+
+
+def _to_folder(request: TenantRequest, uid: UUID, path: str) -> HttpResponse:
+    target = go(request, "files:volume", uid)
+    if path:
+        header = "HX-Redirect" if "HX-Redirect" in target.headers else "Location"
+        target.headers[header] += f"?{urlencode({'path': path})}"
+    return target
