@@ -86,6 +86,8 @@ class AgentSettings(BaseSettings):
     labels: Annotated[dict[LabelKey, LabelValue], NoDecode] = {}
     work_uid_base: Annotated[int, Field(ge=0, le=2**31)] = 60_000
     users_dir: Path = Path("/var/lib/weir")
+    # Where the portal's folder of volumes is on this node, as `WEIR_STORAGE_DIR` is there.
+    storage_dir: Path | None = None
     work_paths: Annotated[tuple[Path, ...], NoDecode] = ()
     allow_root_work: bool = False
     work_disk_mib: Annotated[int, Field(ge=1, le=2**30)] = 10_240

@@ -21,6 +21,7 @@ from node_agent.release import running_release
 from node_agent.remote_config import Configured
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.sessions.available import torch_version
+from node_agent.volumes import Volumes
 
 ADDRESS_S = 60.0
 _MIB = 1024 * 1024
@@ -30,8 +31,10 @@ class Node:
     """The facts of this node. Its devices may come and go while it runs (POOL-12.25)."""
 
     def __init__(self, configured: Configured, isolation: Isolation | None = None) -> None:
-        """`isolation`: how work is kept apart here; None: it is not told."""
+        """`isolation`: how work is kept apart here; None: it is not told, and no volumes are mounted."""
         self._configured, self._isolation = configured, isolation
+        is_walled = isolation is not None and isolation.level == "namespaces"
+        self._volumes = Volumes(configured.settings.storage_dir if is_walled else None)
         settings = configured.settings
         self._meter = CpuMeter()
         self._addressed_s, self._last_address = float("-inf"), ""
@@ -61,6 +64,7 @@ class Node:
             config_problem=self._configured.problem,
             isolation=self._isolation.word if self._isolation else "",
             isolation_problem=self._isolation.problem if self._isolation else "",
+            storage=self._volumes.mark(),
         )
 
     def _address(self) -> str:

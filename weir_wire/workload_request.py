@@ -96,8 +96,9 @@ class WorkloadRequest:
     shares its devices where its queue leaves that to it (PLAT-CLU-55). With `min_shares` it is elastic (ELA-901).
     Before it is stopped to go on later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside
     it (ELA-810). It waits for what `after` and the like name of its tenant: numbers of work or of arrays, uids, keys of
-    the submitter's own. `client_key`: asked twice with the same one it is one workload. `folder`: digest of a folder
-    sent before (`folder-uploads`), a copy of which the program begins in.
+    the submitter's own. `volumes` are mounted where it runs: a name or uid, then where, then `ro`. `client_key`: asked
+    twice with the same one it is one workload. `folder`: digest of a folder sent before (`folder-uploads`), a copy of
+    which the program begins in.
     """
 
     name: str = field(metadata=_text(120))
@@ -191,6 +192,22 @@ class WorkloadRequest:
             label="Serves web pages",
             hint="On the socket that WEIR_WEB_SOCKET names; its page in the portal opens them.",
         ),
+    )
+    volumes: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "ask": Ask(
+                "names",
+                most=400,
+                parts=16,
+                option="volume",
+                unit="names",
+                help="A volume to mount: NAME, NAME:PATH, NAME:ro, NAME:PATH:ro; several with commas.",
+                label="Volumes",
+                hint="Names with commas between them. Each is found at /volumes/NAME, or where NAME:/data says; with"
+                " :ro behind it nothing can be written there.",
+            )
+        },
     )
     priority: int | None = field(
         default=None,

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from apps.kernel.actor import Actor
-from apps.kernel.errors import Forbidden, NotFound
+from apps.kernel.errors import Conflict, Forbidden, NotFound
 from apps.kernel.planes import current_schema
 from apps.storage.drivers.chosen import driver
 from apps.storage.errors import NoSuchFile, PathRefused
@@ -19,6 +20,7 @@ from apps.storage.permissions import volumes_kept, volumes_opened, volumes_seen
 from apps.storage.types import Entry, Kind, OpenFile
 
 ENTRIES_PER_PAGE = 500
+ENTRIES_MAX = 50_000
 
 
 def key_of(uid: UUID) -> str:
@@ -79,9 +81,16 @@ class Listing:
 def folder_list(
     *, actor: Actor, volume: Volume, path: str = "", after: str = "", most: int = ENTRIES_PER_PAGE
 ) -> Listing:
-    """What is in a folder, after the entry `after` of the part before."""
+    """What is in a folder, after the entry `after` of the part before. Raises Conflict for more than can be put in
+    order."""
     actor.require(P.VIEW)
-    rows = sorted(driver().entries(key_of(volume.uid), names_of(path)), key=_turn)
+    found = list(islice(driver().entries(key_of(volume.uid), names_of(path)), ENTRIES_MAX + 1))
+    if len(found) > ENTRIES_MAX:
+        raise Conflict(
+            _("The folder holds more than %(most)s entries.") % {"most": ENTRIES_MAX},
+            cure=_("Look at it from work that mounts the volume."),
+        )
+    rows = sorted(found, key=_turn)
     if after:
         begin = next((i + 1 for i, row in enumerate(rows) if row.name == after), 0)
         rows = rows[begin:]

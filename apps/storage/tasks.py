@@ -7,7 +7,8 @@ from apps.kernel.planes import in_tenant
 from apps.kernel.tasks import provider_task, tenant_task
 from apps.storage.models import Volume
 from apps.storage.services import uploads, volumes
-from apps.tenancy.selectors import tenant_active_list
+from apps.tenancy.selectors import tenant_active_list, tenant_find
+from apps.tenancy.states import TenantState
 
 
 @tenant_task
@@ -26,8 +27,9 @@ def storage_tidy_tenant(schema: str) -> None:
 
 @provider_task
 def storage_tidy() -> None:
-    """One task for each active tenant that has volumes, or has had some."""
-    for schema in tenant_active_list().values_list("schema_name", flat=True):
+    """One task for each active tenant that has volumes, or has had some; of one that was deleted the files go too."""
+    for tenant in (*tenant_active_list(), *tenant_find(state=TenantState.DELETED)):
+        schema = tenant.schema_name
         with in_tenant(schema):
             is_due = Volume.objects.exists() or volumes.volumes_forgotten()
         if is_due:

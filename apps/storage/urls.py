@@ -5,6 +5,7 @@ from apps.storage import views
 app_name = "files"
 urlpatterns = [
     path("", views.volumes, name="volumes"),
+    path("choices/", views.choices, name="choices"),
     path("new/", views.volume_new, name="volume_new"),
     path("<uuid:uid>/", views.volume, name="volume"),
     path("<uuid:uid>/change/", views.change, name="change"),

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
@@ -48,6 +49,14 @@ def volumes(request: TenantRequest) -> HttpResponse:
         "organizations": organization_list(actor=request.actor) if request.actor.may(P.MANAGE) else (),
     }
     return show(request, "storage/volumes", context)
+
+
+@page(P.VIEW)
+def choices(request: TenantRequest) -> HttpResponse:
+    """A part of other pages: the volumes that the reader may mount into what he starts there."""
+    opened = opened_uids(request.actor)
+    rows = volume_list(actor=request.actor).filter(uid__in=opened)
+    return render(request, "storage/_choices.html", {"rows": rows})
 
 
 @require_POST

@@ -293,6 +293,7 @@ class EnvironmentStartIn(TypedDict):
 
     name: NotRequired[str]
     client_key: NotRequired[str]
+    volumes: NotRequired[list[str]]
 
 
 class ExpectationOut(TypedDict):
@@ -305,6 +306,15 @@ class ExpectationOut(TypedDict):
     basis_text: str
     sentence: str
     why: str
+
+
+class FileMoveIn(TypedDict):
+    path: str
+    to: str
+
+
+class FolderIn(TypedDict):
+    path: str
 
 
 class FolderUploadIn(TypedDict):
@@ -815,6 +825,11 @@ class PatchedRuleEditIn(TypedDict):
 class PatchedTenantNameIn(TypedDict):
     name: NotRequired[str]
     timezone: NotRequired[str]
+
+
+class PatchedVolumeChangeIn(TypedDict):
+    name: NotRequired[str]
+    size_mib: NotRequired[int]
 
 
 class PayIn(TypedDict):
@@ -3347,6 +3362,7 @@ class WorkloadIn(TypedDict):
     single_node: NotRequired[bool]
     queue: NotRequired[str]
     web: NotRequired[bool]
+    volumes: NotRequired[list[str]]
     priority: NotRequired[int | None]
     urgent: NotRequired[bool]
     preemptible: NotRequired[bool]

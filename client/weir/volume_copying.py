@@ -169,7 +169,7 @@ def fetch(
     client: Volumes, source: VolumePlace, target: Path, *, recursive: bool, progress: Progress
 ) -> Copied:
     """Copy a file or folder of a volume to this machine."""
-    is_folder = not source.path or _is_folder(client, source)
+    is_folder = not source.path or _is_folder(client, source, is_there=True)
     if is_folder and not recursive:
         raise WeirClientError(f"{source.path or '/'} is a folder.", "Copy folders with -r.")
     name = posixpath.basename(source.path) or source.volume["name"]
@@ -233,11 +233,12 @@ def _fetch_file(
     done.size += size
 
 
-def _is_folder(client: Volumes, place: VolumePlace) -> bool:
+def _is_folder(client: Volumes, place: VolumePlace, *, is_there: bool = False) -> bool:
+    """Whether a folder is there; with `is_there` ApiError where nothing is."""
     try:
         next(client.folder(place.volume["uid"], place.path), None)
     except ApiError as error:
-        if error.code not in ("no_such_file", "path_refused"):
+        if error.code not in (("path_refused",) if is_there else ("no_such_file", "path_refused")):
             raise
         return False
     return True

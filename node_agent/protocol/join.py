@@ -31,6 +31,7 @@ class NodeInfo(Message):
     `address`: where clients reach its sessions; `components`: version of each part that runs here;
     `config_generation`: the configuration it has applied; the problems say why what was desired is not in force.
     `isolation`: how work is kept apart from the node and from other work, and `isolation_problem` why not better.
+    `storage`: the mark of the folder of volumes that this node can mount for work; "" for none.
     """
 
     name: Name
@@ -47,6 +48,7 @@ class NodeInfo(Message):
     release_problem: Sentence = ""
     isolation: IsolationLevel = ""
     isolation_problem: Sentence = ""
+    storage: Word = ""
     power_w: Annotated[float, Field(ge=0, le=1e6)] | None = None
     power_source: PowerSource = ""
 

@@ -65,6 +65,20 @@ class EndWarning(Message):
     before_s: Annotated[int, Field(ge=1, le=65_535)]
 
 
+# The file by whose content a node knows that it sees the portal's folder of volumes.
+STORAGE_MARK = ".weir-storage"
+
+
+class VolumeMount(Message):
+    """A volume that the work finds at `path`. `key` is its place below the folder of volumes, of tenant and uid."""
+
+    key: Annotated[
+        str, StringConstraints(pattern=r"^[a-z][a-z0-9]{1,30}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+    ]
+    path: Annotated[str, StringConstraints(pattern=r"^(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){1,8}$")]
+    read_only: bool = False
+
+
 class WorkSpec(Message):
     """The work of a slice: a program, or a session that serves the device over the network (POOL-12.3).
 
@@ -73,7 +87,7 @@ class WorkSpec(Message):
     (POOL-12.11, POOL-12.12). `grace_s` is the time between asking the work to end and killing it; where it is asked
     to save itself first (`checkpoint`), the time that it has for that. `warning`: a signal before its run time is
     over. With `web` the program serves web pages on the socket that `WEIR_WEB_SOCKET` names, which the node's tunnel
-    opens to the portal.
+    opens to the portal. `volumes` are mounted for it.
     """
 
     kind: WorkKind = "program"
@@ -85,6 +99,7 @@ class WorkSpec(Message):
     checkpoint: CheckpointHook | None = None
     warning: EndWarning | None = None
     web: bool = False
+    volumes: Annotated[tuple[VolumeMount, ...], Field(max_length=16)] = ()
 
     @model_validator(mode="after")
     def _program_named(self) -> Self:
@@ -98,13 +113,16 @@ class WorkSpec(Message):
             raise ValueError("a session runs no program: leave warning empty")
         if self.kind == "session" and self.web:
             raise ValueError("a session serves no web pages")
+        if self.kind == "session" and self.volumes:
+            raise ValueError("a session mounts no volumes")
         return self
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agent that knows no checkpoints, no warnings and no web pages is told none."""
+        """An agent that knows no checkpoints, warnings, web pages or volumes is told none."""
         told: dict[str, Any] = dump(self)
-        return {key: told[key] for key in told if key not in ("checkpoint", "warning", "web") or told[key]}
+        newer = ("checkpoint", "warning", "web", "volumes")
+        return {key: told[key] for key in told if key not in newer or told[key]}
 
 
 class MoveTarget(Message):

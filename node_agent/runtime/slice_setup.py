@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from node_agent.address import bind_address, data_address, interface_of
 from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
@@ -15,13 +16,14 @@ from node_agent.drivers.registry import preferred, slice_drivers_load
 from node_agent.files import SliceFolder, write_json
 from node_agent.protocol.fields import HOST_DRIVER
 from node_agent.protocol.folders import DesiredFolder
-from node_agent.protocol.slices import DesiredSlice
+from node_agent.protocol.slices import DesiredSlice, VolumeMount
 from node_agent.release import running_release
 from node_agent.remote_config import Configured
 from node_agent.runtime.isolation.levels import Isolation, isolation_find
 from node_agent.runtime.isolation.own_packages import own_packages_link
 from node_agent.runtime.isolation.users import NoUserLeft, WorkUsers
 from node_agent.runtime.records.slice_records import SliceSpec, cores_for
+from node_agent.volumes import Volumes
 from node_agent.work_folders import WorkFolders
 
 _MIB = 1024 * 1024
@@ -37,6 +39,7 @@ class Maker:
         release = f"-{running_release()}" if running_release() else ""
         self._lib = own_packages_link(settings.home / f"lib{release}")
         self.drivers: Mapping[str, SliceDriver] = slice_drivers_load(settings)
+        self._volumes = Volumes(settings.storage_dir)
         self._users = WorkUsers(settings.users_dir, settings.work_uid_base)
 
     @cached_property
@@ -166,7 +169,20 @@ class Maker:
             home=str(self._folders.home(wanted.folder.key)) if wanted.folder else "",
             web=work.web,
             interface=interface_of(address),
+            volumes=self._mounts(work.volumes),
         )
+
+    def _mounts(self, wanted: Sequence[VolumeMount]) -> list[dict[str, Any]]:
+        """Where each volume lies on this node. Raises DriverError."""
+        if wanted and self.isolation.level != "namespaces":
+            raise DriverError("volumes are mounted only where work is walled off, and this node cannot")
+        mounts = []
+        for one in wanted:
+            place = self._volumes.place(one)
+            if place is None:
+                raise DriverError("this node has no folder of volumes: set WEIR_AGENT_STORAGE_DIR")
+            mounts.append({"source": str(place), "path": one.path, "read_only": one.read_only})
+        return mounts
 
     # ---- users ----
 

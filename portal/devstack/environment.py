@@ -74,6 +74,7 @@ def agent_environment(options: Options, name: str, state_dir: Path, join_token: 
         **{key: value for key, value in os.environ.items() if key.startswith("WEIR_AGENT_")},
         "WEIR_AGENT_SERVER": agent_server(options),
         "WEIR_AGENT_NAME": name,
+        "WEIR_AGENT_STORAGE_DIR": os.environ.get("WEIR_STORAGE_DIR") or str(options.var_dir / "storage"),
         "WEIR_AGENT_STATE_DIR": str(state_dir),
         "WEIR_AGENT_JOIN_TOKEN": join_token,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",

@@ -85,6 +85,7 @@ class Agent:
             else ("python", "-m", "node_agent.examples.train", "--seconds", "1.2")
         )
         work = {"argv": argv, "run_timeout_s": changes.pop("run_timeout_s", None), "grace_s": 1}
+        work["volumes"] = changes.pop("volumes", ())
         wanted = {
             "slice_uid": uid, "generation": 1, "device_uid": device.uid, "compute_percent": 20,
             "memory_mib": 256, "state": "running", "work": work,

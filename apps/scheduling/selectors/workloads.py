@@ -33,6 +33,7 @@ from apps.scheduling.permissions import work_reached
 from apps.scheduling.snapshot.cluster import policy_get as policy_get
 from apps.scheduling.snapshot.workloads import request_of, snapshot_get
 from apps.scheduling.states import (
+    FINAL_STATES,
     TURN_CODE,
     AllocationState,
     HoldState,
@@ -269,3 +270,9 @@ def _start_sentence(found: engine.Eta, start_at: datetime | None) -> str:
     if found.basis is engine.EtaBasis.NEVER_FITS:
         return _("It could never start. %(why)s") % {"why": why}
     return _("Nobody can say yet when it would start. %(why)s") % {"why": why}
+
+
+def workload_numbers_mounting(tenant: Tenant, key: str, most: int = 5) -> list[str]:
+    """Numbers of the tenant's work that mounts a volume and has not ended, the first few."""
+    rows = Workload.objects.of(tenant).filter(work__contains={"volumes": [{"key": key}]})
+    return list(rows.exclude(state__in=FINAL_STATES).order_by("pk").values_list("no", flat=True)[:most])

@@ -1,5 +1,6 @@
 """Templates of development environments, and starting one with one click (PLAT-AICFG-9 to 16)."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from django.core.exceptions import ValidationError
@@ -67,13 +68,19 @@ def environment_template_remove(*, actor: Actor, template: EnvironmentTemplate) 
 
 @service(ResourcePermission.OPERATE)
 def environment_start(
-    *, actor: Actor, tenant: Tenant, template: EnvironmentTemplate, name: str = "", client_key: str = ""
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    template: EnvironmentTemplate,
+    name: str = "",
+    client_key: str = "",
+    volumes: Sequence[str] = (),
 ) -> Workload:
     """Start an environment as the template says, and let it be opened (PLAT-AICFG-9).
 
     It is direct work: it waits in the default queue, and is held to quota, limits and money like all other.
     """
-    asked = replace(environment_request(template), client_key=client_key)
+    asked = replace(environment_request(template), client_key=client_key, volumes=tuple(volumes))
     if name:
         asked = replace(asked, name=name)
     return workload_request(actor=actor, tenant=tenant, asked=asked)

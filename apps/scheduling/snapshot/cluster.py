@@ -56,6 +56,7 @@ def _node(row: Node) -> engine.Node:
         host_cpu_milli=cpu_count * 1000 if cpu_count else None,
         host_memory_mib=row.info.get("memory_mib"),
         rack=str(labels.get("rack", "")),
+        storage=str(row.info.get("storage") or ""),
     )
 
 

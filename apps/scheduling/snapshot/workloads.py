@@ -267,6 +267,7 @@ def request_of(row: Workload, names: Names | None = None) -> engine.Request:
         model=row.pins.get("model"),
         node_id=row.pins.get("node"),
         device_id=row.pins.get("device"),
+        storage=row.pins.get("storage", ""),
         exclusive=row.whole_cards,
         distinct_devices=row.distinct_devices,
         single_node=row.single_node,

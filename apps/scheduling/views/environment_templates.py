@@ -98,6 +98,7 @@ def start(request: TenantRequest, uid: UUID) -> HttpResponse:
         template=environment_template_get(uid),
         name=given["name"],
         client_key=f"{given['key']}-{uid.hex[:8]}" if given["key"] else "",
+        volumes=[name for name in request.POST.getlist("volumes") if name],
     )
     messages.success(request, _("%(no)s starts. It opens as soon as it is there.") % {"no": row.no})
     return go(request, "workloads:workload", row.uid)

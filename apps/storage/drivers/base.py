@@ -16,6 +16,10 @@ from apps.storage.types import Entry, Names, OpenFile
 class Driver(Protocol):
     """Raises NoSuchFile, PathRefused, AlreadyThere, StorageFull and StorageAway of `apps.storage.errors`."""
 
+    def mark(self) -> str:
+        """What this storage is known by where nodes mount it: written there with the first volume; "" where nodes can
+        mount nothing of it."""
+
     def volume_make(self, key: str) -> None:
         """Make an empty volume; one that is there stays."""
 

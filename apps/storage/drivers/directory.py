@@ -1,5 +1,6 @@
 """Volumes below one folder: a local disk, or what is mounted there (NFS).
 
+    <root>/.weir-storage               by what nodes know that they see this folder and no other
     <root>/<tenant>/<volume>/files     what people and work see
     <root>/<tenant>/<volume>/uploads   what is on its way
     <root>/<tenant>/<volume>/trash     what was removed and is not deleted yet
@@ -26,6 +27,7 @@ from django.utils.translation import gettext as _
 from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused, StorageAway, StorageFull
 from apps.storage.paths import path_of
 from apps.storage.types import Entry, Kind, Names, OpenFile
+from node_agent.protocol.slices import STORAGE_MARK as MARK
 
 # So much of the disk is left to others, whatever tenants send.
 RESERVE_BYTES = 2 * 1024**3
@@ -45,6 +47,19 @@ class Directory:
         self._root = root
 
     # ---- volumes ----
+
+    def mark(self) -> str:
+        place = self._root / MARK
+        with _plainly():
+            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not place.exists():
+                draft = self._root / f"{MARK}.{uuid4().hex}"
+                draft.write_text(uuid4().hex)
+                # Of two who come first at once the mark of one stays.
+                with suppress(FileExistsError):
+                    os.link(draft, place)
+                draft.unlink()
+            return place.read_text().strip()
 
     def volume_make(self, key: str) -> None:
         with _plainly():

@@ -41,7 +41,9 @@ def cp(
     source: str = typer.Argument(..., help="A file or folder: here, WORK:PATH, or vol://NAME/PATH."),
     target: str = typer.Argument(..., help="Where to: here, WORK:PATH, or vol://NAME/PATH."),
     share: int = typer.Option(0, "--share", help="Which of its shares, counted from 0."),
-    recursive: bool = typer.Option(False, "--recursive", "-r", help="Folders to and from volumes, with all in them."),
+    recursive: bool = typer.Option(
+        False, "--recursive", "-r", help="Folders to and from volumes, with all in them."
+    ),
 ) -> None:
     """Copy files between this machine and your running work, or your volumes.
 

@@ -148,7 +148,9 @@ def rm(ctx: typer.Context, place: str = typer.Argument(..., help="vol://name/pat
 def volume_cp(ctx: typer.Context, source: str, target: str, *, recursive: bool) -> None:
     """Copy files between this machine and a volume, which one of the two names."""
     if is_place(source) == is_place(target):
-        raise WeirClientError("One of the two is to be here.", "Copy from one volume to another by way of here.")
+        raise WeirClientError(
+            "One of the two is to be here.", "Copy from one volume to another by way of here."
+        )
     with caller(ctx) as client:
         progress = _progress()
         if is_place(source):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
@@ -13,6 +14,11 @@ MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 MS_NOATIME, MS_NODIRATIME, MS_RELATIME = 1024, 2048, 1 << 21
 _MNT_DETACH = 2
 
+# The same number on every architecture: they came after the numbers were made one.
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_NOFOLLOW = 0x100
+_AT_FDCWD, _AT_EMPTY_PATH, _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = -100, 0x1000, 1, 4
+_MOUNT_ATTR_IDMAP = 0x00100000
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP = 1, 24
 _CAPABILITIES_VERSION = 0x20080522
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "loongarch64": 41, "ppc64le": 203}
@@ -35,6 +41,65 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
         source.encode(), target.encode(), kind.encode() or None, ctypes.c_ulong(flags), data.encode() or None
     )
     _checked(done, f"mounting {target}")
+
+
+class _MountAttributes(ctypes.Structure):
+    _fields_ = [("set", ctypes.c_uint64), ("clear", ctypes.c_uint64), ("propagation", ctypes.c_uint64),
+                ("userns_fd", ctypes.c_uint64)]  # fmt: skip
+
+
+def mount_as(source: str, target: str, user: int, proc: str) -> None:
+    """Bind a folder so that what is its owner's in it is `user`'s at the target, and what `user` makes there is its
+    owner's on disk. `proc`: the process file system of this process's own namespace. Without root, only where the
+    two are the same."""
+    owner = os.stat(source)
+    if owner.st_uid == user:
+        mount(source, target, flags=MS_BIND)
+        return
+    tree = _LIBC.syscall(_OPEN_TREE, _AT_FDCWD, source.encode(), _OPEN_TREE_CLONE | _NOFOLLOW | os.O_CLOEXEC)
+    _checked(min(tree, 0), f"opening {source}")
+    try:
+        namespace = _users_mapped(owner, user, proc)
+        try:
+            wanted = _MountAttributes(set=_MOUNT_ATTR_IDMAP, userns_fd=namespace)
+            done = _LIBC.syscall(
+                _MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH, ctypes.byref(wanted), ctypes.sizeof(wanted)
+            )
+            _checked(done, f"mapping the users of {source}, which its file system may not know")
+        finally:
+            os.close(namespace)
+        done = _LIBC.syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), _MOVE_MOUNT_F_EMPTY_PATH)
+        _checked(done, f"mounting {target}")
+    finally:
+        os.close(tree)
+
+
+def _users_mapped(owner: os.stat_result, user: int, proc: str) -> int:
+    """A user namespace, held open, in which the owner stands for `user`, and so do their groups."""
+    ready_read, ready_write = os.pipe()
+    go_read, go_write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            unshare(CLONE_NEWUSER)
+            os.write(ready_write, b"x")
+            os.close(go_write)
+            os.read(go_read, 1)
+        finally:
+            os._exit(0)
+    os.close(ready_write)
+    os.close(go_read)
+    try:
+        if os.read(ready_read, 1) != b"x":
+            raise OSError(errno.EPERM, "the kernel gives no user namespace to map users by")
+        for name, on_disk in (("uid_map", owner.st_uid), ("gid_map", owner.st_gid)):
+            with open(f"{proc}/{child}/{name}", "w") as mapping:
+                mapping.write(f"{on_disk} {user} 1")
+        return os.open(f"{proc}/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(ready_read)
+        os.close(go_write)
+        os.waitpid(child, 0)
 
 
 def pivot_root(new: str, old: str) -> None:

@@ -5,6 +5,7 @@ It is built in a mount namespace of the work's own and goes with it.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -22,6 +23,8 @@ cannot make a user namespace, in which it would be allowed to mount."""
 _SYSTEM = ("/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/sbin", "/sys", "/usr")
 _COVERED = ("/etc/weir", "/sys/fs/cgroup")
 _EMPTY = ("/dev", "/home", "/mnt", "/proc", "/root", "/run", "/srv", "/tmp", "/var", "/var/tmp")
+# Where no volume may be: what the work needs of the node would disappear below it.
+_TAKEN = (*_SYSTEM, "/dev", "/proc", "/root", "/run", "/tmp", "/var")
 # Sockets by which a card's driver is spoken to, and where names are looked up.
 _RUN_FILES = ("/run/nvidia-persistenced/socket",)
 _OPTIONS = {
@@ -49,12 +52,21 @@ _MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class Mounted:
+    """A folder of the node, `source`, that the work finds at `path`: as its own, whosever it is on the node."""
+
+    source: Path
+    path: Path
+    is_read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What one work sees beside the node's programs.
 
     `base`: an empty folder in which the view is built. `read_only`: more paths of the node. `own`: folders that are
     the work's, as (where it lies, where the work sees it). `hidden`: paths that would be seen and must not be.
-    `shm_mib` bounds /dev/shm.
+    `shm_mib` bounds /dev/shm. `volumes` are mounted for it; `user` is who it runs as (None: who builds this).
     """
 
     base: Path
@@ -62,6 +74,8 @@ class View:
     shm_mib: int
     read_only: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = field(default=())
+    volumes: tuple[Mounted, ...] = ()
+    user: int | None = None
 
     def build(self) -> None:
         """Make it the root of this process's mount namespace. Raises OSError."""
@@ -72,7 +86,8 @@ class View:
         for name in (ROOT, "/old"):
             os.mkdir(base + name)
         self._fill(root)
-        _lock(base, [root + str(target) for _, target in self.own], root)
+        writable = [one.path for one in self.volumes if not one.is_read_only]
+        _lock(base, [root + str(target) for target in (*(seen for _, seen in self.own), *writable)], root)
         sys_.mount("none", base, flags=sys_.MS_REMOUNT | sys_.MS_BIND | sys_.MS_RDONLY | sys_.MS_NOSUID)
         os.chdir(base)
         sys_.pivot_root(base, "/old")
@@ -92,6 +107,27 @@ class View:
                 _cover(root + str(target))
             else:
                 _bind(source, root + str(target))
+        for volume in sorted(self.volumes, key=lambda one: len(one.path.parts)):
+            self._volume(volume, root, {*map(Path, _TAKEN), *(target for _, target in (*binds, *self.own))})
+
+    def _volume(self, volume: Mounted, root: str, taken: set[Path]) -> None:
+        """Nothing that the work needs of the node may disappear below a volume."""
+        if any(path.is_relative_to(volume.path) or volume.path.is_relative_to(path) for path in taken):
+            raise OSError(errno.EBUSY, f"{volume.path} is something else on this node")
+        if not _is_folder(volume.source):
+            raise OSError(errno.ENOENT, f"the volume for {volume.path} is not to be found on this node")
+        target = root + str(volume.path)
+        os.makedirs(target, exist_ok=True)
+        user = os.geteuid() if self.user is None else self.user
+        sys_.mount_as(str(volume.source), target, user, root + "/proc")
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it is one itself, and no link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def interpreter_paths() -> tuple[Path, ...]:

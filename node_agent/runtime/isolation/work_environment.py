@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node_agent.runtime.isolation.users import SHARED_FOLDERS
-from node_agent.runtime.isolation.view import View, interpreter_paths
+from node_agent.runtime.isolation.view import Mounted, View, interpreter_paths
 from node_agent.web.work_socket import SOCKET, WorkSocket
 
 _TEMPORARY = {"tmp": Path("/tmp"), "tmp-var": Path("/var/tmp")}
@@ -21,7 +21,8 @@ _BASE = "root"
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """`folder` is the slice's, `work` where its program runs, `owner` the work's user (None: the agent's), `library`
-    what it may import of ours, `hidden` the agent's own folder, `paths` what else of the node it may read."""
+    what it may import of ours, `hidden` the agent's own folder, `paths` what else of the node it may read; `volumes`
+    are mounted for it."""
 
     folder: Path
     work: Path
@@ -29,6 +30,7 @@ class Surroundings:
     library: Path
     hidden: Path
     paths: tuple[Path, ...] = ()
+    volumes: tuple[Mounted, ...] = ()
 
     @property
     def temporary(self) -> Path:
@@ -67,6 +69,8 @@ class Surroundings:
             shm_mib=shm_mib,
             read_only=(*interpreter_paths(), self.library, *packages, *self.paths),
             hidden=(self.hidden,),
+            volumes=self.volumes,
+            user=self.owner,
         )
 
     def remove(self, *, makes_room: bool = False) -> None:

@@ -43,7 +43,8 @@ class SliceSpec(_Record):
     the node's disk (0: not watched). `host_cpu_milli` and `host_memory_mib` are what it may use of the host beside its
     share (0: nothing was said); with a share of 0 it runs on the host alone, and these are its limits. `folder` names
     the work folder it runs in, `home` is where that lies ("": the slice's own). `web`: it serves web pages on its
-    socket. `interface`: the network interface by which other nodes reach this one ("": not known).
+    socket. `interface`: the network interface by which other nodes reach this one ("": not known). `volumes`: folders
+    of the node that the work finds elsewhere, as `source`, `path` and `read_only`.
     """
 
     slice_uid: str
@@ -88,6 +89,7 @@ class SliceSpec(_Record):
     home: str = ""
     web: bool = False
     interface: str = ""
+    volumes: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def is_session(self) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 from node_agent.files import SliceFolder
 from node_agent.runtime import proc
 from node_agent.runtime.isolation.namespaces import Namespaces
+from node_agent.runtime.isolation.view import Mounted
 from node_agent.runtime.isolation.work_environment import Surroundings
 from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.records.slice_records import SliceSpec, cores_for
@@ -323,7 +324,12 @@ def surroundings_of(spec: SliceSpec, folder: SliceFolder) -> Surroundings:
     """Where a slice's work stands on this node."""
     paths = tuple(map(Path, spec.paths))
     home = folder.path.parent.parent
-    return Surroundings(folder.path, folder.work, spec.work_uid, Path(spec.lib_dir or home), home, paths)
+    volumes = tuple(
+        Mounted(Path(one["source"]), Path(one["path"]), is_read_only=one["read_only"]) for one in spec.volumes
+    )
+    return Surroundings(
+        folder.path, folder.work, spec.work_uid, Path(spec.lib_dir or home), home, paths, volumes
+    )
 
 
 def _command(spec: SliceSpec) -> list[str]:

@@ -35,6 +35,7 @@ PAGE = {
     "gpu_memory_mib": "8192",
     "host_cpu_milli": "2.5",
     "host_memory_mib": "4096",
+    "storage_mib": "2048",
 }
 API = {
     "schema": "initech",
@@ -83,6 +84,7 @@ def test_the_page_makes_it_and_its_administrator_signs_in(operator):
         "gpu_memory_mib": 8192,
         "host_cpu_milli": 2500,
         "host_memory_mib": 4096,
+        "storage_mib": 2048,
     }
     queue = Queue.objects.get(code="initech")
     assert [grant.tenant for grant in queue.admitted.all()] == [row]

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from apps.kernel.actor import SYSTEM
-from apps.kernel.errors import Forbidden, NotFound
+from apps.kernel.errors import Conflict, Forbidden, NotFound
 from apps.kernel.planes import in_tenant
 from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused
 from apps.storage.paths import names_of
@@ -141,6 +141,14 @@ def test_a_long_folder_comes_in_parts(ann, volume, files):
         if not (after := part.next_name):
             break
     assert seen == [f"f{number}" for number in range(7)]
+
+
+def test_a_folder_that_work_has_filled_beyond_measure_is_refused_in_words(ann, volume, files, monkeypatch):
+    for number in range(4):
+        (files(volume) / f"f{number}").touch()
+    monkeypatch.setattr("apps.storage.selectors.ENTRIES_MAX", 3)
+    with pytest.raises(Conflict, match="more than 3 entries"):
+        names(ann, volume)
 
 
 def test_who_only_looks_changes_nothing(member, made, keeper):

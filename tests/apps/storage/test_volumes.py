@@ -13,9 +13,12 @@ from apps.orgs.selectors import organization_of, reach_of
 from apps.orgs.services.organizations import member_add, organization_create, organizations_delete
 from apps.scheduling.models import QuotaHold
 from apps.scheduling.services.quota.quotas import quota_set
+from apps.storage import tasks
 from apps.storage.models import Volume
 from apps.storage.selectors import volume_get, volume_list, volume_open
 from apps.storage.services.volumes import volume_change, volume_delete, volume_follow
+from apps.tenancy.models import Tenant
+from apps.tenancy.states import TenantState
 
 pytestmark = pytest.mark.django_db
 
@@ -161,3 +164,16 @@ def test_a_measurement_that_a_change_has_overtaken_is_not_believed(made, monkeyp
     volume_follow(actor=SYSTEM, uid=volume.uid)
     volume.refresh_from_db()
     assert (volume.used_bytes, volume.measured_at) == (500, None)
+
+
+def test_the_files_of_a_deleted_tenant_go(acme, made, files, storage, monkeypatch):
+    volume = made()
+    os.utime(files(volume).parent, (1, 1))
+    Volume.objects.all().delete()
+    Tenant.objects.filter(pk=acme.pk).update(state=TenantState.DELETED)
+    asked = []
+    monkeypatch.setattr(tasks.storage_tidy_tenant, "delay", asked.append)
+    tasks.storage_tidy()
+    assert asked == ["acme"]
+    tasks.storage_tidy_tenant("acme")
+    assert list((storage / "acme").iterdir()) == []

@@ -54,3 +54,9 @@ class EnvironmentStartIn(KnownFields):
 
     name = serializers.CharField(max_length=120, default="", allow_blank=True)
     client_key = serializers.CharField(max_length=64, default="", allow_blank=True)
+    volumes = serializers.ListField(
+        child=serializers.CharField(max_length=400),
+        max_length=16,
+        default=list,
+        help_text="As work asks for them.",
+    )

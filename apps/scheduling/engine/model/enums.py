@@ -95,6 +95,7 @@ class ReasonCode(StrEnum):
     VENDOR = "vendor"
     MODEL = "model"
     LABEL = "label"
+    STORAGE = "storage"
     DRIVER = "driver"
     NODE_NOT_READY = "node_not_ready"
     NODE_CLOSED = "node_closed"

@@ -76,6 +76,8 @@ class Node:
     host_memory_mib: int | None = None
     rack: str = ""
     """Nodes of one rack are near each other; "" is unknown."""
+    storage: str = ""
+    """The mark of the storage whose volumes it can mount; "" is none."""
 
 
 class Size(NamedTuple):

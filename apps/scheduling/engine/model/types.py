@@ -99,6 +99,8 @@ class Request:
     max_on_device: int = 0
     """So many shares, its own among them, are on each of its devices at most while it is there; 0 is no bound."""
     shares_per_replica: int = 1
+    storage: str = ""
+    """The mark of the storage on which its volumes lie; "" where it mounts none."""
 
 
 class Grant(NamedTuple):

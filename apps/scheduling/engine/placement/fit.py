@@ -125,6 +125,7 @@ ASKED_FILTERS: tuple[tuple[ReasonCode, Test, WorkloadRequest], ...] = (
         lambda card, c: not c.labels or c.labels <= card.server.node.labels | card.device.labels,
         _asked_labels,
     ),
+    (ReasonCode.STORAGE, lambda card, c: c.storage in ("", card.server.node.storage), lambda c: None),
     (
         ReasonCode.DRIVER,
         lambda card, c: c.driver is None or card.device.drivers is None or c.driver in card.device.drivers,

@@ -35,6 +35,7 @@ class Constraint:
     """Whole cards, or shares of cut ones; None is work on the host alone, which takes nothing of a device."""
     device_ids: frozenset[str] | None = None
     """Of a request that names a reservation: the devices of that."""
+    storage: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +131,7 @@ def _constraint(request: Request, queue: Queue, placing: Placing) -> Constraint:
     local = request.local_node_id if placing is Placing.LOCAL else None
     return Constraint(
         request.device_id, request.node_id, groups, request.vendor, models, request.labels, request.driver,
-        local, request.exclusive if request.compute_percent else None,
+        local, request.exclusive if request.compute_percent else None, storage=request.storage,
     )  # fmt: skip
 
 

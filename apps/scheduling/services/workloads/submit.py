@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from django.conf import settings
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from apps.billing.services.charges import charge_close
@@ -182,7 +184,7 @@ _READ = frozenset(
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
-        "array", "signal", *AfterWork.values,
+        "array", "signal", "volumes", *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)
@@ -195,7 +197,9 @@ def _row(
     run_timeout_s = checks.run_time_of(queue, asked.run_timeout_s)
     checks.times_check(replace(asked, run_timeout_s=run_timeout_s), timezone.now())
     checks.warning_time_check(asked, run_timeout_s)
-    work = asked.work
+    mounts, storage = import_string(settings.WEIR_VOLUME_MOUNTS)(actor=actor, asked=asked.volumes)
+    work = asked.work | ({"volumes": mounts} if mounts else {})
+    pins = checks.pins_read(asked) | ({"storage": storage} if storage else {})
     work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, run_timeout_s)
     row = Workload(
         **{name: getattr(asked, name) for name in _COPIED},
@@ -216,7 +220,7 @@ def _row(
         memory_mib=amounts.memory_mib,
         local_node=checks.node_read(asked.local_node, "local_node").uid if asked.local_node else "",
         waits_for_quota=asked.wait_for_quota,
-        pins=checks.pins_read(asked),
+        pins=pins,
         work=work,
         run_timeout_s=run_timeout_s,
         labels={"person": actor.name},

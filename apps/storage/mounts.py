@@ -1,0 +1,95 @@
+"""Volumes that work asks for: which they are, and where it finds them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from apps.kernel.actor import Actor
+from apps.kernel.errors import InvalidInput
+from apps.storage.drivers.chosen import driver
+from apps.storage.models import Volume
+from apps.storage.permissions import StoragePermission as P
+from apps.storage.permissions import volumes_opened
+from apps.storage.selectors import key_of
+from apps.storage.states import Owner
+
+_ASKED = re.compile(r"(?P<name>[^:]+)(?::(?P<path>/[^:]*))?(?::(?P<mode>ro|rw))?")
+_PATH = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){1,8}")
+# Below these, where nodes have nothing of their own that work needs.
+TOPS = ("volumes", "data", "datasets", "models", "mnt", "workspace")
+_NEAREST = (Owner.PERSON, Owner.ORGANIZATION, Owner.TENANT)
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """What was asked for in one word: `name`, `name:/path`, `name:ro`, `name:/path:ro`."""
+
+    name: str
+    path: str
+    is_read_only: bool
+
+
+def mounts_of(*, actor: Actor, asked: Sequence[str]) -> tuple[list[dict[str, Any]], str]:
+    """What nodes are told of the volumes, and the mark of the storage that a node has to see. Volumes that the actor
+    may open alone: of several of a name his own, then his organization's, then the tenant's; who may only look has
+    them read-only.
+
+    Raises InvalidInput for a name, a path or a way that cannot be.
+    """
+    if not asked:
+        return [], ""
+    actor.require(P.VIEW)
+    wanted = [_read(word) for word in asked]
+    paths = [one.path for one in wanted]
+    for path in paths:
+        if any(other.startswith(f"{path}/") or (other == path and paths.count(path) > 1) for other in paths):
+            raise _wrong(_("Two volumes cannot be at %(path)s or one below the other.") % {"path": path})
+    mark = driver().mark()
+    if not mark:
+        raise _wrong(_("The storage of this centre cannot be mounted."))
+    mounts = [
+        {"key": key_of(_find(actor, one.name).uid), "path": one.path, "read_only": _is_read_only(actor, one)}
+        for one in wanted
+    ]
+    return mounts, mark
+
+
+def _is_read_only(actor: Actor, one: Mount) -> bool:
+    return one.is_read_only or not actor.may(P.USE) or actor.is_read_only
+
+
+def _read(word: str) -> Mount:
+    found = _ASKED.fullmatch(word)
+    if found is None:
+        raise _wrong(
+            _("%(word)s is no volume: write NAME, NAME:/path, NAME:ro or NAME:/path:ro.") % {"word": word}
+        )
+    path = found["path"] or f"/volumes/{found['name']}"
+    if not _PATH.fullmatch(path) or path.split("/")[1] not in TOPS:
+        raise _wrong(
+            _("A volume cannot be at %(path)s: choose a path below one of %(tops)s.")
+            % {"path": path, "tops": ", ".join(f"/{top}" for top in TOPS)}
+        )
+    return Mount(found["name"], path, found["mode"] == "ro")
+
+
+def _find(actor: Actor, name: str) -> Volume:
+    rows = Volume.objects.filter(volumes_opened(actor))
+    try:
+        named = rows.filter(uid=UUID(name))
+    except ValueError:
+        named = rows.filter(name=name)
+    found = sorted(named, key=lambda row: _NEAREST.index(Owner(row.owner)))
+    if not found:
+        raise _wrong(_("There is no volume %(name)s that you may open.") % {"name": name})
+    if len(found) > 1 and found[0].owner == found[1].owner:
+        raise _wrong(_("Several volumes are called %(name)s: give the uid of one.") % {"name": name})
+    return found[0]
+
+
+def _wrong(text: str) -> InvalidInput:
+    return InvalidInput(fields={"volumes": text})
