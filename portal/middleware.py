@@ -10,7 +10,9 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import TypeVar
+from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.contrib.auth import logout
@@ -130,7 +132,8 @@ def set_up_first(get_response: Handler) -> Handler:
 
 def centre_defaults(get_response: Handler) -> Handler:
     """Answer in the language that the reader chose, else one his browser asks for, else the centre's; times stand in
-    the centre's zone, unless a page is a tenant's. Both stay on the thread: an answer may be written while it is sent.
+    the zone that a caller names (`Weir-Time-Zone: Europe/Berlin`), else the centre's, unless a page is a tenant's.
+    Both stay on the thread: an answer may be written while it is sent.
     """
 
     def handle(request: PortalRequest) -> HttpResponse:
@@ -138,7 +141,7 @@ def centre_defaults(get_response: Handler) -> Handler:
         centre = Centre(language=settings.LANGUAGE_CODE) if is_bare else centre_shown()
         language = _language_asked(request) or centre.language
         translation.activate(language)
-        timezone.activate(centre.timezone)
+        timezone.activate(_zone_asked(request) or centre.timezone)
         request.LANGUAGE_CODE = language
         response = get_response(request)
         response.headers.setdefault("Content-Language", language)
@@ -146,6 +149,17 @@ def centre_defaults(get_response: Handler) -> Handler:
         return response
 
     return handle
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def _zone_asked(request: PortalRequest) -> str:
+    """The zone that a caller reads times in; "" where it names none that there is."""
+    name = request.headers.get("Weir-Time-Zone", "")
+    return name if name in _zones() else ""
 
 
 def _language_asked(request: PortalRequest) -> str:

@@ -1,5 +1,6 @@
 """Weir from Python: `with weir.Client.from_config() as centre: centre.commodities()`, and a remote accelerator for
-PyTorch: `with weir.session(compute_percent=30, memory_mib=4096) as session: model.to(session.device)`.
+PyTorch: `with weir.session(compute_percent=30, memory_mib=4096) as session: model.to(session.device)`; functions of
+yours in the pool: `weir.submit(train, 0.1, compute_percent=30, memory_mib=4096).result()`.
 
 What the client takes and answers has its types in `weir.api_types`, for type checkers and editors."""
 
@@ -9,20 +10,25 @@ from weir.api import Client
 from weir.checkpoint import checkpointed
 from weir.elastic_size import scaled
 from weir.errors import ApiError, NotSignedIn, Unreachable, WeirClientError
+from weir.functions import FunctionFailed, FunctionRun, job, submit
 from weir.session import SessionEnded, session
 from weir_wire.version import VERSION
 
 __all__ = [
     "ApiError",
     "Client",
+    "FunctionFailed",
+    "FunctionRun",
     "NotSignedIn",
     "SessionEnded",
     "SessionLost",
     "Unreachable",
     "WeirClientError",
     "checkpointed",
+    "job",
     "scaled",
     "session",
+    "submit",
 ]
 __version__ = VERSION
 

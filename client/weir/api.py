@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 from weir.components import Components
 from weir.config import Config
 from weir.conformance import Conformance
-from weir.errors import ApiError, Unreachable
+from weir.errors import ApiError, Unreachable, WeirClientError
 from weir.pool import Pool
 from weir.scheduling import Scheduling
 from weir.volumes import Volumes
@@ -53,6 +54,15 @@ if TYPE_CHECKING:
 
 _RETRIES = 4
 _BLOCK = 1024 * 1024
+_LOCALTIME = Path("/etc/localtime")
+
+
+def local_zone() -> str:
+    """The name of this machine's time zone, in which sentences of the centre name times; "" where it has none."""
+    named = os.environ.get("TZ", "").removeprefix(":")
+    if not named and _LOCALTIME.is_symlink():
+        named = os.readlink(_LOCALTIME).partition("zoneinfo/")[2]
+    return named if re.fullmatch(r"[A-Za-z0-9_+/-]+", named) else ""
 
 
 class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes):
@@ -76,10 +86,14 @@ class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes):
         agent: str = "",
         timeout_s: float = 30,
     ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise WeirClientError(f"{url!r} is no address.", "Write for example https://weir.example.com.")
         # Loaded with the first client: whoever asks for help only does not wait for it.
         import httpx
 
         headers = {"Accept-Language": "en"}
+        if zone := local_zone():
+            headers["Weir-Time-Zone"] = zone
         if agent:
             headers["User-Agent"] = agent
         if token:

@@ -51,7 +51,12 @@ def script_of(found: list[Block], url: str) -> str:
     [
         (
             "engineers-first-hour.md",
-            ["step 1 of 2 with 20 % of a device", "hello from a module", "2 jobs are in the queue"],
+            [
+                "step 1 of 2 with 20 % of a device",
+                "hello from a module",
+                "2 jobs are in the queue",
+                "the area is 42",
+            ],
         ),
         (
             "coming-from.md",

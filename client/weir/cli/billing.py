@@ -3,7 +3,7 @@
 import typer
 
 from weir.api import Client
-from weir.cli.context import caller, uid_of
+from weir.cli.context import Thing, caller, uid_of
 from weir.cli.show import as_json, one, rows
 
 BILL = [
@@ -32,10 +32,13 @@ def coupon_centre(ctx: typer.Context) -> None:
         )
 
 
-def claim(ctx: typer.Context, activity: str) -> None:
+def claim(
+    ctx: typer.Context,
+    activity: str = typer.Argument(..., help="`weir coupon-centre` lists them: name or uid."),
+) -> None:
     """Claim a coupon."""
     with caller(ctx) as client:
-        found = client.coupon_claim(activity)
+        found = client.coupon_claim(uid_of(activity, client.coupon_activities, "name_en"))
     one(ctx, found, [("code", "code"), ("face value", "face_value"), ("uid", "uid")])
 
 
@@ -65,7 +68,7 @@ def bills(ctx: typer.Context) -> None:
         rows(ctx, client.bills(), BILL)
 
 
-def bill(ctx: typer.Context, uid: str) -> None:
+def bill(ctx: typer.Context, uid: Thing) -> None:
     """A bill with its lines."""
     with caller(ctx) as client:
         found = client.bill(uid_of(uid, client.bills, "no"))
@@ -91,14 +94,14 @@ def bill_now(ctx: typer.Context) -> None:
         one(ctx, client.bill_make(), BILL)
 
 
-def confirm(ctx: typer.Context, uid: str) -> None:
+def confirm(ctx: typer.Context, uid: Thing) -> None:
     """Confirm a bill."""
     with caller(ctx) as client:
         one(ctx, client.bill_confirm(uid_of(uid, client.bills, "no")), BILL)
 
 
 def pay(
-    ctx: typer.Context, uid: str, coupon: str = typer.Option("", help="A coupon to pay with first.")
+    ctx: typer.Context, uid: Thing, coupon: str = typer.Option("", help="A coupon to pay with first.")
 ) -> None:
     """Pay a confirmed bill from a coupon and the balance."""
     with caller(ctx) as client:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from weir.cli.context import caller
+from weir.cli.context import caller, uid_of
 from weir.cli.show import one, rows, said
 from weir.errors import WeirClientError
 
@@ -85,10 +85,12 @@ def rollouts(ctx: typer.Context) -> None:
         rows(ctx, client.rollouts(), _ROLLOUT)
 
 
-def rollout(ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid.")) -> None:
+def rollout(
+    ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid, or enough of its begin.")
+) -> None:
     """One roll-out and how far each target is."""
     with caller(ctx) as client:
-        found = client.rollout(uid)
+        found = client.rollout(uid_of(uid, client.rollouts))
     one(ctx, found, _ROLLOUT)
     if not ctx.find_root().params.get("json_"):
         columns = [
@@ -142,29 +144,37 @@ def _config(settings: list[str]) -> dict[str, Any]:
     return {key: int(value) if value.isdigit() else value for key, _sign, value in pairs}
 
 
-def rollout_pause(ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid.")) -> None:
+def rollout_pause(
+    ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid, or enough of its begin.")
+) -> None:
     """Begin no further batch."""
     _act(ctx, uid, "pause")
 
 
-def rollout_resume(ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid.")) -> None:
+def rollout_resume(
+    ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid, or enough of its begin.")
+) -> None:
     """Go on with the next batch."""
     _act(ctx, uid, "resume")
 
 
-def rollout_cancel(ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid.")) -> None:
+def rollout_cancel(
+    ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid, or enough of its begin.")
+) -> None:
     """Stop here: what has it keeps it."""
     _act(ctx, uid, "cancel")
 
 
-def rollout_back(ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid.")) -> None:
+def rollout_back(
+    ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid, or enough of its begin.")
+) -> None:
     """Give every target back what it had."""
     _act(ctx, uid, "roll_back")
 
 
 def _act(ctx: typer.Context, uid: str, act: str) -> None:
     with caller(ctx) as client:
-        answer = client.rollout_act(uid, act)
+        answer = client.rollout_act(uid_of(uid, client.rollouts), act)
     said(ctx, answer, f"Roll-out {answer['uid']}: {answer['state']}.")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from weir.api import Client
-from weir.cli.context import caller
+from weir.cli.context import caller, uid_of
 from weir.cli.group import App
 from weir.cli.show import as_json, one, rows, said, say, say_json, tell
 from weir.errors import WeirClientError
@@ -66,7 +66,7 @@ def follow(
 ) -> None:
     """Each test as it ends; exit status 0 when all that was asked for passed."""
     with caller(ctx) as client:
-        _follow(ctx, client, uid or _newest(client))
+        _follow(ctx, client, _run_of(client, uid))
 
 
 def _follow(ctx: typer.Context, client: Client, uid: str) -> None:
@@ -91,6 +91,10 @@ def _summary(run: "RunOut") -> str:
     return f"{run['state']}: {count} of {len(run['results'])} passed{level}.{note}"
 
 
+def _run_of(client: Client, given: str) -> str:
+    return uid_of(given, client.conformance_runs) if given else _newest(client)
+
+
 def _newest(client: Client) -> str:
     newest = next(iter(client.all("conformance/runs")), None)
     if newest is None:
@@ -110,7 +114,7 @@ def runs(ctx: typer.Context) -> None:
 def show(ctx: typer.Context, uid: str = typer.Argument("", help="The run's uid; else the newest.")) -> None:
     """One run, test by test."""
     with caller(ctx) as client:
-        found = client.conformance_run(uid or _newest(client))
+        found = client.conformance_run(_run_of(client, uid))
     one(ctx, found, _RUN)
     if not as_json(ctx):
         rows(ctx, found["results"], _RESULT)
@@ -120,7 +124,7 @@ def show(ctx: typer.Context, uid: str = typer.Argument("", help="The run's uid; 
 def stop(ctx: typer.Context, uid: str = typer.Argument(..., help="The run's uid.")) -> None:
     """Interrupt a run; what it made is taken back first."""
     with caller(ctx) as client:
-        said(ctx, client.conformance_stop(uid), f"Run {uid} ends.")
+        said(ctx, client.conformance_stop(_run_of(client, uid)), f"Run {uid} ends.")
 
 
 @conformance.command()
@@ -136,7 +140,7 @@ def report(
     if form == "pdf" and output is None:
         raise WeirClientError("A PDF is written to a file.", "Say --output FILE.")
     with caller(ctx) as client:
-        body = client.conformance_report(uid or _newest(client), form)
+        body = client.conformance_report(_run_of(client, uid), form)
     if output is None:
         typer.echo(body.decode(), nl=False)
     else:

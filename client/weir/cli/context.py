@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,34 @@ from weir.errors import WeirClientError
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # So much of a number or uid may stand for it.
 _SHORTEST = 3
+
+
+def _numbers(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """For a shell that asks: the newest work whose number begins so. Whatever is wrong, it is not told here."""
+    try:
+        with caller(ctx) as client:
+            found = client.get("workloads")["results"]
+    except Exception:
+        return []
+    return [(row["no"], row["name"]) for row in found if row["no"].startswith(incomplete.upper())]
+
+
+# What a command takes for a thing, and for work.
+Thing = Annotated[
+    str,
+    typer.Argument(
+        help="Its number or uid, or enough of the begin; `last` is the newest.", show_default=False
+    ),
+]
+Work = Annotated[
+    str,
+    typer.Argument(
+        help="Its number or uid, or enough of the begin; `last` is the newest.",
+        metavar="ID",
+        show_default=False,
+        autocompletion=_numbers,
+    ),
+]
 
 
 def caller(ctx: typer.Context) -> Client:
@@ -38,6 +66,6 @@ def uid_of(given: str, listed: Callable[[], Iterable[Mapping[str, Any]]], *names
     if len(found) == 1:
         return str(found[0]["uid"])
     if found:
-        several = ", ".join(str(row.get(names[0], row["uid"])) for row in found[:5])
+        several = ", ".join(str(row.get((*names, "uid")[0], row["uid"])) for row in found[:5])
         raise WeirClientError(f"{given} may be one of {len(found)}: {several}.", "Write more of it.")
     raise WeirClientError(f"There is no {given} here.", "Copy the number or the uid from a list.")

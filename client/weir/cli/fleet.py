@@ -2,7 +2,7 @@
 
 import typer
 
-from weir.cli.context import caller
+from weir.cli.context import caller, uid_of
 from weir.cli.show import one, rows, said
 
 
@@ -39,12 +39,13 @@ def devices(ctx: typer.Context) -> None:
                 ("sliced", "is_sliced"),
                 ("group", "group"),
                 ("health", "health"),
+                ("simulated", "is_simulated"),
                 ("uid", "uid"),
             ],
         )
 
 
-def node(ctx: typer.Context, uid: str = typer.Argument(..., help="The node's uid.")) -> None:
+def node(ctx: typer.Context, uid: str = typer.Argument(..., help="The node: its name or uid.")) -> None:
     """One node: address, state, components, power."""
     with caller(ctx) as client:
         columns = [
@@ -56,28 +57,28 @@ def node(ctx: typer.Context, uid: str = typer.Argument(..., help="The node's uid
             ("power W", "power_w"),
             ("seen", "last_seen_at"),
         ]
-        one(ctx, client.node(uid), columns)
+        one(ctx, client.node(uid_of(uid, client.nodes, "name")), columns)
 
 
 def node_set(
     ctx: typer.Context,
-    uid: str = typer.Argument(..., help="The node's uid."),
+    uid: str = typer.Argument(..., help="The node: its name or uid."),
     act: str = typer.Argument(..., help="drain, undrain or remove."),
 ) -> None:
     """Disable (drain), enable (undrain) or remove a node; removal waits for its work."""
     with caller(ctx) as client:
-        found = client.node_act(uid, act)
+        found = client.node_act(uid_of(uid, client.nodes, "name"), act)
     said(ctx, found, f"{found['name']}: {found['state']}{', leaving' if found['is_leaving'] else ''}")
 
 
 def device_set(
     ctx: typer.Context,
-    uid: str = typer.Argument(..., help="The device's uid."),
+    uid: str = typer.Argument(..., help="The device's uid, or enough of its begin."),
     act: str = typer.Argument(..., help="enable, disable, slice, unslice or remove."),
 ) -> None:
     """Enable or disable a device, virtualise it (slice) or not (unslice), or remove it."""
     with caller(ctx) as client:
-        found = client.device_act(uid, act)
+        found = client.device_act(uid_of(uid, client.devices), act)
     kind = "virtualised" if found["is_sliced"] else "a physical card"
     state = "enabled" if found["is_enabled"] else "disabled"
     said(ctx, found, f"{uid}: {state}, {kind}{', leaving' if found['is_leaving'] else ''}")
@@ -85,13 +86,13 @@ def device_set(
 
 def oversubscribe(
     ctx: typer.Context,
-    uid: str = typer.Argument(..., help="The device's uid."),
+    uid: str = typer.Argument(..., help="The device's uid, or enough of its begin."),
     compute: int = typer.Option(100, help="Percent of its compute that may be held, 100 to 1000."),
     memory: int = typer.Option(100, help="Percent of its memory that may be held, 100 to 1000."),
 ) -> None:
     """How much of a device all its slices together may hold."""
     with caller(ctx) as client:
-        found = client.device_oversubscribe(uid, compute * 10, memory * 10)
+        found = client.device_oversubscribe(uid_of(uid, client.devices), compute * 10, memory * 10)
     said(ctx, found, f"{uid}: {compute} % of its compute, {memory} % of its memory may be held")
 
 

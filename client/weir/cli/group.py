@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar, cast
@@ -21,6 +22,8 @@ def _note_json(ctx: typer.Context, is_asked: bool) -> None:
         ctx.find_root().params["json_"] = True
 
 
+_COMPLETES = "_WEIR_COMPLETE"
+_HELP = {"help_option_names": ["-h", "--help"]}
 _JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_note_json)]
 
 
@@ -30,6 +33,9 @@ class App(typer.Typer):
 
     def __init__(self, *, help: str) -> None:
         self.entries: dict[str, typer.Typer] = {}
+        # Under which heading the help lists what is taken in from now on, and what was.
+        self.heading = "Commands"
+        self.headings: dict[str, str] = {}
         super().__init__(
             help=help,
             cls=type("Commands", (Commands,), {"app": self}),
@@ -38,8 +44,17 @@ class App(typer.Typer):
             add_completion=False,
             # Plain text can be copied and piped, and nothing that draws has to be loaded for it.
             rich_markup_mode=None,
+            context_settings=_HELP,
         )
         self.callback()(_nothing)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _COMPLETES in os.environ:
+            # A shell asks what may follow: only then are its ways of asking loaded.
+            from typer.completion import completion_init  # type: ignore[attr-defined]
+
+            completion_init()
+        return super().__call__(*args, **kwargs)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Registered], Registered]:
         """Take a function in as a command, by its own name where it is given none."""
@@ -47,8 +62,9 @@ class App(typer.Typer):
         def decorate(function: Registered) -> Registered:
             called = name or function.__name__.rstrip("_").replace("_", "-")
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-            alone.command(called, **options)(_with_json(function))
-            self.entries[called] = alone
+            settings = {**_HELP, **options.pop("context_settings", {})}
+            alone.command(called, context_settings=settings, **options)(_with_json(function))
+            self._take(called, alone)
             return function
 
         return decorate
@@ -56,7 +72,11 @@ class App(typer.Typer):
     def add_typer(self, typer_instance: typer.Typer, *, name: str | None = None, **_options: Any) -> None:
         """Take a group in, under its name."""
         assert name is not None
-        self.entries[name] = typer_instance
+        self._take(name, typer_instance)
+
+    def _take(self, name: str, entry: typer.Typer) -> None:
+        self.entries[name] = entry
+        self.headings[name] = self.heading
 
 
 class Commands(TyperGroup):
@@ -77,8 +97,10 @@ class Commands(TyperGroup):
         return None if found is None else typer.main.get_command(found)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, _summary(found)) for name, found in self.app.entries.items()])
+        for heading in dict.fromkeys(self.app.headings.values()):
+            names = [name for name, own in self.app.headings.items() if own == heading]
+            with formatter.section(heading):
+                formatter.write_dl([(name, _summary(self.app.entries[name])) for name in names])
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -1,5 +1,8 @@
 """`weir`: the whole journey from a terminal. Every command prints a table, or JSON with `--json`."""
 
+from collections.abc import Callable
+from typing import Any
+
 import typer
 
 from weir import __version__
@@ -18,6 +21,7 @@ from weir.cli import (
     running,
     scaling,
     submitting,
+    top,
     volumes,
     watching,
     workloads,
@@ -25,24 +29,34 @@ from weir.cli import (
 from weir.cli.group import App
 from weir.cli.show import one, said
 from weir.config import Config
+from weir.errors import WeirClientError
 
 app = App(help="Weir: order, run, watch and pay for shares of accelerators.")
-for module in (ordering, resources, workloads, executing, copying, billing, fleet, watching, components):
-    for command in module.COMMANDS:
-        app.command()(command)
 
-app.command("open")(workloads.open_pages)
+
+def _take_in(heading: str, *commands: Callable[..., None], **options: Any) -> None:
+    app.heading = heading
+    for command in commands:
+        app.command(**options)(command)
+
+
 # What follows the script's name is the script's own.
-for command in (running.run, submitting.submit):
-    app.command(context_settings=running.CONTEXT)(command)
+_take_in("Your work", running.run, submitting.submit, context_settings=running.CONTEXT)
+_take_in("Your work", *top.COMMANDS, *resources.COMMANDS, *workloads.COMMANDS)
+_take_in("Your work", *executing.COMMANDS, *copying.COMMANDS)
+app.command("open")(workloads.open_pages)
 app.add_typer(workloads.environments, name="environments")
 app.add_typer(workloads.sessions, name="sessions")
+app.add_typer(scaling.scaling, name="scaling")
+app.add_typer(volumes.volume, name="volume")
+_take_in("Catalogue and orders", *ordering.COMMANDS)
+_take_in("Money and messages", *billing.COMMANDS)
+_take_in("For operators", *fleet.COMMANDS, *watching.COMMANDS, *components.COMMANDS)
 app.add_typer(conformance.conformance, name="conformance")
 app.add_typer(queues.queues, name="queues")
-app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(reservations.reservations, name="reservations")
 app.add_typer(reservations.hooks, name="hooks")
-app.add_typer(volumes.volume, name="volume")
+app.heading = "This client"
 
 
 def _version(is_asked: bool) -> None:
@@ -105,3 +119,15 @@ def whoami(ctx: typer.Context) -> None:
 def version() -> None:
     """The client's version."""
     typer.echo(__version__)
+
+
+@app.command()
+def completion(
+    shell: str = typer.Argument(..., help="bash, zsh or fish.", metavar="SHELL"),
+) -> None:
+    """The script by which a shell completes commands, options and numbers: `source <(weir completion bash)`."""
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    if shell not in ("bash", "zsh", "fish"):
+        raise WeirClientError(f"Nothing is known of the shell {shell}.", "Name bash, zsh or fish.")
+    typer.echo(get_completion_script(prog_name="weir", complete_var="_WEIR_COMPLETE", shell=shell))

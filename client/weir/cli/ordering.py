@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from weir.cli.context import caller, uid_of
+from weir.cli.context import Thing, caller, uid_of
 from weir.cli.show import as_json, one, rows, said
 from weir.cli.units import amounts, duration_s
 
@@ -166,13 +166,17 @@ def orders(ctx: typer.Context) -> None:
         rows(ctx, client.orders(), ORDER)
 
 
-def order(ctx: typer.Context, uid: str) -> None:
+def order(ctx: typer.Context, uid: Thing) -> None:
     """One order with its state and quote."""
     with caller(ctx) as client:
         one(ctx, client.order(uid_of(uid, client.orders, "no")), ORDER)
 
 
-def terminate(ctx: typer.Context, uid: str, reason: str = typer.Option("", "--reason", "-m")) -> None:
+def terminate(
+    ctx: typer.Context,
+    uid: Thing,
+    reason: str = typer.Option(..., "--reason", "-m", help="Why; those who approve it read it."),
+) -> None:
     """Ask to end an order; on approval its resource is released and metering stops."""
     with caller(ctx) as client:
         found = client.order_terminate(uid_of(uid, client.orders, "no"), reason)

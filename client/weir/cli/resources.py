@@ -2,7 +2,7 @@
 
 import typer
 
-from weir.cli.context import caller, uid_of
+from weir.cli.context import Work, caller, uid_of
 from weir.cli.show import one, rows
 from weir.output import output
 
@@ -52,7 +52,7 @@ def arrays(ctx: typer.Context) -> None:
         rows(ctx, client.arrays(), ARRAY)
 
 
-def resource(ctx: typer.Context, uid: str) -> None:
+def resource(ctx: typer.Context, uid: Work) -> None:
     """One resource."""
     with caller(ctx) as client:
         one(ctx, client.workload(uid_of(uid, client.workloads, "no")), RESOURCE)
@@ -60,19 +60,23 @@ def resource(ctx: typer.Context, uid: str) -> None:
 
 def logs(
     ctx: typer.Context,
-    uid: str,
+    uid: Work,
     follow: bool = typer.Option(False, "--follow", "-f", help="Go on as it prints, until it has ended."),
     share: int | None = typer.Option(None, min=0, help="Of this share alone, from 0."),
     attempt: int | None = typer.Option(None, min=1, help="Of this attempt alone, from 1."),
 ) -> None:
     """What the work printed. Of several shares each line begins with the number of its own."""
+    from weir.call.run import MARK
+
     with caller(ctx) as client:
         uid = uid_of(uid, client.workloads, "no")
         for line in output(client, uid, share=share, attempt=attempt, follows=follow):
-            typer.echo(line, nl=False)
+            # What a called function answers is for its caller.
+            if not line.startswith(f"{MARK} "):
+                typer.echo(line, nl=False)
 
 
-def usage(ctx: typer.Context, uid: str) -> None:
+def usage(ctx: typer.Context, uid: Work) -> None:
     """The metered intervals of a resource."""
     with caller(ctx) as client:
         rows(

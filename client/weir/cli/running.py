@@ -65,6 +65,10 @@ def _tell(line: str) -> None:
 
 
 def _run(client: Client, request: Mapping[str, Any], command: list[str]) -> int:
+    program = _program(command[0])
+    if program is None:
+        _tell(f"there is no program {command[0]}")
+        return _NOT_FOUND
     with _stopped_by_signal():
         lease = Lease(client, request, tell=_tell)
     try:
@@ -72,7 +76,7 @@ def _run(client: Client, request: Mapping[str, Any], command: list[str]) -> int:
             shares = lease.wait()
         _tell(_where(lease, shares))
         with _session_file(shares) as path:
-            return _script_run(client, lease, command, path)
+            return _script_run(lease, [program, *command[1:]], path)
     finally:
         _release(lease)
 
@@ -135,16 +139,12 @@ def _session_write(path: Path, shares: list["ConnectionOut"]) -> None:
 # --- the script ----------------------------------------------------------------------------------------------------
 
 
-def _script_run(client: Client, lease: Lease, command: list[str], path: Path) -> int:
+def _script_run(lease: Lease, command: list[str], path: Path) -> int:
     """Run it, watch its session beside it; its exit status, 128 and more when a signal ended it."""
-    program = _program(command[0])
-    if program is None:
-        _tell(f"there is no program {command[0]}")
-        return _NOT_FOUND
     ended = threading.Event()
     watch = threading.Thread(target=_watch, args=(lease, path, ended), name="weir-watch", daemon=True)
     with _forwarding() as children:
-        process = subprocess.Popen([program, *command[1:]], env=_environment(path))
+        process = subprocess.Popen(command, env=_environment(path))
         children.append(process)
         watch.start()
         code = process.wait()

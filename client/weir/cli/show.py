@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 # In a pipe nobody wraps lines: columns keep their width.
 _PIPE_WIDTH = 240
+_UID_SHOWN = 8
+_LEAST_COLUMNS = 3
+# A text as wide as this may be folded into several lines.
+_FOLDED = 36
 
 
 def say(text: str) -> None:
@@ -71,9 +76,9 @@ def cell(row: Mapping[str, Any], key: str) -> str:
 
 
 def _short(text: str) -> str:
-    """An instant on this machine's clock, to the second; an amount without idle zeros; else the text itself."""
+    """An instant on this machine's clock, to the second, with its zone; an amount without idle zeros; else the text."""
     if re.fullmatch(r"\d{4}-\d\d-\d\dT\S+", text):
-        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
     if re.fullmatch(r"-?\d+\.\d{3,}", text):
         whole, _dot, places = text.partition(".")
         return f"{whole}.{places.rstrip('0').ljust(2, '0')}"
@@ -81,7 +86,7 @@ def _short(text: str) -> str:
 
 
 def rows(ctx: typer.Context, found: Iterable[Mapping[str, Any]], columns: Sequence[tuple[str, str]]) -> None:
-    """Print a list: `columns` are (heading, dotted key)."""
+    """Print a list: `columns` are (heading, dotted key). A terminal gets what fits it, a pipe all of it."""
     listed = list(found)
     if as_json(ctx):
         say_json(listed)
@@ -89,13 +94,48 @@ def rows(ctx: typer.Context, found: Iterable[Mapping[str, Any]], columns: Sequen
     if not listed:
         tell("Nothing here yet.")
         return
+    from rich.text import Text
+
+    shown = {heading: [cell(row, key) for row in listed] for heading, key in columns}
+    left_out: list[str] = []
+    if sys.stdout.isatty():
+        shown, left_out = fitting(shown, shutil.get_terminal_size().columns)
     table = _table(header_style="bold")
-    for heading, _key in columns:
+    for heading in shown:
         # Numbers and identifiers are copied: they stay in one piece.
         table.add_column(heading, overflow="fold", no_wrap=heading in ("number", "uid"))
-    for row in listed:
-        table.add_row(*(cell(row, key) for _heading, key in columns))
+    for line in zip(*shown.values(), strict=True):
+        table.add_row(*map(Text, line))
     _print(table)
+    if left_out:
+        tell(f"Not shown here: {', '.join(left_out)}. A wider terminal shows them, and --json.")
+
+
+def fitting(shown: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
+    """The columns that a terminal has room for, and the names of those that it has not.
+
+    Empty ones go, the uid where a number names the thing, else all but its begin, which commands take for it; and then
+    the last ones until a line holds the rest.
+    """
+    kept = {heading: cells for heading, cells in shown.items() if any(cells)}
+    if "number" in kept:
+        kept.pop("uid", None)
+    elif "uid" in kept:
+        kept["uid"] = [text[:_UID_SHOWN] for text in kept["uid"]]
+    left_out: list[str] = []
+    while len(kept) > _LEAST_COLUMNS and sum(map(_width, kept.items())) + 2 * (len(kept) - 1) > width:
+        last = [heading for heading in kept if heading != "uid"][-1]
+        left_out.insert(0, last)
+        del kept[last]
+    return kept, left_out
+
+
+def _width(column: tuple[str, list[str]]) -> int:
+    """How wide a column wants to be; a long text folds."""
+    from rich.cells import cell_len
+
+    heading, cells = column
+    return max(cell_len(heading), min(_FOLDED, max(map(cell_len, cells))))
 
 
 def one(ctx: typer.Context, found: Mapping[str, Any], columns: Sequence[tuple[str, str]]) -> None:
@@ -103,12 +143,14 @@ def one(ctx: typer.Context, found: Mapping[str, Any], columns: Sequence[tuple[st
     if as_json(ctx):
         say_json(found)
         return
+    from rich.text import Text
+
     table = _table(show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for heading, key in columns:
         if text := cell(found, key):
-            table.add_row(heading, text)
+            table.add_row(heading, Text(text))
     _print(table)
 
 

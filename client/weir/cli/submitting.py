@@ -11,13 +11,14 @@ import typer
 from weir.api import Client
 from weir.cli import work_options
 from weir.cli.context import caller
+from weir.cli.resources import ARRAY
 from weir.cli.show import Progress, as_json, notes, one, said, tell
 from weir.cli.units import memory_mib
 from weir.cli.workloads import WORK
 from weir.errors import WeirClientError
 
 if TYPE_CHECKING:
-    from weir.api_types import WorkloadIn, WorkloadOut
+    from weir.api_types import ArrayOut, WorkloadIn, WorkloadOut
     from weir.cli.job_files.job import Job
 
 Json = dict[str, Any]
@@ -78,9 +79,12 @@ def submit(
         if not (wait or job.waits):
             one(ctx, found, WORK)
             return
-        found = _ended(client, found)
-        one(ctx, found, WORK)
-        sys.exit(exit_status(found))
+        try:
+            sys.exit(_waited(ctx, client, found))
+        except KeyboardInterrupt:
+            name = found["array"]["no"] if found["array"] else found["no"]
+            tell(f"{name} goes on without you: `weir cancel {name}` ends it.")
+            sys.exit(130)
 
 
 def _tell_directives(ctx: typer.Context, job: "Job", *, is_strict: bool) -> None:
@@ -116,22 +120,49 @@ def _send(client: Client, job: "Job", limit_mib: int) -> str:
 # --- to the end ----------------------------------------------------------------------------------------------------
 
 
+def _waited(ctx: typer.Context, client: Client, found: "WorkloadOut") -> int:
+    """Stay until it has ended, show how, and say its exit status; of an array 1 where a task has failed."""
+    if found["array"] is not None:
+        array = _array_ended(client, found["array"]["uid"])
+        one(ctx, array, ARRAY)
+        return 1 if array["progress"]["failed"] else 0
+    ended = _ended(client, found)
+    one(ctx, ended, WORK)
+    return exit_status(ended)
+
+
 def _ended(client: Client, found: "WorkloadOut") -> "WorkloadOut":
-    """The work once it has ended; Ctrl-C leaves it running."""
-    pause_s, line = _FIRST_LOOK_S, ""
-    try:
-        while found["state"] not in _ENDED:
-            now = f"{found['no']} {found['state']}. {found['reason']}".strip()
-            if now != line:
-                tell(now)
-                line = now
-            time.sleep(pause_s)
-            pause_s = min(pause_s * 1.5, _LAST_LOOK_S)
-            found = client.workload(found["uid"])
-    except KeyboardInterrupt:
-        tell(f"{found['no']} goes on without you: `weir cancel {found['no']}` ends it.")
-        sys.exit(130)
+    look = _Looks()
+    while found["state"] not in _ENDED:
+        look.again(f"{found['no']} {found['state']}. {found['reason']}".strip())
+        found = client.workload(found["uid"])
     return found
+
+
+def _array_ended(client: Client, uid: str) -> "ArrayOut":
+    look, found = _Looks(), client.array(uid)
+    while found["progress"]["waiting"] or found["progress"]["running"]:
+        now = found["progress"]
+        look.again(
+            f"{found['no']}: {now['waiting']} wait, {now['running']} run, {now['failed']} have failed."
+        )
+        found = client.array(uid)
+    return found
+
+
+class _Looks:
+    """Growing pauses between looks at something, which is shown where it is new."""
+
+    def __init__(self) -> None:
+        self._pause_s, self._line = _FIRST_LOOK_S, ""
+
+    def again(self, line: str) -> None:
+        """Show how it stands, and wait a little."""
+        if line != self._line:
+            tell(line)
+            self._line = line
+        time.sleep(self._pause_s)
+        self._pause_s = min(self._pause_s * 1.5, _LAST_LOOK_S)
 
 
 def exit_status(found: "WorkloadOut") -> int:

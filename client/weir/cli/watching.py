@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from weir.cli.context import caller
+from weir.cli.context import caller, uid_of
 from weir.cli.show import as_json, heading, one, rows, said
 from weir.cli.units import duration_s
 
@@ -87,10 +87,12 @@ def alarms(
         rows(ctx, client.alarms(state, level=level, rule=rule, from_at=instant(since)), _ALARM_COLUMNS)
 
 
-def alarm(ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid.")) -> None:
+def alarm(
+    ctx: typer.Context, uid: str = typer.Argument(..., help="Its uid, or enough of its begin.")
+) -> None:
     """One alarm, and whom it was told."""
     with caller(ctx) as client:
-        found = client.alarm(uid)
+        found = client.alarm(uid_of(uid, client.alarms))
     one(ctx, found, [*_ALARM_COLUMNS, ("times", "count"), ("until", "resolved_at")])
     if not as_json(ctx) and found["deliveries"]:
         rows(ctx, found["deliveries"], [("told by", "channel"), ("state", "state"), ("error", "error")])

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from weir.cli import work_options
-from weir.cli.context import caller, uid_of
+from weir.cli.context import Work, caller, uid_of
 from weir.cli.group import App
 from weir.cli.show import as_json, one, rows, said
 
@@ -108,7 +108,7 @@ def queue(ctx: typer.Context, code: str = typer.Argument("", help="One queue; al
     rows(ctx, sorted(waiting, key=lambda row: (row["queue"], row["position"] or 0)), WAITING)
 
 
-def explain(ctx: typer.Context, uid: str) -> None:
+def explain(ctx: typer.Context, uid: Work) -> None:
     """Why work waits, its place in the queue, when it is expected to start, and every decision on it."""
     with caller(ctx) as client:
         uid = uid_of(uid, client.workloads, "no")
@@ -125,14 +125,14 @@ def _act(ctx: typer.Context, uid: str, act: str, reason: str, text: str) -> None
     said(ctx, found, f"{found['no']} {text}")
 
 
-def suspend(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
+def suspend(ctx: typer.Context, uid: Work, reason: work_options.Reason = "") -> None:
     """Stop work for now and give its room back; `resume` lets it go on."""
     _act(ctx, uid, "suspend", reason, "is suspended.")
 
 
 def open_pages(
     ctx: typer.Context,
-    uid: str,
+    uid: Work,
     prints: bool = typer.Option(False, "--print", help="Print the address instead of opening a browser."),
 ) -> None:
     """Open the web pages of your work, such as its JupyterLab, in the browser."""
@@ -142,19 +142,19 @@ def open_pages(
     said(ctx, found, "It opens in your browser." if is_open else found["url"])
 
 
-def resume(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
+def resume(ctx: typer.Context, uid: Work, reason: work_options.Reason = "") -> None:
     """Let suspended work wait for its turn again."""
     _act(ctx, uid, "resume", reason, "waits for its turn.")
 
 
-def requeue(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
+def requeue(ctx: typer.Context, uid: Work, reason: work_options.Reason = "") -> None:
     """Stop running work and let it wait again, in its old place."""
     _act(ctx, uid, "requeue", reason, "goes back to its queue.")
 
 
 def scale(
     ctx: typer.Context,
-    uid: str,
+    uid: Work,
     shares: int = typer.Argument(None, help="How many shares, at the most."),
     replicas: work_options.Replicas = None,
 ) -> None:
@@ -164,7 +164,7 @@ def scale(
     said(ctx, found, f"{found['no']} is to have {found['shares']} shares.")
 
 
-def cancel(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> None:
+def cancel(ctx: typer.Context, uid: Work, reason: work_options.Reason = "") -> None:
     """Stop work: at once while it waits, else as soon as its node has ended it. Of an array (A-...) all of it."""
     with caller(ctx) as client:
         if uid.upper().startswith("A-"):
@@ -180,7 +180,7 @@ def cancel(ctx: typer.Context, uid: str, reason: work_options.Reason = "") -> No
 
 
 @work_options.asking("share", "memory")
-def resize(ctx: typer.Context, uid: str, **_asked: Any) -> None:
+def resize(ctx: typer.Context, uid: Work, **_asked: Any) -> None:
     """Give each share other amounts while it runs; nothing is restarted."""
     with caller(ctx) as client:
         uid = uid_of(uid, client.workloads, "no")
@@ -247,7 +247,7 @@ def session_list(ctx: typer.Context) -> None:
 @sessions.command("migrate")
 def session_migrate(
     ctx: typer.Context,
-    uid: str,
+    uid: Work,
     node: str = typer.Option("", help="The node to move to."),
     device: str = typer.Option("", help="The very device to move to."),
     share: int = typer.Option(0, help="Which share, where it has several."),

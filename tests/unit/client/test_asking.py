@@ -274,3 +274,14 @@ def test_cores_are_counted_in_thousandths():
     for wrong in ("-1", "1.2345", "x", ""):
         with pytest.raises(WeirClientError):
             cores_milli(wrong)
+
+
+def test_an_address_that_is_none_is_said_at_once():
+    done = weir("login", "localhost:8000", "-u", "al", env={"WEIR_PASSWORD": "x"})
+    assert (done.exit_code, "'localhost:8000' is no address" in done.output) == (1, True)
+
+
+def test_why_an_order_ends_is_asked_for():
+    done = weir("terminate", UID)
+    assert done.exit_code == 2
+    assert "--reason" in done.output

@@ -1,6 +1,7 @@
 import stat
 
 import pytest
+from weir import api
 from weir.config import Config, config_path
 from weir.errors import NotSignedIn, WeirClientError
 
@@ -43,3 +44,12 @@ def test_forgetting_twice_is_no_error():
     Config.forget()
     Config.forget()
     assert not config_path().exists()
+
+
+def test_the_centre_is_told_which_zone_its_caller_reads_times_in(monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    assert api.local_zone() == "Asia/Shanghai"
+    with api.Client("http://localhost") as client:
+        assert client._http.headers["Weir-Time-Zone"] == "Asia/Shanghai"
+    monkeypatch.setenv("TZ", "a\r\nb")
+    assert api.local_zone() == ""

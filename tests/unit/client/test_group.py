@@ -1,6 +1,7 @@
 """What all commands share: `--json` anywhere, plain errors of one line, and a start that loads little."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -105,3 +106,33 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"rich", "httpx"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
     assert "conformance" in done.stdout
+
+
+def test_shells_complete_commands():
+    script = weir("completion", "bash")
+    assert script.exit_code == 0
+    assert "_WEIR_COMPLETE" in script.stdout
+    assert "Name bash, zsh or fish" in weir("completion", "tcsh").output
+    env = {**os.environ, "_WEIR_COMPLETE": "complete_bash", "COMP_WORDS": "weir subm", "COMP_CWORD": "1"}
+    done = subprocess.run([sys.executable, "-m", "weir"], env=env, capture_output=True, text=True)
+    assert sorted(done.stdout.split()) == ["submit", "submit-form"]
+
+
+def test_the_help_is_ordered_by_what_people_do():
+    told = weir("-h").stdout
+    headings = [
+        "Your work:",
+        "Catalogue and orders:",
+        "Money and messages:",
+        "For operators:",
+        "This client:",
+    ]
+    assert [line for line in told.splitlines() if line in headings] == headings
+    assert (
+        told.index("Your work:")
+        < told.index("  submit ")
+        < told.index("  catalogue ")
+        < told.index("  nodes ")
+    )
+    assert "Usage" in weir("queues", "-h").stdout
+    assert "Usage" in weir("submit", "-h").stdout

@@ -32,6 +32,7 @@ class Submitted(Centre):
     """Takes folders and work, which ends at the second look."""
 
     ends = ("finished", "completed", [0])
+    looks = failed = 0
 
     def folder_send(self, packed, *, progress=None):
         import tarfile
@@ -58,7 +59,13 @@ class Submitted(Centre):
             "reason": "",
             "reason_code": reason_code,
             "slices": slices,
+            "array": {"no": "A-1", "uid": "a"} if "array" in self.asked[-1] else None,
         }
+
+    def array(self, _uid):
+        self.looks += 1
+        now = {"waiting": 1, "running": 1} if self.looks == 1 else {"waiting": 0, "running": 0}
+        return {"no": "A-1", "uid": "a", "progress": {**now, "finished": 1, "failed": self.failed}}
 
 
 @pytest.fixture
@@ -101,10 +108,12 @@ def test_a_slurm_script_travels_with_what_it_asks_for(file):
     assert found.request == {
         "name": "resnet", "queue": "night", "model": "a100", "shares": 2, "single_node": True, "whole_cards": True,
         "host_cpu_milli": 4000, "host_memory_mib": 32768, "run_timeout_s": 95_400,
-        "argv": ["bash", "-l", "./job.sh", "--lr", "0.1"],
+        "array": "0-99%8",
+        "argv": ["sh", "-c", 'export SLURM_ARRAY_TASK_ID="$WEIR_ARRAY_INDEX"; exec "$0" "$@"',
+                 "bash", "-l", "./job.sh", "--lr", "0.1"],
     }  # fmt: skip
     assert found.files == {"job.sh": SBATCH.encode()}
-    assert set(left(found)) == {"#SBATCH --mail-type=END", "#SBATCH --array=0-99%8"}
+    assert set(left(found)) == {"#SBATCH --mail-type=END"}
     assert len(found.directives) == 9, "each is named once, none is dropped"
 
 
@@ -122,6 +131,8 @@ def test_a_slurm_script_travels_with_what_it_asks_for(file):
         ("--export=A=1,B=x", {"env": {"A": "1", "B": "x"}}),
         ("-t 30", {"run_timeout_s": 1800}),
         ("--reservation=class", {"reservation": "class"}),
+        ("--signal=B:USR1@120", {"signal": "USR1@120"}),
+        ("-d afterok:W-1:W-2,afterany:W-3", {"after_ok": ["W-1", "W-2"], "after_any": ["W-3"]}),
     ],
 )
 def test_each_slurm_directive_that_is_taken_is_a_field(file, lines, fields):
@@ -133,13 +144,20 @@ def test_each_slurm_directive_that_is_taken_is_a_field(file, lines, fields):
 @pytest.mark.parametrize(
     "line",
     ["-A physics", "-q high", "-o out.txt", "-n 16", "-N 4", "--mem=0", "--export=ALL", "-w n[1-4]", "--gres=fpga:1",
-     "-D /nowhere/at/all", "--exclusive", "-d afterok:7", "--never-heard-of=1", "--signal=USR1@60"],
+     "-D /nowhere/at/all", "--exclusive", "-d afterok:7", "-d singleton", "-d afterok:W-1?afterok:W-2",
+     "--never-heard-of=1", "--signal=KILL@60", "--signal=x"],
 )  # fmt: skip
 def test_each_slurm_directive_that_is_not_taken_says_why(file, line):
     found = job(file("job.sh", f"#!/bin/sh\n#SBATCH {line}\ntrue\n"))
     ((text, why),) = left(found).items()
     assert text == f"#SBATCH {line}"
     assert len(why) > 10
+
+
+def test_of_a_directive_that_is_said_twice_the_last_counts_and_the_first_is_named(file):
+    found = job(file("job.sh", "#!/bin/sh\n#SBATCH -t 10\n#SBATCH -t 20\n"))
+    assert found.request["run_timeout_s"] == 1200
+    assert list(left(found)) == ["#SBATCH -t 10"]
 
 
 def test_a_figure_that_is_none_stops_everything(file):
@@ -157,6 +175,8 @@ def test_a_pbs_script_is_read(file):
 #PBS -q night@server
 #PBS -l select=2:ncpus=8:ngpus=4:mem=64gb,walltime=10:00:00
 #PBS -v A=1
+#PBS -W depend=afterok:W-1
+#PBS -W umask=022
 #PBS -j oe
 #PBS -J 0-9
 #PBS -l place=scatter
@@ -166,9 +186,10 @@ true
     assert found.request == {
         "name": "ocean", "queue": "night", "replicas": 2, "shares_per_replica": 4, "whole_cards": True,
         "host_cpu_milli": 2000, "host_memory_mib": 16384, "run_timeout_s": 36_000, "env": {"A": "1"},
-        "argv": ["bash", "./job.pbs"],
+        "after_ok": ["W-1"], "array": "0-9",
+        "argv": ["sh", "-c", 'export PBS_ARRAY_INDEX="$WEIR_ARRAY_INDEX"; exec "$0" "$@"', "bash", "./job.pbs"],
     }  # fmt: skip
-    assert set(left(found)) == {"#PBS -J 0-9", "#PBS -l place=scatter"}
+    assert set(left(found)) == {"#PBS -l place=scatter", "#PBS -W umask=022"}
 
 
 # --- Kubernetes --------------------------------------------------------------------------------------------------
@@ -217,6 +238,15 @@ def test_a_kubernetes_job_is_read(file):
     assert set(left(found)) == {
         "metadata.labels.team", "spec.ttlSecondsAfterFinished", "container.image", "env.KEY",
     }  # fmt: skip
+
+
+def test_several_runs_of_a_kubernetes_job_are_an_array(file):
+    text = manifest().replace(
+        '"parallelism": 1', '"parallelism": 2, "completions": 5, "completionMode": "Indexed"'
+    )
+    found = job(file("job.yaml", text))
+    assert found.request["array"] == "0-4%2"
+    assert found.request["argv"][2].startswith('export JOB_COMPLETION_INDEX="$WEIR_ARRAY_INDEX"')
 
 
 def test_shares_of_a_card_in_hamis_words(file):
@@ -299,15 +329,15 @@ def test_the_command_line_counts_before_the_file(centre, file):
     assert "whole_cards" not in asked, "a share that was said is no whole card"
     assert (asked["name"], asked["env"], asked["argv"][-1]) == ("resnet", {"B": "2"}, "x")
     assert centre.files == {"job.sh": 0o755}
-    assert "#SBATCH --array=0-99%8" in done.stderr
-    assert "there are no arrays" in done.stderr
+    assert "#SBATCH --mail-type=END" in done.stderr
+    assert "you are told on your page" in done.stderr
 
 
 def test_strict_submits_nothing_where_a_line_is_not_taken(centre, file):
     file("job.sh", SBATCH)
     done = weir("submit", "--strict", "job.sh")
     assert (done.exit_code, centre.asked) == (1, [])
-    assert "--array=0-99%8" in done.stderr
+    assert "--mail-type=END" in done.stderr
     file("fine.sh", "#!/bin/sh\n#SBATCH -G 1\n")
     assert weir("submit", "--strict", "fine.sh").exit_code == 0
 
@@ -387,6 +417,24 @@ def test_a_file_that_does_not_travel_is_told_of(centre, file):
 def test_whoever_waits_gets_the_exit_status_of_the_job(centre, ends, code):
     centre.ends = ends
     assert weir("submit", "--wait", "true").exit_code == code
+
+
+@pytest.mark.parametrize(("failed", "code"), [(0, 0), (1, 1)])
+def test_whoever_waits_for_an_array_waits_for_all_of_it(centre, failed, code):
+    centre.failed = failed
+    done = weir("submit", "--wait", "--array", "0-2", "true")
+    assert (done.exit_code, centre.looks) == (code, 2), done.output
+    assert "1 wait, 1 run" in done.stderr
+
+
+def test_whoever_is_tired_of_waiting_leaves_it_running(centre, monkeypatch):
+    def tired(_uid):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(centre, "workload", tired)
+    done = weir("submit", "--wait", "true")
+    assert done.exit_code == 130
+    assert "goes on without you" in done.stderr
 
 
 # --- figures -----------------------------------------------------------------------------------------------------

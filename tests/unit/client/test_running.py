@@ -11,6 +11,7 @@ import weir
 from weir.cli.running import (
     _environment,
     _program,
+    _run,
     _script,
     _session_file,
     _session_write,
@@ -39,6 +40,11 @@ def test_python_is_this_one_where_there_is_no_other(monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert _program("python") == sys.executable
     assert _program("no-such-program") is None
+
+
+def test_no_share_is_asked_for_to_run_a_program_that_is_not_there(capsys):
+    assert _run(None, {}, ["no-such-program"]) == 127
+    assert "no program no-such-program" in capsys.readouterr().err
 
 
 def test_the_session_file_is_its_users_alone_and_gone_in_the_end():

@@ -1,6 +1,8 @@
+import time
+
 import pytest
 from weir.cli.context import uid_of
-from weir.cli.show import cell
+from weir.cli.show import cell, fitting
 from weir.cli.units import amounts, duration_s
 from weir.errors import WeirClientError
 
@@ -65,3 +67,26 @@ def test_the_begin_of_a_number_is_enough_where_it_is_the_only_one():
     for short in ("W", "", "0f"):
         with pytest.raises(WeirClientError, match="There is no"):
             uid_of(short, lambda: rows, "no")
+
+
+def test_a_terminal_gets_the_columns_that_fit_it():
+    shown = {
+        "number": ["W-1", "W-2"], "name": ["a", "b"], "why": ["", ""], "state": ["running", "pending"],
+        "node": ["n" * 30, ""], "uid": [UID, UID],
+    }  # fmt: skip
+    kept, left_out = fitting(shown, 200)
+    assert (list(kept), left_out) == (["number", "name", "state", "node"], [])
+    kept, left_out = fitting(shown, 40)
+    assert (list(kept), left_out) == (["number", "name", "state"], ["node"])
+    kept, _left_out = fitting({"name": ["a"], "uid": [UID]}, 80)
+    assert kept == {"name": ["a"], "uid": [UID[:8]]}, "enough of it to name the thing by"
+
+
+def test_times_name_their_zone(monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    try:
+        assert cell({"at": "2026-11-21T10:28:39Z"}, "at") == "2026-11-21 18:28:39 CST"
+    finally:
+        monkeypatch.undo()
+        time.tzset()

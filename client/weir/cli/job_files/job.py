@@ -34,6 +34,8 @@ class Job:
     files: dict[str, bytes] = field(default_factory=dict)
     workdir: Path | None = None
     waits: bool = False
+    # What a task of an array is told its number as, where it comes from.
+    index_names: tuple[str, ...] = ()
     directives: list[Directive] = field(default_factory=list)
 
     def take(self, text: str, **fields: Any) -> None:
@@ -51,6 +53,19 @@ class Job:
         """A directive that is not taken."""
         self.directives.append(Directive(text, why=why))
 
+    def take_array(self, text: str, array: str, *names: str) -> None:
+        """It is an array, whose tasks are told their number by the names of where it comes from."""
+        self.index_names = names
+        self.request["array"] = array
+        self.note(text, f"array={array}; its number is in {', '.join(('WEIR_ARRAY_INDEX', *names))}")
+
+    def started(self, argv: list[str]) -> list[str]:
+        """How a program is started so that it finds those names."""
+        if not self.index_names:
+            return argv
+        told = " ".join(f'{name}="$WEIR_ARRAY_INDEX"' for name in self.index_names)
+        return ["sh", "-c", f'export {told}; exec "$0" "$@"', *argv]
+
     @property
     def not_taken(self) -> list[Directive]:
         return [each for each in self.directives if not each.is_taken]
@@ -67,7 +82,7 @@ class Job:
 def _shown(value: object) -> str:
     if isinstance(value, Mapping):
         return ",".join(map(str, value))
-    return str(value)
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 Reader = Callable[[Job, str, str], None]

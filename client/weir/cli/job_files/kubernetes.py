@@ -21,7 +21,6 @@ _WHY = {
     "spec.suspend": "submit it when it is to run",
     "spec.manualSelector": "there are no selectors",
     "spec.selector": "there are no selectors",
-    "spec.completionMode": "there are no arrays: submit a line each with --from",
     "spec.podFailurePolicy": "retries follow the cause by themselves",
     "pod.volumes": "the folder of --workdir is what travels",
     "pod.tolerations": "name a resource --group",
@@ -40,6 +39,8 @@ _WHY = {
 _TRIVIAL = {
     "pod.restartPolicy": "spec.backoffLimit counts the tries",
     "container.name": "the name of the job",
+    "spec.completionMode": "each is told its number",
+    "spec.parallelism": "so many at once",
     "container.imagePullPolicy": "there is no image",
 }
 _UNKNOWN = "nothing here is like it"
@@ -56,6 +57,7 @@ def read(job: Job, given: Mapping[str, Any]) -> None:
     _meta(job, meta)
     for name, value in spec.items():
         _spec(job, name, value)
+    _completions(job, spec)
     template = _part(spec, "template")
     pod = _part(template, "spec")
     for name, value in pod.items():
@@ -70,6 +72,7 @@ def read(job: Job, given: Mapping[str, Any]) -> None:
             "The Job names no command.",
             "Write spec.template.spec.containers[0].command: no image says it here.",
         )
+    job.request["argv"] = job.started(job.request["argv"])
 
 
 def _part(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -98,19 +101,24 @@ def _meta(job: Job, meta: Mapping[str, Any]) -> None:
 def _spec(job: Job, name: str, value: Any) -> None:
     shown = f"spec.{name}"
     match name:
-        case "template":
+        case "template" | "completions":
             return
         case "backoffLimit":
             job.take(shown, max_attempts=int(value) + 1)
         case "activeDeadlineSeconds":
             job.take(shown, run_timeout_s=int(value))
-        case "completions" | "parallelism":
-            if value == 1:
-                job.note(shown, "it runs once")
-            else:
-                job.leave(shown, "there are no arrays: submit a line each with --from")
+        case _ if shown in _TRIVIAL:
+            job.note(shown, _TRIVIAL[shown])
         case _:
             job.leave(shown, _WHY.get(shown, _UNKNOWN))
+
+
+def _completions(job: Job, spec: Mapping[str, Any]) -> None:
+    """So many runs of one program, so many at once, are the tasks of an array."""
+    at_once = int(spec.get("parallelism") or 1)
+    runs = int(spec.get("completions") or at_once)
+    if runs > 1:
+        job.take_array("spec.completions", f"0-{runs - 1}%{at_once}", "JOB_COMPLETION_INDEX")
 
 
 def _pod(job: Job, name: str, value: Any) -> None:

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 
 from weir.cli.job_files.figures import binary_mib, clock_s
 from weir.cli.job_files.job import Job, count
+from weir.cli.job_files.slurm import depends
 from weir.errors import WeirClientError
 
 _FLAGS = frozenset("hIVXzf")
 _WHY = {
     "A": "your tenant and organization pay; nothing is charged to another account",
-    "J": "there are no arrays: submit a line each with --from",
-    "t": "there are no arrays: submit a line each with --from",
-    "W": "work does not wait for other work",
+    "W": "of its attributes depend=… is taken, with numbers of work",
     "V": "your whole environment does not travel; name the variables with -e",
     "M": "you are told at your own address",
     "m": "you are told on your page and by mail as your settings there say",
@@ -66,6 +65,11 @@ def _one(job: Job, shown: str, letter: str, value: str) -> None:
             job.take(shown, requeue_on_loss=value == "y")
         case "v":
             job.take(shown, env={**job.request.get("env", {}), **_variables(value)})
+        case "W" if value.startswith("depend=") and (fields := depends(value.removeprefix("depend="))):
+            job.take(shown, **fields)
+        case "J" | "t":
+            name = "PBS_ARRAY_INDEX" if letter == "J" else "PBS_ARRAYID"
+            job.take_array(shown, value, name)
         case "j" | "k":
             job.note(shown, "the log holds all that the job prints")
         case "S":

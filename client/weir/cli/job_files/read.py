@@ -75,7 +75,7 @@ def _script(path: Path, arguments: list[str], workdir: Path | None) -> Job:
     if name is None:
         name = path.name
         job.files[name] = content
-    job.request["argv"] = [*_interpreter(path, text), f"./{name}", *arguments]
+    job.request["argv"] = job.started([*_interpreter(path, text), f"./{name}", *arguments])
     return job
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from weir.cli.job_files.figures import begin, binary_mib, clock_s
 from weir.cli.job_files.job import Job, Reader, count
 from weir.errors import WeirClientError
+from weir_wire.workload_request import warning_of
 
 _SHORT = {
     "A": "account", "a": "array", "b": "begin", "C": "constraint", "c": "cpus-per-task", "D": "chdir",
@@ -29,14 +31,11 @@ _WHY = {
     "input": "a job has no input",
     "mail-type": "you are told on your page and by mail as your settings there say",
     "mail-user": "you are told at your own address",
-    "array": "there are no arrays: submit a line each with --from",
-    "dependency": "work does not wait for other work",
     "constraint": "name a --model, a --vendor or a resource --group",
     "licenses": "there are no licences",
     "exclusive": "ask for --whole cards",
     "exclude": "name the --node or the --group wanted",
     "hold": "submit it when it is to run, or give --not-before",
-    "signal": "give --checkpoint-signal, which is sent before it makes room for other work",
     "tmp": "temporary files count as memory",
     "nice": "give --priority",
     "priority": "priorities are another scale here: give --priority",
@@ -80,6 +79,8 @@ def read(job: Job, text: str) -> None:
     """Take the directives of a script into a job; each is noted. Raises WeirClientError for a value that is none."""
     said: dict[str, tuple[str, str]] = {}
     for shown, name, value in directives(text):
+        if name in said:
+            job.leave(said[name][0], "it is said again further down, and the last counts")
         said[name] = (shown, value)
     _sizes(job, said)
     for name, (shown, value) in said.items():
@@ -217,6 +218,44 @@ def _chdir(job: Job, shown: str, value: str) -> None:
         job.leave(shown, "there is no such folder here, and none on the node: give --workdir")
 
 
+def _dependency(job: Job, shown: str, value: str) -> None:
+    """`afterok:W-1:W-2,afterany:W-3`: all of them; what is not named as work is named here is left."""
+    fields = depends(value)
+    if fields is None:
+        job.leave(shown, "give --after, --after-ok, --after-any or --after-not-ok with numbers of work")
+    else:
+        job.take(shown, **fields)
+
+
+def depends(value: str) -> dict[str, list[str]] | None:
+    """The fields of a dependency as Slurm and PBS write it; None where one is of another kind, or one of several."""
+    fields: dict[str, list[str]] = {}
+    for part in value.split(","):
+        kind, _colon, rest = part.partition(":")
+        numbers = [number for number in rest.split(":") if number]
+        # A number of theirs, and a delay (`+5`), mean nothing here.
+        if kind not in _AFTER or not numbers or any(re.search(r"^\d+$|[+?]", number) for number in numbers):
+            return None
+        fields.setdefault(_AFTER[kind], []).extend(numbers)
+    return fields
+
+
+_AFTER = {"after": "after", "afterok": "after_ok", "afterany": "after_any", "afternotok": "after_not_ok"}
+
+
+def _array(job: Job, shown: str, value: str) -> None:
+    job.take_array(shown, value, "SLURM_ARRAY_TASK_ID")
+
+
+def _signal(job: Job, shown: str, value: str) -> None:
+    try:
+        warning_of(value)
+    except (ValueError, KeyError):
+        job.leave(shown, "write USR1@60: a name or number, and seconds before")
+    else:
+        job.take(shown, signal=value.removeprefix("B:"))
+
+
 def _wait(job: Job, shown: str, _value: str) -> None:
     job.waits = True
     job.note(shown, "--wait")
@@ -252,6 +291,9 @@ _READERS: dict[str, Reader] = {
     "no-requeue": _no_requeue,
     "nodelist": _nodelist,
     "chdir": _chdir,
+    "dependency": _dependency,
+    "array": _array,
+    "signal": _signal,
     "wait": _wait,
     "export": _export,
 }
