@@ -54,6 +54,11 @@ class SliceFolder:
         return self.path / "spec.json"
 
     @property
+    def secrets(self) -> Path:
+        """More of its environment, until the shim has taken it."""
+        return self.path / "secrets.json"
+
+    @property
     def control(self) -> Path:
         return self.path / "control.json"
 

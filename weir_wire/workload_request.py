@@ -116,6 +116,21 @@ class WorkloadRequest:
             )
         },
     )
+    secrets: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "ask": Ask(
+                "names",
+                most=128,
+                parts=64,
+                option="secret",
+                unit="names",
+                help="Secrets for its environment, by name: set by `weir secret set NAME`.",
+                label="Secrets",
+                hint="Names of secrets, with commas; each is a variable of the program.",
+            )
+        },
+    )
     spec: str = field(default="", metadata=_text(48, help="A specification, instead of share and memory."))
     environment: str = field(
         default="", metadata=_text(80, help="An environment; a fixed one decides the amounts.")

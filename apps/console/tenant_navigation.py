@@ -62,6 +62,7 @@ TENANT = (
             _entry(_("My resources"), "cpu", "workloads:workloads", "resources.view"),
             _entry(_("Environments"), "box", "workloads:environments", "resources.view"),
             _entry(_("My files"), "folder", "files:volumes", "storage.view"),
+            _entry(_("Secrets"), "key", "workloads:secrets", "resources.operate"),
         ),
     ),
     Group(

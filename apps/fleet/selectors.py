@@ -229,11 +229,6 @@ def spec_get(code: str) -> Spec:
 # --- output ----------------------------------------------------------------------------------------------------
 
 
-def log_parts(workload_uid: UUID | str) -> list[tuple[int, int]]:
-    """Which outputs a workload has: share and attempt of each, in the order in which they follow one another."""
-    return list(dict.fromkeys(slice_list(workload_uids=[workload_uid]).values_list("share", "attempt")))
-
-
 def log_read(
     *,
     workload_uid: UUID | str,

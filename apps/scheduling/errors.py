@@ -180,3 +180,10 @@ class NotMovable(Conflict):
 
     code = "not_movable"
     default_cure = _("Choose another node or device, or try again later.")
+
+
+class SecretGone(Conflict):
+    """A secret that the work was to be given is not there any more."""
+
+    code = "secret_gone"
+    default_cure = _("Set the secret, and submit the work again.")

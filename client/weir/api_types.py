@@ -1385,6 +1385,25 @@ class ScaleIn(TypedDict):
     replicas: NotRequired[int | None]
 
 
+class SecretIn(TypedDict):
+    """A name, as of a variable, and what is in it; `is_shared`: of all people of the tenant."""
+
+    name: str
+    value: str
+    is_shared: NotRequired[bool]
+
+
+class SecretOut(TypedDict):
+    """A secret without what is in it: its name, whose it is, who set it when, and when work last started with it."""
+
+    uid: str
+    name: str
+    is_shared: bool
+    changed_by: str
+    changed_at: str
+    used_at: str | None
+
+
 class SettingOut(TypedDict):
     name: str
     before: Any | None
@@ -2546,6 +2565,12 @@ class PaginatedRouteOutList(TypedDict):
     results: list[RouteOut]
 
 
+class PaginatedSecretOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[SecretOut]
+
+
 class PaginatedSpecOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -3350,6 +3375,7 @@ class WorkloadIn(TypedDict):
     kind: NotRequired[Literal["program", "session"]]
     argv: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
+    secrets: NotRequired[list[str]]
     spec: NotRequired[str]
     environment: NotRequired[str]
     compute_percent: NotRequired[int | None]
@@ -3486,6 +3512,7 @@ class WorkloadOut(TypedDict):
     wanted_shares: int | None
     size: SizeOut | None
     waits_for: list[WaitsForOut]
+    secrets: list[str]
     expected_start: str | None
     grants: list[WorkloadGrantOut]
     slices: list[WorkloadSliceOut]

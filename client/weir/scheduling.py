@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ReservationOut,
         ScalingRuleIn,
         ScalingRuleOut,
+        SecretOut,
         UserGroupOut,
         WorkloadExecOut,
         WorkloadIn,
@@ -94,6 +95,17 @@ class Scheduling(Calls):
         """The tenant's workloads, newest first; all tenants' for an operator who has entered none. `array` is the
         number of one whose tasks are wanted; with `tasks="first"` each array stands for all of its tasks."""
         return list(self.all("workloads", state=state, queue=queue, array=array, tasks=tasks))
+
+    def secrets(self) -> list[SecretOut]:
+        """The names of your secrets and of those of all; what is in them nobody is shown."""
+        return list(self.all("secrets"))
+
+    def secret_set(self, name: str, value: str, *, is_shared: bool = False) -> SecretOut:
+        """Set a secret, or replace it for work that starts from now on."""
+        return self.post("secrets", {"name": name, "value": value, "is_shared": is_shared})
+
+    def secret_delete(self, uid: str) -> None:
+        self.call("DELETE", f"secrets/{uid}")
 
     def arrays(self) -> list[ArrayOut]:
         """The tenant's arrays with how far each is, newest first."""

@@ -27,7 +27,8 @@ _NO_NUL = r"^[^\x00]*$"
 class Message(BaseModel):
     """A frozen message; a field it does not know is refused rather than dropped."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # What was sent may hold a secret: an error says where it is wrong, and not what it was.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 
 
 # A uid names a folder on the node, so it can never climb out of one or look like an option.

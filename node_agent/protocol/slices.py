@@ -184,7 +184,7 @@ class DesiredSize(Message):
     master_port: Annotated[int, Field(ge=0, le=65_535)] = 0
 
 
-_LATER = frozenset({"size", "saves", "host_cpu_milli", "host_memory_mib", "folder"})
+_LATER = frozenset({"size", "saves", "host_cpu_milli", "host_memory_mib", "folder", "secrets"})
 
 
 class DesiredSlice(Message):
@@ -193,7 +193,8 @@ class DesiredSlice(Message):
     `device_percent` and `device_memory_mib` are how much of the device may be held by all slices together
     (over-subscription, POOL-12.5); None: what the device has. `driver` names the slice driver asked for. `saves`: it
     is stopped to go on later, and saves itself first if it can. `folder`: where its program keeps what outlives
-    the slice; None: in a folder that goes with it.
+    the slice; None: in a folder that goes with it. `secrets`: more of its environment, told until it runs and written
+    down nowhere but for that.
 
     `host_cpu_milli` and `host_memory_mib`: what the work may use of the host's processor, in thousandths of a core,
     and of its main memory, beside its share of the device; 0: nothing was said. With a share of 0 percent and 0 MiB
@@ -216,6 +217,7 @@ class DesiredSlice(Message):
     host_cpu_milli: Annotated[int, Field(ge=0, le=2**31)] = 0
     host_memory_mib: Mebibytes = 0
     folder: DesiredFolder | None = None
+    secrets: Annotated[dict[EnvKey, Argument], Field(max_length=64, repr=False)] = {}
 
     @property
     def is_on_host(self) -> bool:

@@ -82,6 +82,8 @@ class Maker:
             else:
                 self._work_folder(wanted.folder, spec.work_uid)
             write_json(draft.spec, spec.to_json())
+            if wanted.secrets:
+                write_json(draft.secrets, dict(wanted.secrets))
             draft.path.rename(folder.path)
         except OSError as error:
             self.drivers[name].remove(wanted.slice_uid)

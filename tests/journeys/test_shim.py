@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -426,3 +427,19 @@ def test_a_program_is_sent_its_signal_once_before_its_run_time_is_over(
     (told,) = [line for line in lines if "it is sent USR1" in line]
     assert lines.index("up") < lines.index("warned") < len(lines) - 1
     assert "its run time is over in" in told
+
+
+TELLS = "import hashlib, os; print(hashlib.sha256(os.environ['HF_TOKEN'].encode()).hexdigest(), flush=True)"
+
+
+@pytest.mark.req("PLAT-SEC-4")
+def test_a_secret_is_in_the_programs_environment_and_in_no_file(kept: Callable[..., ShimSlice]) -> None:
+    one = kept()
+    write_json(one.files.secrets, {"HF_TOKEN": "s3cr3t-9f"})
+    one.program(TELLS)
+    assert one.ended()["reason_code"] == "completed"
+    assert hashlib.sha256(b"s3cr3t-9f").hexdigest() in one.log()
+    assert not one.files.secrets.exists()
+    kept_files = [path for path in one.files.path.rglob("*") if path.is_file()]
+    assert kept_files
+    assert not [path for path in kept_files if b"s3cr3t-9f" in path.read_bytes()]

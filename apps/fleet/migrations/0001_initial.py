@@ -338,4 +338,35 @@ class Migration(migrations.Migration):
             model_name='logchunk',
             constraint=models.CheckConstraint(condition=models.Q(('offset__lt', 16777216)), name='log_chunk_bounded'),
         ),
+        migrations.AddField(
+            model_name='slice',
+            name='secrets',
+            field=models.JSONField(blank=True, default=dict, verbose_name='secrets'),
+        ),
+        migrations.CreateModel(
+            name='Secret',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('name', models.CharField(max_length=128, verbose_name='name')),
+                ('sealed', models.TextField(editable=False)),
+                ('changed_at', models.DateTimeField(verbose_name='set at')),
+                ('used_at', models.DateTimeField(blank=True, null=True, verbose_name='last used')),
+                ('changed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='set by')),
+                ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='of')),
+                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenancy.tenant')),
+            ],
+            options={
+                'verbose_name': 'secret',
+                'verbose_name_plural': 'secrets',
+                'ordering': ['name', 'owner', 'pk'],
+                'abstract': False,
+                'base_manager_name': 'plain',
+                'default_manager_name': 'plain',
+                'constraints': [models.UniqueConstraint(fields=('tenant', 'owner', 'name'), name='secret_once', nulls_distinct=False), models.CheckConstraint(condition=models.Q(('name__regex', '^[A-Za-z_][A-Za-z0-9_]{0,127}$')), name='secret_named')],
+            },
+            managers=[
+                ('plain', django.db.models.manager.Manager()),
+            ],
+        ),
     ]

@@ -12,6 +12,7 @@ from apps.fleet.models.pool import (
     Slice,
     Spec,
 )
+from apps.fleet.models.secrets import Secret
 from apps.fleet.models.work_folders import WorkFolder
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "LogChunk",
     "Node",
     "ResourceGroup",
+    "Secret",
     "Slice",
     "Spec",
     "Watch",

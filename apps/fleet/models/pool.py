@@ -273,6 +273,8 @@ class Slice(TenantOwned):
     # Which of its workload's shares it is, for what that keeps from one attempt to the next.
     share = models.PositiveIntegerField(default=0)
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=1)
+    # By name the keys of the secrets that its program is given; their values stand with the secrets alone, sealed.
+    secrets = models.JSONField(_("secrets"), default=dict, blank=True)
     group_code = models.CharField(_("resource group"), max_length=48, blank=True)
     is_requeued = models.BooleanField(_("requeued when lost"), default=False)
     desired = models.CharField(_("desired"), max_length=16, choices=Desired, default=Desired.RUNNING)

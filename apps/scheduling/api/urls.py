@@ -13,6 +13,7 @@ from apps.scheduling.api import (
     queues,
     reservations,
     scaling,
+    secrets,
     user_groups,
     what_ifs,
     workload_control,
@@ -23,6 +24,8 @@ from apps.scheduling.api import (
 urlpatterns = [
     path("quota", workload_records.QuotaView.as_view(), name="quota"),
     path("workloads", workloads.WorkloadsView.as_view(), name="workloads"),
+    path("secrets", secrets.SecretsView.as_view(), name="secrets"),
+    path("secrets/<uuid:uid>", secrets.SecretView.as_view(), name="secret"),
     path("arrays", arrays.ArraysView.as_view(), name="arrays"),
     path("arrays/<uuid:uid>", arrays.ArrayView.as_view(), name="array"),
     path("arrays/<uuid:uid>/stop", arrays.ArrayStopView.as_view(), name="array_stop"),

@@ -944,4 +944,9 @@ class Migration(migrations.Migration):
             model_name='workloaddependency',
             constraint=models.CheckConstraint(condition=models.Q(('on_id__lt', models.F('workload_id'))), name='dependency_on_earlier'),
         ),
+        migrations.AddField(
+            model_name='workload',
+            name='secrets',
+            field=models.JSONField(blank=True, default=dict, verbose_name='secrets'),
+        ),
     ]

@@ -202,6 +202,8 @@ class Workload(TenantOwned):
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=1)
     pins = models.JSONField(_("pins"), default=dict)
     work = models.JSONField(_("work"), default=dict)
+    # By name the keys of the secrets that its programs are given; no value of one stands here.
+    secrets = models.JSONField(_("secrets"), default=dict, blank=True)
     run_timeout_s = models.PositiveIntegerField(_("runs at most (s)"), null=True, blank=True)
     labels = models.JSONField(_("labels"), default=dict)
     state = models.CharField(_("state"), max_length=12, choices=WorkloadState, default=WorkloadState.PENDING)

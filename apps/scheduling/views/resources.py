@@ -1,5 +1,6 @@
 """My resources: where they run, what they hold and use, what they print."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,7 @@ from django.utils import timezone
 
 from apps.billing.selectors import usage_list, workload_cost
 from apps.fleet.models import Device, Slice
-from apps.fleet.selectors import log_parts, log_read, slice_list
+from apps.fleet.selectors import log_read, slice_list
 from apps.identity.pages.access import cleaned, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
@@ -135,7 +136,7 @@ def _places(row: Workload) -> Places:
     return Places(devices[:PLACES_SHOWN], len(devices) - PLACES_SHOWN)
 
 
-def _resource(request: TenantRequest, uid: UUID) -> tuple[Workload, dict[str, object]]:
+def _resource(request: TenantRequest, uid: UUID) -> tuple[Workload, dict[str, Any]]:
     row = workload_get(request.entered_tenant, uid, actor=request.actor)
     context = {
         "resource": row,
@@ -186,11 +187,11 @@ def _acts(request: TenantRequest, row: Workload) -> dict[str, object]:
 def resource(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One resource: its slices, its output as it grows, its measured use and its cost so far."""
     row, context = _resource(request, uid)
-    tenant = request.entered_tenant
+    tenant, parts = request.entered_tenant, context["parts"]
     usage = list(usage_list(tenant=tenant, workload_uid=row.uid)[:USAGE_SHOWN])
     context |= {
         "usage": usage,
-        **_outputs(request, row),
+        **_outputs(request, row, parts),
         "chart": use_option(usage[::-1]),
         "cost": workload_cost(tenant=tenant, workload_uid=row.uid),
         "hourly": _hourly(row),
@@ -235,10 +236,10 @@ def _log_url(row: Workload, offset: int, **whose: int | None) -> str:
     return f"{reverse('workloads:log', args=[row.uid])}?{urlencode(query)}"
 
 
-def _outputs(request: TenantRequest, row: Workload) -> dict[str, Any]:
+def _outputs(request: TenantRequest, row: Workload, slices: Sequence[SliceRow]) -> dict[str, Any]:
     """Which outputs it has, and which of them is shown: unless another is asked for, that of the last attempt's first
     share."""
-    parts = log_parts(row.uid)
+    parts = {(each.slice.share, each.slice.attempt) for each in slices}
     if not parts:
         return {"log_url": _log_url(row, 0)}
     asked = cleaned(LogForm(request.GET))

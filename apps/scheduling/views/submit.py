@@ -23,7 +23,7 @@ from apps.scheduling.services.cycle.start_estimates import workload_dry_run
 from apps.scheduling.services.workloads.arrays import work_submit
 
 SECTIONS = (
-    (gettext_lazy("What runs"), ("name", "kind", "purpose", "command", "array")),
+    (gettext_lazy("What runs"), ("name", "kind", "purpose", "command", "array", "secrets")),
     ("", ("web",)),
     (
         gettext_lazy("How much, of each share"),

@@ -20,6 +20,7 @@ from weir.cli import (
     resources,
     running,
     scaling,
+    secrets,
     submitting,
     top,
     volumes,
@@ -48,6 +49,7 @@ app.command("open")(workloads.open_pages)
 app.add_typer(workloads.environments, name="environments")
 app.add_typer(workloads.sessions, name="sessions")
 app.add_typer(scaling.scaling, name="scaling")
+app.add_typer(secrets.secret, name="secret")
 app.add_typer(volumes.volume, name="volume")
 _take_in("Catalogue and orders", *ordering.COMMANDS)
 _take_in("Money and messages", *billing.COMMANDS)

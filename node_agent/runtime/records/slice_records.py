@@ -44,7 +44,8 @@ class SliceSpec(_Record):
     share (0: nothing was said); with a share of 0 it runs on the host alone, and these are its limits. `folder` names
     the work folder it runs in, `home` is where that lies ("": the slice's own). `web`: it serves web pages on its
     socket. `interface`: the network interface by which other nodes reach this one ("": not known). `volumes`: folders
-    of the node that the work finds elsewhere, as `source`, `path` and `read_only`.
+    of the node that the work finds elsewhere, as `source`, `path` and `read_only`. `secrets`: more of its environment,
+    which only the shim has and nobody writes down.
     """
 
     slice_uid: str
@@ -90,6 +91,7 @@ class SliceSpec(_Record):
     web: bool = False
     interface: str = ""
     volumes: list[dict[str, Any]] = field(default_factory=list)
+    secrets: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def is_session(self) -> bool:

@@ -426,6 +426,9 @@ def main(path: str) -> int:
         return EXIT_BUSY
     if folder.state.exists():
         return EXIT_BUSY
+    # From here on they are in this process alone.
+    spec = replace(spec, secrets=read_json(folder.secrets) or {})
+    folder.secrets.unlink(missing_ok=True)
     become_subreaper()
     shim = Shim(replace(folder, home=Path(spec.home) if spec.home else None), spec)
     signal.signal(signal.SIGTERM, lambda *_: setattr(shim, "stop_wanted", "stopped on its node"))

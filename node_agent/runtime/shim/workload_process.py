@@ -376,4 +376,4 @@ def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
     defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts, **meeting}
     if spec.lib_dir:
         defaults["PYTHONPATH"] = spec.lib_dir
-    return defaults | ({} if spec.is_session else spec.env) | own | spec.driver_env
+    return defaults | ({} if spec.is_session else spec.env | spec.secrets) | own | spec.driver_env

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from apps.fleet.models import GangSize, Node, Slice
+from apps.fleet.services.secrets import secrets_unsealed
 from apps.fleet.services.work_folders import desired_folders, folder_comes, folders_over, folders_send
 from apps.fleet.session_keys import unseal
 from apps.fleet.states import GOES_ON, Desired, MoveState, NodeState, SliceKind
@@ -145,8 +146,16 @@ def _desired_slice(
         size=DesiredSize.model_validate(place) if place else None,
         saves=is_stopped and row.stop_code in GOES_ON,
         **_host(row),
+        secrets={} if is_stopped else _secrets(row),
         folder=folder,
     )
+
+
+def _secrets(row: Slice) -> dict[str, str]:
+    """What its program is given; told until its node says that it runs, and never after."""
+    if not row.secrets or row.started_at is not None:
+        return {}
+    return secrets_unsealed(row.tenant_id, row.secrets)
 
 
 def _host(row: Slice) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Wanting many slices at once: what a scheduling cycle places, in a few statements."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -37,6 +37,7 @@ class ShareRequest:
     host_memory_mib: int = 0
     share: int = 0
     attempt: int = 1
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -186,6 +187,7 @@ def _slice(share: ShareRequest, room: Room) -> Slice:
         host_memory_mib=share.host_memory_mib,
         share=share.share,
         attempt=share.attempt,
+        secrets=dict(share.secrets),
     )
 
 

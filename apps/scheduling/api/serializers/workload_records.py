@@ -196,6 +196,7 @@ class WorkloadOut(WorkloadRowOut):
     what its scaling rules ask for, `size` what it was told, both of elastic work alone."""
 
     size = serializers.SerializerMethodField()
+    secrets = serializers.SerializerMethodField()
     waits_for = WaitsForOut(source="dependencies", many=True)
     expected_start = serializers.SerializerMethodField()
     grants = serializers.SerializerMethodField()
@@ -207,10 +208,15 @@ class WorkloadOut(WorkloadRowOut):
             "wanted_shares",
             "size",
             "waits_for",
+            "secrets",
             "expected_start",
             "grants",
             "slices",
         ]
+
+    def get_secrets(self, row: Workload) -> list[str]:
+        """Their names."""
+        return sorted(row.secrets)
 
     @extend_schema_field(SizeOut(allow_null=True))
     def get_size(self, row: Workload) -> Any:

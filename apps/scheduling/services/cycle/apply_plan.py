@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.billing.services.charges import charge_resize
 from apps.fleet.models import Slice
+from apps.fleet.services.secrets import secrets_missing
 from apps.fleet.services.slices.slice_allocation import (
     Room,
     ShareRequest,
@@ -24,6 +26,7 @@ from apps.kernel.events import emit
 from apps.kernel.prepared_queries import pipeline, prepared
 from apps.kernel.service import service
 from apps.scheduling.engine.model.types import Placement
+from apps.scheduling.errors import SecretGone
 from apps.scheduling.events import WorkloadsChanged
 from apps.scheduling.locks import workloads_pending_lock
 from apps.scheduling.models import Allocation, Workload
@@ -107,6 +110,7 @@ def _choose(
             continue
         try:
             starts.check(row, len(placement.grants))
+            _secrets_check(row)
             share_requests = share_requests_of(row, placement, notices[row.pk])
         except WeirError as error:
             broken.append((row, error))
@@ -115,6 +119,12 @@ def _choose(
             starts.took(row, len(share_requests))
             chosen.append(Chosen(placement, row, share_requests))
     return chosen, broken
+
+
+def _secrets_check(row: Workload) -> None:
+    """Raises SecretGone where one was deleted while it waited."""
+    if missing := secrets_missing(row.secrets):
+        raise SecretGone(_("Its secret %(name)s was deleted.") % {"name": missing[0]})
 
 
 def _is_spoilt(placement: Placement, rooms: dict[str, Room]) -> bool:
@@ -162,6 +172,7 @@ def share_requests_of(row: Workload, placement: Placement, notice_s: int) -> lis
             host_memory_mib=row.host_memory_mib,
             share=share,
             attempt=row.attempt,
+            secrets=row.secrets,
         )
         for share, grant in enumerate(placement.grants)
     ]

@@ -1,8 +1,10 @@
 """What is checked before work is taken in: a refusal at once, rather than a wait that never ends.
 
+import re
 Internal to the app's services.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import get_args
@@ -11,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from apps.fleet.models import Device, Node
+from apps.fleet.models.secrets import SECRET_NAME
 from apps.fleet.selectors import device_list, group_allowed, group_get, node_list
 from apps.fleet.services.folder_uploads import upload_check
 from apps.kernel.actor import Actor
@@ -90,6 +93,7 @@ def asked_check(asked: WorkloadRequest, now: datetime) -> None:
         wrong["local_node"] = _("It is to run on node %(node)s.") % {"node": asked.node}
     wrong |= _checkpoint_check(asked)
     wrong |= _warning_check(asked)
+    wrong |= _secrets_check(asked)
     if asked.web and asked.kind == WorkKind.SESSION:
         wrong["web"] = _("A session serves no web pages.")
     if wrong:
@@ -122,6 +126,18 @@ def _checkpoint_check(asked: WorkloadRequest) -> dict[str, object]:
         return {name: _("one of %(names)s") % {"names": ", ".join(SIGNALS)}}
     if asked.checkpoint_command and not asked.checkpoint_command[0]:
         return {name: _("It names no program.")}
+    return {}
+
+
+def _secrets_check(asked: WorkloadRequest) -> dict[str, object]:
+    """What is wrong with the names of its secrets; whether they are there is looked up where the work is taken in."""
+    if asked.secrets and asked.kind == WorkKind.SESSION:
+        return {"secrets": _("A session has no program to give them to.")}
+    for name in asked.secrets:
+        if not re.fullmatch(SECRET_NAME, name):
+            return {"secrets": _("%(name)s is no variable's name.") % {"name": name[:40]}}
+        if name in asked.env:
+            return {"secrets": _("%(name)s is set as a plain variable too.") % {"name": name}}
     return {}
 
 

@@ -97,7 +97,7 @@ def waits_read(
                 )
             if verdict is None:
                 on[(AfterWork(kind), row.pk)] = row
-    return Waits(tuple((kind, row) for (kind, _pk), row in on.items()))
+    return Waits(tuple((kind, on[kind, pk]) for kind, pk in sorted(on, key=lambda each: each[1])))
 
 
 def _find(

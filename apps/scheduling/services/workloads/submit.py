@@ -15,6 +15,7 @@ from apps.catalog.models import Commodity
 from apps.catalog.selectors import price_lines, price_version_get
 from apps.fleet.selectors import device_memory_most, spec_get
 from apps.fleet.services.folder_uploads import upload_use
+from apps.fleet.services.secrets import secrets_find
 from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.bulk import insert_many
@@ -184,7 +185,7 @@ _READ = frozenset(
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
-        "array", "signal", "volumes", *AfterWork.values,
+        "array", "signal", "secrets", "volumes", *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)
@@ -222,6 +223,7 @@ def _row(
         waits_for_quota=asked.wait_for_quota,
         pins=pins,
         work=work,
+        secrets=secrets_find(tenant, actor, asked.secrets) if asked.secrets else {},
         run_timeout_s=run_timeout_s,
         labels={"person": actor.name},
     )
