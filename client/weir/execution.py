@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,17 +80,21 @@ class Execution:
         address = client.url.replace("http", "ws", 1) + opened["path"]
         # The same authorities are believed as for every other call.
         trusted = httpx.create_ssl_context() if address.startswith("wss:") else None
+        self._open = ExitStack()
         try:
-            self._socket = connect(
-                address,
-                ssl=trusted,
-                compression=None,
-                max_size=_MESSAGE_BYTES,
-                open_timeout=_OPEN_S,
-                close_timeout=2,
+            self._socket = self._open.enter_context(
+                connect(
+                    address,
+                    ssl=trusted,
+                    compression=None,
+                    max_size=_MESSAGE_BYTES,
+                    open_timeout=_OPEN_S,
+                    close_timeout=2,
+                )
             )
             self._socket.send(json.dumps({**hello, "term": term} if term else hello))
         except (OSError, WebSocketException) as error:
+            self._open.close()
             raise Unreachable(f"{address} cannot be reached: {error}.", "Try again in a moment.") from error
         self.ended: Ended | None = None
 
@@ -136,4 +141,4 @@ class Execution:
 
     def close(self) -> None:
         """End it, whatever it does."""
-        self._socket.close()
+        self._open.close()

@@ -169,3 +169,29 @@ def test_access_ends_with_the_portals_session(
         page.wait_for_timeout(500)
     expect(page.locator("[data-test=gateway-closed]")).to_be_visible()
     alice.leave()
+
+
+def test_a_terminal_on_the_works_page_types_shows_and_ends_with_the_sign_in(
+    stack: Stack, chromium: Browser, started: Callable[..., dict]
+) -> None:
+    work = started("python", "-c", ECHO)
+    alice = Visitor(chromium, address_of(stack, "alice"), "alice")
+    alice.sign_in(password_of(stack))
+    alice.page.goto(f"/resources/{work['uid']}/")
+    alice.press("open-terminal")
+    page, rows = alice.page, alice.at("terminal").locator(".xterm-rows")
+    expect(rows).to_contain_text("$", timeout=START_MS)
+    page.keyboard.insert_text("echo 你好-$((6*7))")
+    page.keyboard.press("Enter")
+    expect(rows).to_contain_text("你好-42")
+    page.keyboard.insert_text("exit")
+    page.keyboard.press("Enter")
+    alice.press("terminal-again")
+    expect(rows).to_contain_text("$")
+    # Signed out in another tab: what is open here ends.
+    other = alice.context.new_page()
+    other.goto("/")
+    other.locator("[data-test=user-menu-large]").click()
+    other.locator("[data-test=logout-large]").click()
+    expect(alice.at("terminal-state")).to_have_attribute("data-terminal-state", "closed", timeout=20_000)
+    alice.leave()

@@ -221,8 +221,11 @@ def test_it_ends_with_the_work(beside: Callable[..., ShimSlice]) -> None:
     shim = beside()
     asked = Beside(shim, "sh", "-c", "trap '' HUP TERM; sleep 600")
     os.kill(shim.state()["work_pid"], 9)
+    began_s = time.monotonic()
     assert asked.connection.recv(4096) == b""
     shim.ended()
+    assert shim.state()["reason_code"] != "lost"
+    assert time.monotonic() - began_s < 20
     assert asked.output() == ""
     assert not shim.files.executions.exists()
 
@@ -256,6 +259,22 @@ def test_who_speaks_otherwise_ends_his_own_connection_alone(
     connection.settimeout(30)
     assert b"begun" not in connection.recv(4096)
     assert Beside(shim, "echo", "well").output() == "well\n"
+
+
+def test_a_flood_of_connections_leaves_the_work_alone(beside: Callable[..., ShimSlice]) -> None:
+    shim = beside()
+    flood = []
+    for _time in range(1200):
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.setblocking(False)
+        with suppress(BlockingIOError):
+            connection.connect(str(shim.files.executions))
+        flood.append(connection)
+    time.sleep(0.5)
+    for connection in flood:
+        connection.close()
+    shim.until(lambda: Beside(shim, "true").said == {"begun": True}, wait_s=30)
+    assert shim.shim.poll() is None
 
 
 def test_a_shell_that_is_held_to_its_share_never_takes_its_command_for_suspended(

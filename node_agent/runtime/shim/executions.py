@@ -20,6 +20,8 @@ from node_agent.runtime import proc
 from node_agent.web.terminal_device import size_set
 
 PROCESSES_MAX = 32
+# Those that have not said yet what they want, and those that are told that they come too late, among them.
+_CONNECTIONS_MAX = 2 * PROCESSES_MAX
 REQUEST_BYTES = 64 * 1024
 # From the polite signal to the other one.
 _GRACE_S = 2.0
@@ -64,10 +66,13 @@ class Executions:
 
     def look(self) -> None:
         """Take what is asked, tell what has ended, end what nobody holds any more."""
-        with suppress(BlockingIOError):
+        with suppress(OSError):
             connection, _address = self._listening.accept()
             connection.setblocking(False)
-            self._asked.append(_Execution(connection))
+            if len(self._asked) < _CONNECTIONS_MAX:
+                self._asked.append(_Execution(connection))
+            else:
+                connection.close()
         for asked in list(self._asked):
             if not self._is_held(asked):
                 self._asked.remove(asked)

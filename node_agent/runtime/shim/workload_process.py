@@ -227,6 +227,8 @@ class Work:
 
     def kill(self) -> None:
         """End the whole tree at once, and take back every process of it."""
+        # Nobody waits any more for what ran beside it.
+        self._beside.clear()
         if self._namespaces is not None:
             # By the kernel, all together: nothing can be born meanwhile.
             self._namespaces.end()
