@@ -43,6 +43,8 @@ OPERATOR_ROLES = (
         "coupons.manage",
         "billing.manage",
         "approvals.decide",
+        "tickets.manage",
+        "tickets.open",
         "tickets.work",
     ),
     _role(
@@ -50,6 +52,7 @@ OPERATOR_ROLES = (
         "Front-line staff",
         "一线工作人员",
         *_OPERATOR_READS,
+        "tickets.open",
         "tickets.work",
         "alarms.manage",
         "resources.operate",
@@ -72,6 +75,8 @@ OPERATOR_ROLES = (
         "audit.view",
         "resources.operate",
         "conformance.run",
+        "tickets.manage",
+        "tickets.open",
     ),
     _role(
         "cluster_administrator",
@@ -84,6 +89,7 @@ OPERATOR_ROLES = (
         "resources.operate",
         "conformance.run",
         "approvals.decide",
+        "tickets.open",
     ),
 )
 
@@ -96,6 +102,7 @@ TENANT_ROLES = (
         "租户决策",
         *_TENANT_READS,
         "approvals.decide",
+        "tickets.open",
         "billing.view",
         data=DataPermission(Scope.ALL, Scope.ALL, Scope.OWN),
     ),
@@ -107,6 +114,7 @@ TENANT_ROLES = (
         # Ends what somebody left behind who has gone.
         "orders.terminate",
         "approvals.decide",
+        "tickets.open",
         "billing.view",
         "billing.pay",
         "coupons.claim",
@@ -123,6 +131,7 @@ TENANT_ROLES = (
         "orders.terminate",
         "resources.operate",
         "storage.use",
+        "tickets.open",
         "tickets.work",
         # What the organization runs concerns all who work on it; what others have applied for does not.
         data=DataPermission(Scope.OWN, Scope.ALL, Scope.OWN),
@@ -138,5 +147,6 @@ TENANT_ROLES = (
         "alarms.view",
         "storage.use",
         "storage.manage",
+        "tickets.open",
     ),
 )

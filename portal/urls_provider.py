@@ -13,6 +13,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("apps.identity.urls")),
     path("", include("apps.identity.operator_urls")),
+    path("", include("apps.ticketing.urls")),
     path("", include("apps.rollouts.urls")),
     path("", include("apps.conformance.urls")),
     path("messages/", include("apps.notices.urls")),

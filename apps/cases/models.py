@@ -3,6 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
@@ -24,6 +25,7 @@ class Case(TenantOwned):
     applicant_name = models.CharField(_("applicant"), max_length=120, blank=True)
     organization = models.CharField(_("organization"), max_length=120, blank=True)
     business_system = models.CharField(_("business system"), max_length=120, blank=True)
+    category = models.CharField(_("category"), max_length=80, blank=True)
     side = models.CharField(_("side"), max_length=8, blank=True)
     roles = ArrayField(models.CharField(max_length=48), default=list, verbose_name=_("candidate roles"))
     candidate_ids = ArrayField(models.BigIntegerField(), default=list, verbose_name=_("candidates by name"))
@@ -56,6 +58,11 @@ class Case(TenantOwned):
     def title(self) -> str:
         """The title in the language of the reader."""
         return self.title_zh if (get_language() or "").startswith("zh") else self.title_en
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it is still open after it was due."""
+        return self.is_open and self.due_at is not None and self.due_at < timezone.now()
 
     @property
     def operator_link(self) -> str:

@@ -22,7 +22,8 @@ _FUZZY = {
     "business_system": "business_system__icontains",
     "no": "no__icontains",
 }
-FILTERS = (*_EXACT, *_FUZZY, "search", "is_open")
+FILTERS = (*_EXACT, *_FUZZY, "category", "search", "is_open")
+TICKET_TABS = ("open", "todo", "done", "submitted", "all")
 TABS = ("todo", "done", "urged")
 
 
@@ -44,6 +45,10 @@ def case_list(*, actor: Actor, filters: Mapping[str, str] | None = None) -> Quer
             rows = rows.filter(**{lookup: given[name]})
     if "is_open" in given:
         rows = rows.filter(is_open=str(given["is_open"]).lower() in ("1", "true", "yes"))
+    if "category" in given:
+        # With all that stand below it.
+        path = given["category"]
+        rows = rows.filter(Q(category=path) | Q(category__startswith=f"{path}/"))
     if "search" in given:
         text = given["search"]
         titles = Q(title_zh__icontains=text) | Q(title_en__icontains=text)
@@ -72,6 +77,26 @@ def case_inbox(*, actor: Actor, tab: str = "todo") -> QuerySet[Case]:
     if tab == "urged":
         rows = rows.filter(urged_at__isnull=False)
     return rows.order_by("-created_at", "-pk")
+
+
+def case_tickets(
+    *, actor: Actor, tab: str = "open", filters: Mapping[str, str] | None = None
+) -> QuerySet[Case]:
+    """All tenants' tickets: open, for the operator to do, done by him, submitted by him, all (PLAT-TODO-9)."""
+    if tab not in TICKET_TABS:
+        raise InvalidInput(fields={"tab": ", ".join(TICKET_TABS)})
+    rows = case_list(actor=actor, filters={**(filters or {}), "kind": CaseKind.TICKET})
+    mine = Q(assignee_id=actor.user_id)
+    if tab == "todo":
+        whole_side = Q(roles=[], candidate_ids=[])
+        wanted = whole_side | Q(roles__contains=[actor.role]) | Q(candidate_ids__contains=[actor.user_id])
+        waits = Q(assignee_id=None, state="waiting", side="operator") & wanted
+        return rows.filter(mine | waits, is_open=True)
+    if tab == "done":
+        return rows.filter(mine, is_open=False)
+    if tab == "submitted":
+        return rows.filter(applicant_id=actor.user_id)
+    return rows.filter(is_open=True) if tab == "open" else rows
 
 
 def schemas_with_open(kind: str) -> list[str]:

@@ -21,7 +21,8 @@ class CaseData:
 
     `roles` are the codes of the roles whose holders may act on it, `side` says whose roles they are,
     `candidate_ids` are users who may act by name;
-    `worked_by_ids` are the users who decided or worked on it; `link` is its page, relative to the tenant's portal.
+    `category` is the path of a ticket's category; `worked_by_ids` are the users who decided or worked on it; `link` is
+    its page, relative to the tenant's portal.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class CaseData:
     applicant_name: str = ""
     organization: str = ""
     business_system: str = ""
+    category: str = ""
     side: str = ""
     roles: tuple[str, ...] = ()
     candidate_ids: tuple[int, ...] = ()

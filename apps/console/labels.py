@@ -38,7 +38,7 @@ _COLOURS = {
     "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made"
     " confirmed issued info",
     "yellow": "minor desired drain pending waiting terminating stopping send_back sent_back acknowledged drained urged"
-    " warning"
+    " warning asked"
     " upgrading restarting rolling_back paused queued not_run interrupted",
     "red": "failed down refused rejected refuse lost firing critical revoked error",
 }

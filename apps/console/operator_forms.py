@@ -1,6 +1,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.cases.selectors import TICKET_TABS
 from apps.cases.types import CaseKind
 
 
@@ -21,6 +22,11 @@ class CasesForm(forms.Form):
     applicant = forms.CharField(label=_("Applicant"), max_length=120, required=False)
     business_system = forms.CharField(label=_("Business system"), max_length=120, required=False)
     no = forms.CharField(label=_("Business number"), max_length=32, required=False)
+    category = forms.CharField(label=_("Category"), max_length=80, required=False)
+    tab = forms.ChoiceField(label=_("Tab"), choices=[(code, code) for code in TICKET_TABS], required=False)
+
+    def clean_tab(self) -> str:
+        return self.cleaned_data["tab"] or "open"
 
     def clean_kind(self) -> str:
         return self.cleaned_data["kind"] or CaseKind.FORM

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
@@ -12,7 +13,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.billing.charts import trend_option
-from apps.cases.selectors import case_inbox, case_list
+from apps.cases.models import Case
+from apps.cases.selectors import case_inbox, case_list, case_tickets
 from apps.cases.types import CaseKind
 from apps.console import operator_selectors as read
 from apps.console.checklist import lacks
@@ -28,6 +30,7 @@ from apps.scheduling.selectors.workloads import workload_reason
 from apps.telemetry.services.alarms import alarm_acknowledge
 from apps.telemetry.states import AlarmLevel
 from apps.tenancy.selectors import tenant_list
+from apps.ticketing.selectors import category_list, path_names
 
 SHOWN = 6
 
@@ -125,13 +128,20 @@ def cases(request: PortalRequest) -> HttpResponse:
 
 @operator_page("cases.view")
 def tickets(request: PortalRequest) -> HttpResponse:
-    """Open work tickets of every tenant."""
+    """Work tickets of every tenant: by tab, number, state, category and tenant (PLAT-TODO-9, PLAT-TODO-14)."""
     chosen = cleaned(CasesForm(request.GET)) | {"kind": CaseKind.TICKET}
-    return show(request, "operator/cases", _cases(request, chosen, is_open="1") | {"is_tickets": True})
+    more = {"is_tickets": True, "categories": path_names(category_list())}
+    return show(request, "operator/cases", _cases(request, chosen) | more)
 
 
-def _cases(request: PortalRequest, chosen: dict[str, Any], **more: str) -> dict[str, Any]:
-    rows = paged(request, case_list(actor=request.actor, filters=chosen | more))
+def _chosen_cases(request: PortalRequest, chosen: dict[str, Any]) -> QuerySet[Case]:
+    if chosen["kind"] == CaseKind.TICKET:
+        return case_tickets(actor=request.actor, tab=chosen["tab"], filters=chosen)
+    return case_list(actor=request.actor, filters=chosen)
+
+
+def _cases(request: PortalRequest, chosen: dict[str, Any]) -> dict[str, Any]:
+    rows = paged(request, _chosen_cases(request, chosen))
     for row in rows:
         row.state_label = read.state_label(row.kind, row.state)
     return {
@@ -149,7 +159,7 @@ def _cases(request: PortalRequest, chosen: dict[str, Any], **more: str) -> dict[
 def export(request: PortalRequest) -> StreamingHttpResponse:
     """Exactly the cases that meet the present conditions, as CSV (PLAT-OPS-19)."""
     chosen = cleaned(CasesForm(request.GET))
-    rows = read.case_rows(case_list(actor=request.actor, filters=chosen))
+    rows = read.case_rows(_chosen_cases(request, chosen))
     response = StreamingHttpResponse(_csv(rows), content_type=CSV_TYPE)
     response["Content-Disposition"] = f'attachment; filename="weir-{chosen["kind"]}.csv"'
     response["X-Accel-Buffering"] = "no"

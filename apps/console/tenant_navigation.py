@@ -69,7 +69,7 @@ TENANT = (
         _("Tasks"),
         (
             _entry(_("Approvals"), "checklist", "approvals:inbox", "orders.view", beside=("approvals:task",)),
-            _entry(_("My tickets"), "tool", "tickets:tickets", "tickets.work", "orders.view"),
+            _entry(_("My tickets"), "tool", "tickets:tickets", "tickets.open", "tickets.work", "orders.view"),
             _entry(_("Messages"), "bell", "notices:messages"),
         ),
     ),
@@ -115,7 +115,7 @@ PROVIDER = (
         (
             _entry(_("Approvals"), "checklist", "operator:inbox", "cases.view"),
             _entry(_("Applications and orders"), "folders", "operator:cases", "cases.view"),
-            _entry(_("Open tickets"), "tool", "operator:tickets", "cases.view"),
+            _entry(_("Tickets"), "tool", "operator:tickets", "cases.view"),
             _entry(
                 _("Tenants"),
                 "building",
@@ -191,6 +191,14 @@ PROVIDER = (
         (
             _entry(_("Operators"), "users", "operators:operators", "identity.view"),
             _entry(_("Centre"), "settings", "operator:centre", "centre.manage"),
+            _entry(
+                _("Ticket categories"),
+                "category",
+                "ticketing:categories",
+                "tickets.manage",
+                beside=("ticketing:category",),
+            ),
+            _entry(_("Working hours"), "calendar-time", "ticketing:hours", "tickets.manage"),
             _entry(_("All tables"), "table", "admin:index", "cases.view"),
             _entry(_("Operation log"), "history", "admin:audit_record_changelist", "audit.view"),
             _entry(_("Messages"), "bell", "notices:messages"),

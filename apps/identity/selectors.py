@@ -233,3 +233,44 @@ def join_token_get(uid: UUID) -> AgentToken:
     if row is None:
         raise NotFound()
     return row
+
+
+# --- whom something is sent to -----------------------------------------------------------------------------------
+
+
+def user_ids_named(username: str) -> list[int]:
+    """The primary key of whoever signs in by this account; nobody's where there is none."""
+    return list(User.objects.filter(username__iexact=username).values_list("pk", flat=True))
+
+
+def operators_among(ids: Iterable[int]) -> set[int]:
+    """Those of these users who are operators."""
+    return set(User.objects.filter(pk__in=list(ids), is_operator=True).values_list("pk", flat=True))
+
+
+def users_enabled(ids: Iterable[int]) -> list[User]:
+    """The users of these keys who can sign in, by name."""
+    return list(User.objects.filter(pk__in=list(ids), is_active=True).order_by("display_name", "pk"))
+
+
+def operators_enabled() -> list[User]:
+    """The operators who can sign in, by name."""
+    return list(User.objects.filter(is_operator=True, is_active=True).order_by("display_name", "pk"))
+
+
+def operator_organizations_enabled() -> list[OperatorOrganization]:
+    return list(OperatorOrganization.objects.filter(is_enabled=True))
+
+
+def operator_organization_find(uid: str) -> OperatorOrganization | None:
+    """One of the centre's own organizations; None where this is the uid of none."""
+    try:
+        return OperatorOrganization.objects.filter(uid=UUID(uid)).first()
+    except ValueError:
+        return None
+
+
+def operator_ids_within(organization: OperatorOrganization) -> list[int]:
+    """Who is in one of the centre's own organizations or in one below it."""
+    places = ids_below(OperatorOrganization.objects.all(), organization.pk)
+    return list(User.objects.filter(organization_id__in=places).values_list("pk", flat=True))

@@ -24,6 +24,7 @@ urlpatterns = [
     path("orders/", orders.orders, name="orders"),
     path("orders/<uuid:uid>/", orders.order, name="order"),
     path("orders/<uuid:uid>/terminate/", orders.terminate, name="terminate"),
+    path("tickets/<uuid:uid>/parts/", tickets.parts, name="ticket_parts"),
     path("tickets/<uuid:uid>/send/", tickets.send, name="ticket_send"),
     path("tickets/<uuid:uid>/execute/", tickets.execute, name="ticket_execute"),
 ]

@@ -113,6 +113,27 @@ def members_who_may(permission: str, ids: Iterable[int]) -> set[int]:
     return set(rows.values_list("user_id", flat=True))
 
 
+def role_codes_named(name: str) -> list[str]:
+    """The codes of the tenant's roles that are called so, in either language or by their code."""
+    named = Q(code=name) | Q(name_zh=name) | Q(name_en=name)
+    return list(TenantRole.objects.filter(named).values_list("code", flat=True))
+
+
+def member_ids() -> set[int]:
+    """All who have a place in the tenant."""
+    return set(Member.objects.values_list("user_id", flat=True))
+
+
+def member_ids_of_post(name: str) -> set[int]:
+    return set(Member.objects.filter(post__name=name).values_list("user_id", flat=True))
+
+
+def member_ids_within(name: str) -> set[int]:
+    """Who is in the organizations that are called so, or in one below them."""
+    places = {pk for row in Organization.objects.filter(name=name) for pk in organization_ids_below(row)}
+    return set(Member.objects.filter(organization_id__in=places).values_list("user_id", flat=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Somebody of the tenant: account, place in the tenant, organization (None: none yet) and roles."""

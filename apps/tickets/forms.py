@@ -14,6 +14,28 @@ class TicketsForm(forms.Form):
     state = forms.ChoiceField(
         label=_("State"), required=False, choices=[("", _("All")), *TicketState.choices]
     )
+    category = forms.CharField(label=_("Category"), required=False, max_length=80)
 
     def clean_tab(self) -> str:
         return self.cleaned_data["tab"] or "submitted"
+
+
+class TicketForm(forms.Form):
+    """What every new ticket says, whatever its category asks for besides."""
+
+    title = forms.CharField(label=_("Title"), max_length=200)
+    text = forms.CharField(label=_("Description"), required=False, max_length=4000)
+
+
+class TextForm(forms.Form):
+    text = forms.CharField(label=_("Text"), max_length=4000)
+
+
+class HandOverForm(forms.Form):
+    user = forms.UUIDField(label=_("To"))
+    text = forms.CharField(label=_("Note"), required=False, max_length=4000)
+
+
+class RateForm(forms.Form):
+    rating = forms.IntegerField(label=_("Rating"), min_value=1, max_value=5)
+    text = forms.CharField(label=_("Remark"), required=False, max_length=1000)

@@ -74,17 +74,6 @@ class Amounts(TypedDict):
     memory_mib: NotRequired[int | None]
 
 
-class ArrayOfTaskOut(TypedDict):
-    """The array that work is a task of."""
-
-    uid: str
-    no: str
-    name: str
-    spec: str
-    size: int
-    at_once: int | None
-
-
 class AttachmentIn(TypedDict):
     file: str
 
@@ -190,6 +179,11 @@ class CategoryOut(TypedDict):
     parent: str | None
 
 
+class ColleagueOut(TypedDict):
+    uid: str
+    name: str
+
+
 class ComponentOut(TypedDict):
     component: str
     host: str
@@ -293,7 +287,6 @@ class EnvironmentStartIn(TypedDict):
 
     name: NotRequired[str]
     client_key: NotRequired[str]
-    volumes: NotRequired[list[str]]
 
 
 class ExpectationOut(TypedDict):
@@ -306,15 +299,6 @@ class ExpectationOut(TypedDict):
     basis_text: str
     sentence: str
     why: str
-
-
-class FileMoveIn(TypedDict):
-    path: str
-    to: str
-
-
-class FolderIn(TypedDict):
-    path: str
 
 
 class FolderUploadIn(TypedDict):
@@ -618,7 +602,6 @@ class OrganizationQuotaIn(TypedDict):
     gpu_memory_mib: NotRequired[int | None]
     host_cpu_milli: NotRequired[int | None]
     host_memory_mib: NotRequired[int | None]
-    storage_mib: NotRequired[int | None]
 
 
 class OrganizationQuotaOut(TypedDict):
@@ -820,16 +803,6 @@ class PatchedRuleEditIn(TypedDict):
     subject: NotRequired[str]
     ends_after_s: NotRequired[int | None]
     is_enabled: NotRequired[bool]
-
-
-class PatchedTenantNameIn(TypedDict):
-    name: NotRequired[str]
-    timezone: NotRequired[str]
-
-
-class PatchedVolumeChangeIn(TypedDict):
-    name: NotRequired[str]
-    size_mib: NotRequired[int]
 
 
 class PayIn(TypedDict):
@@ -1064,15 +1037,6 @@ class ProcessTemplateOut(TypedDict):
     name_zh: str
     name_en: str
     created_at: str
-
-
-class ProgressOut(TypedDict):
-    """How many of an array's tasks wait, run, have finished, and have failed or were lost."""
-
-    waiting: int
-    running: int
-    finished: int
-    failed: int
 
 
 class QueueFileIn(TypedDict):
@@ -1464,6 +1428,19 @@ class SpecOut(TypedDict):
     created_at: str
 
 
+class SpecialDayOut(TypedDict):
+    day: str
+    name: str
+    weekday: int | None
+
+
+class SpecialDaysIn(TypedDict):
+    first: str
+    last: NotRequired[str]
+    name: str
+    weekday: NotRequired[int | None]
+
+
 class SpecialSpecChangeIn(TypedDict):
     """The most of each; null says nothing of it."""
 
@@ -1572,7 +1549,6 @@ class TenantQuotaIn(TypedDict):
     gpu_memory_mib: NotRequired[int]
     host_cpu_milli: NotRequired[int]
     host_memory_mib: NotRequired[int]
-    storage_mib: NotRequired[int]
 
 
 class TerminateIn(TypedDict):
@@ -1584,8 +1560,114 @@ class TextOut(TypedDict):
     zh: str
 
 
+class TicketAnswerIn(TypedDict):
+    text: str
+    data: NotRequired[dict[str, Any]]
+
+
+class TicketDataIn(TypedDict):
+    data: dict[str, Any]
+
+
+class TicketEntryOut(TypedDict):
+    uid: str
+    kind: Literal[
+        "opened",
+        "claimed",
+        "handed_over",
+        "returned",
+        "asked",
+        "replied",
+        "commented",
+        "executed",
+        "done",
+        "failed",
+        "closed",
+        "reopened",
+        "rated",
+    ]
+    text: str
+    user_name: str
+    created_at: str
+
+
 class TicketExecuteIn(TypedDict):
     text: NotRequired[str]
+
+
+class TicketFileIn(TypedDict):
+    file: str
+
+
+class TicketFileOut(TypedDict):
+    uid: str
+    name: str
+    size: int
+    content_type: str
+    sha256: str
+    created_at: str
+
+
+class TicketHandOverIn(TypedDict):
+    user: str
+    text: NotRequired[str]
+
+
+class TicketIn(TypedDict):
+    category: str
+    title: str
+    text: NotRequired[str]
+    data: NotRequired[dict[str, Any]]
+
+
+class TicketRateIn(TypedDict):
+    rating: int
+    text: NotRequired[str]
+
+
+class TicketTextIn(TypedDict):
+    text: str
+
+
+class TicketValue(TypedDict):
+    name: str
+    label: str
+    value: Any
+    is_writable: bool
+
+
+class TicketWholeOut(TypedDict):
+    """A ticket with what was said on it, and its form as far as its reader sees it."""
+
+    uid: str
+    no: str
+    category: str
+    category_name: str
+    title: str
+    subject_kind: str
+    subject: str | None
+    subject_no: str
+    side: Literal["operator", "tenant"]
+    state: Literal["waiting", "delivering", "asked", "done", "failed", "closed"]
+    submitter_name: str
+    organization: str
+    business_system: str
+    assignee: str
+    result: Any
+    created_at: str
+    claimed_at: str | None
+    done_at: str | None
+    answer_due_at: str | None
+    solve_due_at: str | None
+    is_answer_overdue: bool
+    is_solve_overdue: bool
+    rating: int | None
+    text: str
+    receiver: str
+    form: list[TicketValue]
+    entries: list[TicketEntryOut]
+    files: list[TicketFileOut]
+    rating_text: str
 
 
 class TimelineOut(TypedDict):
@@ -1662,17 +1744,6 @@ class TriedQueueIn(TypedDict):
     reclaims: NotRequired[bool]
 
 
-class UploadOut(TypedDict):
-    uid: str
-    path: str
-    size_bytes: int
-    received_bytes: int
-    fingerprint: str
-    created_at: str
-    moved_at: str
-    finished_at: str | None
-
-
 class UsageOut(TypedDict):
     slice_uid: str
     seq: int
@@ -1735,31 +1806,6 @@ class VerdictOut(TypedDict):
     public_key: str
 
 
-class VolumeIn(TypedDict):
-    name: str
-    size_mib: int
-    owner: NotRequired[Literal["person", "organization", "tenant"]]
-    organization: NotRequired[str | None]
-
-
-class VolumeOut(TypedDict):
-    """`piece_bytes`: how much one request of an upload may bring."""
-
-    uid: str
-    name: str
-    owner: Literal["person", "organization", "tenant"]
-    person: str
-    organization: str
-    size_mib: int
-    used_bytes: int
-    free_bytes: int
-    piece_bytes: int
-    measured_at: str | None
-    may_open: bool
-    may_keep: bool
-    created_at: str
-
-
 class WayInOut(TypedDict):
     """How the administrator comes in: an account with its first password, or an invitation."""
 
@@ -1790,20 +1836,10 @@ class Window(TypedDict):
     to_minute: int
 
 
-class WorkloadExecIn(TypedDict):
-    """The words of a command, none for a shell; `tty`: with a terminal; `share` counts from 0."""
-
-    argv: NotRequired[list[str]]
-    tty: NotRequired[bool]
-    share: NotRequired[int]
-
-
-class WorkloadExecOut(TypedDict):
-    """What is brought to the WebSocket at `path`, and how long it waits for that."""
-
-    ticket: str
-    seconds: int
-    path: str
+class WorkingSpan(TypedDict):
+    weekday: int
+    opens: str
+    closes: str
 
 
 class WorkloadGrantOut(TypedDict):
@@ -1841,13 +1877,6 @@ class WorkloadLogOut(TypedDict):
     text: str
     next_offset: int
     ended: bool
-
-
-class WorkloadPortIn(TypedDict):
-    """A port on which the work listens on its own machine; `share` counts from 0."""
-
-    port: int
-    share: NotRequired[int]
 
 
 class WorkloadSessionOut(TypedDict):
@@ -1925,18 +1954,6 @@ class AlarmOut(TypedDict):
     acknowledged_by: str
     resolved_at: str | None
     created_at: str
-
-
-class ArrayOut(TypedDict):
-    uid: str
-    no: str
-    name: str
-    spec: str
-    size: int
-    at_once: int | None
-    created_at: str
-    stopped_at: str | None
-    progress: ProgressOut
 
 
 class BillLineOut(TypedDict):
@@ -2161,13 +2178,6 @@ class DryRunOut(TypedDict):
     now: NowOut | None
 
 
-class EntryOut(TypedDict):
-    name: str
-    kind: Literal["folder", "file", "link", "other"]
-    size_bytes: int
-    modified_at: str
-
-
 class EnvironmentTemplateIn(TypedDict):
     """
     What a template says. Of a whole card `compute_percent` is 100. Empty vendor and model: any.
@@ -2292,14 +2302,6 @@ class LimitOut(TypedDict):
     name: NotRequired[str]
     until_at: NotRequired[str | None]
     source: str
-
-
-class ListingOut(TypedDict):
-    """A part of a folder, folders first; `next_name`, given as `after`, leads to the next part; "" after the last."""
-
-    path: str
-    entries: list[EntryOut]
-    next_name: str
 
 
 class MailIn(TypedDict):
@@ -2443,12 +2445,6 @@ class PaginatedAlarmOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[AlarmOut]
-
-
-class PaginatedArrayOutList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[ArrayOut]
 
 
 class PaginatedBillOutList(TypedDict):
@@ -2595,12 +2591,6 @@ class PaginatedTokenOutList(TypedDict):
     results: list[TokenOut]
 
 
-class PaginatedUploadOutList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[UploadOut]
-
-
 class PaginatedUsageOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -2611,12 +2601,6 @@ class PaginatedUserGroupOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[UserGroupOut]
-
-
-class PaginatedVolumeOutList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[VolumeOut]
 
 
 class PatchedPolicyIn(TypedDict):
@@ -2921,6 +2905,24 @@ class RolloutStepOut(TypedDict):
     reason: str
     started_at: str | None
     finished_at: str | None
+
+
+class RoutingRuleIn(TypedDict):
+    side: NotRequired[Literal["operator", "tenant"]]
+    kind: Literal["role", "user", "organization", "post"]
+    receiver: str
+    field: NotRequired[str]
+    value: NotRequired[str]
+
+
+class RoutingRuleOut(TypedDict):
+    uid: str
+    field: str
+    value: str
+    side: Literal["operator", "tenant"]
+    kind: Literal["role", "user", "organization", "post"]
+    receiver: str
+    receiver_name: str
 
 
 class RuleIn(TypedDict):
@@ -3233,19 +3235,10 @@ class TaskOut(TypedDict):
     created_at: str
 
 
-class TenantDetailOut(TypedDict):
-    schema: str
-    name: str
-    state: Literal["active", "suspended", "closed", "deleted"]
-    timezone: str
-    created_at: str
-    lasting: list[str]
-
-
 class TenantMadeOut(TypedDict):
     schema: str
     name: str
-    state: Literal["active", "suspended", "closed", "deleted"]
+    state: Literal["active", "suspended", "closed"]
     timezone: str
     created_at: str
     host: str
@@ -3275,7 +3268,7 @@ class TenantRoleOut(TypedDict):
 class TenantRowOut(TypedDict):
     schema: str
     name: str
-    state: Literal["active", "suspended", "closed", "deleted"]
+    state: Literal["active", "suspended", "closed"]
     timezone: str
     created_at: str
 
@@ -3291,16 +3284,31 @@ class TestOut(TypedDict):
     expectations: dict[str, TextOut]
 
 
+class TicketFieldData(TypedDict):
+    """A field of a ticket's form."""
+
+    name: NotRequired[str]
+    label_zh: NotRequired[str]
+    label_en: NotRequired[str]
+    kind: NotRequired[Literal["text", "long", "number", "choice", "date"]]
+    is_required: NotRequired[bool]
+    choices: NotRequired[list[str]]
+    value: NotRequired[Any]
+    opening: NotRequired[Literal["read_write", "read_only", "hidden"]]
+    handling: NotRequired[Literal["read_write", "read_only", "hidden"]]
+
+
 class TicketOut(TypedDict):
     uid: str
     no: str
-    kind: Literal["delivery", "manual", "repair", "purchase", "outsourcing"]
+    category: str
+    category_name: str
     title: str
     subject_kind: str
-    subject: str
+    subject: str | None
     subject_no: str
-    side: str
-    state: Literal["waiting", "delivering", "done", "failed"]
+    side: Literal["operator", "tenant"]
+    state: Literal["waiting", "delivering", "asked", "done", "failed", "closed"]
     submitter_name: str
     organization: str
     business_system: str
@@ -3309,6 +3317,11 @@ class TicketOut(TypedDict):
     created_at: str
     claimed_at: str | None
     done_at: str | None
+    answer_due_at: str | None
+    solve_due_at: str | None
+    is_answer_overdue: bool
+    is_solve_overdue: bool
+    rating: int | None
 
 
 class TransactionOut(TypedDict):
@@ -3363,6 +3376,16 @@ class WhatIfOut(TypedDict):
     ended_at: str | None
 
 
+class WorkingHoursData(TypedDict):
+    hours: list[WorkingSpan]
+
+
+class WorkingHoursOut(TypedDict):
+    hours: list[WorkingSpan]
+    timezone: str
+    special_days: list[SpecialDayOut]
+
+
 class WorkloadIn(TypedDict):
     """
     What is asked for; amounts are per share. A fixed environment decides them, else a specification does.
@@ -3388,7 +3411,6 @@ class WorkloadIn(TypedDict):
     single_node: NotRequired[bool]
     queue: NotRequired[str]
     web: NotRequired[bool]
-    volumes: NotRequired[list[str]]
     priority: NotRequired[int | None]
     urgent: NotRequired[bool]
     preemptible: NotRequired[bool]
@@ -3401,7 +3423,6 @@ class WorkloadIn(TypedDict):
     host_memory_mib: NotRequired[int]
     earliest_start_at: NotRequired[str | None]
     deadline_at: NotRequired[str | None]
-    array: NotRequired[str]
     after: NotRequired[list[str]]
     after_ok: NotRequired[list[str]]
     after_any: NotRequired[list[str]]
@@ -3423,7 +3444,6 @@ class WorkloadIn(TypedDict):
     placing: NotRequired[str]
     local_node: NotRequired[str]
     run_timeout_s: NotRequired[int | None]
-    signal: NotRequired[str]
     idle_timeout_s: NotRequired[int | None]
     requeue_on_loss: NotRequired[bool]
     driver: NotRequired[str]
@@ -3486,9 +3506,6 @@ class WorkloadOut(TypedDict):
     idle_timeout_s: int | None
     requeue_on_loss: bool
     attempt: int
-    array: ArrayOfTaskOut | None
-    array_index: int | None
-    array_progress: ProgressOut | None
     min_shares: int | None
     active_shares: int | None
     urgent: bool
@@ -3569,9 +3586,6 @@ class WorkloadRowOut(TypedDict):
     idle_timeout_s: int | None
     requeue_on_loss: bool
     attempt: int
-    array: ArrayOfTaskOut | None
-    array_index: int | None
-    array_progress: ProgressOut | None
     min_shares: int | None
     active_shares: int | None
     urgent: bool
@@ -3779,6 +3793,19 @@ class PaginatedWorkloadRowOutList(TypedDict):
     results: list[WorkloadRowOut]
 
 
+class PatchedTicketCategoryChangeIn(TypedDict):
+    """What is not named stays as it is."""
+
+    name_zh: NotRequired[str]
+    name_en: NotRequired[str]
+    hint_zh: NotRequired[str]
+    hint_en: NotRequired[str]
+    answer_minutes: NotRequired[int | None]
+    solve_minutes: NotRequired[int | None]
+    is_enabled: NotRequired[bool]
+    form: NotRequired[list[TicketFieldData]]
+
+
 class ProcessOut(TypedDict):
     """One run of an approval: the time line."""
 
@@ -3801,6 +3828,49 @@ class RolloutOut(TypedDict):
     created_at: str
     finished_at: str | None
     steps: list[RolloutStepOut]
+
+
+class TicketCategoryIn(TypedDict):
+    """What is not named stays as it is."""
+
+    name_zh: str
+    name_en: str
+    hint_zh: NotRequired[str]
+    hint_en: NotRequired[str]
+    answer_minutes: NotRequired[int | None]
+    solve_minutes: NotRequired[int | None]
+    is_enabled: NotRequired[bool]
+    form: NotRequired[list[TicketFieldData]]
+    parent: str
+
+
+class TicketCategoryOfferedOut(TypedDict):
+    """A category in which a ticket can be opened, with the fields that are then shown."""
+
+    uid: str
+    path: str
+    parent: str | None
+    name: str
+    hint: str
+    form: list[TicketFieldData]
+    answer_minutes: int | None
+    solve_minutes: int | None
+
+
+class TicketCategoryOut(TypedDict):
+    uid: str
+    builtin: Literal["service", "system", "om"] | Literal[""] | None
+    path: str
+    parent: str | None
+    name_zh: str
+    name_en: str
+    hint_zh: str
+    hint_en: str
+    form: list[TicketFieldData]
+    rules: list[RoutingRuleOut]
+    answer_minutes: int | None
+    solve_minutes: int | None
+    is_enabled: bool
 
 
 class FormOut(TypedDict):

@@ -38,6 +38,9 @@ from apps.scheduling.services.queues.queue_settings import direct_commodity_set,
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision
+from apps.ticketing.selectors import category_builtin, category_list
+from apps.ticketing.services import categories as ticket_categories
+from apps.ticketing.states import Builtin
 from portal.demo.people import MEMBERS, OPERATORS, TENANTS, DemoPerson
 from portal.roles import OPERATOR_ROLES, TENANT_ROLES
 from workflows.registry import definition_list
@@ -87,6 +90,7 @@ def seed_all(password: str) -> None:
         _map(schema)
         _money(schema)
     catalogue_seed()
+    ticket_categories_seed()
     _specs()
     _templates()
     _coupons()
@@ -199,6 +203,22 @@ PRICES = (
 )
 
 
+REPAIR_FIELDS: list[dict[str, Any]] = [
+    {"name": "resource", "label_zh": "资源编号", "label_en": "Number of the resource", "handling": "read_only"},
+    {
+        "name": "urgency",
+        "label_zh": "紧急程度",
+        "label_en": "Urgency",
+        "kind": "choice",
+        "choices": ["can wait / 不急", "hinders work / 影响业务", "work stands still / 业务中断"],
+        "is_required": True,
+        "handling": "read_only",
+    },
+    {"name": "cause", "label_zh": "故障原因", "label_en": "Cause", "kind": "long", "is_required": True,
+     "opening": "hidden"},
+]  # fmt: skip
+
+
 def catalogue_seed() -> None:
     compute = _category("compute", "算力商品", "Compute", None)
     environments = _category("dev-env", "开发环境", "Development environments", compute)
@@ -218,6 +238,34 @@ def catalogue_seed() -> None:
         "end-resource", "资源终止", "Resource termination", "termination", "termination_approval", compute
     )
     _commodities(environments, apply, end)
+
+
+def ticket_categories_seed() -> None:
+    """Below O&M: repairs, with a form, a target, and a rule of its own for what is urgent."""
+    if any(row.name_en == "Repair" for row in category_list()):
+        return
+    row = ticket_categories.category_create(
+        actor=SYSTEM,
+        parent=category_builtin(Builtin.OPERATIONS),
+        name_zh="故障报修",
+        name_en="Repair",
+        fields=REPAIR_FIELDS,
+        changes={
+            "hint_zh": "资源无法使用、变慢或报错。",
+            "hint_en": "A resource that does not work, is slow or reports errors.",
+            "answer_minutes": 60,
+            "solve_minutes": 8 * 60,
+        },
+    )
+    ticket_categories.rule_add(actor=SYSTEM, category_uid=row.uid, kind="role", receiver="front_line")
+    ticket_categories.rule_add(
+        actor=SYSTEM,
+        category_uid=row.uid,
+        kind="role",
+        receiver="operations_manager",
+        field="urgency",
+        value="work stands still / 业务中断",
+    )
 
 
 def _category(code: str, name_zh: str, name_en: str, parent: Category | None) -> Category:

@@ -217,6 +217,12 @@ SPECTACULAR_SETTINGS = {
         "TaskStateEnum": "apps.approvals.states.TaskState",
         "RunStateEnum": "apps.conformance.states.RunState",
         "DataScopeEnum": "apps.kernel.reach.Scope",
+        "TicketStateEnum": "apps.tickets.states.TicketState",
+        "TicketEntryKindEnum": "apps.tickets.states.EntryKind",
+        "TicketSideEnum": "apps.ticketing.states.Side",
+        "ReceiverKindEnum": "apps.ticketing.states.ReceiverKind",
+        "TicketFieldKindEnum": "apps.ticketing.states.FieldKind",
+        "TicketFieldStateEnum": "apps.ticketing.states.FieldState",
     },
 }
 

@@ -24,6 +24,7 @@ SHARED_APPS = [
     "apps.cases",
     "apps.telemetry",
     "apps.catalog",
+    "apps.ticketing",
     "apps.billing",
     "apps.fleet",
     "apps.scheduling",

@@ -15,6 +15,14 @@ DETAILS = [
     ("alice", "/forms/{waiting_form}/"),
     ("alice", "/orders/{order}/"),
     ("alice", "/tickets/{ticket}/"),
+    ("alice", "/tickets/{ticket}/parts/"),
+    ("alice", "/tickets/{request}/"),
+    ("alice", "/tickets/new/"),
+    ("ops", "/t/acme/tickets/{request}/"),
+    ("ops", "/t/acme/tickets/new/"),
+    ("ops", "/tickets/?tab=todo&category=om"),
+    ("ops", "/ticket-categories/"),
+    ("ops", "/working-hours/"),
     ("alice", "/resources/{resource}/"),
     ("alice", "/files/{volume}/"),
     ("alice", "/files/{volume}/file/?path=plan.md"),
@@ -60,6 +68,15 @@ def test_a_piece_of_a_log_ends_where_its_text_does(world):
 def test_a_form_shows_its_parts(world):
     text = world.page("alice").get(world.fill("/forms/{form}/")).content.decode()
     for part in ("part-form", "part-orders", "part-tickets", "part-resources", "timeline", "attachments"):
+        assert f'data-test="{part}"' in text, part
+
+
+@pytest.mark.req("PLAT-TODO-10")
+def test_a_delivery_ticket_shows_what_it_is_for(world):
+    page = world.page("alice")
+    assert 'data-test="order-parts"' in page.get(world.fill("/tickets/{ticket}/")).content.decode()
+    text = page.get(world.fill("/tickets/{ticket}/parts/")).content.decode()
+    for part in ("part-orders", "part-tickets", "part-resources", "timeline", "attachments"):
         assert f'data-test="{part}"' in text, part
 
 

@@ -116,6 +116,7 @@ class Story:
         self.files()
         self.money()
         uids["message"] = rows(self.user.get("/api/v1/messages"))[0]["uid"]
+        self.request()
         waiting = self.form(line)
         uids["waiting_form"] = waiting["uid"]
         uids["waiting_task"] = task_of(self.decider, waiting["no"])["uid"]
@@ -160,6 +161,16 @@ class Story:
                 },
             )
             uids["upload"] = good(answer)["uid"]
+
+    def request(self) -> None:
+        """A ticket that the user opened, with a file."""
+        offered = self.user.get("/api/v1/ticket-categories/offered").json()
+        category = next(row["uid"] for row in offered if row["path"] == "system")
+        body = {"category": category, "title": f"secret plan of {self.schema}"}
+        self.uids["request"] = good(self.user.post("/api/v1/tickets", body, format="json"))["uid"]
+        upload = SimpleUploadedFile("log.txt", f"log of {self.schema}\n".encode(), "text/plain")
+        path = f"/api/v1/tickets/{self.uids['request']}/files"
+        self.uids["request_file"] = good(self.user.post(path, {"file": upload}, format="multipart"))["uid"]
 
     def money(self) -> None:
         uids = self.uids

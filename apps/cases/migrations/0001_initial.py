@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
                 ('applicant_name', models.CharField(blank=True, max_length=120, verbose_name='applicant')),
                 ('organization', models.CharField(blank=True, max_length=120, verbose_name='organization')),
                 ('business_system', models.CharField(blank=True, max_length=120, verbose_name='business system')),
+                ('category', models.CharField(blank=True, max_length=80, verbose_name='category')),
                 ('side', models.CharField(blank=True, max_length=8, verbose_name='side')),
                 ('roles', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=48), default=list, size=None, verbose_name='candidate roles')),
                 ('candidate_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, size=None, verbose_name='candidates by name')),

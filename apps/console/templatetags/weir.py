@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
 
 from apps.billing.models import RatedItem
 from apps.console.labels import (
@@ -147,6 +148,16 @@ def mib_round(amount: Any) -> str:
 def span(seconds: Any) -> str:
     """A length of time in its two largest units."""
     return "–" if seconds in (None, "") else span_text(seconds)
+
+
+@register.filter
+def working_time(minutes: int | None) -> str:
+    """Minutes of working time in hours and minutes: a day of work is no day."""
+    if not minutes:
+        return "–"
+    hours, rest = divmod(minutes, 60)
+    words = [_("%(count)s h") % {"count": hours}] if hours else []
+    return " ".join([*words, _("%(count)s min") % {"count": rest}] if rest else words)
 
 
 @register.filter

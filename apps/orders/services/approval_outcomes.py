@@ -16,8 +16,7 @@ from apps.orders.services.submissions import holds_release
 from apps.orders.services.terminations import termination_granted, termination_refused
 from apps.orders.states import FORM, FormKind, FormState
 from apps.orgs.services.numbers import number_next
-from apps.tickets.services import ticket_open
-from apps.tickets.states import TicketKind
+from apps.tickets.services.life import ticket_open
 
 APPROVED = gettext_noop("Your application %(no)s is approved.")
 REJECTED = gettext_noop("Your application %(no)s is rejected.")
@@ -89,7 +88,7 @@ def _order_make(actor: Actor, form: ApplicationForm, line: FormLine) -> Order:
     title_zh, title_en = in_both(title, order.commodity_name_zh, order.commodity_name_en)
     ticket = ticket_open(
         actor=actor,
-        kind=TicketKind.MANUAL if order.is_manual else TicketKind.DELIVERY,
+        is_manual=order.is_manual,
         subject_kind="order",
         subject_uid=order.uid,
         subject_no=order.no,

@@ -33,7 +33,7 @@ from apps.scheduling.states import WorkloadState
 from apps.tickets.models import Ticket
 from apps.tickets.permissions import TicketsPermission
 from apps.tickets.selectors import ticket_get
-from apps.tickets.services import side_check, ticket_claim, ticket_done, ticket_executed, ticket_fail
+from apps.tickets.services.life import meant_check, ticket_claim, ticket_done, ticket_executed, ticket_fail
 from apps.tickets.states import OPEN, TicketState
 
 DELIVERED = gettext_noop("Order %(no)s is delivered: its resource is running.")
@@ -78,15 +78,16 @@ def order_deliver(*, actor: Actor, order_uid: UUID) -> Order:
 def ticket_send(*, actor: Actor, ticket_uid: UUID) -> Order:
     """Send a waiting delivery ticket: its order is delivered as if it had gone out by itself (PLAT-CFG-45)."""
     ticket = ticket_get(actor=actor, uid=ticket_uid)
-    side_check(actor, ticket)
+    order_uid = ticket.order_uid()
+    meant_check(actor, ticket)
     act_subject("ticket", ticket.uid, no=ticket.no)
-    order = order_lock(ticket.subject_uid)
+    order = order_lock(order_uid)
     if order is not None and order.is_manual:
         raise Conflict(
             _("The ticket %(no)s is carried out by a person.") % {"no": ticket.no}, cure=_("Claim it first.")
         )
     ticket_claim(actor=SYSTEM, ticket_uid=ticket_uid)
-    return order_deliver(actor=SYSTEM, order_uid=ticket.subject_uid)
+    return order_deliver(actor=SYSTEM, order_uid=order_uid)
 
 
 @service()
@@ -96,7 +97,7 @@ def ticket_execute(*, actor: Actor, ticket_uid: UUID, note: str = "") -> Order:
     Page and API both come here. `note`: what the actor says of it, kept with the ticket.
     """
     ticket = ticket_get(actor=actor, uid=ticket_uid)
-    order = order_lock(ticket.subject_uid)
+    order = order_lock(ticket.order_uid())
     if order is None:
         raise NotFound()
     if order.is_manual:

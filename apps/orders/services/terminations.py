@@ -28,7 +28,7 @@ from apps.orgs.selectors import organization_of
 from apps.orgs.services.numbers import number_next
 from apps.scheduling.services.quota.quotas import quota_release
 from apps.scheduling.services.workloads.stopping import workload_stop
-from apps.tickets.services import ticket_fail
+from apps.tickets.services.life import ticket_fail
 
 TERMINATED = gettext_noop("Order %(no)s is terminated and its resource released.")
 TERMINATED_FORM = gettext_noop("Application %(no)s is carried out: the resource is released.")

@@ -60,7 +60,7 @@ def forms(request: TenantRequest) -> HttpResponse:
     return show(request, "orders/forms", context)
 
 
-def _parts(actor: Actor, form: ApplicationForm) -> dict[str, object]:
+def parts_of(actor: Actor, form: ApplicationForm) -> dict[str, object]:
     """The six parts of a form (PLAT-APPLY-12)."""
     orders = list(form.orders.all()) or ([form.target_order] if form.target_order else [])
     return {
@@ -79,7 +79,7 @@ def form(request: TenantRequest, uid: UUID) -> HttpResponse:
     actor = request.actor
     row = form_get(actor=actor, uid=uid)
     is_mine = row.applicant_id == actor.user_id
-    context = _parts(actor, row) | {
+    context = parts_of(actor, row) | {
         "may_edit": is_mine and row.is_draft and row.kind == FormKind.NEW,
         "may_submit": is_mine and row.is_draft,
         "may_withdraw": is_mine and row.state == FormState.SUBMITTED and not has_decisions(row.uid),
@@ -93,7 +93,7 @@ def form(request: TenantRequest, uid: UUID) -> HttpResponse:
 def parts(request: TenantRequest, uid: UUID) -> HttpResponse:
     """The six parts alone: what an approver's page shows beside the decision (PLAT-TODO-4)."""
     return render(
-        request, "orders/_parts.html", _parts(request.actor, form_get(actor=request.actor, uid=uid))
+        request, "orders/_parts.html", parts_of(request.actor, form_get(actor=request.actor, uid=uid))
     )
 
 

@@ -31,7 +31,7 @@ from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workload_control import workload_suspend
 from apps.scheduling.services.workloads.stopping import workload_halt
 from apps.tickets.models import Ticket
-from apps.tickets.services import ticket_claim, ticket_executed, ticket_return
+from apps.tickets.services.life import ticket_claim, ticket_executed, ticket_return
 from tests.apps.catalog.market import AMOUNTS
 from tests.apps.orders.scene import Scene, scene_make
 from tests.conftest import Person

@@ -40,7 +40,7 @@ from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.telemetry.models import Alarm
 from apps.tickets.models import Ticket
-from apps.tickets.services import ticket_claim, ticket_done, ticket_return
+from apps.tickets.services.life import ticket_claim, ticket_done, ticket_return
 from portal.subscribers import orders as edges
 from tests.apps.catalog.market import PRICES, commodity_make
 from tests.apps.orders.scene import AMOUNTS, HOUR_TOTAL, Scene, ends_now, runs_now, workload_of

@@ -22,7 +22,7 @@ from apps.orders.types import LineInput
 from apps.scheduling.errors import NoSuchModel, NoSuchQueue, RunTooLong, ShareTooLarge
 from apps.scheduling.models import Queue
 from apps.tickets.models import Ticket
-from apps.tickets.services import ticket_claim, ticket_return
+from apps.tickets.services.life import ticket_claim, ticket_return
 from tests.apps.catalog.market import commodity_make
 from tests.apps.orders.scene import Scene, workload_of
 from tests.apps.scheduling.pool import node_make

@@ -11,7 +11,7 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
 from apps.tickets.models import Ticket
 from apps.tickets.selectors import case_of, ticket_get, ticket_list, tickets_of
-from apps.tickets.services import ticket_claim, ticket_done, ticket_fail, ticket_open, ticket_return
+from apps.tickets.services.life import ticket_claim, ticket_done, ticket_fail, ticket_open, ticket_return
 from tests.apps.catalog.racing import race
 
 
@@ -93,7 +93,7 @@ def test_only_the_right_side_with_the_right_role_claims(inside, ann, operator):
     with pytest.raises(Forbidden):
         ticket_claim(actor=operator("executive", schema="acme").actor, ticket_uid=ticket.uid)
     assert state_of(ticket) == "waiting"
-    ours = opened(ann, side="tenant", kind="repair")
+    ours = opened(ann, side="tenant")
     ticket_claim(actor=ann.actor, ticket_uid=ours.uid)
     assert state_of(ours) == "delivering"
 
@@ -113,11 +113,12 @@ def test_what_waits_is_not_finished_but_by_the_system(inside, ann, worker):
             call(actor=worker.actor, ticket_uid=ticket.uid)
 
 
-def test_one_open_ticket_of_a_kind_for_a_subject(inside, ann):
+def test_one_open_ticket_for_a_subject(inside, ann):
     ticket = opened(ann)
     with pytest.raises(IntegrityError), transaction.atomic():
         opened(ann, subject_uid=ticket.subject_uid)
-    opened(ann, subject_uid=ticket.subject_uid, kind="repair")
+    ticket_fail(actor=SYSTEM, ticket_uid=ticket.uid, reason="no room")
+    opened(ann, subject_uid=ticket.subject_uid)
     assert tickets_of(ticket.subject_uid).count() == 2
 
 
