@@ -91,8 +91,7 @@ def ticket_submit(
     clocks_start(ticket)
     ticket.save()
     act_subject("ticket", ticket.uid, no=ticket.no)
-    for file in files:
-        _file_add(actor, ticket, file)
+    _files_add(actor, ticket, files)
     entry_keep(actor, ticket, EntryKind.OPENED, tell=workers_of(ticket))
     return ticket
 
@@ -101,6 +100,18 @@ def _file_add(actor: Actor, ticket: Ticket, file: "File[Any]") -> TicketFile:
     row = TicketFile(ticket=ticket, uploader=user_get(actor.user_id or 0))
     file_keep(row, file, file.name or "", present=ticket.files.count())
     return row
+
+
+def _files_add(actor: Actor, ticket: Ticket, files: "Iterable[File[Any]]") -> None:
+    """All of them or none: rows go with the transaction, what was stored has to be taken away."""
+    kept: list[TicketFile] = []
+    try:
+        for file in files:
+            kept.append(_file_add(actor, ticket, file))
+    except Exception:
+        for row in kept:
+            row.file.storage.delete(row.file.name or "")
+        raise
 
 
 def _taking_part(actor: Actor, ticket_uid: UUID) -> Ticket:

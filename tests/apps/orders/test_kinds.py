@@ -198,11 +198,11 @@ def ordered(course: Scene) -> tuple[Order, Ticket]:
 @pytest.mark.req("PLAT-OPS-9", "PLAT-OPS-16")
 def test_a_manual_service_is_delivered_by_the_answer_of_who_claimed_its_ticket(course: Scene):
     order, ticket = ordered(course)
-    assert (order.state, order.workload_uid, ticket.state, ticket.kind) == (
+    assert (order.state, order.workload_uid, ticket.state, ticket.is_manual) == (
         "pending",
         None,
         "waiting",
-        "manual",
+        True,
     )
     assert course.held() == (0, 0)
     worker = course.worker.actor

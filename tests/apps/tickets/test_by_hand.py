@@ -208,13 +208,14 @@ def test_a_form_that_is_wrong_opens_nothing(repair, ann, data):
     assert not Ticket.objects.exists()
 
 
-def test_a_file_that_is_refused_opens_nothing(repair, ann):
+def test_a_file_that_is_refused_opens_nothing(repair, ann, tmp_path):
     with pytest.raises(AttachmentRefused):
         ticket_submit(
             actor=ann.actor, category_uid=repair.uid, title="t", data={"device": "node"},
             files=[SimpleUploadedFile("a.txt", b"a"), SimpleUploadedFile("page.html", b"<script>")],
         )  # fmt: skip
     assert (Ticket.objects.count(), TicketFile.objects.count()) == (0, 0)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.req("PLAT-CFG-25")
