@@ -74,6 +74,17 @@ class Amounts(TypedDict):
     memory_mib: NotRequired[int | None]
 
 
+class ArrayOfTaskOut(TypedDict):
+    """The array that work is a task of."""
+
+    uid: str
+    no: str
+    name: str
+    spec: str
+    size: int
+    at_once: int | None
+
+
 class AttachmentIn(TypedDict):
     file: str
 
@@ -805,6 +816,11 @@ class PatchedRuleEditIn(TypedDict):
     is_enabled: NotRequired[bool]
 
 
+class PatchedTenantNameIn(TypedDict):
+    name: NotRequired[str]
+    timezone: NotRequired[str]
+
+
 class PayIn(TypedDict):
     coupon: NotRequired[str | None]
 
@@ -1037,6 +1053,15 @@ class ProcessTemplateOut(TypedDict):
     name_zh: str
     name_en: str
     created_at: str
+
+
+class ProgressOut(TypedDict):
+    """How many of an array's tasks wait, run, have finished, and have failed or were lost."""
+
+    waiting: int
+    running: int
+    finished: int
+    failed: int
 
 
 class QueueFileIn(TypedDict):
@@ -1649,6 +1674,7 @@ class TicketWholeOut(TypedDict):
     subject_no: str
     side: Literal["operator", "tenant"]
     state: Literal["waiting", "delivering", "asked", "done", "failed", "closed"]
+    is_manual: bool
     submitter_name: str
     organization: str
     business_system: str
@@ -1842,6 +1868,22 @@ class WorkingSpan(TypedDict):
     closes: str
 
 
+class WorkloadExecIn(TypedDict):
+    """The words of a command, none for a shell; `tty`: with a terminal; `share` counts from 0."""
+
+    argv: NotRequired[list[str]]
+    tty: NotRequired[bool]
+    share: NotRequired[int]
+
+
+class WorkloadExecOut(TypedDict):
+    """What is brought to the WebSocket at `path`, and how long it waits for that."""
+
+    ticket: str
+    seconds: int
+    path: str
+
+
 class WorkloadGrantOut(TypedDict):
     """
     A share that the resource holds now: where, how much, by which driver, and what is really given.
@@ -1877,6 +1919,13 @@ class WorkloadLogOut(TypedDict):
     text: str
     next_offset: int
     ended: bool
+
+
+class WorkloadPortIn(TypedDict):
+    """A port on which the work listens on its own machine; `share` counts from 0."""
+
+    port: int
+    share: NotRequired[int]
 
 
 class WorkloadSessionOut(TypedDict):
@@ -1954,6 +2003,18 @@ class AlarmOut(TypedDict):
     acknowledged_by: str
     resolved_at: str | None
     created_at: str
+
+
+class ArrayOut(TypedDict):
+    uid: str
+    no: str
+    name: str
+    spec: str
+    size: int
+    at_once: int | None
+    created_at: str
+    stopped_at: str | None
+    progress: ProgressOut
 
 
 class BillLineOut(TypedDict):
@@ -2445,6 +2506,12 @@ class PaginatedAlarmOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[AlarmOut]
+
+
+class PaginatedArrayOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ArrayOut]
 
 
 class PaginatedBillOutList(TypedDict):
@@ -3235,10 +3302,19 @@ class TaskOut(TypedDict):
     created_at: str
 
 
+class TenantDetailOut(TypedDict):
+    schema: str
+    name: str
+    state: Literal["active", "suspended", "closed", "deleted"]
+    timezone: str
+    created_at: str
+    lasting: list[str]
+
+
 class TenantMadeOut(TypedDict):
     schema: str
     name: str
-    state: Literal["active", "suspended", "closed"]
+    state: Literal["active", "suspended", "closed", "deleted"]
     timezone: str
     created_at: str
     host: str
@@ -3268,7 +3344,7 @@ class TenantRoleOut(TypedDict):
 class TenantRowOut(TypedDict):
     schema: str
     name: str
-    state: Literal["active", "suspended", "closed"]
+    state: Literal["active", "suspended", "closed", "deleted"]
     timezone: str
     created_at: str
 
@@ -3309,6 +3385,7 @@ class TicketOut(TypedDict):
     subject_no: str
     side: Literal["operator", "tenant"]
     state: Literal["waiting", "delivering", "asked", "done", "failed", "closed"]
+    is_manual: bool
     submitter_name: str
     organization: str
     business_system: str
@@ -3423,6 +3500,7 @@ class WorkloadIn(TypedDict):
     host_memory_mib: NotRequired[int]
     earliest_start_at: NotRequired[str | None]
     deadline_at: NotRequired[str | None]
+    array: NotRequired[str]
     after: NotRequired[list[str]]
     after_ok: NotRequired[list[str]]
     after_any: NotRequired[list[str]]
@@ -3444,6 +3522,7 @@ class WorkloadIn(TypedDict):
     placing: NotRequired[str]
     local_node: NotRequired[str]
     run_timeout_s: NotRequired[int | None]
+    signal: NotRequired[str]
     idle_timeout_s: NotRequired[int | None]
     requeue_on_loss: NotRequired[bool]
     driver: NotRequired[str]
@@ -3506,6 +3585,9 @@ class WorkloadOut(TypedDict):
     idle_timeout_s: int | None
     requeue_on_loss: bool
     attempt: int
+    array: ArrayOfTaskOut | None
+    array_index: int | None
+    array_progress: ProgressOut | None
     min_shares: int | None
     active_shares: int | None
     urgent: bool
@@ -3586,6 +3668,9 @@ class WorkloadRowOut(TypedDict):
     idle_timeout_s: int | None
     requeue_on_loss: bool
     attempt: int
+    array: ArrayOfTaskOut | None
+    array_index: int | None
+    array_progress: ProgressOut | None
     min_shares: int | None
     active_shares: int | None
     urgent: bool

@@ -23,8 +23,8 @@ class TicketOut(serializers.ModelSerializer[Ticket]):
         model = Ticket
         fields = [
             "uid", "no", "category", "category_name", "title", "subject_kind", "subject", "subject_no", "side", "state",
-            "is_manual", "submitter_name", "organization", "business_system", "assignee", "result", "created_at", "claimed_at",
-            "done_at", "answer_due_at", "solve_due_at", "is_answer_overdue", "is_solve_overdue", "rating",
+            "is_manual", "submitter_name", "organization", "business_system", "assignee", "result", "created_at",
+            "claimed_at", "done_at", "answer_due_at", "solve_due_at", "is_answer_overdue", "is_solve_overdue", "rating",
         ]  # fmt: skip
 
 
