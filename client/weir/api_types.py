@@ -298,6 +298,7 @@ class EnvironmentStartIn(TypedDict):
 
     name: NotRequired[str]
     client_key: NotRequired[str]
+    volumes: NotRequired[list[str]]
 
 
 class ExpectationOut(TypedDict):
@@ -310,6 +311,15 @@ class ExpectationOut(TypedDict):
     basis_text: str
     sentence: str
     why: str
+
+
+class FileMoveIn(TypedDict):
+    path: str
+    to: str
+
+
+class FolderIn(TypedDict):
+    path: str
 
 
 class FolderUploadIn(TypedDict):
@@ -613,6 +623,7 @@ class OrganizationQuotaIn(TypedDict):
     gpu_memory_mib: NotRequired[int | None]
     host_cpu_milli: NotRequired[int | None]
     host_memory_mib: NotRequired[int | None]
+    storage_mib: NotRequired[int | None]
 
 
 class OrganizationQuotaOut(TypedDict):
@@ -819,6 +830,11 @@ class PatchedRuleEditIn(TypedDict):
 class PatchedTenantNameIn(TypedDict):
     name: NotRequired[str]
     timezone: NotRequired[str]
+
+
+class PatchedVolumeChangeIn(TypedDict):
+    name: NotRequired[str]
+    size_mib: NotRequired[int]
 
 
 class PayIn(TypedDict):
@@ -1574,6 +1590,7 @@ class TenantQuotaIn(TypedDict):
     gpu_memory_mib: NotRequired[int]
     host_cpu_milli: NotRequired[int]
     host_memory_mib: NotRequired[int]
+    storage_mib: NotRequired[int]
 
 
 class TerminateIn(TypedDict):
@@ -1770,6 +1787,17 @@ class TriedQueueIn(TypedDict):
     reclaims: NotRequired[bool]
 
 
+class UploadOut(TypedDict):
+    uid: str
+    path: str
+    size_bytes: int
+    received_bytes: int
+    fingerprint: str
+    created_at: str
+    moved_at: str
+    finished_at: str | None
+
+
 class UsageOut(TypedDict):
     slice_uid: str
     seq: int
@@ -1830,6 +1858,31 @@ class VerdictOut(TypedDict):
     is_sound: bool
     is_own: bool
     public_key: str
+
+
+class VolumeIn(TypedDict):
+    name: str
+    size_mib: int
+    owner: NotRequired[Literal["person", "organization", "tenant"]]
+    organization: NotRequired[str | None]
+
+
+class VolumeOut(TypedDict):
+    """`piece_bytes`: how much one request of an upload may bring."""
+
+    uid: str
+    name: str
+    owner: Literal["person", "organization", "tenant"]
+    person: str
+    organization: str
+    size_mib: int
+    used_bytes: int
+    free_bytes: int
+    piece_bytes: int
+    measured_at: str | None
+    may_open: bool
+    may_keep: bool
+    created_at: str
 
 
 class WayInOut(TypedDict):
@@ -2239,6 +2292,13 @@ class DryRunOut(TypedDict):
     now: NowOut | None
 
 
+class EntryOut(TypedDict):
+    name: str
+    kind: Literal["folder", "file", "link", "other"]
+    size_bytes: int
+    modified_at: str
+
+
 class EnvironmentTemplateIn(TypedDict):
     """
     What a template says. Of a whole card `compute_percent` is 100. Empty vendor and model: any.
@@ -2363,6 +2423,14 @@ class LimitOut(TypedDict):
     name: NotRequired[str]
     until_at: NotRequired[str | None]
     source: str
+
+
+class ListingOut(TypedDict):
+    """A part of a folder, folders first; `next_name`, given as `after`, leads to the next part; "" after the last."""
+
+    path: str
+    entries: list[EntryOut]
+    next_name: str
 
 
 class MailIn(TypedDict):
@@ -2658,6 +2726,12 @@ class PaginatedTokenOutList(TypedDict):
     results: list[TokenOut]
 
 
+class PaginatedUploadOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[UploadOut]
+
+
 class PaginatedUsageOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -2668,6 +2742,12 @@ class PaginatedUserGroupOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[UserGroupOut]
+
+
+class PaginatedVolumeOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[VolumeOut]
 
 
 class PatchedPolicyIn(TypedDict):
@@ -3488,6 +3568,7 @@ class WorkloadIn(TypedDict):
     single_node: NotRequired[bool]
     queue: NotRequired[str]
     web: NotRequired[bool]
+    volumes: NotRequired[list[str]]
     priority: NotRequired[int | None]
     urgent: NotRequired[bool]
     preemptible: NotRequired[bool]
