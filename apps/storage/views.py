@@ -76,6 +76,7 @@ def volume(request: TenantRequest, uid: UUID) -> HttpResponse:
     is_open = row.uid in opened_uids(request.actor)
     context: dict[str, Any] = {
         "volume": row,
+        "is_part": bool(request.htmx),
         "is_open": is_open,
         "may_use": is_open and _may_use(request),
         "may_keep": row.uid in kept_uids(request.actor) and not request.actor.is_read_only,
