@@ -303,6 +303,12 @@ def charge_get(*, tenant: Tenant, workload_uid: Id) -> Charge:
     return row
 
 
+def charge_amounts(*, tenant: Tenant, workload_uid: Id) -> tuple[dict[str, int], int]:
+    """What a workload is charged as: the amounts of a share by component, and how many shares; nothing without one."""
+    row = Charge.objects.of(tenant).filter(workload_uid=uid_of(workload_uid)).first()
+    return (dict(row.amounts), row.count) if row else ({}, 0)
+
+
 def usage_list(*, tenant: Tenant, workload_uid: Id | None = None) -> QuerySet[UsageRecord]:
     """Usage records, newest first, each with `exact` (None until it is rated: ELA-1809)."""
     rated = RatedItem.objects.filter(usage=OuterRef("pk")).order_by().values("usage")

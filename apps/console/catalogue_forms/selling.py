@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.catalog.models import Commodity, PriceLine
+from apps.catalog.models import Commodity, FormTemplate, PriceLine
 from apps.catalog.selectors import (
     category_tree,
     process_app_list,
@@ -37,8 +37,10 @@ def category_choices() -> Choices:
     return found
 
 
-def _process_choices() -> Choices:
-    return [(str(row.uid), f"{row.name} ({row.get_state_display()})") for row in process_app_list()]
+def _process_choices(kind: str) -> Choices:
+    """The processes by which applications of a kind are approved."""
+    rows = process_app_list().filter(form_template__kind=kind)
+    return [(str(row.uid), f"{row.name} ({row.get_state_display()})") for row in rows]
 
 
 def _group_choices() -> Choices:
@@ -110,10 +112,12 @@ class CommodityForm(NamesForm):
     supplier = forms.CharField(label=gettext_lazy("Supplier"), max_length=120, required=False)
     icon = forms.ChoiceField(label=gettext_lazy("Picture"), choices=[(name, name) for name in ICONS])
     process_app = forms.ChoiceField(
-        label=gettext_lazy("How an application is approved"), choices=_process_choices
+        label=gettext_lazy("How an application is approved"),
+        choices=lambda: _process_choices(FormTemplate.Kind.NEW),
     )
     termination_app = forms.ChoiceField(
-        label=gettext_lazy("How an early end is approved"), choices=_process_choices
+        label=gettext_lazy("How an early end is approved"),
+        choices=lambda: _process_choices(FormTemplate.Kind.TERMINATION),
     )
     command = forms.CharField(
         label=gettext_lazy("Command"),
@@ -171,6 +175,8 @@ class CommodityForm(NamesForm):
                 field.widget.attrs |= {"class": "form-control", "data-test": f"{row}-{column}"}
                 field.widget.attrs["aria-label"] = f"{label}: {head}"
                 self.fields[f"{row}_{column}"] = field
+        for name in ("gpu_memory_unit", "memory_unit", "shortest_unit", "longest_unit"):
+            self.fields[name].widget.attrs["aria-label"] = _("Unit")
         gone = {"command", "environment_variables", "environment"} - set(_WORK.get(CommodityKind(kind), ()))
         if kind == CommodityKind.MANUAL:
             amounts = {f"{row}_{column}" for row, _label, _unit in ROWS for column, _head in COLUMNS}

@@ -219,6 +219,16 @@ def amount_text(amount: Any, code: str) -> str:
 
 
 @register.filter
+def delivered_text(amount: Any, code: str) -> str:
+    """So much of a component, measured or counted; a dash where nothing is known."""
+    if amount is None:
+        return "–"
+    if code == "cpu":
+        return cores_text(round(amount, 2) * 1000)
+    return amount_text(round(amount, 1) if code == "compute_share" else round(amount), code)
+
+
+@register.filter
 def amounts_text(amounts: Mapping[str, Any] | None) -> str:
     """All amounts of one share in one line, in the order of the labels."""
     given = amounts or {}

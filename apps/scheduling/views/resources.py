@@ -12,16 +12,19 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
 
 from apps.billing.selectors import usage_list, workload_cost
 from apps.fleet.models import Device, Slice
 from apps.fleet.selectors import log_read, slice_list
+from apps.fleet.types import SessionConnection
 from apps.identity.pages.access import cleaned, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
 from apps.scheduling.forms.submit import LogForm, ResourcesForm
 from apps.scheduling.models import Workload, WorkloadArray
 from apps.scheduling.selectors.arrays import array_list, arrays_as_one, progress_of
+from apps.scheduling.selectors.delivered import delivered_lines
 from apps.scheduling.selectors.entitlements import queue_list_of
 from apps.scheduling.selectors.executions import may_execute
 from apps.scheduling.selectors.forecast import expectation_of
@@ -33,6 +36,7 @@ from apps.scheduling.selectors.web_pages import may_open_web
 from apps.scheduling.selectors.workloads import (
     node_name,
     node_ready_names,
+    session_shares,
     workload_get,
     workload_list,
     workload_reason,
@@ -179,6 +183,7 @@ def _acts(request: TenantRequest, row: Workload) -> dict[str, object]:
         "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),
         "may_open_web": may_open_web(request.actor, row) and not row.is_final,
         "may_open_terminal": may_execute(request.actor, row) and may and row.state == WorkloadState.RUNNING,
+        "may_see_key": may and row.kind == WorkKind.SESSION and row.submitted_by_id == request.actor.user_id,
         "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],
     }
 
@@ -191,6 +196,7 @@ def resource(request: TenantRequest, uid: UUID) -> HttpResponse:
     usage = list(usage_list(tenant=tenant, workload_uid=row.uid)[:USAGE_SHOWN])
     context |= {
         "usage": usage,
+        "delivered": delivered_lines(tenant, row, [part.slice for part in context["parts"]], usage),
         **_outputs(request, row, parts),
         "chart": use_option(usage[::-1]),
         "cost": workload_cost(tenant=tenant, workload_uid=row.uid),
@@ -215,6 +221,29 @@ def brief(request: TenantRequest, uid: UUID) -> HttpResponse:
     """A resource in a few lines, for pages about its order."""
     _row, context = _resource(request, uid)
     return render(request, "scheduling/_brief.html", context)
+
+
+@never_cache
+@page("resources.operate")
+def session_key(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """How a script elsewhere reaches the reader's own session: its key, and the lines to paste."""
+    row, shares = session_shares(actor=request.actor, tenant=request.entered_tenant, uid=uid)
+    shown = [(share, _address(share), _line(share)) for share in shares]
+    return show(request, "scheduling/session_key", {"resource": row, "shares": shown})
+
+
+def _address(share: SessionConnection) -> str:
+    """Where a share of a session listens; empty before it does."""
+    return f"{share.host}:{share.port}" if share.host and share.port and share.fingerprint else ""
+
+
+def _line(share: SessionConnection) -> str:
+    """What a script elsewhere pastes to compute on a share."""
+    reach = f'"{share.host}", {share.port}, "{share.fingerprint}", "{share.token}"'
+    return (
+        "import weir.torch; from weir.link_remote import connect; "
+        f"device = weir.torch.attach(connect({reach}))"
+    )
 
 
 @page("resources.view")

@@ -20,6 +20,7 @@ urlpatterns = [
     path("secrets/", secrets.secrets, name="secrets"),
     path("secrets/<uuid:uid>/remove/", secrets.secret_remove, name="secret_remove"),
     path("arrays/<uuid:uid>/stop/", resource_actions.array_end, name="array_stop"),
+    path("<uuid:uid>/key/", resources.session_key, name="session_key"),
     path("<uuid:uid>/web/", resource_actions.web_open, name="web"),
     path("<uuid:uid>/terminal/", terminal.terminal, name="terminal"),
     path("<uuid:uid>/stop/", resource_actions.stop, name="stop"),

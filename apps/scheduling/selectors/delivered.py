@@ -1,0 +1,84 @@
+"""Reads: what was sold of a resource, what its nodes keep for it, and what it really uses (PLAT-SVC-18)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from apps.billing.models import UsageRecord
+from apps.billing.selectors import charge_amounts
+from apps.fleet.models import Slice
+from apps.scheduling.models import Workload
+from apps.tenancy.models import Tenant
+
+# By component of the catalogue: a share's figure in its amount unit, whole cores for CPU.
+_MILLI = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredLine:
+    """One component over all shares of a resource: percent, MiB, or cores. None: not sold, nothing kept for it now, or
+    not measured."""
+
+    component: str
+    sold: float | None
+    reserved: float | None
+    measured: float | None
+
+
+def delivered_lines(
+    tenant: Tenant, row: Workload, parts: Sequence[Slice], usage: Sequence[UsageRecord]
+) -> list[DeliveredLine]:
+    """A line for each component that was sold to the tenant, or that a node keeps for it.
+
+    `parts` are its slices, `usage` its newest records, newest first.
+    """
+    sold, count = charge_amounts(tenant=tenant, workload_uid=row.uid)
+    live = [part for part in parts if not part.is_final]
+    on_card = [part for part in live if not part.is_on_host]
+    reserved: Mapping[str, float] = {
+        "compute_share": sum(part.compute_percent for part in on_card),
+        "gpu_memory": sum(part.memory_mib for part in on_card),
+        "cpu": sum(part.host_cpu_milli for part in live) / _MILLI,
+        "memory": sum(part.host_memory_mib for part in live),
+    }
+    measured: Mapping[str, float | None] = {
+        "compute_share": _sum(on_card, lambda part: part.delivered_percent),
+        "gpu_memory": _sum(on_card, lambda part: part.memory_used_mib),
+        "cpu": _cores(live, usage),
+        "memory": _sum([part for part in live if part.is_on_host], lambda part: part.memory_used_mib),
+    }
+    return [
+        DeliveredLine(
+            code,
+            _sold(row, code, sold, count),
+            reserved[code] or None,
+            measured[code] if live else None,
+        )
+        for code in reserved
+        if code in sold or reserved[code]
+    ]
+
+
+def _sold(row: Workload, code: str, sold: Mapping[str, int], count: int) -> float | None:
+    """What an order bought stays what it bought; direct work is charged by what it is resized to."""
+    if code not in sold:
+        return None
+    if row.is_direct and code in ("compute_share", "gpu_memory"):
+        each = row.compute_percent if code == "compute_share" else row.memory_mib
+        return each * (row.active_shares if row.active_shares is not None else row.shares)
+    return sold[code] * count
+
+
+def _sum(parts: Sequence[Slice], figure: Callable[[Slice], float | None]) -> float | None:
+    found = [value for value in map(figure, parts) if value is not None]
+    return sum(found) if found else None
+
+
+def _cores(live: Sequence[Slice], usage: Sequence[UsageRecord]) -> float | None:
+    """Cores in use over each slice's newest vouched interval."""
+    newest: dict[str, UsageRecord] = {}
+    for record in usage:
+        newest.setdefault(record.slice_uid, record)
+    records = [newest[str(part.uid)] for part in live if str(part.uid) in newest]
+    if not records:
+        return None
+    return sum(float(record.cpu_seconds) / max(record.seconds, 1) for record in records)

@@ -1,0 +1,79 @@
+"""On a resource's page: what was sold beside what is kept for it and measured; and of a session its key."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from apps.billing.models import UsageRecord
+from apps.fleet.models import Slice
+from apps.fleet.selectors import slice_list
+from apps.kernel.actor import SYSTEM
+from apps.scheduling.selectors.delivered import DeliveredLine, delivered_lines
+from apps.scheduling.services.cycle.cycle_runner import cycle_run
+from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.types import WorkloadRequest
+
+pytestmark = pytest.mark.django_db
+ASKED = {
+    "compute_percent": 30,
+    "memory_mib": 1024,
+    "shares": 2,
+    "host_cpu_milli": 1500,
+    "host_memory_mib": 512,
+}
+
+
+def submitted(person, tenant, **more):
+    asked = WorkloadRequest(**{"name": "train", "argv": ("python",), **ASKED, **more})
+    return workload_request(actor=person.actor, tenant=tenant, asked=asked)
+
+
+def lines_of(row, usage=()):
+    return delivered_lines(row.tenant, row, list(slice_list(workload_uids=[row.uid])), usage)
+
+
+@pytest.mark.req("PLAT-SVC-18")
+def test_what_is_sold_kept_and_measured_stands_side_by_side(alice, acme):
+    row = submitted(alice, acme)
+    sold = [DeliveredLine("compute_share", 60, None, None), DeliveredLine("gpu_memory", 2048, None, None)]
+    assert lines_of(row) == sold
+    cycle_run(actor=SYSTEM)
+    one, two = Slice.plain.filter(workload_uid=row.uid).order_by("pk")
+    Slice.plain.filter(pk=one.pk).update(delivered_percent=12.5, memory_used_mib=300)
+    now = datetime.now(UTC)
+    record = UsageRecord(slice_uid=str(two.uid), start_at=now, end_at=now + timedelta(seconds=10), seconds=10)
+    record.cpu_seconds = 15
+    assert lines_of(row, [record]) == [
+        DeliveredLine("compute_share", 60, 60, 12.5),
+        DeliveredLine("gpu_memory", 2048, 2048, 300),
+        DeliveredLine("cpu", None, 3.0, 1.5),
+        DeliveredLine("memory", None, 1024, None),
+    ]
+    page = alice.page().get(f"/resources/{row.uid}/").content.decode()
+    assert page.count('data-test="delivered-line"') == 4
+    assert "12.5 %" in page
+
+
+@pytest.mark.req("POOL-12.3", "PLAT-SVC-8")
+def test_the_key_of_a_session_is_shown_to_its_owner_alone(alice, acme, member, operator):
+    more = {"kind": "session", "argv": (), "shares": 1, "host_cpu_milli": 0, "host_memory_mib": 0}
+    row = submitted(alice, acme, **more)
+    path, page = f"/resources/{row.uid}/key/", alice.page()
+    assert 'data-test="session-waits"' in page.get(path).content.decode()
+    cycle_run(actor=SYSTEM)
+    seen = page.get(f"/resources/{row.uid}/").content.decode()
+    assert f'href="{path}"' in seen
+    assert 'data-test="session-waits"' in page.get(path).content.decode()
+    part = Slice.plain.get(workload_uid=row.uid)
+    found = {"session": {"host": "10.0.0.7", "port": 30001, "fingerprint": "ab" * 32}}
+    Slice.plain.filter(pk=part.pk).update(state="running", **found)
+    answer = page.get(path)
+    text = answer.content.decode()
+    assert "connect(&quot;10.0.0.7&quot;, 30001, &quot;abab" in text
+    assert "no-store" in answer["Cache-Control"]
+    colleague = member("acme", "tenant_front_line").page()
+    assert colleague.get(path).status_code in (403, 404)
+    assert operator("system_administrator").page().get(f"/t/acme{path}").status_code == 403
+    assert member("globex", "tenant_front_line").page().get(path).status_code == 404
+    program = submitted(alice, acme)
+    assert page.get(f"/resources/{program.uid}/key/").status_code == 404
