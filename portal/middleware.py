@@ -274,7 +274,8 @@ def actor_of(request: PortalRequest, user: User) -> Actor:
         return _actor(request, user, "user", tenant.schema_name, role, reach)
     if user.is_operator:
         schema = tenant.schema_name if tenant else ""
-        return _actor(request, user, "operator", schema, _role_of(request, schema, _operator_roles(user)))
+        # An operator is in the same role wherever he goes: what was taken on at the centre opens a tenant's task too.
+        return _actor(request, user, "operator", schema, _role_of(request, "", _operator_roles(user)))
     if tenant is not None:
         # Not a member: the tenant does not exist for this person.
         raise NotFound()

@@ -116,7 +116,8 @@ def role_switch(request: PortalRequest) -> HttpResponse:
     code = request.POST.get("role", "")
     if all(role.code != code for role in request.held_roles):
         raise Forbidden(_("You do not hold the role %(role)s here.") % {"role": code[:48]})
-    request.session[f"{ROLE_SESSION_KEY}:{request.actor.tenant}"] = code
+    schema = request.actor.tenant if request.actor.kind == "user" else ""
+    request.session[f"{ROLE_SESSION_KEY}:{schema}"] = code
     return go(request, get_script_prefix())
 
 

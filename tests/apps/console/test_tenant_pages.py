@@ -10,6 +10,7 @@ import pytest
 from apps.audit.models import Record
 from apps.billing.models import Bill
 from apps.billing.services.ledger import account_deposit, account_open, account_refund
+from apps.identity.services.operators import operator_role_bind
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import Organization, TenantRole
@@ -176,3 +177,15 @@ def _tenants(archive):
             rows = csv.DictReader(io.StringIO(archive.read(name).decode()))
             found |= {row["tenant_id"] for row in rows if row.get("tenant_id")}
     return found
+
+
+@pytest.mark.req("PLAT-TEN-28")
+def test_an_operator_is_in_the_role_that_was_taken_on_inside_a_tenant_too(operator, acme):
+    person = operator("system_administrator")
+    operator_role_bind(actor=SYSTEM, user=person.user, role_code="operations_manager")
+    page = person.page()
+    assert page.get("/").wsgi_request.actor.role == "system_administrator"
+    assert page.post("/role/", {"role": "operations_manager"}).status_code == 302
+    assert page.get("/t/acme/").wsgi_request.actor.role == "operations_manager"
+    assert page.post("/t/acme/role/", {"role": "system_administrator"}).status_code == 302
+    assert page.get("/").wsgi_request.actor.role == "system_administrator"

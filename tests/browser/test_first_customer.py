@@ -1,0 +1,300 @@
+"""From an empty installation to the paid bill of a customer who did not exist: by pages alone, as strangers do it."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from portal.devstack import bootstrap
+from portal.devstack.stack import Stack
+from tests.browser.visitor import LIVE_MS, Visitor, sees
+from tests.harness.portal import own_environment
+from tests.harness.web_pages import START_MS
+
+pytestmark = [pytest.mark.browser, pytest.mark.journey, pytest.mark.xdist_group("empty centre")]
+PASSWORD = "correct-horse-9"
+# Of each part of a share: the least, the most, what is usual (shares in %, memory in MiB, CPU in cores).
+PARTS = {
+    "compute_share": (1, 100, 30),
+    "gpu_memory": (128, 4096, 1024),
+    "cpu": (1, 2, 1),
+    "memory": (256, 4096, 1024),
+}
+PRICES = {"compute_share": "1.20", "gpu_memory": "40", "cpu": "6", "memory": "2"}
+Come = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A centre in which there is nothing."""
+    folder = tmp_path_factory.mktemp("first")
+    for path in (folder, *folder.parents[:2]):
+        path.chmod(0o755)
+    with own_environment():
+        found = Stack.in_folder(folder / "var", nodes=0, is_demo=False)
+        found.start()
+        yield found
+        found.stop()
+
+
+@pytest.fixture
+def come(empty: Stack, chromium: Browser) -> Iterator[Come]:
+    """`come("ada")` at the operators' side, `come("nora", "north")` at a tenant's: a window of one's own."""
+    visitors: list[Visitor] = []
+
+    def arrive(name: str, tenant: str = "") -> Visitor:
+        host = f"{tenant}.localhost" if tenant else "localhost"
+        visitors.append(Visitor(chromium, f"http://{host}:{empty.options.port}", name))
+        return visitors[-1]
+
+    yield arrive
+    for visitor in visitors:
+        visitor.leave()
+    assert [complaint for visitor in visitors for complaint in visitor.complaints] == []
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Callable[[str], None]]:
+    """`node(line)` runs on this machine what the portal says is to be run on the node."""
+    agents: list[subprocess.Popen[bytes]] = []
+    state = tmp_path / "agent"
+    state.mkdir()
+    more = {"WEIR_AGENT_STATE_DIR": str(state), "WEIR_AGENT_DEVICES": "1x1:4096"}
+
+    def run(line: str) -> None:
+        words = shlex.split(line)
+        given = dict(word.split("=", 1) for word in words if word.startswith("WEIR_AGENT_"))
+        assert words[len(given) :] == ["python", "-m", "node_agent"]
+        with (tmp_path / "agent.log").open("wb") as log:
+            command = [sys.executable, "-m", "node_agent"]
+            environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **given, **more}
+            agents.append(
+                subprocess.Popen(command, cwd=bootstrap.ROOT, env=environment, stdout=log, stderr=log)
+            )
+
+    yield run
+    for agent in agents:
+        agent.terminate()
+        agent.wait(60)
+    subprocess.run(
+        [sys.executable, "-m", "node_agent", "stop-work"], cwd=bootstrap.ROOT, env=more, check=False
+    )
+
+
+def opened(ada: Visitor, empty: Stack) -> None:
+    """The setup page, once."""
+    ada.page.goto(re.search(r"http://\S+token=\S+", empty.welcome)[0])
+    for mark, text in {"name": "Lakeside Centre", "display_name": "Ada First", "username": "ada"}.items():
+        ada.fill(mark, text)
+    for mark in ("password", "password_again"):
+        ada.fill(mark, PASSWORD)
+    ada.press("set-up")
+    expect(ada.at("checklist")).to_be_visible()
+
+
+def tenant_made(ada: Visitor) -> str:
+    """The tenant with its first business system; the link that lets its administrator in."""
+    ada.press("cure-tenant")
+    given = {"name": "North Lab", "schema": "north", "display_name": "Nora North"}
+    for mark, text in (given | {"system_name": "Speech", "system_number": "N-1"}).items():
+        ada.fill(mark, text)
+    ada.press("tenant-make")
+    return ada.at("invite-link").input_value()
+
+
+def saved(ada: Visitor, path: str, **fields: str) -> None:
+    """One of the catalogue's forms, filled in and kept."""
+    ada.page.goto(path)
+    for mark, text in fields.items():
+        box = ada.at(mark).first
+        if box.evaluate("box => box.tagName") == "SELECT":
+            box.select_option(label=text)
+        else:
+            box.fill(text)
+    ada.press("save")
+    ada.page.wait_for_url(lambda url: not url.endswith(path))
+
+
+def process_made(ada: Visitor, name: str, kind: str, decided_by: str) -> None:
+    saved(ada, "/catalogue/forms/new/", name_en=name, name_zh=name, kind=kind)
+    path = "/catalogue/processes/new/"
+    ada.page.goto(path)
+    kept = ada.at("process_template").locator("option").all_inner_texts()
+    process = next(label for label in kept if label.startswith(f"{decided_by} ·"))
+    saved(
+        ada,
+        path,
+        name_en=name,
+        name_zh=name,
+        category="Compute",
+        form_template=name,
+        process_template=process,
+    )
+    ada.part("process-row", name).locator('[data-test="process-publish"]').click()
+    expect(ada.part("process-row", name)).to_contain_text("Published")
+
+
+def catalogue_made(ada: Visitor) -> None:
+    """Category, two processes, an environment template, and a commodity with its price, in the catalogue."""
+    saved(ada, "/catalogue/categories/new/", name_en="Compute", name_zh="算力")
+    process_made(ada, "Application", "New", "Application approval")
+    process_made(ada, "Early end", "Termination", "Termination approval")
+    ada.page.goto("/scheduling/environments/")
+    ada.press("template-new")
+    ada.fill("template-name", "lab")
+    ada.fill("template-compute_percent", "30")
+    ada.fill("template-memory_mib", "1024")
+    ada.press("template-save")
+    expect(ada.part("template-row", "lab")).to_be_visible()
+    ada.page.goto("/catalogue/new/environment/")
+    ada.fill("name_en", "Notebook")
+    ada.fill("name_zh", "笔记本")
+    ada.at("environment").select_option(index=1)
+    for part, figures in PARTS.items():
+        if part in ("gpu_memory", "memory"):
+            ada.at(f"{part}_unit").select_option(label="MiB")
+        for mark, figure in zip(("minimum", "maximum", "default"), figures, strict=True):
+            ada.fill(f"{part}-{mark}", str(figure))
+    for mark, name in (("process_app", "Application"), ("termination_app", "Early end")):
+        labels = ada.at(mark).locator("option").all_inner_texts()
+        ada.at(mark).select_option(label=next(label for label in labels if label.startswith(name)))
+    ada.press("save")
+    ada.press("price-new")
+    for part, price in PRICES.items():
+        ada.fill(f"price_{part}_0", price)
+    ada.press("save")
+    ada.press("commodity-list")
+    expect(ada.page.locator("[data-test=message]")).to_contain_text("in the catalogue")
+
+
+def money_given(ada: Visitor) -> None:
+    """In the other role of the first operator: an account with a deposit."""
+    ada.press("role-menu-large")
+    ada.page.locator(".dropdown-menu.show").get_by_text("Operations manager").click()
+    ada.page.wait_for_load_state()
+    ada.go("operator-tenants")
+    ada.page.get_by_role("link", name="North Lab").click()
+    ada.press("account-open")
+    ada.at("deposit").locator("summary").click()
+    ada.fill("amount", "500")
+    ada.fill("reference", "P-1")
+    ada.press("deposit-save")
+    expect(ada.at("tenant-balance")).to_contain_text("500.00")
+
+
+def joined(person: Visitor, link: str, account: str) -> None:
+    """By an invitation link, with an account of one's own choice."""
+    person.page.goto(link)
+    if person.at("join-new").count():
+        person.press("join-new")
+    person.fill("username", account)
+    person.fill("password", PASSWORD)
+    person.press("join")
+    person.page.wait_for_url(lambda url: "/join/" not in url)
+    if "/login/" in person.page.url:
+        person.sign_in(PASSWORD)
+
+
+def invited(nora: Visitor, name: str, role: str) -> str:
+    nora.page.goto("/people/new/")
+    nora.fill("person-name", name)
+    nora.at(f"role-{role}").check()
+    nora.press("person-make")
+    return nora.at("invite-link").input_value()
+
+
+def ordered(eva: Visitor) -> str:
+    """From the catalogue to a submitted form; its number."""
+    eva.go("catalog-commodities")
+    eva.press("apply")
+    eva.fill("duration", "1")
+    eva.at("duration-unit").select_option("3600")
+    expect(eva.at("quote-total")).to_contain_text("¥")
+    eva.press("put-in-cart")
+    eva.fill("duration", "1")
+    eva.at("duration-unit").select_option("3600")
+    eva.press("form-make")
+    eva.at("business-system").select_option(index=1)
+    eva.fill("remark", "a first notebook")
+    eva.press("submit")
+    eva.page.wait_for_url(re.compile(r"/forms/[0-9a-f-]{36}/$"))
+    return re.search(r"\bF\d+-\d+\b", eva.at("page-title").inner_text()).group()
+
+
+def decided(approver: Visitor, key: str, no: str) -> None:
+    approver.go(key)
+    approver.part("task-row", no).locator('[data-test="task-open"]').click()
+    approver.press("decide-approve")
+    expect(approver.page.locator("[data-test=message]")).to_contain_text(no)
+
+
+def cell_computed(lab: Page) -> None:
+    lab.locator(".jp-LauncherCard[title^='Python 3']").first.click(timeout=START_MS)
+    expect(lab.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=START_MS)
+    lab.locator(".jp-Notebook .jp-Cell .cm-content").first.click()
+    lab.keyboard.type("import os; print('share', os.environ['WEIR_COMPUTE_PERCENT'], 6 * 7)")
+    lab.keyboard.press("Shift+Enter")
+    expect(lab.locator(".jp-OutputArea-output").first).to_contain_text("share 30 42", timeout=START_MS)
+
+
+def paid(olga: Visitor) -> None:
+    olga.go("billing-bills")
+    expect(olga.at("unbilled")).not_to_have_text("¥0.00", timeout=LIVE_MS)
+    olga.press("bill-make")
+    sees(olga.at("settlement"), "made")
+    olga.press("bill-confirm")
+    sees(olga.at("settlement"), "confirmed")
+    olga.press("bill-pay")
+    sees(olga.at("settlement"), "paid")
+    assert re.search(r"¥\d", olga.at("paid-balance").inner_text())
+
+
+@pytest.mark.req(
+    "PLAT-TEN-8", "PLAT-TEN-24", "PLAT-OPS-12", "PLAT-APPLY-1", "PLAT-TODO-5", "PLAT-CMP-10", "PLAT-OPS-32"
+)
+def test_a_stranger_opens_a_centre_and_its_first_customer_pays_a_bill(
+    empty: Stack, come: Come, node: Callable[[str], None]
+) -> None:
+    ada = come("ada")
+    opened(ada, empty)
+    link = tenant_made(ada)
+    ada.go("fleet-nodes")
+    ada.press("join-token")
+    ada.fill("join-name", "rack1")
+    ada.press("join-make")
+    node(ada.at("join-line").input_value())
+    expect(ada.at("joined")).to_contain_text("rack1 has joined: 1 device was found.", timeout=LIVE_MS)
+    catalogue_made(ada)
+    money_given(ada)
+
+    nora, eva, dora, olga = (come(name, "north") for name in ("nora", "eva", "dora", "olga"))
+    joined(nora, link, "nora")
+    joined(eva, invited(nora, "Eva Engineer", "tenant_front_line"), "eva")
+    joined(dora, invited(nora, "Dora Decider", "tenant_decision_maker"), "dora")
+    joined(olga, invited(nora, "Olga Office", "tenant_operations_manager"), "olga")
+    nora.go("orgs-organizations")
+    nora.page.get_by_role("link", name="Speech").click()
+    nora.page.locator("#member").select_option(label=_label(nora.page, "Eva"))
+    nora.press("take-part")
+    expect(nora.part("participant", "Eva Engineer")).to_be_visible()
+
+    no = ordered(eva)
+    decided(dora, "approvals-inbox", no)
+    decided(ada, "operator-inbox", no)
+    sees(eva.at("part-form"), "completed", 2 * LIVE_MS)
+    eva.go("workloads-workloads")
+    eva.at("resource-row").first.locator('[data-test="resource-open"]').click()
+    with eva.context.expect_page() as tab:
+        eva.press("open-web")
+    cell_computed(tab.value)
+    paid(olga)
+
+
+def _label(page: Page, name: str) -> str:
+    labels = page.locator("#member option").all_inner_texts()
+    return next(label.strip() for label in labels if name in label)
