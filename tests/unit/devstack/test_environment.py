@@ -23,6 +23,7 @@ def test_an_agent_gets_no_secret_of_the_server(tmp_path: Path, monkeypatch: pyte
         "WEIR_AGENT_NAME",
         "WEIR_AGENT_SERVER",
         "WEIR_AGENT_STATE_DIR",
+        "WEIR_AGENT_STORAGE_DIR",
     }
     assert found["WEIR_AGENT_SERVER"] == "http://127.0.0.1:8123"
 
