@@ -72,3 +72,6 @@ def test_a_form_is_designed_and_a_commodity_made_of_pickers(visit):
     alice = visit("alice")
     alice.go("catalog-commodities")
     expect(alice.page.get_by_text("Card elsewhere")).to_be_visible()
+    # The others who use this portal find the catalogue as it was.
+    ops.press("commodity-delist")
+    expect(ops.at("commodity-list")).to_be_visible()
