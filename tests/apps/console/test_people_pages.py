@@ -76,7 +76,7 @@ def newco(operator):
     given = {"schema": "newco", "name": "New Company", "timezone": "Asia/Shanghai", "how": "password"}
     first = {"username": "audrey", "display_name": "Audrey Audit", "email": "audrey@example.org"}
     limits = {"instances": "4", "compute_percent": "200", "gpu_memory_mib": "8192"}
-    limits |= {"host_cpu_milli": "16", "host_memory_mib": "65536"}
+    limits |= {"host_cpu_milli": "16", "host_memory_mib": "65536", "storage_mib": "1024"}
     password = shown(
         text_of(page.post(reverse("operator:tenant_new"), given | first | limits)), "first-password-text"
     )

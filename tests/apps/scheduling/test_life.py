@@ -30,7 +30,7 @@ MOVES = {
     "placed": "running stopping pending finished failed lost",
     "running": "stopping pending finished failed lost",
     "stopping": "pending suspended finished failed lost",
-    "suspended": "pending finished",
+    "suspended": "pending finished failed",
     "finished": "",
     "failed": "",
     "lost": "",
