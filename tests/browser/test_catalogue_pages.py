@@ -74,4 +74,5 @@ def test_a_form_is_designed_and_a_commodity_made_of_pickers(visit):
     expect(alice.page.get_by_text("Card elsewhere")).to_be_visible()
     # The others who use this portal find the catalogue as it was.
     ops.press("commodity-delist")
+    ops.confirm()
     expect(ops.at("commodity-list")).to_be_visible()

@@ -273,8 +273,16 @@ def test_a_flood_of_connections_leaves_the_work_alone(beside: Callable[..., Shim
     time.sleep(0.5)
     for connection in flood:
         connection.close()
-    shim.until(lambda: Beside(shim, "true").said == {"begun": True}, wait_s=30)
+    shim.until(lambda: _is_begun(shim), wait_s=30)
     assert shim.shim.poll() is None
+
+
+def _is_begun(shim: ShimSlice) -> bool:
+    """Whether one more is let in; while the shim clears away the flood it may be turned away with it."""
+    try:
+        return bool(Beside(shim, "true").said == {"begun": True})
+    except OSError:
+        return False
 
 
 def test_a_shell_that_is_held_to_its_share_never_takes_its_command_for_suspended(

@@ -28,14 +28,13 @@ from node_agent.runtime.shim.disk import DiskWatch
 from node_agent.runtime.shim.elastic_size import meeting_environment, size_environment
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
+from node_agent.runtime.shim.pauses import Pauses
 from node_agent.web import work_socket as web_socket
 from node_agent.web.terminal_device import control_take, terminal_open
 
 # A write that waits for room in the pipe is cut short when the work is stopped meanwhile, as its share is held where
 # there is no cgroup; a program may not look (Python's unbuffered output does not). The most an account may ask for.
 _PIPE_BYTES = 1024 * 1024
-# How long is waited for a shell to stop; a stopped one has no say in it, a busy machine has.
-_STOPS_S = 0.02
 # Scripts find the `python` that programs of that name are run by.
 _PATH = f"{os.path.dirname(sys.executable)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -96,7 +95,7 @@ class Work:
         self.exit_fd = os.pidfd_open(self.pid)
         self.pids = [self.pid]
         self._cpu_s = 0.0
-        self._is_paused = False
+        self._pauses = Pauses()
 
     def _popen(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
         spec = self._spec
@@ -211,13 +210,10 @@ class Work:
 
     def pause(self, is_wanted: bool) -> None:
         """Stop or continue the whole tree; children made in between are caught at the next step."""
-        if is_wanted or self._is_paused:
-            if is_wanted and not self._is_paused:
-                _stop_shells(self.pids)
-            # Who waits for others goes on last: they run again by then.
-            pids = self.pids if is_wanted else self.pids[::-1]
-            proc.send(pids, signal.SIGSTOP if is_wanted else signal.SIGCONT)
-        self._is_paused = is_wanted
+        if is_wanted:
+            self._pauses.pause(self.pids)
+        else:
+            self._pauses.end(self.pids)
 
     def ask_to_end(self) -> None:
         """SIGTERM to the whole tree."""
@@ -304,22 +300,6 @@ class Work:
                     os.waitpid(pid, os.WNOHANG)
                 except ChildProcessError:
                     continue
-
-
-def _stop_shells(pids: list[int]) -> None:
-    """Stop first whoever has a terminal and children, and wait until it has stopped: a shell that saw its command
-    stop would take it for suspended, and ask for the next one."""
-    found = {pid: fields for pid in pids if (fields := proc.stat_fields(pid)) is not None}
-    parents = {fields[1] for fields in found.values()}
-    for pid, fields in found.items():
-        if fields[4] == "0" or str(pid) not in parents:
-            continue
-        proc.send([pid], signal.SIGSTOP)
-        until_s = time.monotonic() + _STOPS_S
-        while (
-            (now := proc.stat_fields(pid)) is not None and now[0] not in "TZ" and time.monotonic() < until_s
-        ):
-            time.sleep(0.0001)
 
 
 def surroundings_of(spec: SliceSpec, folder: SliceFolder) -> Surroundings:
