@@ -962,6 +962,7 @@ class PolicyIn(TypedDict):
     hysteresis_s: NotRequired[int]
     max_open_per_user: NotRequired[int]
     max_open_per_tenant: NotRequired[int]
+    direct_commodity: NotRequired[str | None]
 
 
 class PolicyOut(TypedDict):
@@ -2785,6 +2786,7 @@ class PatchedPolicyIn(TypedDict):
     hysteresis_s: NotRequired[int]
     max_open_per_user: NotRequired[int]
     max_open_per_tenant: NotRequired[int]
+    direct_commodity: NotRequired[str | None]
 
 
 class PatchedQueueChangeIn(TypedDict):

@@ -1,4 +1,5 @@
-"""The guides' commands, as their readers would type them: each fenced block of a document, in order, in one shell."""
+"""The guides' commands and pages, as their readers would go through them: each fenced block of a document, in order,
+in one shell."""
 
 import os
 import re
@@ -14,36 +15,61 @@ from tests.harness.portal import password_of
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal"), pytest.mark.req("ELA-101")]
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-# ```sh is run; ```… file=NAME is written; anything else is only shown.
+# ```sh is run; ```page ADDRESS is opened, filled in and sent; ```… file=NAME is written; anything else is only shown.
 _BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Block:
     language: str
-    file: str
+    more: str
     text: str
+
+    @property
+    def file(self) -> str:
+        return self.more.removeprefix("file=") if self.more.startswith("file=") else ""
 
 
 def blocks(name: str) -> list[Block]:
     text = (DOCS / name).read_text()
-    return [
-        Block(language, more.strip().removeprefix("file="), body)
-        for language, more, body in _BLOCK.findall(text)
-    ]
+    return [Block(language, more.strip(), body) for language, more, body in _BLOCK.findall(text)]
 
 
-def script_of(found: list[Block], url: str) -> str:
-    """One shell script of a guide's commands, each shown before it is run; the first that fails ends it."""
-    lines = ["set -euo pipefail"]
+def script_of(found: list[Block], portal: str) -> str:
+    """One shell script of a guide's commands and pages, each shown before it is run; the first that fails ends it."""
+    # What a guide starts beside itself ends with it.
+    lines = ["set -euo pipefail", "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT"]
     for block in found:
-        if block.language == "sh":
-            lines += [
-                "set -x",
-                block.text.replace("http://localhost:8000", url).rstrip(),
-                "{ set +x; } 2>/dev/null",
-            ]
+        text = block.text
+        if block.language == "page":
+            text = f"python -m tests.harness.guide_pages {block.more} <<'FIELDS'\n{text}FIELDS"
+        elif block.language != "sh":
+            continue
+        lines += ["set -x", text.replace("localhost:8000", portal).rstrip(), "{ set +x; } 2>/dev/null"]
     return "\n".join(lines) + "\n"
+
+
+def gone_through(guide: str, folder: Path, portal: str, **more: str) -> str:
+    """What the guide's commands and pages print, gone through in a folder at a portal; all of them must work."""
+    found = blocks(guide)
+    for block in found:
+        if block.file:
+            (folder / block.file).write_text(block.text)
+    env = {
+        **os.environ,
+        "HOME": str(folder),
+        "WEIR_CONFIG": str(folder / "config.json"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(DOCS.parent),
+        **more,
+    }
+    done = subprocess.run(
+        ["bash", "-c", script_of(found, portal)],
+        cwd=folder, env=env, capture_output=True, text=True, timeout=400,
+    )  # fmt: skip
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told
+    return told
 
 
 @pytest.mark.parametrize(
@@ -70,21 +96,6 @@ def script_of(found: list[Block], url: str) -> str:
     ],
 )
 def test_the_commands_of_a_guide_work(stack: Stack, tmp_path: Path, guide: str, says: list[str]):
-    found = blocks(guide)
-    for block in found:
-        if block.file:
-            (tmp_path / block.file).write_text(block.text)
-    env = {
-        **os.environ,
-        "HOME": str(tmp_path),
-        "WEIR_CONFIG": str(tmp_path / "config.json"),
-        "WEIR_PASSWORD": password_of(stack),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
-    done = subprocess.run(
-        ["bash", "-c", script_of(found, f"http://127.0.0.1:{stack.options.port}")],
-        cwd=tmp_path, env=env, capture_output=True, text=True, timeout=400,
-    )  # fmt: skip
-    told = done.stdout + done.stderr
-    assert done.returncode == 0, told
+    portal = f"127.0.0.1:{stack.options.port}"
+    told = gone_through(guide, tmp_path, portal, WEIR_PASSWORD=password_of(stack))
     assert [words for words in says if words not in told] == [], told

@@ -1,13 +1,17 @@
 """The operators' settings: queues, the scheduling policy, tenants' quotas."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.catalog.models import Commodity
+from apps.catalog.selectors import commodity_all
 from apps.identity.api.base import ApiView
+from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.serializers import queues as d
 from apps.scheduling.api.serializers import workloads as s
 from apps.scheduling.api.workloads import read
@@ -16,7 +20,13 @@ from apps.scheduling.selectors.entitlements import user_groups_find
 from apps.scheduling.selectors.model_usage import quota_list
 from apps.scheduling.selectors.queue_tree import queue_tree
 from apps.scheduling.selectors.workloads import policy_get, queue_get, queue_list
-from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make, queue_remove
+from apps.scheduling.services.queues.queue_settings import (
+    direct_commodity_set,
+    policy_set,
+    queue_change,
+    queue_make,
+    queue_remove,
+)
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.tenancy.selectors import tenant_get
 
@@ -101,8 +111,24 @@ class SchedulingPolicyView(ApiView):
     @extend_schema(request=d.PolicyIn, responses=d.PolicyOut)
     def patch(self, request: Request) -> Response:
         """Change the global policy (POOL-12.27); the next cycle follows it."""
-        changes: Mapping[str, Any] = read(d.PolicyIn, request)
-        return Response(d.PolicyOut(policy_set(actor=self.actor, changes=changes)).data)
+        changes = dict(read(d.PolicyIn, request))
+        with transaction.atomic():
+            if "direct_commodity" in changes:
+                commodity = _commodity_numbered(changes.pop("direct_commodity"))
+                direct_commodity_set(actor=self.actor, commodity=commodity)
+            row = policy_set(actor=self.actor, changes=changes) if changes else policy_get()
+        return Response(d.PolicyOut(row).data)
+
+
+def _commodity_numbered(number: str | None) -> Commodity | None:
+    if number is None:
+        return None
+    found = commodity_all().filter(number=number).first()
+    if found is None:
+        raise InvalidInput(
+            fields={"direct_commodity": _("There is no commodity %(number)s.") % {"number": number}}
+        )
+    return found
 
 
 class TenantQuotaView(ApiView):

@@ -1,5 +1,6 @@
 """`weir`: the whole journey from a terminal. Every command prints a table, or JSON with `--json`."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -28,9 +29,11 @@ from weir.cli import (
     workloads,
 )
 from weir.cli.group import App
-from weir.cli.show import one, said
+from weir.cli.show import one, said, say_json
 from weir.config import Config
 from weir.errors import WeirClientError
+
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 app = App(help="Weir: order, run, watch and pay for shares of accelerators.")
 
@@ -115,6 +118,31 @@ def whoami(ctx: typer.Context) -> None:
     with Client.from_config(tenant=ctx.find_root().params["tenant"]) as client:
         columns = [("user", "user.username"), ("tenant", "tenant"), ("role", "role"), ("may", "permissions")]
         one(ctx, client.me(), columns)
+
+
+@app.command()
+def api(
+    ctx: typer.Context,
+    path: str = typer.Argument(..., help="Below /api/v1/: tenants, tenants/acme/account.", metavar="PATH"),
+    method: str = typer.Option(
+        "", "--method", "-X", help="GET, or POST where something is sent, unless it is said here."
+    ),
+    sent: typer.FileText = typer.Option(
+        None, "--input", help="A file with the JSON to send; - is the standard input.", show_default=False
+    ),
+) -> None:
+    """Any call of the API, which /api/schema/ describes; prints the JSON that comes back."""
+    try:
+        body = json.load(sent) if sent else None
+    except ValueError as error:
+        raise WeirClientError(f"{sent.name} is no JSON: {error}.", "Mend it there.") from error
+    verb = method.upper() or ("POST" if sent else "GET")
+    if verb not in _METHODS:
+        raise WeirClientError(f"There is no method {method}.", f"Name one of {', '.join(_METHODS)}.")
+    with Client.from_config(tenant=ctx.find_root().params["tenant"]) as client:
+        answer = client.call(verb, path.removeprefix("/api/v1/").lstrip("/"), body)
+    if answer is not None:
+        say_json(answer)
 
 
 @app.command()

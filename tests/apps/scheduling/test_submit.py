@@ -419,6 +419,18 @@ def test_the_global_policy_is_set_and_a_task_may_have_its_own(api, operator):
     assert reader.patch(path, {"placing": "spread"}, format="json").status_code == 403
 
 
+@pytest.mark.req("PLAT-OPS-12")
+def test_what_work_without_an_order_is_charged_as_is_said_by_its_number(operator):
+    ops, path = operator("cluster_administrator").api(), "/api/v1/scheduling-policy"
+    number = commodity_make().number
+    named = {"direct_commodity": number, "ordering": "priority"}
+    assert ops.patch(path, named, format="json").json()["direct_commodity"] == number
+    unknown = ops.patch(path, {"direct_commodity": "NONE-1", "ordering": "first_come"}, format="json")
+    assert unknown.json()["error"]["fields"] == {"direct_commodity": "There is no commodity NONE-1."}
+    assert ops.get(path).json()["ordering"] == "priority"
+    assert ops.patch(path, {"direct_commodity": None}, format="json").json()["direct_commodity"] == ""
+
+
 @pytest.mark.req("POOL-12.4", "POOL-12.15")
 def test_whole_cards_are_given_with_all_their_memory_on_one_node_or_not_at_all(api, acme):
     Device.objects.filter(node__name="n2").update(is_sliced=False)

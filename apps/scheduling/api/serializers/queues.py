@@ -148,6 +148,12 @@ class PolicyIn(serializers.Serializer):
     hysteresis_s = _seconds()
     max_open_per_user = serializers.IntegerField(min_value=1, max_value=_MOST, required=False)
     max_open_per_tenant = serializers.IntegerField(min_value=1, max_value=_MOST, required=False)
+    direct_commodity = serializers.CharField(
+        max_length=32,
+        required=False,
+        allow_null=True,
+        help_text="Number of the commodity that work without an order is charged as; null: such work is refused.",
+    )
 
 
 class PriorityOut(serializers.Serializer):
