@@ -110,7 +110,8 @@ STARTING = {"host": "h", "port": None, "fingerprint": ""}
 OPEN = {"host": "h", "port": 1, "fingerprint": "f"}
 
 
-def test_a_lease_waits_for_its_worker_says_why_and_is_given_back_once():
+def test_a_lease_waits_for_its_worker_says_why_and_is_given_back_once(monkeypatch):
+    monkeypatch.setattr("weir.session._FIRST_LOOK_S", 0.01)
     told = []
     centre = Centre(
         WAITING, {**WAITING, "state": "placed", "shares": [STARTING]}, {**WAITING, "shares": [OPEN]}

@@ -2,8 +2,14 @@
 
 import pytest
 
+from apps.conformance.harness import leases as module
 from apps.conformance.harness.leases import Leases, choose
 from apps.conformance.harness.record import NotRun
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch):
+    monkeypatch.setattr(module, "_POLL_S", 0.01)
 
 
 def card(node: str, index: int, **more: object) -> dict:

@@ -25,7 +25,7 @@ from node_agent.runtime.shim.idle import IdleWatch
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.share import Share
 from node_agent.runtime.shim.workload_process import Work
-from tests.unit.node_agent.test_edges import spec as program_spec
+from tests.processes.test_edges import spec as program_spec
 
 TENTH = NS // 10
 
