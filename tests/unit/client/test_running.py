@@ -111,7 +111,7 @@ OPEN = {"host": "h", "port": 1, "fingerprint": "f"}
 
 
 def test_a_lease_waits_for_its_worker_says_why_and_is_given_back_once(monkeypatch):
-    monkeypatch.setattr("weir.session._FIRST_LOOK_S", 0.01)
+    monkeypatch.setattr(sys.modules[Lease.__module__], "_FIRST_LOOK_S", 0.01)
     told = []
     centre = Centre(
         WAITING, {**WAITING, "state": "placed", "shares": [STARTING]}, {**WAITING, "shares": [OPEN]}
