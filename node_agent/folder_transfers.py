@@ -129,7 +129,7 @@ class FolderTransfers:
         if owner is None:
             raise FolderFailed("it is not on its node any more")
         process = archive.process(
-            "pack",
+            "outputs" if request.outputs_only else "pack",
             self._folders.home(request.key),
             str(request.limit_bytes),
             owner=_other(owner),

@@ -50,13 +50,13 @@ from apps.scheduling.events import (
     WorkloadStarted,
 )
 from apps.storage import tasks as storage_tasks
-from apps.storage.events import VolumeChanged
+from apps.storage.events import OutputsChanged, VolumeChanged
 from apps.telemetry import tasks as telemetry_tasks
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, AlarmResolved, RulesChanged
 from apps.tenancy.events import TenantProvisioned
 from portal import activity_log
 from portal.celery import app as celery
-from portal.subscribers import alarms, funds, hooks, limits, orders, pages, slices, tenants
+from portal.subscribers import alarms, funds, hooks, limits, orders, outputs, pages, slices, tenants
 
 # Whoever emits, a command or a request, sends its hints to the configured broker.
 celery.finalize()
@@ -129,6 +129,15 @@ after(ArrayFreed, lambda event: scheduling_tasks.array_follow.delay(event.array_
 after(WorkloadAwaited, lambda event: scheduling_tasks.dependencies_follow.delay(str(event.workload_uid)))
 after(WorkloadSized, lambda event: scheduling_tasks.size_follow.delay(str(event.workload_uid)))
 
+# --- scheduling, fleet → storage: what work leaves ----------------------------------------------------------------
+
+within(WorkloadEnded, outputs.work_ended)
+# Sweep: storage_tidy, every ten minutes.
+after(
+    fleet.OutputsSettled,
+    lambda event: storage_tasks.outputs_follow.delay(event.schema, event.workload_uid),
+)
+
 # --- storage → a worker --------------------------------------------------------------------------------------------
 
 # Sweep: storage_tidy, every ten minutes.
@@ -160,6 +169,7 @@ after(RulesChanged, lambda event: console_tasks.watch.delay())
 # --- open pages --------------------------------------------------------------------------------------------------
 
 within(WorkloadChanged, pages.workload)
+within(OutputsChanged, pages.workload)
 within(WorkloadsChanged, pages.workloads)
 within(WorkloadsSubmitted, pages.submitted)
 within(QueueChanged, pages.topic("pool"))

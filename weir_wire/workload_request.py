@@ -96,9 +96,10 @@ class WorkloadRequest:
     shares its devices where its queue leaves that to it (PLAT-CLU-55). With `min_shares` it is elastic (ELA-901).
     Before it is stopped to go on later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside
     it (ELA-810). It waits for what `after` and the like name of its tenant: numbers of work or of arrays, uids, keys of
-    the submitter's own. `volumes` are mounted where it runs: a name or uid, then where, then `ro`. `client_key`: asked
-    twice with the same one it is one workload. `folder`: digest of a folder sent before (`folder-uploads`), a copy of
-    which the program begins in.
+    the submitter's own. `volumes` are mounted where it runs: a name or uid, then where, then `ro`; `outputs` is the
+    volume, by name or uid, that keeps what it leaves in its folder `outputs`. `client_key`: asked twice with the same
+    one it is one workload. `folder`: digest of a folder sent before (`folder-uploads`), a copy of which the program
+    begins in.
     """
 
     name: str = field(metadata=_text(120))
@@ -223,6 +224,15 @@ class WorkloadRequest:
                 " :ro behind it nothing can be written there.",
             )
         },
+    )
+    outputs: str = field(
+        default="",
+        metadata=_text(
+            120,
+            help="A volume: what it leaves in its folder `outputs` (WEIR_OUTPUTS) is kept there after its end.",
+            label="Keep outputs in volume",
+            hint="What it leaves in its folder outputs, which WEIR_OUTPUTS names, is kept there after its end.",
+        ),
     )
     priority: int | None = field(
         default=None,
@@ -449,6 +459,8 @@ class WorkloadRequest:
             work["warning"] = {"signal": name, "before_s": before_s}
         if self.web:
             work["web"] = True
+        if self.outputs:
+            work["outputs"] = True
         return work
 
 

@@ -303,6 +303,14 @@ class GroupRemoved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class OutputsSettled(Event):
+    """What a share of work that is over has left is here, or never will be. `schema` is the tenant's."""
+
+    schema: str
+    workload_uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class FolderMoved(Event):
     """How far the folder of a share is on its way from `node` to the one where its work goes on: it `waits` for that,
     was `brought`, or was `left` there and the work has begun in an empty one. `given_up` and `problem` say why:

@@ -29,7 +29,8 @@ class WorkloadStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadEnded(Event):
-    """None of its shares runs any more, and all their usage has arrived. `started`: whether it ever ran."""
+    """None of its shares runs any more, and all their usage has arrived. `started`: whether it ever ran. `outputs`:
+    the volume that is to keep what it left."""
 
     schema: str
     workload_uid: UUID
@@ -39,6 +40,7 @@ class WorkloadEnded(Event):
     failed: bool
     reason_code: str
     reason: str
+    outputs: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

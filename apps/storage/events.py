@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from uuid import UUID
 
 from apps.kernel.events import Event
 
@@ -9,3 +10,11 @@ class VolumeChanged(Event):
 
     schema: str
     uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputsChanged(Event):
+    """The outputs of work are kept, wait for room, or are lost: pages that show it look again."""
+
+    schema: str
+    workload_uid: UUID

@@ -1,4 +1,4 @@
-"""Volumes, and uploads into them that are under way."""
+"""Volumes, uploads into them that are under way, and what work leaves there."""
 
 import uuid
 
@@ -8,7 +8,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.planes import SharedForeignKey
-from apps.storage.states import Owner
+from apps.storage.states import OutputState, Owner
 
 NAME_MAX = 48
 volume_name = RegexValidator(
@@ -98,6 +98,39 @@ class Upload(models.Model):
         ordering = ["-created_at", "-pk"]
         constraints = [
             models.CheckConstraint(name="upload_received", condition=Q(received_bytes__lte=F("size_bytes"))),
+        ]
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class WorkOutput(models.Model):
+    """What a share of work that is over left in its folder of outputs: kept in a volume below `path`.
+
+    `room_bytes` is room of the volume held for it until all is there; `left_out` counts what is no file of a name that
+    a volume can have, such as links. `problem_code` says why it is not there (yet), `problem` the node's own sentence.
+    """
+
+    workload_uid = models.UUIDField(_("workload"))
+    share = models.PositiveIntegerField(_("share"))
+    volume = models.ForeignKey(Volume, on_delete=models.SET_NULL, null=True, related_name="outputs")
+    path = models.CharField(_("path"), max_length=200)
+    state = models.CharField(_("state"), max_length=8, choices=OutputState, default=OutputState.COMING)
+    problem_code = models.CharField(max_length=16, blank=True)
+    problem = models.CharField(max_length=500, blank=True)
+    room_bytes = models.PositiveBigIntegerField(default=0)
+    size_bytes = models.PositiveBigIntegerField(_("size"), default=0)
+    files = models.PositiveIntegerField(_("files"), default=0)
+    left_out = models.PositiveIntegerField(_("left out"), default=0)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    settled_at = models.DateTimeField(_("settled at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("output")
+        verbose_name_plural = _("outputs")
+        ordering = ["-created_at", "share"]
+        constraints = [
+            models.UniqueConstraint(fields=["workload_uid", "share"], name="output_once"),
         ]
 
     def __str__(self) -> str:

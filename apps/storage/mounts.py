@@ -58,6 +58,14 @@ def mounts_of(*, actor: Actor, asked: Sequence[str]) -> tuple[list[dict[str, Any
     return mounts, mark
 
 
+def outputs_volume(*, actor: Actor, name: str) -> UUID | None:
+    """The volume that is to keep the outputs of work, by name or uid; None for none. Raises InvalidInput."""
+    if not name:
+        return None
+    actor.require(P.USE)
+    return _find(actor, name, "outputs").uid
+
+
 def _is_read_only(actor: Actor, one: Mount) -> bool:
     return one.is_read_only or not actor.may(P.USE) or actor.is_read_only
 
@@ -77,7 +85,7 @@ def _read(word: str) -> Mount:
     return Mount(found["name"], path, found["mode"] == "ro")
 
 
-def _find(actor: Actor, name: str) -> Volume:
+def _find(actor: Actor, name: str, field: str = "volumes") -> Volume:
     rows = Volume.objects.filter(volumes_opened(actor))
     try:
         named = rows.filter(uid=UUID(name))
@@ -85,11 +93,11 @@ def _find(actor: Actor, name: str) -> Volume:
         named = rows.filter(name=name)
     found = sorted(named, key=lambda row: _NEAREST.index(Owner(row.owner)))
     if not found:
-        raise _wrong(_("There is no volume %(name)s that you may open.") % {"name": name})
+        raise _wrong(_("There is no volume %(name)s that you may open.") % {"name": name}, field)
     if len(found) > 1 and found[0].owner == found[1].owner:
-        raise _wrong(_("Several volumes are called %(name)s: give the uid of one.") % {"name": name})
+        raise _wrong(_("Several volumes are called %(name)s: give the uid of one.") % {"name": name}, field)
     return found[0]
 
 
-def _wrong(text: str) -> InvalidInput:
-    return InvalidInput(fields={"volumes": text})
+def _wrong(text: str, field: str = "volumes") -> InvalidInput:
+    return InvalidInput(fields={field: text})

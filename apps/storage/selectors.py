@@ -10,13 +10,15 @@ from django.utils.translation import gettext as _
 
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, Forbidden, NotFound
-from apps.kernel.planes import current_schema
+from apps.kernel.planes import current_schema, current_tenant
+from apps.scheduling.selectors.workloads import workload_get
 from apps.storage.drivers.chosen import driver
 from apps.storage.errors import NoSuchFile, PathRefused
-from apps.storage.models import Upload, Volume
+from apps.storage.models import Upload, Volume, WorkOutput
 from apps.storage.paths import file_names, names_of
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.permissions import volumes_kept, volumes_opened, volumes_seen
+from apps.storage.states import OutputState
 from apps.storage.types import Entry, Kind, OpenFile
 
 ENTRIES_PER_PAGE = 500
@@ -135,3 +137,16 @@ def upload_get(*, actor: Actor, uid: UUID) -> Upload:
     if row is None:
         raise NotFound()
     return row
+
+
+def output_list(*, actor: Actor, workload_uid: UUID) -> QuerySet[WorkOutput]:
+    """The outputs of work that the actor reaches, by share. NotFound for other work."""
+    row = workload_get(current_tenant(), workload_uid, actor=actor)
+    found = WorkOutput.objects.filter(workload_uid=row.uid)
+    return found.select_related("volume").order_by("share")
+
+
+def outputs_coming() -> list[UUID]:
+    """The work whose outputs are not settled."""
+    rows = WorkOutput.objects.filter(state=OutputState.COMING)
+    return list(rows.order_by().values_list("workload_uid", flat=True).distinct())

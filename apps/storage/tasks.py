@@ -6,7 +6,8 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.kernel.tasks import provider_task, tenant_task
 from apps.storage.models import Volume
-from apps.storage.services import uploads, volumes
+from apps.storage.selectors import outputs_coming
+from apps.storage.services import outputs, uploads, volumes
 from apps.tenancy.selectors import tenant_active_list, tenant_find
 from apps.tenancy.states import TenantState
 
@@ -18,9 +19,17 @@ def volume_follow(schema: str, uid: str) -> None:
 
 
 @tenant_task
+def outputs_follow(schema: str, workload_uid: str) -> None:
+    """Keep what has come of one workload's outputs. Coming twice changes nothing."""
+    outputs.outputs_follow(actor=SYSTEM, workload_uid=UUID(workload_uid))
+
+
+@tenant_task
 def storage_tidy_tenant(schema: str) -> None:
-    """Settle one tenant's uploads, measure its volumes, remove what deleted ones left."""
+    """Settle one tenant's uploads and outputs, measure its volumes, remove what deleted ones left."""
     uploads.uploads_tidy(actor=SYSTEM)
+    for uid in outputs_coming():
+        outputs.outputs_follow(actor=SYSTEM, workload_uid=uid)
     for uid in [*Volume.objects.values_list("uid", flat=True), *volumes.volumes_forgotten()]:
         volumes.volume_follow(actor=SYSTEM, uid=uid)
 
@@ -31,6 +40,6 @@ def storage_tidy() -> None:
     for tenant in (*tenant_active_list(), *tenant_find(state=TenantState.DELETED)):
         schema = tenant.schema_name
         with in_tenant(schema):
-            is_due = Volume.objects.exists() or volumes.volumes_forgotten()
+            is_due = Volume.objects.exists() or outputs_coming() or volumes.volumes_forgotten()
         if is_due:
             storage_tidy_tenant.delay(schema)

@@ -6,6 +6,7 @@ app_name = "files"
 urlpatterns = [
     path("", views.volumes, name="volumes"),
     path("choices/", views.choices, name="choices"),
+    path("outputs/<uuid:uid>/", views.outputs, name="outputs"),
     path("new/", views.volume_new, name="volume_new"),
     path("<uuid:uid>/", views.volume, name="volume"),
     path("<uuid:uid>/change/", views.change, name="change"),

@@ -13,18 +13,22 @@ from django.views.decorators.http import require_POST
 
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
+from apps.kernel.errors import WeirError
 from apps.orgs.selectors import organization_list
 from apps.storage.file_answers import file_answer
 from apps.storage.forms import FolderForm, PathForm, RenameForm, VolumeForm, VolumeNewForm, VolumesForm
+from apps.storage.labels import output_sentence
 from apps.storage.models import Volume
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.previews import IMAGE_TYPES, PreviewKind, preview_of
 from apps.storage.selectors import (
+    Listing,
     entry_get,
     file_open,
     folder_list,
     kept_uids,
     opened_uids,
+    output_list,
     upload_list,
     volume_get,
     volume_list,
@@ -33,6 +37,9 @@ from apps.storage.selectors import (
 from apps.storage.services.files import file_move, file_remove, folder_make
 from apps.storage.services.uploads import piece_bytes
 from apps.storage.services.volumes import volume_change, volume_delete, volume_make
+from apps.storage.states import OutputState
+
+OUTPUTS_SHOWN = 20
 
 
 @page(P.VIEW)
@@ -57,6 +64,27 @@ def choices(request: TenantRequest) -> HttpResponse:
     opened = opened_uids(request.actor)
     rows = volume_list(actor=request.actor).filter(uid__in=opened)
     return render(request, "storage/_choices.html", {"rows": rows})
+
+
+@page(P.VIEW)
+def outputs(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """A part of a workload's page: what it left, and the beginning of each share's files."""
+    opened = opened_uids(request.actor)
+    shares = []
+    for row in output_list(actor=request.actor, workload_uid=uid):
+        volume = row.volume if row.volume is not None and row.volume.uid in opened else None
+        is_there = volume is not None and row.state == OutputState.KEPT
+        listing = _output_files(request, volume, row.path) if is_there and volume is not None else None
+        shares.append({"row": row, "volume": volume, "listing": listing, "sentence": output_sentence(row)})
+    return render(request, "storage/_outputs.html", {"shares": shares})
+
+
+def _output_files(request: TenantRequest, volume: Volume, path: str) -> Listing | None:
+    """What lies there now; None where it was deleted."""
+    try:
+        return folder_list(actor=request.actor, volume=volume, path=path, most=OUTPUTS_SHOWN)
+    except WeirError:
+        return None
 
 
 @require_POST

@@ -2554,6 +2554,22 @@ class OutlookDaysOut(TypedDict):
     ahead: NotRequired[list[AheadOut]]
 
 
+class OutputOut(TypedDict):
+    """What a share of work left: its files lie below `path` of the volume (`volumes/{uid}/files`)."""
+
+    share: int
+    state: Literal["coming", "kept", "lost"]
+    sentence: str
+    volume: str | None
+    volume_name: str
+    path: str
+    may_open: bool
+    files: int
+    size_bytes: int
+    left_out: int
+    settled_at: str | None
+
+
 class OverviewOut(TypedDict):
     """What the operator pages show; a part that the active role may not see is null."""
 
@@ -2647,6 +2663,12 @@ class PaginatedOrderRowOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[OrderRowOut]
+
+
+class PaginatedOutputOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[OutputOut]
 
 
 class PaginatedPersonRowOutList(TypedDict):
@@ -3571,6 +3593,7 @@ class WorkloadIn(TypedDict):
     queue: NotRequired[str]
     web: NotRequired[bool]
     volumes: NotRequired[list[str]]
+    outputs: NotRequired[str]
     priority: NotRequired[int | None]
     urgent: NotRequired[bool]
     preemptible: NotRequired[bool]
@@ -3684,6 +3707,7 @@ class WorkloadOut(TypedDict):
     purpose: Literal["training", "development", "inference", "visualization"] | Literal[""]
     client_key: str
     folder: str
+    outputs: str | None
     labels: Any
     node: str
     device: str
@@ -3767,6 +3791,7 @@ class WorkloadRowOut(TypedDict):
     purpose: Literal["training", "development", "inference", "visualization"] | Literal[""]
     client_key: str
     folder: str
+    outputs: str | None
     labels: Any
     node: str
     device: str

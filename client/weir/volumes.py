@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weir.calls import Calls
 
 if TYPE_CHECKING:
-    from weir.api_types import EntryOut, UploadOut, VolumeOut
+    from weir.api_types import EntryOut, OutputOut, UploadOut, VolumeOut
 
 _TUS = {"Tus-Resumable": "1.0.0"}
 _PIECE = {**_TUS, "Content-Type": "application/offset+octet-stream"}
@@ -67,6 +67,10 @@ class Volumes(Calls):
         if mark:
             headers["If-Range"] = mark
         yield from self.stream(f"volumes/{volume}/content", headers, path=path)
+
+    def workload_outputs(self, uid: str) -> list[OutputOut]:
+        """What the shares of a workload left as its outputs; none while it has not ended."""
+        return list(self.all(f"workloads/{uid}/outputs"))
 
     # --- uploads, by tus -----------------------------------------------------------------------------------
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from node_agent.protocol.fields import Counter, Digest, Message, Sentence, Sequence, Uid
 
 FOLDERS_PATH = "/api/agent/v1/folders/"
 # An archive travels in pieces of this size, the last one shorter: no request is ever larger.
 PIECE_BYTES = 1024 * 1024
+# Below a program's folder: what is kept after its end.
+OUTPUTS = "outputs"
 FOLDER_MAX_BYTES = 2**37
 PIECES_MAX = FOLDER_MAX_BYTES // PIECE_BYTES
 
@@ -34,11 +36,19 @@ class DesiredFolder(Message):
 
 
 class FolderSend(Message):
-    """Bring the folder `key` to the portal as the transfer `transfer`, if it holds no more than `limit_bytes`."""
+    """Bring the folder `key` to the portal as the transfer `transfer`, if it holds no more than `limit_bytes`; with
+    `outputs_only` its folder of outputs alone, as files and folders without links."""
 
     key: Uid
     transfer: Uid
     limit_bytes: Counter
+    outputs_only: bool = False
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An agent that knows no outputs is told of none."""
+        told: dict[str, Any] = dump(self)
+        return told if self.outputs_only else {key: told[key] for key in told if key != "outputs_only"}
 
 
 class FolderSent(Message):

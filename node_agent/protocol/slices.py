@@ -87,7 +87,7 @@ class WorkSpec(Message):
     (POOL-12.11, POOL-12.12). `grace_s` is the time between asking the work to end and killing it; where it is asked
     to save itself first (`checkpoint`), the time that it has for that. `warning`: a signal before its run time is
     over. With `web` the program serves web pages on the socket that `WEIR_WEB_SOCKET` names, which the node's tunnel
-    opens to the portal. `volumes` are mounted for it.
+    opens to the portal. `volumes` are mounted for it. `outputs`: a folder is made for what is to be kept after its end.
     """
 
     kind: WorkKind = "program"
@@ -100,6 +100,7 @@ class WorkSpec(Message):
     warning: EndWarning | None = None
     web: bool = False
     volumes: Annotated[tuple[VolumeMount, ...], Field(max_length=16)] = ()
+    outputs: bool = False
 
     @model_validator(mode="after")
     def _program_named(self) -> Self:
@@ -115,13 +116,15 @@ class WorkSpec(Message):
             raise ValueError("a session serves no web pages")
         if self.kind == "session" and self.volumes:
             raise ValueError("a session mounts no volumes")
+        if self.kind == "session" and self.outputs:
+            raise ValueError("a session leaves no outputs")
         return self
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agent that knows no checkpoints, warnings, web pages or volumes is told none."""
+        """An agent that knows no checkpoints, warnings, web pages, volumes or outputs is told none."""
         told: dict[str, Any] = dump(self)
-        newer = ("checkpoint", "warning", "web", "volumes")
+        newer = ("checkpoint", "warning", "web", "volumes", "outputs")
         return {key: told[key] for key in told if key not in newer or told[key]}
 
 

@@ -1,12 +1,13 @@
 """A work folder as an archive, written and read by a process of its own that runs as the folder's user.
 
-`python -P -m node_agent.runtime.archive pack FOLDER OWNER LIMIT` writes a plain tar to its output, `unpack FOLDER
-OWNER` reads one from its input. It enters the folder and becomes its user before it looks at anything in it: that user
-need not reach the interpreter, nor the folders above.
+`python -P -m node_agent.runtime.archive pack FOLDER OWNER LIMIT` writes a plain tar to its output, `outputs FOLDER
+OWNER LIMIT` one of its outputs alone, `unpack FOLDER OWNER` reads one from its input. It enters the folder and becomes
+its user before it looks at anything in it: that user need not reach the interpreter, nor the folders above.
 
 Plain files, folders, and links that stay inside travel, with their modes and times; what leads out of the folder,
-sockets, pipes and devices stay behind, as do the files by which the node and its work speak. The last line of its
-errors says what went wrong.
+sockets, pipes and devices stay behind, as do the files by which the node and its work speak. Outputs are plain files
+and folders: of them every link stays behind, and a file that has two names is two. The last line of its errors says
+what went wrong.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from node_agent.protocol.folders import OUTPUTS
 from node_agent.runtime.shim import checkpoint, elastic_size
 
 _SPOKEN = frozenset({checkpoint.FILE, elastic_size.FILE, elastic_size.CONFIRMED})
@@ -29,13 +31,15 @@ class TooLarge(Exception):
     """The folder holds more than may travel."""
 
 
-def pack(folder: Path, limit_bytes: int, out: IO[bytes]) -> int:
+def pack(folder: Path, limit_bytes: int, out: IO[bytes], *, are_outputs: bool = False) -> int:
     """Write a folder as an archive; how many things stayed behind. Raises OSError, TooLarge."""
     left_behind, total_bytes = 0, 0
     with tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as tar:
         for path, name in _walk(folder):
+            if are_outputs:
+                tar.inodes.clear()  # type: ignore[attr-defined]
             entry = tar.gettarinfo(path, name)
-            if entry is None or not _travels(entry, name):
+            if entry is None or not _travels(entry, name) or (are_outputs and entry.issym()):
                 left_behind += 1
                 continue
             entry.uid = entry.gid = 0
@@ -96,7 +100,7 @@ def process(verb: str, folder: Path, *more: str, owner: int | None, library: Pat
             *more,
         ],
         stdin=subprocess.PIPE if verb == "unpack" else subprocess.DEVNULL,
-        stdout=subprocess.PIPE if verb == "pack" else subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL if verb == "unpack" else subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd="/",
         env={"PYTHONPATH": os.fspath(library), "LANG": "C.UTF-8"},
@@ -113,13 +117,31 @@ def _enter(folder: str, owner: int | None) -> None:
         os.setuid(owner)
 
 
+def _outputs_enter() -> bool:
+    """Go into the folder of outputs; whether there is one. Raises NotADirectoryError where something else stands there,
+    a link among them."""
+    try:
+        folder = os.open(OUTPUTS, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise NotADirectoryError(f"{OUTPUTS} is no folder: {error.strerror}") from error
+    os.fchdir(folder)
+    os.close(folder)
+    return True
+
+
 def main(arguments: list[str]) -> int:
     """Exit codes: 0 done, 1 it went wrong, 3 the folder is too large."""
     verb, place, owner = arguments[:3]
     try:
         _enter(place, int(owner) if owner else None)
         folder = Path()
-        if verb == "pack":
+        if verb == "outputs" and not _outputs_enter():
+            tarfile.open(fileobj=sys.stdout.buffer, mode="w|").close()
+        elif verb == "outputs":
+            print(pack(folder, int(arguments[3]), sys.stdout.buffer, are_outputs=True), file=sys.stderr)
+        elif verb == "pack":
             left_behind = pack(folder, int(arguments[3]), sys.stdout.buffer)
             print(left_behind, file=sys.stderr)
         else:

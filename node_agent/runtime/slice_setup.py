@@ -15,7 +15,7 @@ from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
 from node_agent.drivers.registry import preferred, slice_drivers_load
 from node_agent.files import SliceFolder, write_json
 from node_agent.protocol.fields import HOST_DRIVER
-from node_agent.protocol.folders import DesiredFolder
+from node_agent.protocol.folders import OUTPUTS, DesiredFolder
 from node_agent.protocol.slices import DesiredSlice, VolumeMount
 from node_agent.release import running_release
 from node_agent.remote_config import Configured
@@ -80,7 +80,7 @@ class Maker:
                 if spec.work_uid is not None:
                     os.chown(draft.work, spec.work_uid, spec.work_uid)
             else:
-                self._work_folder(wanted.folder, spec.work_uid)
+                self._work_folder(wanted.folder, spec.work_uid, has_outputs=wanted.work.outputs)
             write_json(draft.spec, spec.to_json())
             if wanted.secrets:
                 write_json(draft.secrets, dict(wanted.secrets))
@@ -92,11 +92,17 @@ class Maker:
                 f"the slice's folder cannot be made: {error.strerror}; look at the node's disk"
             ) from error
 
-    def _work_folder(self, desired: DesiredFolder, owner: int | None) -> None:
+    def _work_folder(self, desired: DesiredFolder, owner: int | None, *, has_outputs: bool) -> None:
         """Where the program goes on, or begins: what lies here of an attempt before others is not its past."""
         if not desired.is_kept and desired.archive is None:
             self._folders.remove(desired.key)
-        self._folders.make(desired.key, owner)
+        home = self._folders.make(desired.key, owner)
+        if has_outputs:
+            # What the work itself put there in an earlier attempt stays as it is.
+            with suppress(FileExistsError):
+                (home / OUTPUTS).mkdir(mode=0o700)
+            if owner is not None and os.lstat(home / OUTPUTS).st_uid != owner:
+                os.chown(home / OUTPUTS, owner, owner, follow_symlinks=False)
 
     def _driver_name(self, wanted: DesiredSlice, device: Device) -> str:
         """The driver asked for, or the first that serves this work here. Raises DriverError."""
@@ -172,6 +178,7 @@ class Maker:
             web=work.web,
             interface=interface_of(address),
             volumes=self._mounts(work.volumes),
+            has_outputs=work.outputs,
         )
 
     def _mounts(self, wanted: Sequence[VolumeMount]) -> list[dict[str, Any]]:

@@ -130,8 +130,9 @@ WEIR_BACKUP_PASSPHRASE = ENV.backup_passphrase.get_secret_value()
 WEIR_SETUP_TOKEN = ENV.var_dir / "run" / "setup.token"
 WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
 WEIR_CLIENT_DIST = ROOT / "client" / "dist"
-# What finds the volumes that work asks for: storage stands above the scheduler.
+# What finds the volumes that work asks for, and the one for its outputs: storage stands above the scheduler.
 WEIR_VOLUME_MOUNTS = "apps.storage.mounts.mounts_of"
+WEIR_OUTPUT_VOLUME = "apps.storage.mounts.outputs_volume"
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
 WEIR_WEB_DOMAIN = ENV.web_pages_domain
 WEIR_PORT = ENV.port

@@ -26,6 +26,7 @@ DETAILS = [
     ("alice", "/resources/{resource}/"),
     ("alice", "/files/{volume}/"),
     ("alice", "/files/{volume}/file/?path=plan.md"),
+    ("alice", "/files/outputs/{resource}/"),
     ("alice", "/resources/{resource}/brief/"),
     ("alice", "/resources/{resource}/log/?offset=0"),
     ("dan", "/tasks/{task}/"),

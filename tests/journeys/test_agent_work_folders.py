@@ -3,6 +3,8 @@ node (ELA-810)."""
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,3 +97,26 @@ def test_a_new_work_begins_in_an_empty_folder(agent: Agent) -> None:
     stopped(agent, "one")
     agent.want("two", TRAINS, folder=DesiredFolder(key=KEY))
     until_said(agent, "two", "step 0")
+
+
+LEAVES = """
+import os, pathlib, time
+place = pathlib.Path(os.environ["WEIR_OUTPUTS"])
+(place / "model.pt").write_text("weights")
+(place / "passwd").symlink_to("/etc/passwd")
+pathlib.Path("scratch").write_text("x")
+print("left", place.name, flush=True)
+time.sleep(600)
+"""
+
+
+def test_work_finds_its_folder_of_outputs_and_of_it_alone_is_sent(agent: Agent) -> None:
+    agent.want("one", LEAVES, folder=DesiredFolder(key=KEY), outputs=True)
+    until_said(agent, "one", "left outputs")
+    stopped(agent, "one")
+    request = FolderSend(key=KEY, transfer="t1", limit_bytes=2**30, outputs_only=True)
+    agent.portal.folders_send = (request,)
+    agent.until(lambda: "t1" in agent.portal.folders_sent)
+    pieces = b"".join(agent.portal.files[name] for name in sorted(agent.portal.files) if "/t1/" in name)
+    with tarfile.open(fileobj=io.BytesIO(pieces)) as archive:
+        assert archive.getnames() == ["model.pt"]

@@ -86,6 +86,7 @@ class Agent:
         )
         work = {"argv": argv, "run_timeout_s": changes.pop("run_timeout_s", None), "grace_s": 1}
         work["volumes"] = changes.pop("volumes", ())
+        work["outputs"] = changes.pop("outputs", False)
         wanted = {
             "slice_uid": uid, "generation": 1, "device_uid": device.uid, "compute_percent": 20,
             "memory_mib": 256, "state": "running", "work": work,

@@ -36,6 +36,7 @@ class Migration(migrations.Migration):
                 ('slice_uid', models.UUIDField()),
                 ('given_up', models.CharField(blank=True, max_length=16)),
                 ('problem', models.CharField(blank=True, max_length=500)),
+                ('outputs_only', models.BooleanField(default=False)),
                 ('transfer', models.UUIDField(blank=True, null=True, unique=True)),
                 ('asked_at', models.DateTimeField(blank=True, null=True)),
                 ('moved_at', models.DateTimeField(blank=True, null=True)),

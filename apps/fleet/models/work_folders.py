@@ -12,7 +12,7 @@ class WorkFolder(TenantOwned):
     `node` is where it lies and `slice_uid` the last attempt that ran in it. Where its work goes on on another node,
     `transfer` names its archive at the portal, from `asked_at` on; `moved_at` is the last sign that it gets on,
     `sent_at` when all of it was here. `given_up` says why it never will be ("": it may): `lost`, `silent`, `refused`;
-    `problem` is the node's own sentence.
+    `problem` is the node's own sentence. `outputs_only`: its work is over, and of it the outputs alone are wanted.
     """
 
     workload_uid = models.UUIDField(_("workload"))
@@ -21,6 +21,7 @@ class WorkFolder(TenantOwned):
     slice_uid = models.UUIDField()
     given_up = models.CharField(max_length=16, blank=True)
     problem = models.CharField(max_length=500, blank=True)
+    outputs_only = models.BooleanField(default=False)
     transfer = models.UUIDField(null=True, blank=True, unique=True)
     asked_at = models.DateTimeField(null=True, blank=True)
     moved_at = models.DateTimeField(null=True, blank=True)

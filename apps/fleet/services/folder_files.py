@@ -4,12 +4,14 @@ each, a file for each piece.
 They lie beside the database and in no backup: what is lost here is fetched from its node, or sent, again.
 """
 
+import io
 import os
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -47,6 +49,26 @@ def piece_get(transfer: UUID, number: int) -> bytes:
         return (_place(transfer) / str(number)).read_bytes()
     except OSError as error:
         raise NotFound() from error
+
+
+class ArchiveReader(io.RawIOBase):
+    """The pieces of an archive, read one behind the other. Raises NotFound where one is missing."""
+
+    def __init__(self, transfer: UUID, pieces: int) -> None:
+        self._transfer, self._left, self._piece = transfer, iter(range(pieces)), memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._piece:
+            number = next(self._left, None)
+            if number is None:
+                return 0
+            self._piece = memoryview(piece_get(self._transfer, number))
+        length = min(len(buffer), len(self._piece))
+        buffer[:length], self._piece = self._piece[:length], self._piece[length:]
+        return length
 
 
 def size_of(transfer: UUID, pieces: int) -> int | None:

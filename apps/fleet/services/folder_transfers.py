@@ -8,16 +8,20 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.fleet.events import OutputsSettled
 from apps.fleet.models import FolderUpload, FolderUse, Slice, WorkFolder
 from apps.fleet.services.folder_files import archives_remove, archives_sweep, piece_get, piece_put, size_of
 from apps.fleet.services.work_folders import folder_parsed, folder_tell
 from apps.fleet.states import Desired, NodeState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound, TooLarge
+from apps.kernel.events import emit
 from apps.kernel.service import service
 from node_agent.protocol.folders import PIECE_BYTES, FolderSent
 
 _BATCH = 500
+# A node that says nothing for so long has lost the outputs that it was to send.
+OUTPUTS_PATIENCE = timedelta(days=3)
 
 
 # --- from the node where it lies -----------------------------------------------------------------------------------
@@ -54,6 +58,12 @@ def folder_sent_take(*, actor: Actor, key: str, message: FolderSent) -> None:
         row.pieces, row.size_bytes, row.sha256 = message.pieces, message.size_bytes, message.sha256
         row.sent_at = timezone.now()
     row.save(update_fields=["given_up", "problem", "pieces", "size_bytes", "sha256", "sent_at"])
+    _outputs_tell(row, actor)
+
+
+def _outputs_tell(row: WorkFolder, actor: Actor) -> None:
+    if row.outputs_only:
+        emit(OutputsSettled(row.tenant.schema_name, str(row.workload_uid)), actor=actor)
 
 
 def limit_bytes() -> int:
@@ -126,7 +136,12 @@ def folders_check(*, actor: Actor) -> None:
     ).exclude(node=OuterRef("node"))  # fmt: skip
     rows = WorkFolder.plain.filter(sent_at=None, given_up="").annotate(is_waited_for=Exists(waits))
     leaving = Q(node__is_leaving=True) | Q(node__state=NodeState.DRAINED)
-    due = rows.filter(Q(is_waited_for=True) | leaving).select_related("node")
+    outputs = Q(outputs_only=True)
+    late = outputs & Q(moved_at__lt=now - OUTPUTS_PATIENCE)
+    gone = outputs & Q(node__state=NodeState.REMOVED)
+    due = rows.filter(Q(is_waited_for=True) | leaving & ~outputs | late | gone).select_related(
+        "node", "tenant"
+    )
     locked = due.select_for_update(no_key=True, skip_locked=True, of=("self",)).order_by("pk")[:_BATCH]
     for row in locked:
         _follow(row, actor, now)
@@ -138,10 +153,11 @@ def _follow(row: WorkFolder, actor: Actor, now: datetime) -> None:
         row.save(update_fields=["transfer", "asked_at", "moved_at"])
         if row.is_waited_for:
             folder_tell(row, "waits", actor)
-    elif row.is_waited_for and _is_stuck(row, now):
+    elif row.outputs_only or (row.is_waited_for and _is_stuck(row, now)):
         row.given_up = "silent"
         row.save(update_fields=["given_up"])
         archives_remove([row.transfer])
+        _outputs_tell(row, actor)
 
 
 def _is_stuck(row: WorkFolder, now: datetime) -> bool:

@@ -6,11 +6,12 @@ another node is not told to its node before that folder is here, or is given up:
 
 from collections.abc import Iterable, Mapping
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.utils import timezone
 
 from apps.fleet.events import FolderMoved
 from apps.fleet.models import Node, Slice, WorkFolder
@@ -56,6 +57,21 @@ def folders_end(*, actor: Actor, workload_uid: UUID) -> None:
     if known:
         rows.delete()
         _drop_archives(known)
+
+
+@service(recorded=False)
+def outputs_ask(*, actor: Actor, workload_uid: UUID) -> list[int]:
+    """The work is over, and its nodes are asked for its outputs, which are here until `folders_end`; of which shares.
+    Each is told of by `OutputsSettled`; those that were lost with their nodes at once."""
+    folders_keep(actor=actor, workload_uid=workload_uid)
+    rows = WorkFolder.plain.filter(workload_uid=workload_uid)
+    _drop_archives(rows.values_list("transfer", flat=True))
+    now = timezone.now()
+    for row in rows.order_by("share"):
+        facts = {**_NO_TRANSFER, "given_up": "lost" if row.given_up == "lost" else ""}
+        asked = {} if facts["given_up"] else {"transfer": uuid4(), "asked_at": now, "moved_at": now}
+        WorkFolder.plain.filter(pk=row.pk).update(outputs_only=True, **facts | asked)
+    return list(rows.order_by("share").values_list("share", flat=True))
 
 
 def _drop_archives(transfers: Iterable[UUID | None]) -> None:
@@ -176,6 +192,11 @@ def folder_parsed(key: str) -> tuple[UUID, int] | None:
     return found if folder_key(*found) == key else None
 
 
+def outputs_get(workload_uid: UUID, share: int) -> WorkFolder | None:
+    """Where the outputs of a share are; None where nobody waits for them."""
+    return WorkFolder.plain.filter(workload_uid=workload_uid, share=share, outputs_only=True).first()
+
+
 def folders_send(node: Node, request: SyncRequest) -> tuple[FolderSend, ...]:
     """The folders that a node is to bring to the portal."""
     if not request.folders:
@@ -186,6 +207,12 @@ def folders_send(node: Node, request: SyncRequest) -> tuple[FolderSend, ...]:
     limit_bytes = int(settings.WEIR_FOLDER_LIMIT_MIB) * 1024 * 1024
     idle = set(request.folders)
     wanted = (
-        FolderSend(key=str(row), transfer=str(row.transfer), limit_bytes=limit_bytes) for row in rows[:100]
+        FolderSend(
+            key=str(row),
+            transfer=str(row.transfer),
+            limit_bytes=limit_bytes,
+            outputs_only=row.outputs_only,
+        )
+        for row in rows[:100]
     )
     return tuple(each for each in wanted if each.key in idle)

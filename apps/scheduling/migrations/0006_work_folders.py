@@ -21,4 +21,9 @@ class Migration(migrations.Migration):
             field=models.CharField(blank=True, default='', max_length=64, verbose_name='sent folder'),
             preserve_default=False,
         ),
+        migrations.AddField(
+            model_name='workload',
+            name='outputs',
+            field=models.UUIDField(blank=True, null=True, verbose_name='volume of its outputs'),
+        ),
     ]

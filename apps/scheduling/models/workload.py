@@ -182,6 +182,8 @@ class Workload(TenantOwned):
     client_key = models.CharField(_("key of who submitted it"), max_length=64, blank=True)
     # The digest of the sent folder that it begins in.
     folder = models.CharField(_("sent folder"), max_length=64, blank=True)
+    # The volume that keeps what it leaves as its outputs.
+    outputs = models.UUIDField(_("volume of its outputs"), null=True, blank=True)
     checkpoint_at = models.DateTimeField(_("last checkpoint"), null=True, blank=True)
     preemptions = models.PositiveSmallIntegerField(_("preempted (times)"), default=0)
     max_attempts = models.PositiveSmallIntegerField(_("tried at most (times)"), default=1)

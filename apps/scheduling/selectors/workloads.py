@@ -272,7 +272,15 @@ def _start_sentence(found: engine.Eta, start_at: datetime | None) -> str:
     return _("Nobody can say yet when it would start. %(why)s") % {"why": why}
 
 
-def workload_numbers_mounting(tenant: Tenant, key: str, most: int = 5) -> list[str]:
-    """Numbers of the tenant's work that mounts a volume and has not ended, the first few."""
-    rows = Workload.objects.of(tenant).filter(work__contains={"volumes": [{"key": key}]})
+def workload_shares(tenant: Tenant, uid: UUID) -> tuple[str, int]:
+    """A workload's number, and how many shares it asked for."""
+    found: tuple[str, int] = Workload.objects.of(tenant).values_list("no", "shares").get(uid=uid)
+    return found
+
+
+def workload_numbers_using(tenant: Tenant, volume: UUID, key: str, most: int = 5) -> list[str]:
+    """Numbers of the tenant's work that mounts a volume or is to leave its outputs there and has not ended, the first
+    few. `key`: how nodes know the volume."""
+    mounts = Q(work__contains={"volumes": [{"key": key}]})
+    rows = Workload.objects.of(tenant).filter(mounts | Q(outputs=volume))
     return list(rows.exclude(state__in=FINAL_STATES).order_by("pk").values_list("no", flat=True)[:most])

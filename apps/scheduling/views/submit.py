@@ -52,7 +52,7 @@ SECTIONS = (
         ),
     ),
     (gettext_lazy("After other work"), ("after_ok", "after_any", "after", "after_not_ok")),
-    ("", ("volumes",)),
+    ("", ("volumes", "outputs")),
     ("", ("urgent", "preemptible", "oversubscribe", "requeue_on_loss", "wait_for_quota")),
 )
 

@@ -2,7 +2,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.storage.models import Upload, Volume
+from apps.storage.labels import output_sentence
+from apps.storage.models import Upload, Volume, WorkOutput
 from apps.storage.paths import PATH_MAX
 from apps.storage.services.uploads import piece_bytes
 from apps.storage.states import Owner
@@ -79,3 +80,25 @@ class UploadOut(serializers.ModelSerializer[Upload]):
         fields = [
             "uid", "path", "size_bytes", "received_bytes", "fingerprint", "created_at", "moved_at", "finished_at",
         ]  # fmt: skip
+
+
+class OutputOut(serializers.ModelSerializer[WorkOutput]):
+    """What a share of work left: its files lie below `path` of the volume (`volumes/{uid}/files`)."""
+
+    volume = serializers.UUIDField(source="volume.uid", default=None, allow_null=True)
+    volume_name = serializers.CharField(source="volume.name", default="")
+    may_open = serializers.SerializerMethodField()
+    sentence = serializers.SerializerMethodField(help_text="How far they are, in words.")
+
+    class Meta:
+        model = WorkOutput
+        fields = [
+            "share", "state", "sentence", "volume", "volume_name", "path", "may_open", "files", "size_bytes",
+            "left_out", "settled_at",
+        ]  # fmt: skip
+
+    def get_may_open(self, row: WorkOutput) -> bool:
+        return row.volume is not None and row.volume.uid in self.context["view"].opened
+
+    def get_sentence(self, row: WorkOutput) -> str:
+        return output_sentence(row)

@@ -11,4 +11,5 @@ urlpatterns = [
     path("volumes/<uuid:uid>/moves", views.VolumeMovesView.as_view(), name="volume_moves"),
     path("volumes/<uuid:uid>/uploads", uploads.VolumeUploadsView.as_view(), name="volume_uploads"),
     path("uploads/<uuid:uid>", uploads.UploadView.as_view(), name="upload"),
+    path("workloads/<uuid:uid>/outputs", views.WorkloadOutputsView.as_view(), name="workload_outputs"),
 ]

@@ -21,6 +21,7 @@ from apps.storage.selectors import (
     folder_list,
     kept_uids,
     opened_uids,
+    output_list,
     volume_get,
     volume_list,
     volume_open,
@@ -153,3 +154,13 @@ class VolumeMovesView(StorageView):
         given.is_valid(raise_exception=True)
         file_move(actor=self.actor, volume_uid=uid, **given.validated_data)
         return Response(status=204)
+
+
+class WorkloadOutputsView(StorageView):
+    permission = P.VIEW
+    ordering = ("share", "pk")
+
+    @extend_schema(responses=s.OutputOut(many=True))
+    def get(self, request: Request, uid: UUID) -> Response:
+        """What the shares of a workload left as its outputs; none while it has not ended, or keeps none."""
+        return self.page(output_list(actor=self.actor, workload_uid=uid), s.OutputOut)

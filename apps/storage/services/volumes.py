@@ -13,7 +13,7 @@ from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Organization
 from apps.orgs.selectors import organization_get, organization_of
-from apps.scheduling.selectors.workloads import workload_numbers_mounting
+from apps.scheduling.selectors.workloads import workload_numbers_using
 from apps.scheduling.services.quota.quotas import quota_keep, quota_release
 from apps.scheduling.states import QuotaItem
 from apps.storage.drivers.chosen import driver
@@ -88,11 +88,11 @@ def volume_change(*, actor: Actor, uid: UUID, name: str | None = None, size_mib:
 @service(P.USE)
 def volume_delete(*, actor: Actor, uid: UUID) -> None:
     """Delete a volume with all that is in it; its quota is free at once, its files go after the commit. Raises
-    Conflict while work mounts it."""
+    Conflict while work mounts it or is to leave its outputs there."""
     row = volume_kept_lock(actor, uid)
-    if users := workload_numbers_mounting(current_tenant(), key_of(row.uid)):
+    if users := workload_numbers_using(current_tenant(), row.uid, key_of(row.uid)):
         raise Conflict(
-            _("%(name)s is mounted by work that has not ended: %(works)s.")
+            _("%(name)s is used by work that has not ended: %(works)s.")
             % {"name": row.name, "works": ", ".join(users)},
             cure=_("Let it end first, or end it."),
         )

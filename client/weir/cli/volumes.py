@@ -152,7 +152,7 @@ def volume_cp(ctx: typer.Context, source: str, target: str, *, recursive: bool) 
             "One of the two is to be here.", "Copy from one volume to another by way of here."
         )
     with caller(ctx) as client:
-        progress = _progress()
+        progress = progress_line()
         if is_place(source):
             done = fetch(
                 client, place_of(client, source), Path(target), recursive=recursive, progress=progress
@@ -167,7 +167,7 @@ def volume_cp(ctx: typer.Context, source: str, target: str, *, recursive: bool) 
     said(ctx, told, f"{done.files} files, {size_text(done.size)}.")
 
 
-def _progress() -> Progress:
+def progress_line() -> Progress:
     """A line on the terminal that says how far the file is; nothing where there is none."""
     if not sys.stderr.isatty():
         return lambda _path, _done, _size: None

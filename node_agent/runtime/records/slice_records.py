@@ -91,6 +91,7 @@ class SliceSpec(_Record):
     web: bool = False
     interface: str = ""
     volumes: list[dict[str, Any]] = field(default_factory=list)
+    has_outputs: bool = False
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property

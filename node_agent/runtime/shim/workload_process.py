@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node_agent.files import SliceFolder
+from node_agent.protocol.folders import OUTPUTS
 from node_agent.runtime import proc
 from node_agent.runtime.isolation.namespaces import Namespaces
 from node_agent.runtime.isolation.view import Mounted
@@ -355,6 +356,8 @@ def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
         meeting = meeting_environment(spec.size, spec.interface)
     if not spec.is_session:
         own |= checkpoint_environment(home)
+    if spec.has_outputs:
+        own["WEIR_OUTPUTS"] = str(home / OUTPUTS)
     defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts, **meeting}
     if spec.lib_dir:
         defaults["PYTHONPATH"] = spec.lib_dir

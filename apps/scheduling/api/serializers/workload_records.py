@@ -145,6 +145,7 @@ class WorkloadRowOut(serializers.ModelSerializer):
             "purpose",
             "client_key",
             "folder",
+            "outputs",
             "labels",
             "node",
             "device",

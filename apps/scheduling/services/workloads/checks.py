@@ -94,6 +94,8 @@ def asked_check(asked: WorkloadRequest, now: datetime) -> None:
     wrong |= _checkpoint_check(asked)
     wrong |= _warning_check(asked)
     wrong |= _secrets_check(asked)
+    if asked.outputs and asked.kind == WorkKind.SESSION:
+        wrong["outputs"] = _("A session leaves no outputs: its program runs at its caller's.")
     if asked.web and asked.kind == WorkKind.SESSION:
         wrong["web"] = _("A session serves no web pages.")
     if wrong:

@@ -40,7 +40,9 @@ def workload_end(
         row, final, actor=actor, ended_at=at, reason_code=reason_code, reason={"text": reason}, position=None,
         **STOPPED,
     )  # fmt: skip
-    folders_end(actor=actor, workload_uid=row.uid)
+    if row.outputs is None:
+        # Those of outputs end when these are fetched: storage hears of it.
+        folders_end(actor=actor, workload_uid=row.uid)
     if row.folder:
         upload_release(actor=actor, workload_uid=row.uid)
     decided(row, DecisionKind.ENDED, actor, reason_code, state=str(final), text=reason[:500])
@@ -54,6 +56,7 @@ def workload_end(
         at=at,
         started=row.started_at is not None,
         failed=final != WorkloadState.FINISHED,
+        outputs=row.outputs,
         reason_code=reason_code,
         reason=reason,
     )

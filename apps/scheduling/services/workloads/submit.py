@@ -185,7 +185,7 @@ _READ = frozenset(
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
-        "array", "signal", "secrets", "volumes", *AfterWork.values,
+        "array", "signal", "secrets", "volumes", "outputs", *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)
@@ -223,6 +223,7 @@ def _row(
         waits_for_quota=asked.wait_for_quota,
         pins=pins,
         work=work,
+        outputs=import_string(settings.WEIR_OUTPUT_VOLUME)(actor=actor, name=asked.outputs),
         secrets=secrets_find(tenant, actor, asked.secrets) if asked.secrets else {},
         run_timeout_s=run_timeout_s,
         labels={"person": actor.name},
