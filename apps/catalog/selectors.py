@@ -195,6 +195,13 @@ def process_template_list() -> QuerySet[ProcessTemplate]:
     return ProcessTemplate.objects.defer("xml")
 
 
+def process_template_get(uid: Id) -> ProcessTemplate:
+    row = process_template_list().filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound(_("There is no such process."))
+    return row
+
+
 def commodity_is_open(commodity: Commodity) -> bool:
     """Whether it can be applied for: its process application is published (PLAT-CFG-14)."""
     return commodity.process_app.state == ProcessAppState.PUBLISHED

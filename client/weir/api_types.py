@@ -183,16 +183,36 @@ class CartOut(TypedDict):
     created_at: str
 
 
+class CategoryIn(TypedDict):
+    name_zh: str
+    name_en: str
+    parent: NotRequired[str]
+
+
+class CategoryNewIn(TypedDict):
+    name_zh: str
+    name_en: str
+    parent: NotRequired[str]
+    code: NotRequired[str]
+
+
 class CategoryOut(TypedDict):
     code: str
     name_zh: str
     name_en: str
     parent: str | None
+    position: int
+    is_enabled: bool
 
 
 class ColleagueOut(TypedDict):
     uid: str
     name: str
+
+
+class CommodityTenantsIn(TypedDict):
+    is_for_all: bool
+    tenants: NotRequired[list[str]]
 
 
 class ComponentOut(TypedDict):
@@ -210,6 +230,16 @@ class ComponentOut(TypedDict):
     problem: str
     seen_at: str | None
     started_at: str | None
+
+
+class ComponentRangeIn(TypedDict):
+    """How much of a component may be ordered: of the share in per cent, of memory in MiB, of CPU in cores."""
+
+    component: str
+    minimum: int
+    maximum: int
+    default: int
+    step: NotRequired[int]
 
 
 class ComponentRangeOut(TypedDict):
@@ -339,6 +369,44 @@ class FolderUploadOut(TypedDict):
     whole_at: str | None
     piece_bytes: int
     missing: list[int]
+
+
+class FormFieldOut(TypedDict):
+    """A field of a form, as it is kept: durations in seconds, memory in MiB."""
+
+    kind: str
+    label_zh: str
+    label_en: str
+    is_required: NotRequired[bool]
+    help_zh: NotRequired[str]
+    help_en: NotRequired[str]
+    unit: NotRequired[str]
+    minimum: NotRequired[float | None]
+    maximum: NotRequired[float | None]
+    choices: NotRequired[list[str]]
+    default: NotRequired[Any | None]
+    name: str
+
+
+class FormTemplateIn(TypedDict):
+    name_zh: str
+    name_en: str
+    kind: Literal["new", "change", "termination", "regularization"]
+    code: NotRequired[str]
+
+
+class FormTemplateOut(TypedDict):
+    code: str
+    name_zh: str
+    name_en: str
+    kind: Literal["new", "change", "termination", "regularization"]
+    fields_asked: list[FormFieldOut]
+    version: int
+    created_at: str
+
+
+class FormVersionIn(TypedDict):
+    version: int
 
 
 class GrantIn(TypedDict):
@@ -531,6 +599,11 @@ class NameIn(TypedDict):
     name_zh: NotRequired[str]
 
 
+class NamesIn(TypedDict):
+    name_zh: str
+    name_en: str
+
+
 class NodeCountOut(TypedDict):
     state: str
     count: int
@@ -713,6 +786,12 @@ class PaginatedEnvironmentOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[EnvironmentOut]
+
+
+class PaginatedFormTemplateOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[FormTemplateOut]
 
 
 class PaginatedInvitationOutList(TypedDict):
@@ -1054,6 +1133,20 @@ class Problem(TypedDict):
     """Why something was refused, and what to do about it. `code` is for programs."""
 
     error: Error
+
+
+class ProcessAppIn(TypedDict):
+    name_zh: str
+    name_en: str
+    form_template: str
+    process_template: str
+    category: str
+    code: NotRequired[str]
+
+
+class ProcessBindIn(TypedDict):
+    form_template: str
+    process_template: str
 
 
 class ProcessTemplateIn(TypedDict):
@@ -2166,6 +2259,143 @@ class ChangeOut(TypedDict):
     settings: list[SettingOut]
 
 
+class CommodityDefinition(TypedDict):
+    """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
+
+    kind: Literal["work", "environment", "session", "manual"]
+    name_zh: str
+    name_en: str
+    intro_zh: NotRequired[str]
+    intro_en: NotRequired[str]
+    supplier: NotRequired[str]
+    icon: NotRequired[
+        Literal[
+            "box",
+            "brain",
+            "code",
+            "cpu",
+            "cube",
+            "database",
+            "flask",
+            "message-chatbot",
+            "photo",
+            "robot",
+            "server",
+            "video",
+        ]
+    ]
+    number: NotRequired[str]
+    category: str
+    process_app: str
+    termination_app: str
+    argv: NotRequired[list[str]]
+    env: NotRequired[dict[str, str]]
+    environment: NotRequired[str]
+    card_use: NotRequired[Literal["share", "whole", "mig"]]
+    vendor: NotRequired[str]
+    model: NotRequired[str]
+    spec: NotRequired[str]
+    resource_group: NotRequired[str]
+    queue: NotRequired[str]
+    components: NotRequired[list[ComponentRangeIn]]
+    min_duration_s: NotRequired[int]
+    max_duration_s: NotRequired[int]
+    max_count: NotRequired[int]
+
+
+class CommodityDefinitionIn(TypedDict):
+    """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
+
+    kind: Literal["work", "environment", "session", "manual"]
+    name_zh: str
+    name_en: str
+    intro_zh: NotRequired[str]
+    intro_en: NotRequired[str]
+    supplier: NotRequired[str]
+    icon: NotRequired[
+        Literal[
+            "box",
+            "brain",
+            "code",
+            "cpu",
+            "cube",
+            "database",
+            "flask",
+            "message-chatbot",
+            "photo",
+            "robot",
+            "server",
+            "video",
+        ]
+    ]
+    number: NotRequired[str]
+    category: str
+    process_app: str
+    termination_app: str
+    argv: NotRequired[list[str]]
+    env: NotRequired[dict[str, str]]
+    environment: NotRequired[str]
+    card_use: NotRequired[Literal["share", "whole", "mig"]]
+    vendor: NotRequired[str]
+    model: NotRequired[str]
+    spec: NotRequired[str]
+    resource_group: NotRequired[str]
+    queue: NotRequired[str]
+    components: NotRequired[list[ComponentRangeIn]]
+    min_duration_s: NotRequired[int]
+    max_duration_s: NotRequired[int]
+    max_count: NotRequired[int]
+    version: int
+
+
+class CommodityDefinitionOut(TypedDict):
+    """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
+
+    kind: Literal["work", "environment", "session", "manual"]
+    name_zh: str
+    name_en: str
+    intro_zh: NotRequired[str]
+    intro_en: NotRequired[str]
+    supplier: NotRequired[str]
+    icon: NotRequired[
+        Literal[
+            "box",
+            "brain",
+            "code",
+            "cpu",
+            "cube",
+            "database",
+            "flask",
+            "message-chatbot",
+            "photo",
+            "robot",
+            "server",
+            "video",
+        ]
+    ]
+    number: NotRequired[str]
+    category: str
+    process_app: str
+    termination_app: str
+    argv: NotRequired[list[str]]
+    env: NotRequired[dict[str, str]]
+    environment: NotRequired[str]
+    card_use: NotRequired[Literal["share", "whole", "mig"]]
+    vendor: NotRequired[str]
+    model: NotRequired[str]
+    spec: NotRequired[str]
+    resource_group: NotRequired[str]
+    queue: NotRequired[str]
+    components: NotRequired[list[ComponentRangeIn]]
+    min_duration_s: NotRequired[int]
+    max_duration_s: NotRequired[int]
+    max_count: NotRequired[int]
+    uid: str
+    is_for_all: bool
+    tenants: list[str]
+    version: int
+
+
 class CommodityOut(TypedDict):
     uid: str
     number: str
@@ -2175,6 +2405,7 @@ class CommodityOut(TypedDict):
     intro_en: str
     icon: str
     supplier: str
+    kind: Literal["work", "environment", "session", "manual"]
     category: CategoryOut
     components: list[ComponentRangeOut]
     min_duration_s: int
@@ -2349,6 +2580,25 @@ class ExplainOut(TypedDict):
     expected: ExpectationOut | None
     start_estimate: StartEstimateOut | None
     decisions: list[TimelineOut]
+
+
+class FormFieldIn(TypedDict):
+    """A field of a form, as it is kept: durations in seconds, memory in MiB."""
+
+    kind: Literal[
+        "text", "number", "choice", "date", "duration", "memory", "person", "queue", "model", "heading"
+    ]
+    label_zh: str
+    label_en: str
+    is_required: NotRequired[bool]
+    help_zh: NotRequired[str]
+    help_en: NotRequired[str]
+    unit: NotRequired[str]
+    minimum: NotRequired[float | None]
+    maximum: NotRequired[float | None]
+    choices: NotRequired[list[str]]
+    default: NotRequired[Any | None]
+    version: int
 
 
 class FormIn(TypedDict):
@@ -2917,6 +3167,18 @@ class PriceVersionOut(TypedDict):
     effective_from: str
     published_at: str
     lines: list[PriceLineOut]
+
+
+class ProcessAppOut(TypedDict):
+    uid: str
+    code: str
+    name_zh: str
+    name_en: str
+    category: str
+    form_template: str
+    kind: str
+    process_template: str
+    state: Literal["draft", "published", "unpublished"]
 
 
 class ProcessStepOut(TypedDict):
@@ -3912,6 +4174,12 @@ class PaginatedPriceVersionOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[PriceVersionOut]
+
+
+class PaginatedProcessAppOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ProcessAppOut]
 
 
 class PaginatedResourceTicketOutList(TypedDict):

@@ -200,6 +200,8 @@ SPECTACULAR_SETTINGS = {
     # Fields of one name with other words in other places: each set of words has a name of its own.
     "ENUM_NAME_OVERRIDES": {
         "FormKindEnum": "apps.orders.states.FormKind",
+        "CommodityKindEnum": "apps.catalog.states.CommodityKind",
+        "FormFieldKindEnum": "apps.catalog.states.FieldKind",
         "TargetKindEnum": "apps.rollouts.states.TargetKind",
         "AgentTokenKindEnum": "apps.identity.models.AgentToken.Kind",
         "WorkKindEnum": "apps.scheduling.states.WorkKind",

@@ -1,18 +1,16 @@
 """From an empty installation to the paid bill of a customer who did not exist: by pages alone, as strangers do it."""
 
 import re
-import shlex
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from portal.devstack import bootstrap
 from portal.devstack.stack import Stack
 from tests.browser.visitor import LIVE_MS, Visitor, sees
+from tests.harness.joined_node import joined_node
 from tests.harness.portal import own_environment
 from tests.harness.web_pages import START_MS
 
@@ -61,29 +59,8 @@ def come(empty: Stack, chromium: Browser) -> Iterator[Come]:
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Callable[[str], None]]:
     """`node(line)` runs on this machine what the portal says is to be run on the node."""
-    agents: list[subprocess.Popen[bytes]] = []
-    state = tmp_path / "agent"
-    state.mkdir()
-    more = {"WEIR_AGENT_STATE_DIR": str(state), "WEIR_AGENT_DEVICES": "1x1:4096"}
-
-    def run(line: str) -> None:
-        words = shlex.split(line)
-        given = dict(word.split("=", 1) for word in words if word.startswith("WEIR_AGENT_"))
-        assert words[len(given) :] == ["python", "-m", "node_agent"]
-        with (tmp_path / "agent.log").open("wb") as log:
-            command = [sys.executable, "-m", "node_agent"]
-            environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **given, **more}
-            agents.append(
-                subprocess.Popen(command, cwd=bootstrap.ROOT, env=environment, stdout=log, stderr=log)
-            )
-
-    yield run
-    for agent in agents:
-        agent.terminate()
-        agent.wait(60)
-    subprocess.run(
-        [sys.executable, "-m", "node_agent", "stop-work"], cwd=bootstrap.ROOT, env=more, check=False
-    )
+    with ExitStack() as nodes:
+        yield lambda line: nodes.enter_context(joined_node(tmp_path, line))
 
 
 def opened(ada: Visitor, empty: Stack) -> None:

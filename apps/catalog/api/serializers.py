@@ -45,7 +45,7 @@ class CategoryOut(serializers.ModelSerializer):
 
     class Meta:
         model = Category
-        fields = ["code", "name_zh", "name_en", "parent"]
+        fields = ["code", "name_zh", "name_en", "parent", "position", "is_enabled"]
 
 
 class ComponentRangeOut(serializers.ModelSerializer):
@@ -74,6 +74,7 @@ class CommodityOut(serializers.ModelSerializer):
             "intro_en",
             "icon",
             "supplier",
+            "kind",
             "category",
             "components",
             "min_duration_s",

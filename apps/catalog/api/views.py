@@ -1,6 +1,5 @@
-"""Commodities, coupons, prices and process templates."""
+"""Categories, prices, process templates and coupons."""
 
-from typing import ClassVar
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -8,26 +7,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.catalog.api import serializers as s
+from apps.catalog.api.applying import CategoryNewIn
 from apps.catalog.models import Commodity
 from apps.catalog.permissions import CatalogPermission, CouponPermission
 from apps.catalog.selectors import (
     category_list,
-    commodity_all,
     commodity_any_get,
     commodity_get,
-    commodity_list,
     coupon_activity_list,
     coupon_list,
     price_version_list,
     process_template_list,
 )
-from apps.catalog.services import commodities
+from apps.catalog.services.categories import category_create
 from apps.catalog.services.coupons import coupon_claim
 from apps.catalog.services.prices import price_publish
 from apps.catalog.services.processes import process_template_import
 from apps.catalog.types import PriceInput
 from apps.identity.api.base import ApiView
-from apps.kernel.errors import Forbidden, NotFound
+from apps.kernel.errors import Forbidden
 
 
 class CatalogView(ApiView):
@@ -52,50 +50,17 @@ class CategoriesView(CatalogView):
 
     @extend_schema(responses=s.CategoryOut(many=True))
     def get(self, request: Request) -> Response:
-        """Categories of both levels that are enabled."""
-        return self.page(category_list(is_enabled=True), s.CategoryOut)
+        """Categories of both levels that are enabled; operators outside tenants see the disabled ones too."""
+        is_operators = self.tenant is None and self.actor.kind == "operator"
+        return self.page(category_list(is_enabled=None if is_operators else True), s.CategoryOut)
 
-
-class CommoditiesView(CatalogView):
-    ordering = ("number",)
-
-    @extend_schema(
-        parameters=[OpenApiParameter("search", str), OpenApiParameter("category", str)],
-        responses=s.CommodityOut(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        """What the tenant may apply for; `search` in names, `category` with what is below it."""
-        wanted = {name: request.query_params.get(name, "") for name in ("search", "category")}
-        if self.tenant is not None:
-            return self.page(commodity_list(tenant=self.tenant, **wanted), s.CommodityOut)
+    @extend_schema(request=CategoryNewIn, responses={201: s.CategoryOut})
+    def post(self, request: Request) -> Response:
+        """A class of services, the last of those beside it."""
         self.operator_only()
-        return self.page(commodity_all(**wanted), s.CommodityOut)
-
-
-class CommodityView(CatalogView):
-    @extend_schema(responses=s.CommodityOut)
-    def get(self, request: Request, uid: UUID) -> Response:
-        return Response(s.CommodityOut(self.commodity(uid)).data)
-
-
-class CommodityActionView(ApiView):
-    """List, delist, enable or disable a commodity."""
-
-    plane = "provider"
-    permission = CatalogPermission.MANAGE
-    ACTIONS: ClassVar = {
-        "list": commodities.commodity_list_,
-        "delist": commodities.commodity_delist,
-        "enable": commodities.commodity_enable,
-        "disable": commodities.commodity_disable,
-    }
-
-    @extend_schema(request=None, responses=s.CommodityOut)
-    def post(self, request: Request, uid: UUID, action: str) -> Response:
-        if action not in self.ACTIONS:
-            raise NotFound()
-        self.ACTIONS[action](actor=self.actor, commodity_uid=uid)
-        return Response(s.CommodityOut(commodity_all().get(uid=uid)).data)
+        given = CategoryNewIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        return Response(s.CategoryOut(category_create(actor=self.actor, **given.said())).data, status=201)
 
 
 class PricesView(CatalogView):

@@ -79,7 +79,7 @@ def process_app_create(
     )
     row_check(row)
     row.save()
-    act_subject("process_app", row.uid, code=code)
+    act_subject("process_app", row.uid, code=row.code)
     return row
 
 

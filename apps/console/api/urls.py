@@ -1,7 +1,7 @@
 from django.urls import path
 
 from apps.console.api import centre as centre_api
-from apps.console.api import views
+from apps.console.api import commodities, views
 from apps.console.api.capacity import CapacityView, PoolCapacityView
 from apps.console.api.reports import ReportView
 
@@ -17,6 +17,21 @@ urlpatterns = [
     path("tenants/<slug:schema>/suspend", views.TenantSuspendView.as_view(), name="tenant_suspend"),
     path("tenants/<slug:schema>/resume", views.TenantResumeView.as_view(), name="tenant_resume"),
     path("tenants/<slug:schema>/quota", views.TenantQuotaView.as_view(), name="tenant_quota"),
+    path("commodities", commodities.CommoditiesView.as_view(), name="commodities"),
+    path("commodities/<uuid:uid>", commodities.CommodityView.as_view(), name="commodity"),
+    path(
+        "commodities/<uuid:uid>/definition",
+        commodities.CommodityDefinitionView.as_view(),
+        name="commodity_definition",
+    ),
+    path(
+        "commodities/<uuid:uid>/tenants", commodities.CommodityTenantsView.as_view(), name="commodity_tenants"
+    ),
+    path(
+        "commodities/<uuid:uid>/<slug:action>",
+        commodities.CommodityActionView.as_view(),
+        name="commodity_action",
+    ),
     path("reports/<slug:name>", ReportView.as_view(), name="report"),
     path("capacity", CapacityView.as_view(), name="capacity"),
     path("capacity/<str:code>", PoolCapacityView.as_view(), name="pool_capacity"),
