@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 from zoneinfo import available_timezones
@@ -268,10 +269,11 @@ def actor_of(request: PortalRequest, user: User) -> Actor:
         # Said here for every way in: by host, by header, by token, under /t/.
         _open_check(tenant, user)
         with in_tenant(tenant.schema_name):
-            roles, organization = standing_of(user.pk)
-            role = _role_of(request, tenant.schema_name, roles)
-            reach = reach_of(user.pk, role.data_permission, organization) if role else Reach()
-        return _actor(request, user, "user", tenant.schema_name, role, reach)
+            standing = standing_of(user.pk)
+            role = _role_of(request, tenant.schema_name, standing.roles)
+            reach = reach_of(user.pk, role.data_permission, standing.organization) if role else Reach()
+        actor = _actor(request, user, "user", tenant.schema_name, role, reach)
+        return replace(actor, default_system=standing.default_system)
     if user.is_operator:
         schema = tenant.schema_name if tenant else ""
         # An operator is in the same role wherever he goes: what was taken on at the centre opens a tenant's task too.

@@ -121,7 +121,7 @@ def tenant_open(
     tenant = tenant_provision(actor=actor, schema=schema, name=name, timezone=timezone)
     with in_tenant(schema):
         organization = organization_create(actor=actor, name=tenant.name)
-        way_in = _administrator_make(actor, administrator, organization)
+        way_in = _administrator_make(actor, administrator, organization, tenant)
         if beginning.business_system is not None:
             _business_system_make(actor, beginning.business_system, organization)
     if beginning.quota:
@@ -145,9 +145,10 @@ def tenant_open(
 
 
 def _administrator_make(
-    actor: Actor, given: FirstAdministrator, organization: Organization
+    actor: Actor, given: FirstAdministrator, organization: Organization, tenant: Tenant
 ) -> dict[str, Any]:
-    """How the first administrator comes in: by an account with a first password, or by an invitation."""
+    """How the first administrator comes in: by an account with a first password, or by an invitation, which is shown
+    or mailed."""
     roles = roles_named([ADMINISTRATOR])
     if given.username:
         user, password = person_make(
@@ -165,8 +166,10 @@ def _administrator_make(
         email=given.email,
         organization=organization,
         roles=roles,
+        by_mail=given.mail_portal(tenant) if given.mail_portal else None,
     )
-    return {"secret": secret, "expires_at": invitation.expires_at}
+    mailed_to = "" if secret else invitation.email
+    return {"secret": secret, "mailed_to": mailed_to, "expires_at": invitation.expires_at}
 
 
 def _business_system_make(actor: Actor, given: BusinessSystemGiven, organization: Organization) -> None:

@@ -1,5 +1,6 @@
 """The input of the pages of tenants: what makes one, and what is done with one."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -8,16 +9,29 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from apps.centre.selectors import mail_way
 from apps.console.centre_forms import StyledForm, zone_choices
 from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
 from apps.kernel.errors import WeirError
 from apps.kernel.money import ZERO
+from apps.orgs.services.invitation_mails import MailPortal
 from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.services.quota.quotas import DEFAULTS
 from apps.scheduling.states import QuotaItem
+from apps.tenancy.models import Tenant
 from apps.tenancy.states import TenantState
 
-PASSWORD, LINK = "password", "link"
+PASSWORD, LINK, MAIL = "password", "link", "mail"
+
+
+def _ways_in() -> list[tuple[str, Any]]:
+    """How the administrator may come in; by mail where the centre sends some."""
+    mail = [(MAIL, _("By an invitation link that is sent to his e-mail"))] if mail_way() else []
+    return [
+        (LINK, _("By an invitation link: he chooses account and password himself")),
+        *mail,
+        (PASSWORD, _("By an account with a first password, which must be changed")),
+    ]
 
 
 class TenantForm(StyledForm):
@@ -33,10 +47,7 @@ class TenantForm(StyledForm):
     timezone = forms.ChoiceField(label=_("Time zone"), choices=zone_choices)
     how = forms.ChoiceField(
         label=_("How the administrator comes in"),
-        choices=[
-            (LINK, _("By an invitation link: he chooses account and password himself")),
-            (PASSWORD, _("By an account with a first password, which must be changed")),
-        ],
+        choices=_ways_in,
     )
     display_name = forms.CharField(
         label=pgettext_lazy("person", "Name"), max_length=120, widget=forms.TextInput({"autocomplete": "off"})
@@ -90,13 +101,15 @@ class TenantForm(StyledForm):
         given = self.cleaned_data
         if given.get("how") == PASSWORD and not given.get("username") and "username" not in self.errors:
             self.add_error("username", _("An account with a first password needs a name."))
+        if given.get("how") == MAIL and not given.get("email") and "email" not in self.errors:
+            self.add_error("email", _("A mail needs an e-mail address."))
         if bool(given.get("system_name")) != bool(given.get("system_number")):
             lacking = "system_number" if given.get("system_name") else "system_name"
             self.add_error(lacking, _("A business system has a name and a number, or leave both out."))
         return given
 
-    def opening(self) -> dict[str, Any]:
-        """What `tenant_open` takes."""
+    def opening(self, mail_portal: Callable[[Tenant], MailPortal] | None = None) -> dict[str, Any]:
+        """What `tenant_open` takes; `mail_portal` is asked where the link goes by mail."""
         given = self.cleaned_data
         system = BusinessSystemGiven(given["system_name"], given["system_number"])
         return {
@@ -104,7 +117,10 @@ class TenantForm(StyledForm):
             "name": given["name"],
             "timezone": given["timezone"],
             "administrator": FirstAdministrator(
-                given["display_name"], given["email"], given["username"] if given["how"] == PASSWORD else ""
+                given["display_name"],
+                given["email"],
+                given["username"] if given["how"] == PASSWORD else "",
+                mail_portal if given["how"] == MAIL else None,
             ),
             "beginning": TenantBeginning(
                 quota={item: given[item] for item in QuotaItem.values},

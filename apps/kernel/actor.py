@@ -23,7 +23,8 @@ class Actor:
 
     `tenant` is the schema acted in ("" on the provider plane), `role` the active role's code (PLAT-TEN-28),
     `permissions` that role's codes, `is_read_only` whether it changes nothing but its holder's own account
-    (PLAT-TEN-32), `reach` whose records of the tenant it reaches. An operator inside a tenant is kind "operator" with
+    (PLAT-TEN-32), `reach` whose records of the tenant it reaches, `default_system` the business system that its work is
+    for where it names none. An operator inside a tenant is kind "operator" with
     `tenant` set.
     """
 
@@ -37,6 +38,7 @@ class Actor:
     node_uid: str = ""
     request_id: str = ""
     is_read_only: bool = False
+    default_system: UUID | None = None
 
     @property
     def organization(self) -> UUID | None:

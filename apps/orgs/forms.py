@@ -24,6 +24,10 @@ class BusinessSystemForm(forms.Form):
     parent = forms.UUIDField(label=_("Part of"), required=False)
 
 
+class DefaultSystemForm(forms.Form):
+    business_system = forms.UUIDField(label=_("Business system"), required=False)
+
+
 class MemberSearchForm(forms.Form):
     search = forms.CharField(label=_("Login account"), required=False, max_length=64)
     name = forms.CharField(label=_("Organization name"), required=False, max_length=120)

@@ -241,6 +241,22 @@ class BusinessSystemUser(UserObjectPermissionBase):
         verbose_name_plural = _("business system members")
 
 
+class DefaultSystem(models.Model):
+    """The business system that a user's work and applications are for where they name none. It stays when he takes part
+    in it no longer, and is refused then."""
+
+    user = SharedForeignKey("identity.User", unique=True)
+    business_system = models.ForeignKey(BusinessSystem, on_delete=models.CASCADE, related_name="+")
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("default business system")
+        verbose_name_plural = _("default business systems")
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.business_system}"
+
+
 class NumberSequence(models.Model):
     """The last business number given out under a prefix, such as `F20261121`."""
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.orgs.views import joining, people, people_files, roles
+from apps.orgs.views import joining, own_systems, people, people_files, roles
 
 app_name = "people"
 urlpatterns = [
@@ -23,5 +23,6 @@ urlpatterns = [
     path("people/roles/new/", roles.new, name="role_new"),
     path("people/roles/<slug:code>/", roles.role, name="role"),
     path("people/roles/<slug:code>/delete/", roles.delete, name="role_delete"),
+    path("account/business-systems/", own_systems.own_systems, name="own_systems"),
     path("join/<str:secret>/", joining.join, name="join"),
 ]

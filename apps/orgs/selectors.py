@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
@@ -22,6 +23,7 @@ from apps.orgs.models import (
     TAKE_PART,
     BusinessSystem,
     BusinessSystemUser,
+    DefaultSystem,
     Invitation,
     InvitationMail,
     Member,
@@ -50,15 +52,24 @@ def role_list_of(user_id: int) -> list[TenantRole]:
     return [binding.role for binding in RoleBinding.objects.filter(user_id=user_id).select_related("role")]
 
 
-def standing_of(user_id: int) -> tuple[list[TenantRole], UUID | None]:
-    """The roles a user holds in the current tenant, first bound first, and the organization he belongs to; without a
-    role it is not asked for."""
+class Standing(NamedTuple):
+    """What somebody is in the current tenant: the roles he holds, first bound first, his organization, and his default
+    business system; without a role the two are not asked for."""
+
+    roles: list[TenantRole]
+    organization: UUID | None
+    default_system: UUID | None
+
+
+def standing_of(user_id: int) -> Standing:
     place = Member.objects.filter(user_id=OuterRef("user_id")).values("organization__uid")
-    bindings = (
-        RoleBinding.objects.filter(user_id=user_id).select_related("role").annotate(place=Subquery(place))
+    default = DefaultSystem.objects.filter(user_id=OuterRef("user_id")).values("business_system__uid")
+    bindings = RoleBinding.objects.filter(user_id=user_id).select_related("role")
+    rows = list(bindings.annotate(place=Subquery(place), default=Subquery(default)))
+    first = rows[0] if rows else None
+    return Standing(
+        [row.role for row in rows], first.place if first else None, first.default if first else None
     )
-    rows = list(bindings)
-    return [row.role for row in rows], rows[0].place if rows else None
 
 
 def reach_of(user_id: int, permission: DataPermission, organization: UUID | None) -> Reach:

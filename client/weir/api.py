@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         CartOut,
         CommodityOut,
         CouponOut,
+        DefaultSystemOut,
         FormIn,
         FormOut,
         FormRowOut,
@@ -375,6 +376,17 @@ class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes):
 
     def messages(self) -> list[MessageOut]:
         return list(self.all("messages"))
+
+    def default_system(self) -> DefaultSystemOut:
+        """The business system that work and applications are for where they name none."""
+        return self.get("business-systems/default")
+
+    def default_system_set(self, business_system: str | None) -> None:
+        """Choose it by number or uid; None: have none."""
+        if business_system is None:
+            self.call("DELETE", "business-systems/default")
+        else:
+            self.call("PUT", "business-systems/default", {"business_system": business_system})
 
     def business_systems(self) -> list[BusinessSystemOut]:
         return list(self.all("business-systems"))

@@ -22,11 +22,15 @@ class ActivityOut(TypedDict):
 
 
 class AdministratorIn(TypedDict):
-    """With a `username` he gets that account and a first password, without one an invitation link."""
+    """
+    With a `username` he gets that account and a first password, without one an invitation link: shown once, or by
+    mail.
+    """
 
     display_name: str
     email: NotRequired[str]
     username: NotRequired[str]
+    by_mail: NotRequired[bool]
 
 
 class AgentTokenIn(TypedDict):
@@ -289,6 +293,17 @@ class CountOut(TypedDict):
 class CreditIn(TypedDict):
     amount: str
     reason: str
+
+
+class DefaultSystemIn(TypedDict):
+    business_system: str
+
+
+class DefaultSystemOut(TypedDict):
+    """What your work and applications are for where they name no business system."""
+
+    business_system: BusinessSystemOut | None
+    is_usable: bool
 
 
 class DepositIn(TypedDict):
@@ -1985,6 +2000,7 @@ class WayInOut(TypedDict):
     username: str
     password: str
     secret: str
+    mailed_to: str
     expires_at: str | None
 
 
@@ -3856,6 +3872,7 @@ class WorkloadIn(TypedDict):
     web: NotRequired[bool]
     volumes: NotRequired[list[str]]
     outputs: NotRequired[str]
+    business_system: NotRequired[str]
     priority: NotRequired[int | None]
     urgent: NotRequired[bool]
     preemptible: NotRequired[bool]

@@ -133,6 +133,9 @@ WEIR_CLIENT_DIST = ROOT / "client" / "dist"
 # What finds the volumes that work asks for, and the one for its outputs: storage stands above the scheduler.
 WEIR_VOLUME_MOUNTS = "apps.storage.mounts.mounts_of"
 WEIR_OUTPUT_VOLUME = "apps.storage.mounts.outputs_volume"
+# What says for which business system work is, and which there are to choose from: they belong to tenants.
+WEIR_WORK_SYSTEM = "apps.orgs.services.default_systems.work_system_of"
+WEIR_WORK_SYSTEMS = "apps.orgs.services.default_systems.work_systems_offered"
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
 WEIR_WEB_DOMAIN = ENV.web_pages_domain
 WEIR_PORT = ENV.port

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -6,16 +7,27 @@ from rest_framework import serializers
 from apps.console.checklist import LACKS
 from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
 from apps.kernel.money import ZERO
+from apps.orgs.services.invitation_mails import MailPortal
 from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Tenant
 
 
 class AdministratorIn(serializers.Serializer[Any]):
-    """With a `username` he gets that account and a first password, without one an invitation link."""
+    """With a `username` he gets that account and a first password, without one an invitation link: shown once, or by
+    mail."""
 
     display_name = serializers.CharField(max_length=120)
     email = serializers.EmailField(default="", allow_blank=True)
     username = serializers.CharField(max_length=64, default="", allow_blank=True)
+    by_mail = serializers.BooleanField(
+        default=False, help_text="Send the link to his e-mail, instead of showing it."
+    )
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if given["by_mail"] and given["username"]:
+            reason = _("Who gets an account with a first password is sent no link: leave out one of the two.")
+            raise serializers.ValidationError({"by_mail": reason})
+        return given
 
 
 class BusinessSystemGivenIn(serializers.Serializer[Any]):
@@ -49,9 +61,11 @@ class TenantIn(serializers.Serializer[Any]):
     has_queue = serializers.BooleanField(default=False, help_text="Make a queue that admits it alone.")
     business_system = BusinessSystemGivenIn(required=False, allow_null=True, default=None)
 
-    def opening(self) -> dict[str, Any]:
-        """What `tenant_open` takes."""
+    def opening(self, mail_portal: Callable[[Tenant], MailPortal]) -> dict[str, Any]:
+        """What `tenant_open` takes; `mail_portal` is asked where the link goes by mail."""
         given = dict(self.validated_data)
+        administrator = dict(given.pop("administrator"))
+        by_mail = mail_portal if administrator.pop("by_mail") else None
         system = given.pop("business_system")
         beginning = TenantBeginning(
             quota=given.pop("quota"),
@@ -62,7 +76,7 @@ class TenantIn(serializers.Serializer[Any]):
         )
         return {
             **given,
-            "administrator": FirstAdministrator(**given["administrator"]),
+            "administrator": FirstAdministrator(**administrator, mail_portal=by_mail),
             "beginning": beginning,
         }
 
@@ -75,6 +89,7 @@ class WayInOut(serializers.Serializer[Any]):
     secret = serializers.CharField(
         help_text="Shown once; the link is the tenant's address and /join/ and this, for who is invited."
     )
+    mailed_to = serializers.CharField(help_text="Where the link was sent to instead, by mail.")
     expires_at = serializers.DateTimeField(allow_null=True, help_text="When the invitation ends.")
 
 

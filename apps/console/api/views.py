@@ -1,6 +1,7 @@
 """Tenants, their quota and money, and the operators' overview."""
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from django.http import FileResponse
@@ -18,6 +19,7 @@ from apps.console.services import quotas_set, tenant_archive_take, tenant_end, t
 from apps.console.tenant_overview import tenant_lasting
 from apps.identity.api.base import ApiView
 from apps.kernel.actor import Actor
+from apps.orgs.addresses import mail_portal
 from apps.scheduling.api.serializers.workloads import QuotaOut
 from apps.scheduling.selectors.workloads import quota_get
 from apps.tenancy.models import Tenant
@@ -43,7 +45,7 @@ class TenantsView(ApiView):
         self.actor.require("tenancy.manage")
         given = s.TenantIn(data=request.data)
         given.is_valid(raise_exception=True)
-        made = tenant_open(actor=self.actor, **given.opening())
+        made = tenant_open(actor=self.actor, **given.opening(partial(mail_portal, request._request)))
         row, way_in = s.TenantRowOut(made.tenant).data, s.WayInOut(made).data
         return Response({**row, "host": made.host, "administrator": way_in}, status=201)
 

@@ -1,5 +1,6 @@
 """The page that makes a tenant with its first administrator and what it begins with, in one go."""
 
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -14,6 +15,7 @@ from apps.console.types import TenantOpened
 from apps.identity.pages.access import operator_page, show
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import Forbidden, WeirError
+from apps.orgs.addresses import mail_portal
 
 _BILLING, _SCHEDULING = "billing.manage", "scheduling.manage"
 
@@ -30,7 +32,8 @@ def tenant_new(request: PortalRequest) -> HttpResponse:
         form.mark()
         return _form_page(request, form, status=400)
     try:
-        made = tenant_open(actor=request.actor, **form.opening())
+        opening = form.opening(partial(mail_portal, request))
+        made = tenant_open(actor=request.actor, **opening)
     except Forbidden:
         raise
     except WeirError as error:

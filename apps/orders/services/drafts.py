@@ -28,6 +28,7 @@ from apps.orders.states import FormKind
 from apps.orders.types import LineInput
 from apps.orgs.models import BusinessSystem
 from apps.orgs.selectors import business_system_get, organization_of
+from apps.orgs.services.default_systems import default_system_use
 from apps.orgs.services.numbers import number_next
 
 LINES_MAX = 20
@@ -65,9 +66,13 @@ def form_draft(
     cart_uids: Iterable[UUID] = (),
 ) -> ApplicationForm:
     """A draft for one or several services together (PLAT-APPLY-3, PLAT-APPLY-4); the cart lines it was made of are
-    taken out of the cart. `duration_s` in seconds. Raises InvalidInput naming each wrong figure."""
+    taken out of the cart. Without a business system it is for the applicant's default. `duration_s` in seconds. Raises
+    InvalidInput naming each wrong figure."""
     user = User.objects.get(pk=actor.user_id)
     organization = organization_of(user.pk)
+    if business_system_uid is None:
+        default = default_system_use(actor)
+        business_system_uid = default.uid if default else None
     form = ApplicationForm(
         applicant=user,
         applicant_name=str(user),

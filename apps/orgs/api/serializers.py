@@ -92,6 +92,19 @@ class BusinessSystemOut(serializers.ModelSerializer):
         ]
 
 
+class DefaultSystemIn(serializers.Serializer[Any]):
+    business_system = serializers.CharField(max_length=48, help_text="Its number or uid.")
+
+
+class DefaultSystemOut(serializers.Serializer[Any]):
+    """What your work and applications are for where they name no business system."""
+
+    business_system = BusinessSystemOut(allow_null=True)
+    is_usable = serializers.BooleanField(
+        help_text="False where you take part in it no longer, or it is disabled: what names none is refused then."
+    )
+
+
 class MemberIn(serializers.Serializer):
     username = serializers.CharField(max_length=64)
     organization = serializers.UUIDField()

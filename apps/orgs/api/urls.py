@@ -42,6 +42,7 @@ urlpatterns = [
     path("roles/functions", views.RoleFunctionsView.as_view(), name="role_functions"),
     path("roles/<slug:code>", views.RoleView.as_view(), name="role"),
     path("business-systems", views.BusinessSystemsView.as_view(), name="business_systems"),
+    path("business-systems/default", views.DefaultSystemView.as_view(), name="default_system"),
     path("business-systems/<uuid:uid>", views.BusinessSystemView.as_view(), name="business_system"),
     path(
         "business-systems/<uuid:uid>/members",

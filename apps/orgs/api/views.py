@@ -12,6 +12,7 @@ from apps.identity.api.serializers import OrganizationIn, OrganizationsIn, RoleF
 from apps.identity.rules.role_functions import Side, functions_of
 from apps.kernel.planes import current_tenant
 from apps.orgs.api import serializers as s
+from apps.orgs.models import BusinessSystem
 from apps.orgs.selectors import (
     business_system_get,
     business_system_list,
@@ -28,6 +29,12 @@ from apps.orgs.services.business_systems import (
     business_system_create,
     business_system_member_add,
     business_system_member_remove,
+)
+from apps.orgs.services.default_systems import (
+    default_system_find,
+    default_system_is_usable,
+    default_system_set,
+    system_named,
 )
 from apps.orgs.services.organizations import (
     member_add,
@@ -270,6 +277,34 @@ class BusinessSystemView(ApiView):
     @extend_schema(responses=s.BusinessSystemOut)
     def get(self, request: Request, uid: UUID) -> Response:
         return Response(s.BusinessSystemOut(business_system_get(actor=self.actor, uid=uid)).data)
+
+
+class DefaultSystemView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(responses=s.DefaultSystemOut)
+    def get(self, request: Request) -> Response:
+        """The business system that your work and applications are for where they name none."""
+        return self._shown(default_system_find(self.actor))
+
+    @extend_schema(request=s.DefaultSystemIn, responses=s.DefaultSystemOut)
+    def put(self, request: Request) -> Response:
+        """Choose it, of those that you take part in."""
+        given = s.DefaultSystemIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        row = system_named(self.actor, given.validated_data["business_system"])
+        default_system_set(actor=self.actor, business_system=row)
+        return self._shown(row)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request) -> Response:
+        """Have none."""
+        default_system_set(actor=self.actor, business_system=None)
+        return Response(status=204)
+
+    def _shown(self, row: BusinessSystem | None) -> Response:
+        is_usable = row is not None and default_system_is_usable(self.actor, row)
+        return Response(s.DefaultSystemOut({"business_system": row, "is_usable": is_usable}).data)
 
 
 class BusinessSystemMembersView(ApiView):

@@ -146,6 +146,19 @@ class Migration(migrations.Migration):
                 'unique_together': {('user', 'permission', 'content_object')},
             },
         ),
+        migrations.CreateModel(
+            name='DefaultSystem',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
+                ('user', apps.kernel.planes.SharedForeignKey(on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=settings.AUTH_USER_MODEL, unique=True)),
+                ('business_system', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='orgs.businesssystem')),
+            ],
+            options={
+                'verbose_name': 'default business system',
+                'verbose_name_plural': 'default business systems',
+            },
+        ),
         migrations.AddConstraint(
             model_name='organization',
             constraint=models.UniqueConstraint(fields=('parent', 'name'), name='organization_name_once', nulls_distinct=False),

@@ -127,6 +127,9 @@ class SubmitForm(MarkedForm):
     )
     spec = forms.ChoiceField(label=_("Specification"), required=False)
     queue = forms.ChoiceField(label=_("Queue"))
+    business_system = forms.ChoiceField(
+        label=_("Business system"), required=False, help_text=_("That it is for, and its cost is told under.")
+    )
     purpose = forms.ChoiceField(
         label=_("Purpose"), required=False, choices=[("", _("by its kind")), *Purpose.choices]
     )
@@ -148,12 +151,23 @@ class SubmitForm(MarkedForm):
     )
 
     def __init__(
-        self, *args: Any, queues: Choices, specs: Choices, environments: Choices, **kwargs: Any
+        self,
+        *args: Any,
+        queues: Choices,
+        specs: Choices,
+        environments: Choices,
+        systems: Choices | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["queue"].choices = queues
-        self.fields["spec"].choices = [("", _("amounts of its own")), *specs]
-        self.fields["environment"].choices = [("", _("none")), *environments]
+        offered = {
+            "queue": queues,
+            "spec": [("", _("amounts of its own")), *specs],
+            "environment": [("", _("none")), *environments],
+            "business_system": [("", _("your default")), *(systems or [])],
+        }
+        for name, choices in offered.items():
+            self.fields[name].choices = choices
 
     def more_fields(self) -> dict[str, forms.Field]:
         """What is declared once for all ways to ask for work."""

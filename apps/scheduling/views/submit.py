@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.module_loading import import_string
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
@@ -42,6 +44,7 @@ SECTIONS = (
         gettext_lazy("When and in which order"),
         (
             "queue",
+            "business_system",
             "priority",
             "run_minutes",
             "earliest_start_at",
@@ -67,7 +70,8 @@ def _form(request: TenantRequest, *args: Any) -> SubmitForm:
     queues = [(row.code, _queue_label(row)) for row in open_]
     specs = [(row.code, str(row)) for row in spec_list().filter(is_enabled=True)]
     environments = [(str(row.uid), row.name) for row in environment_list(request.entered_tenant)]
-    return SubmitForm(*args, queues=queues, specs=specs, environments=environments)
+    systems = import_string(settings.WEIR_WORK_SYSTEMS)(actor=request.actor)
+    return SubmitForm(*args, queues=queues, specs=specs, environments=environments, systems=systems)
 
 
 def _queue_label(queue: Queue) -> str:

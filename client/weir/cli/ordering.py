@@ -7,6 +7,7 @@ import typer
 from weir.cli.context import Thing, caller, uid_of
 from weir.cli.show import as_json, one, rows, said
 from weir.cli.units import amounts, duration_s
+from weir.errors import WeirClientError
 
 FORM = [
     ("number", "no"),
@@ -100,7 +101,9 @@ def apply(
     amount: list[str] = AMOUNT,
     for_: str = DURATION,
     count: int = COUNT,
-    business_system: str = typer.Option(..., "--business-system", "-b", help="Its number or uid."),
+    business_system: str = typer.Option(
+        "", "--business-system", "-b", help="Its number or uid; else your default (`weir systems`)."
+    ),
     remark: str = typer.Option("", help="A word to the approvers."),
     coupon: str = COUPON,
     attach: list[Path] = typer.Option([], help="Files to attach."),
@@ -112,7 +115,9 @@ def apply(
         form = client.application_make(
             lines=[{"commodity": goods, "amounts": amounts(amount), "count": count}],
             duration_s=duration_s(for_),
-            business_system=uid_of(business_system, client.business_systems, "number"),
+            business_system=uid_of(business_system, client.business_systems, "number")
+            if business_system
+            else None,
             remark=remark,
             coupon=coupon or None,
         )
@@ -183,10 +188,28 @@ def terminate(
     said(ctx, found, "The termination is in approval.")
 
 
-def systems(ctx: typer.Context) -> None:
-    """The business systems you take part in."""
+def systems(
+    ctx: typer.Context,
+    default: str = typer.Option(
+        "",
+        help="Make this one your default, by number or uid: what names none is for it.",
+        show_default=False,
+    ),
+    no_default: bool = typer.Option(False, "--no-default", help="Have no default."),
+) -> None:
+    """The business systems you take part in, and which of them your work and applications are for by default."""
+    if default and no_default:
+        raise WeirClientError("--default and --no-default are opposites.", "Say one of them.")
     with caller(ctx) as client:
-        rows(ctx, client.business_systems(), [("number", "number"), ("name", "name"), ("uid", "uid")])
+        if default or no_default:
+            client.default_system_set(default or None)
+        chosen = client.default_system()["business_system"]
+        found = [
+            {**row, "is_default": chosen is not None and row["uid"] == chosen["uid"]}
+            for row in client.business_systems()
+        ]
+        columns = [("number", "number"), ("name", "name"), ("default", "is_default"), ("uid", "uid")]
+        rows(ctx, found, columns)
 
 
 COMMANDS = (

@@ -18,6 +18,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import BusinessSystem, Invitation, Organization, RoleBinding
+from apps.orgs.services.invitation_mails import invitation_mail_claim
 from apps.scheduling.models import Queue, TenantQuota
 from apps.scheduling.services.quota.quotas import DEFAULTS
 from apps.tenancy.models import Tenant
@@ -111,6 +112,43 @@ def test_an_invitation_lets_its_administrator_choose_account_and_password(operat
     with in_tenant("initech"):
         assert RoleBinding.objects.get().user.username == "ida.x"
         assert Invitation.objects.get().state == "used"
+
+
+def _mailed_secret(schema: str) -> str:
+    """What the worker that writes the mail puts into its link."""
+    with in_tenant(schema):
+        one = invitation_mail_claim(actor=SYSTEM)
+    assert one.mail.portal == f"http://{schema}.localhost/"
+    return one.secret
+
+
+@pytest.mark.django_db
+@pytest.mark.req("PLAT-TEN-8", "PLAT-TEN-24")
+def test_its_administrators_invitation_goes_by_mail_where_the_centre_sends_some(operator, settings, tmp_path):
+    admin = operator("system_administrator")
+    by_mail = PAGE | {"how": "mail", "username": ""}
+    assert 'value="mail"' not in text_of(admin.page().get("/tenants/new/"))
+    assert 'data-test="error-how"' in text_of(admin.page().post("/tenants/new/", by_mail), 400)
+    asked = API | {"administrator": {"display_name": "Ida", "email": "ida@example.org", "by_mail": True}}
+    refused = admin.api().post("/api/v1/tenants", asked)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "mail_missing")
+    assert nothing_made()
+    settings.WEIR_EMAIL_URL = f"file://{tmp_path}"
+    assert 'data-test="error-email"' in text_of(
+        admin.page().post("/tenants/new/", by_mail | {"email": ""}), 400
+    )
+    page = text_of(admin.page().post("/tenants/new/", by_mail))
+    assert "goes to ida@example.org by mail" in page
+    assert "weirinv_" not in page
+    joined = {"display_name": "Ida", "username": "ida.x", "password": "correct-horse-9"}
+    path = f"/join/{_mailed_secret('initech')}/"
+    assert Client(headers={"host": "initech.localhost"}).post(path, joined).status_code == 302
+    way_in = admin.api().post("/api/v1/tenants", asked | {"schema": "hooli", "name": "Hooli"}).json()
+    told = way_in["administrator"]
+    assert (told["secret"], told["mailed_to"], told["username"]) == ("", "ida@example.org", "")
+    assert _mailed_secret("hooli")
+    both = {"administrator": {"display_name": "Ida", "username": "ida", "by_mail": True}}
+    assert admin.api().post("/api/v1/tenants", API | {"schema": "umbra"} | both).status_code == 400
 
 
 @pytest.mark.django_db

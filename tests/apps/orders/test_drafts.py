@@ -1,5 +1,6 @@
 """Carts and drafts: what is refused names its field and changes nothing; who sees what."""
 
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -15,7 +16,11 @@ from apps.orders.services.carts import cart_add, cart_remove
 from apps.orders.services.drafts import form_delete, form_draft, form_update
 from apps.orders.services.submissions import form_submit
 from apps.orders.types import LineInput
-from apps.orgs.services.business_systems import business_system_create, business_system_member_add
+from apps.orgs.services.business_systems import (
+    business_system_create,
+    business_system_member_add,
+    business_system_member_remove,
+)
 from apps.orgs.services.organizations import member_add, organization_create
 from tests.apps.orders.scene import AMOUNTS, Scene
 
@@ -88,6 +93,18 @@ def test_unknown_services_systems_and_coupons(scene: Scene):
         with pytest.raises(NotFound):
             form_draft(actor=scene.ann.actor, **given)
     assert not ApplicationForm.objects.exists()
+
+
+@pytest.mark.req("PLAT-TEN-20")
+def test_an_application_without_a_business_system_is_for_the_default(scene: Scene):
+    physics = organization_create(actor=SYSTEM, name="Physics")
+    system = business_system_create(actor=SYSTEM, name="Spectra", number="S-1", organization=physics)
+    business_system_member_add(actor=SYSTEM, business_system=system, user=scene.ann.user)
+    scene.ann = replace(scene.ann, actor=replace(scene.ann.actor, default_system=system.uid))
+    assert scene.draft().business_system_name == "Spectra"
+    business_system_member_remove(actor=SYSTEM, business_system=system, user=scene.ann.user)
+    with pytest.raises(InvalidInput, match="no longer take part"):
+        scene.draft()
 
 
 @pytest.mark.req("PLAT-TEN-20", "PLAT-APPLY-9")

@@ -11,7 +11,14 @@ from apps.fleet.models import Device, Slice
 from apps.fleet.services import groups, specs
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import QuotaExceeded
+from apps.kernel.planes import in_tenant
 from apps.notices.models import Message
+from apps.orgs.services.business_systems import (
+    business_system_create,
+    business_system_member_add,
+    business_system_member_remove,
+)
+from apps.orgs.services.organizations import organization_create
 from apps.scheduling.models import QuotaHold, Workload
 from apps.scheduling.selectors.workloads import quota_get, workload_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
@@ -535,3 +542,34 @@ def test_tenants_and_strangers_reach_only_their_own(api, member, operator):
     )
     assert ops.post(API, PROGRAM, format="json").status_code == 400
     assert api.get(f"{API}/across").status_code == 403
+
+
+@pytest.mark.req("PLAT-TEN-20", "PLAT-OPS-38")
+def test_work_is_for_the_business_system_it_names_else_for_the_default_and_costs_are_told_under_it(
+    api, alice
+):
+    with in_tenant("acme"):
+        physics = organization_create(actor=SYSTEM, name="Physics")
+        made = [
+            business_system_create(actor=SYSTEM, name=name, number=number, organization=physics)
+            for name, number in (("Speech", "N-1"), ("Vision", "N-2"), ("Hidden", "N-3"))
+        ]
+        for row in made[:2]:
+            business_system_member_add(actor=SYSTEM, business_system=row, user=alice.user)
+    assert row_of(submit(api)).business_system_uid is None
+    api.put("/api/v1/business-systems/default", {"business_system": "N-1"}, format="json")
+    default, named = row_of(submit(api)), row_of(submit(api, business_system="N-2"))
+    assert (default.business_system_uid, named.business_system_uid) == (made[0].uid, made[1].uid)
+    assert api.get(f"{API}/{named.uid}").json()["labels"]["business_system"] == "Vision"
+    assert [Charge.plain.get(workload_uid=row.uid).business_system for row in (default, named)] == [
+        "Speech",
+        "Vision",
+    ]
+    refused = submit(api, business_system="N-3", expect=400)
+    assert refused["fields"]["business_system"] == "There is no business system N-3 that you take part in."
+    with in_tenant("acme"):
+        business_system_member_remove(actor=SYSTEM, business_system=made[0], user=alice.user)
+    refused = submit(api, expect=400)
+    assert refused["message"] == "You no longer take part in your default business system Speech."
+    assert refused["cure"]
+    assert row_of(submit(api, business_system="N-2")).business_system_uid == made[1].uid

@@ -120,6 +120,8 @@ def _cost_labels(row: Workload) -> CostLabels:
     named = _NAME.first(uid=row.organization_id) if row.organization_id else None
     return CostLabels(
         person=str(row.labels["person"]),
+        business_system=str(row.labels.get("business_system", "")),
+        business_system_uid=row.business_system_uid,
         organization=named[0] if named else "",
         organization_uid=row.organization_id,
         user_id=row.submitted_by_id,
@@ -185,7 +187,7 @@ _READ = frozenset(
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
-        "array", "signal", "secrets", "volumes", "outputs", *AfterWork.values,
+        "array", "business_system", "signal", "secrets", "volumes", "outputs", *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)
@@ -202,11 +204,13 @@ def _row(
     work = asked.work | ({"volumes": mounts} if mounts else {})
     pins = checks.pins_read(asked) | ({"storage": storage} if storage else {})
     work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, run_timeout_s)
+    system = import_string(settings.WEIR_WORK_SYSTEM)(actor=actor, asked=asked.business_system)
     row = Workload(
         **{name: getattr(asked, name) for name in _COPIED},
         tenant=tenant,
         submitted_by_id=actor.user_id,
         organization_id=actor.organization,
+        business_system_uid=system[0] if system else None,
         environment=environment,
         spec=amounts.spec,
         name_en=asked.name,
@@ -226,7 +230,7 @@ def _row(
         outputs=import_string(settings.WEIR_OUTPUT_VOLUME)(actor=actor, name=asked.outputs),
         secrets=secrets_find(tenant, actor, asked.secrets) if asked.secrets else {},
         run_timeout_s=run_timeout_s,
-        labels={"person": actor.name},
+        labels={"person": actor.name} | ({"business_system": system[1]} if system else {}),
     )
     row.no = f"W-{row.uid.hex[:10].upper()}"
     return row
