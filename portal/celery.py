@@ -73,6 +73,8 @@ app.conf.beat_schedule = {
     "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),
     "orders: undelivered": _every(15, "apps.orders.tasks.orders_sweep"),
     "orders: compare the mirror": _every(24 * 3600, "apps.orders.tasks.cases_reconcile"),
+    "images: archives on their way": _every(60, "apps.images.tasks.versions_sweep"),
+    "images: what the registry holds for nobody": _every(3600, "apps.images.tasks.registry_tidy"),
     "storage: measure and tidy": _every(600, "apps.storage.tasks.storage_tidy"),
     "catalog: expire coupons": _every(600, "apps.catalog.tasks.coupons_expire"),
     "audit: seal": _every(10, "apps.audit.tasks.audit_seal"),

@@ -30,6 +30,7 @@ _OPERATOR_READS = (
     "orders.view",
     "orgs.view",
     "conformance.view",
+    "images.view",
 )
 
 OPERATOR_ROLES = (
@@ -70,6 +71,8 @@ OPERATOR_ROLES = (
         "orgs.grant",
         "catalog.manage",
         "fleet.manage",
+        "images.use",
+        "images.manage",
         "scheduling.manage",
         "alarms.manage",
         "audit.view",
@@ -84,6 +87,8 @@ OPERATOR_ROLES = (
         "集群管理员",
         *_OPERATOR_READS,
         "fleet.manage",
+        "images.use",
+        "images.manage",
         "scheduling.manage",
         "alarms.manage",
         "resources.operate",
@@ -93,7 +98,7 @@ OPERATOR_ROLES = (
     ),
 )
 
-_TENANT_READS = ("catalog.view", "orders.view", "resources.view", "orgs.view", "storage.view")
+_TENANT_READS = ("catalog.view", "orders.view", "resources.view", "orgs.view", "storage.view", "images.view")
 
 TENANT_ROLES = (
     _role(
@@ -121,6 +126,8 @@ TENANT_ROLES = (
         "orgs.manage",
         "storage.use",
         "storage.manage",
+        "images.use",
+        "images.manage",
     ),
     _role(
         "tenant_front_line",
@@ -131,6 +138,7 @@ TENANT_ROLES = (
         "orders.terminate",
         "resources.operate",
         "storage.use",
+        "images.use",
         "tickets.open",
         "tickets.work",
         # What the organization runs concerns all who work on it; what others have applied for does not.
@@ -147,6 +155,8 @@ TENANT_ROLES = (
         "alarms.view",
         "storage.use",
         "storage.manage",
+        "images.use",
+        "images.manage",
         "tickets.open",
     ),
 )

@@ -20,6 +20,7 @@ urlpatterns = [
     path("client/", include("apps.console.client_urls")),
     path("catalogue/", include("apps.console.catalogue_urls")),
     path("pool/", include("apps.fleet.urls")),
+    path("images/", include("apps.images.operator_urls")),
     path("scheduling/", include("apps.scheduling.views.urls_operator")),
     # The pool's figures name nodes and devices: they are not told on tenants' hosts.
     path("metrics", probes.metrics, name="metrics"),

@@ -14,6 +14,7 @@ urlpatterns = [
     path("tickets/", include("apps.tickets.urls")),
     path("resources/", include("apps.scheduling.views.urls_tenant")),
     path("files/", include("apps.storage.urls")),
+    path("images/", include("apps.images.urls")),
     path("billing/", include("apps.billing.urls")),
     path("messages/", include("apps.notices.urls")),
     path("client/", include("apps.console.client_urls")),

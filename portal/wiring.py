@@ -23,6 +23,8 @@ from apps.console import tasks as console_tasks
 from apps.fleet import events as fleet
 from apps.identity import tasks as identity_tasks
 from apps.identity.events import MembershipEnded, PasswordResetAsked
+from apps.images import tasks as image_tasks
+from apps.images.events import VersionAsked, VersionsGone
 from apps.kernel.wiring import after, recorder, within
 from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
@@ -142,6 +144,13 @@ after(
 
 # Sweep: storage_tidy, every ten minutes.
 after(VolumeChanged, lambda event: storage_tasks.volume_follow.delay(event.schema, event.uid))
+
+# --- images → a worker ---------------------------------------------------------------------------------------------
+
+# Sweep: versions_sweep, every minute.
+after(VersionAsked, lambda event: image_tasks.version_take.delay(event.uid))
+# Sweep: registry_tidy, every hour.
+after(VersionsGone, lambda event: image_tasks.repositories_tidy.delay(list(event.repositories)))
 
 # --- alarms ------------------------------------------------------------------------------------------------------
 

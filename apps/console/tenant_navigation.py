@@ -62,6 +62,7 @@ TENANT = (
             _entry(_("My resources"), "cpu", "workloads:workloads", "resources.view"),
             _entry(_("Environments"), "box", "workloads:environments", "resources.view"),
             _entry(_("My files"), "folder", "files:volumes", "storage.view"),
+            _entry(_("My images"), "stack-3", "images:images", "images.view"),
             _entry(_("Secrets"), "key", "workloads:secrets", "resources.operate"),
         ),
     ),
@@ -137,6 +138,7 @@ PROVIDER = (
             _entry(_("Slices and sessions"), "chart-pie", "fleet:slices", "fleet.view"),
             _entry(_("Resource groups"), "components", "fleet:groups", "fleet.view"),
             _entry(_("Specifications"), "ruler-2", "fleet:specs", "fleet.view"),
+            _entry(_("Container images"), "stack-3", "images_admin:images", "images.view"),
             _entry(
                 _("Environment templates"),
                 "box",

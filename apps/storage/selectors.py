@@ -123,6 +123,33 @@ def file_open(*, actor: Actor, volume: Volume, path: str) -> OpenFile:
     return driver().file_open(key_of(volume.uid), names)
 
 
+@dataclass(frozen=True, slots=True)
+class FilePlace:
+    """A file of a volume, for who reads it later."""
+
+    volume_uid: UUID
+    path: str
+    size_bytes: int
+
+
+def file_place(*, actor: Actor, volume: str, path: str) -> FilePlace:
+    """A file that the actor may read, in a volume by its uid. Raises NotFound, NoSuchFile, PathRefused."""
+    try:
+        uid = UUID(volume)
+    except ValueError as error:
+        raise NotFound() from error
+    row = volume_open(actor=actor, uid=uid)
+    entry = entry_get(actor=actor, volume=row, path=path)
+    if entry.kind != Kind.FILE:
+        raise PathRefused(_("%(path)s is no file.") % {"path": path})
+    return FilePlace(row.uid, path, entry.size_bytes)
+
+
+def file_of_place(volume_uid: UUID, path: str) -> OpenFile:
+    """The file of a place that somebody was allowed to read; who calls closes it. Raises NoSuchFile, PathRefused."""
+    return driver().file_open(key_of(volume_uid), file_names(path))
+
+
 def upload_list(*, actor: Actor, volume: Volume) -> QuerySet[Upload]:
     """The actor's own uploads into a volume that are not finished."""
     actor.require(P.USE)

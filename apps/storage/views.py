@@ -186,6 +186,10 @@ def file(request: TenantRequest, uid: UUID) -> HttpResponse:
         "above": _above(_folder_of(path)),
         "preview": preview_of(actor=request.actor, volume=row, path=path, entry=entry),
         "may_use": _may_use(request),
+        # Images are made of such files.
+        "may_image": path.endswith(".tar")
+        and request.actor.may("images.use")
+        and not request.actor.is_read_only,
     }
     return show(request, "storage/file", context)
 

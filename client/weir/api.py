@@ -15,6 +15,7 @@ from weir.components import Components
 from weir.config import Config
 from weir.conformance import Conformance
 from weir.errors import ApiError, Unreachable, WeirClientError
+from weir.images import Images
 from weir.pool import Pool
 from weir.scheduling import Scheduling
 from weir.volumes import Volumes
@@ -66,7 +67,7 @@ def local_zone() -> str:
     return named if re.fullmatch(r"[A-Za-z0-9_+/-]+", named) else ""
 
 
-class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes):
+class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Images):
     """A signed-in caller of one centre.
 
     Args:

@@ -462,6 +462,31 @@ class HardwareOut(TypedDict):
     is_simulated: bool
 
 
+class ImageFileOut(TypedDict):
+    digest: str
+    size_bytes: int
+
+
+class ImageVersionOut(TypedDict):
+    """One image under a tag; `problem` says why it was refused, `layers` which files it is made of."""
+
+    uid: str
+    image: str
+    name: str
+    tag: str
+    state: Literal["checking", "ready", "refused"]
+    problem: str
+    digest: str
+    architecture: str
+    size_bytes: int
+    unpacked_bytes: int
+    entry_point: list[str]
+    layers: list[ImageFileOut]
+    source: str
+    made_by: str
+    created_at: str
+
+
 class ImportRowOut(TypedDict):
     """What became, or would become, of a row."""
 
@@ -897,6 +922,11 @@ class PatchedFormIn(TypedDict):
     data: NotRequired[dict[str, Any]]
     coupon: NotRequired[str | None]
     cart: NotRequired[list[str]]
+
+
+class PatchedImageChangeIn(TypedDict):
+    name: NotRequired[str]
+    introduction: NotRequired[str]
 
 
 class PatchedRouteEditIn(TypedDict):
@@ -2677,6 +2707,31 @@ class HookCallOut(TypedDict):
     next_try_at: str
 
 
+class ImageImportIn(TypedDict):
+    """An archive, as `docker save` or `skopeo` write it, at a path of a volume."""
+
+    volume: str
+    path: str
+    name: str
+    tag: NotRequired[str]
+    introduction: NotRequired[str]
+    owner: NotRequired[Literal["person", "organization", "tenant"]]
+    organization: NotRequired[str | None]
+
+
+class ImageOut(TypedDict):
+    uid: str
+    name: str
+    introduction: str
+    owner: Literal["person", "organization", "tenant", "centre"]
+    tenant: str
+    person: str
+    organization: str
+    versions: list[ImageVersionOut]
+    may_keep: bool
+    created_at: str
+
+
 class LimitOut(TypedDict):
     """
     What the user holds of an item and may hold; `most` null: nothing of the user's bounds it. `source` says which
@@ -2917,6 +2972,12 @@ class PaginatedHookCallOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[HookCallOut]
+
+
+class PaginatedImageOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ImageOut]
 
 
 class PaginatedNodeOutList(TypedDict):

@@ -11,6 +11,7 @@ import psutil
 from portal.devstack.bootstrap import ROOT
 from portal.devstack.options import Options
 from portal.devstack.processes import text_write
+from portal.devstack.registry_server import registry_url
 from portal.devstack.servers import Servers, Urls
 
 # Where the local portal keeps what `/metrics` is asked with.
@@ -35,6 +36,7 @@ def server_environment(options: Options, servers: Servers) -> dict[str, str]:
         "WEIR_SECRET_KEY": options.secret_key.get_secret_value()
         if options.secret_key
         else _kept_secret(options.var_dir, "secret.key"),
+        "WEIR_REGISTRY_URL": os.environ.get("WEIR_REGISTRY_URL", "") or registry_url(options.var_dir),
         "WEIR_METRICS_TOKEN": os.environ.get("WEIR_METRICS_TOKEN")
         or _kept_secret(options.var_dir, METRICS_TOKEN),
         "DJANGO_SETTINGS_MODULE": os.environ.get("DJANGO_SETTINGS_MODULE", "portal.settings.dev"),

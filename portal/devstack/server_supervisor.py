@@ -21,9 +21,10 @@ from portal.devstack.errors import LocalError
 from portal.devstack.postgres_server import PostgresServer
 from portal.devstack.processes import identity_write
 from portal.devstack.redis_server import RedisServer
+from portal.devstack.registry_server import RegistryServer, registry_is_here
 from portal.private_files import log_rotate
 
-Server = PostgresServer | RedisServer
+Server = PostgresServer | RedisServer | RegistryServer
 _PAUSE_MAX_S = 10.0
 _STOP_TIMEOUT_S = 20
 
@@ -37,6 +38,9 @@ class Guard:
             PostgresServer(var_dir, durable=durable),
             RedisServer(var_dir, durable=durable),
         ]
+        # Images are for who works here: tests that want a registry start one of their own.
+        if durable and registry_is_here():
+            self._servers.append(RegistryServer(var_dir))
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._failures: dict[str, int] = {}
         self._retry_at_s: dict[str, float] = {}

@@ -136,6 +136,12 @@ WEIR_OUTPUT_VOLUME = "apps.storage.mounts.outputs_volume"
 # What says for which business system work is, and which there are to choose from: they belong to tenants.
 WEIR_WORK_SYSTEM = "apps.orgs.services.default_systems.work_system_of"
 WEIR_WORK_SYSTEMS = "apps.orgs.services.default_systems.work_systems_offered"
+# What finds the archives in volumes that images are made from.
+WEIR_VOLUME_FILE = "apps.storage.selectors.file_place"
+WEIR_VOLUME_FILE_OPEN = "apps.storage.selectors.file_of_place"
+WEIR_REGISTRY_URL = str(ENV.registry_url or "").rstrip("/")
+WEIR_IMAGES_DIR = ENV.var_dir / "images"
+WEIR_IMAGE_LIMIT_MIB = ENV.image_limit_mib
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
 WEIR_WEB_DOMAIN = ENV.web_pages_domain
 WEIR_PORT = ENV.port
@@ -223,6 +229,9 @@ SPECTACULAR_SETTINGS = {
         "TaskStateEnum": "apps.approvals.states.TaskState",
         "RunStateEnum": "apps.conformance.states.RunState",
         "DataScopeEnum": "apps.kernel.reach.Scope",
+        "OwnerEnum": "apps.storage.states.Owner",
+        "ImageOwnerEnum": "apps.images.states.Owner",
+        "ImageStateEnum": "apps.images.states.VersionState",
         "TicketStateEnum": "apps.tickets.states.TicketState",
         "TicketEntryKindEnum": "apps.tickets.states.EntryKind",
         "TicketSideEnum": "apps.ticketing.states.Side",

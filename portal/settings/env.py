@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, PostgresDsn, RedisDsn, SecretStr, ValidationError, field_validator
+from pydantic import AnyHttpUrl, Field, PostgresDsn, RedisDsn, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from apps.centre.mail_address import mail_address
@@ -58,6 +58,9 @@ class Env(BaseSettings):
     uploads_total_mib: int = Field(default=20_480, ge=1, le=2**20)
     # Where the files of volumes lie: a folder of this machine, or one that several share.
     storage_dir: Path | None = None
+    # Where container images are kept, with name and password in the address; how large one may be unpacked.
+    registry_url: AnyHttpUrl | None = None
+    image_limit_mib: int = Field(default=40_960, ge=1, le=2**20)
     # For how long of running money is set aside at once; how long work goes on at zero; how near its end is told of.
     funds_hold_s: int = Field(default=3600, ge=60, le=30 * 86400)
     funds_grace_s: int = Field(default=600, ge=0, le=86400)

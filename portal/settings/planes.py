@@ -28,6 +28,7 @@ SHARED_APPS = [
     "apps.billing",
     "apps.fleet",
     "apps.scheduling",
+    "apps.images",
     "apps.rollouts",
     "apps.console",
     "apps.conformance",

@@ -32,6 +32,19 @@ def line_above(organization: UUID | None, above: Mapping[UUID, UUID | None]) -> 
         organization = above[organization]
 
 
+def quota_organizations(tenant: Tenant) -> dict[UUID, str]:
+    """The organizations of a tenant that can hold quota, by name."""
+    return dict(QuotaOrganization.objects.of(tenant).order_by("name").values_list("uid", "name"))
+
+
+def organizations_above(schema: str, organization: UUID | None) -> list[UUID]:
+    """An organization of a tenant and all above it; none for none."""
+    if organization is None:
+        return []
+    above = dict(QuotaOrganization.objects.of(schema).values_list("uid", "parent_id"))
+    return list(line_above(organization, above))
+
+
 def organization_quota_list(tenant: Tenant, uid: UUID) -> list[OrganizationQuotaLine]:
     """A line for each item, whether or not the organization has a quota of its own of it."""
     above = dict(QuotaOrganization.objects.of(tenant).values_list("uid", "parent_id"))

@@ -284,3 +284,9 @@ def workload_numbers_using(tenant: Tenant, volume: UUID, key: str, most: int = 5
     mounts = Q(work__contains={"volumes": [{"key": key}]})
     rows = Workload.objects.of(tenant).filter(mounts | Q(outputs=volume))
     return list(rows.exclude(state__in=FINAL_STATES).order_by("pk").values_list("no", flat=True)[:most])
+
+
+def workload_numbers_in_image(version: UUID, most: int = 5) -> list[str]:
+    """Numbers of work, of whatever tenant, that runs in a version of an image and has not ended, the first few."""
+    rows = Workload.objects.across().filter(work__contains={"image": {"version": str(version)}})
+    return list(rows.exclude(state__in=FINAL_STATES).order_by("pk").values_list("no", flat=True)[:most])

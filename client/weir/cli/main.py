@@ -15,6 +15,7 @@ from weir.cli import (
     copying,
     executing,
     fleet,
+    images,
     ordering,
     outputs,
     queues,
@@ -55,6 +56,7 @@ app.add_typer(workloads.sessions, name="sessions")
 app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(secrets.secret, name="secret")
 app.add_typer(volumes.volume, name="volume")
+app.add_typer(images.image, name="image")
 _take_in("Catalogue and orders", *ordering.COMMANDS)
 _take_in("Money and messages", *billing.COMMANDS)
 _take_in("For operators", *fleet.COMMANDS, *watching.COMMANDS, *components.COMMANDS)

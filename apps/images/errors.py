@@ -1,0 +1,28 @@
+"""Refusals of images that carry their own code."""
+
+from django.utils.translation import gettext_lazy as _
+
+from apps.kernel.errors import Busy, Conflict, InvalidInput
+
+
+class NoRegistry(Conflict):
+    code = "no_registry"
+    default_message = _("This centre keeps no container images: no registry is set up.")
+    default_cure = _("Ask an operator to name one (WEIR_REGISTRY_URL).")
+
+
+class RegistryAway(Busy):
+    """The registry does not answer, or refuses."""
+
+    code = "registry_away"
+    retry_after_s = 5
+    default_message = _("The registry of container images does not answer.")
+
+
+class ImageRefused(InvalidInput):
+    """The archive is no image that this centre can run; nothing of it was taken."""
+
+    code = "image_refused"
+    default_cure = _(
+        "Save the image anew by `docker save` or `podman save`, for the machines of this centre."
+    )

@@ -1,0 +1,17 @@
+from dataclasses import dataclass
+
+from apps.kernel.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class VersionAsked(Event):
+    """An archive is to be checked and taken into the registry."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsGone(Event):
+    """Versions were deleted: what the registry holds of them goes."""
+
+    repositories: tuple[str, ...]

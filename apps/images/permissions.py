@@ -1,0 +1,46 @@
+"""Who sees and who changes which images."""
+
+from enum import StrEnum
+
+from django.db.models import Q
+
+from apps.images.states import Owner
+from apps.kernel.actor import Actor
+from apps.scheduling.selectors.quotas import organizations_above
+
+
+class ImagePermission(StrEnum):
+    VIEW = "images.view"
+    USE = "images.use"
+    MANAGE = "images.manage"
+
+
+def images_opened(actor: Actor) -> Q:
+    """The images that the actor may run: his own, those of his organization and of all above it, his tenant's, and
+    the centre's, which are everybody's."""
+    if not actor.tenant:
+        return Q(owner=Owner.CENTRE)
+    own = Q(owner=Owner.PERSON, person_id=actor.user_id) if actor.user_id is not None else Q(pk__in=[])
+    above = organizations_above(actor.tenant, actor.organization)
+    within = own | Q(owner=Owner.ORGANIZATION, organization__in=above) | Q(owner=Owner.TENANT)
+    return Q(owner=Owner.CENTRE) | (Q(tenant__schema_name=actor.tenant) & within)
+
+
+def images_seen(actor: Actor) -> Q:
+    """The images that the actor finds in lists: who manages them sees all of his tenant, on the operators' side all."""
+    if not actor.may(ImagePermission.MANAGE):
+        return images_opened(actor)
+    if not actor.tenant:
+        return ~Q(pk__in=[])
+    return Q(owner=Owner.CENTRE) | Q(tenant__schema_name=actor.tenant)
+
+
+def images_kept(actor: Actor) -> Q:
+    """The images that the actor may describe, give versions and delete. The centre's are kept on the operators' side
+    alone."""
+    if not actor.tenant:
+        return ~Q(pk__in=[]) if actor.may(ImagePermission.MANAGE) else Q(pk__in=[])
+    within = Q(tenant__schema_name=actor.tenant)
+    if actor.may(ImagePermission.MANAGE):
+        return within
+    return within & Q(owner=Owner.PERSON, person_id=actor.user_id)

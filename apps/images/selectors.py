@@ -1,0 +1,71 @@
+"""Images and their versions, with who may see them built in."""
+
+from uuid import UUID
+
+from django.db.models import Count, Max, Prefetch, Q, QuerySet, Sum
+
+from apps.fleet.selectors import node_list
+from apps.images.models import Image, ImageVersion
+from apps.images.permissions import ImagePermission as P
+from apps.images.permissions import images_kept, images_opened, images_seen
+from apps.images.states import VersionState
+from apps.kernel.actor import Actor
+from apps.kernel.errors import NotFound
+
+# How machines are called by their kernel, and by images.
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def image_list(*, actor: Actor, search: str = "", owner: str = "") -> QuerySet[Image]:
+    """The images that the actor may run, and for who manages images all of the tenant, or of the centre."""
+    actor.require(P.VIEW)
+    rows = Image.objects.filter(images_seen(actor)).select_related("tenant", "person", "organization")
+    rows = rows.prefetch_related(Prefetch("versions", ImageVersion.objects.select_related("made_by")))
+    ready = Q(versions__state=VersionState.READY)
+    rows = rows.annotate(
+        version_count=Count("versions"),
+        size_bytes=Sum("versions__size_bytes", filter=ready, default=0),
+        newest_at=Max("versions__created_at"),
+    )
+    if search:
+        rows = rows.filter(name__icontains=search)
+    return (rows.filter(owner=owner) if owner else rows).order_by("name", "pk")
+
+
+def image_get(*, actor: Actor, uid: UUID) -> Image:
+    """An image that the actor finds in lists. NotFound for any other."""
+    row = image_list(actor=actor).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def version_get(*, actor: Actor, uid: UUID) -> ImageVersion:
+    """A version of an image that the actor finds in lists."""
+    actor.require(P.VIEW)
+    rows = ImageVersion.objects.select_related("image", "made_by").filter(uid=uid)
+    row = rows.filter(image__in=Image.objects.filter(images_seen(actor))).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def versions_opened(actor: Actor) -> QuerySet[ImageVersion]:
+    """The versions that the actor may run."""
+    rows = ImageVersion.objects.filter(
+        state=VersionState.READY, image__in=Image.objects.filter(images_opened(actor))
+    )
+    return rows.select_related("image").order_by("image__name", "-created_at", "-pk")
+
+
+def image_uids_kept(actor: Actor) -> set[UUID]:
+    """The images that the actor may describe, give versions and delete."""
+    if not actor.may(P.USE) or actor.is_read_only:
+        return set()
+    return set(Image.objects.filter(images_kept(actor)).values_list("uid", flat=True))
+
+
+def architectures() -> set[str]:
+    """For which machines images can be: those whose nodes run containers; where none says so, those that we know."""
+    told = node_list().values_list("info__containers", flat=True)
+    return {word for word in told if word} or set(ARCHITECTURES.values())

@@ -1,0 +1,13 @@
+from django.urls import path
+
+from apps.images import views
+
+app_name = "images"
+urlpatterns = [
+    path("", views.images, name="images"),
+    path("new/", views.new, name="new"),
+    path("<uuid:uid>/", views.image, name="image"),
+    path("<uuid:uid>/change/", views.change, name="change"),
+    path("<uuid:uid>/delete/", views.delete, name="delete"),
+    path("versions/<uuid:uid>/remove/", views.remove, name="remove"),
+]

@@ -1,0 +1,149 @@
+"""My images: what work can run in, and archives made into images; for operators those of the centre and of all."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from apps.identity.pages.access import cleaned, filter_query, go, operator_page, page, paged, show
+from apps.identity.pages.requests import PortalRequest, TenantRequest
+from apps.images.forms import OWNERS, ImageForm, ImagesForm, ImportForm, PlaceForm
+from apps.images.permissions import ImagePermission as P
+from apps.images.selectors import image_get, image_list, image_uids_kept, version_get
+from apps.images.services.images import image_change, image_delete, version_delete, version_publish
+from apps.images.services.imports import image_import
+from apps.images.states import VersionState
+from apps.scheduling.selectors.quotas import quota_organizations
+
+
+@page(P.VIEW)
+def images(request: TenantRequest) -> HttpResponse:
+    """The images that the reader may run (PLAT-ASSET-4)."""
+    return _list(request, "images/images")
+
+
+@operator_page(P.VIEW)
+def all_images(request: PortalRequest) -> HttpResponse:
+    """The images of the centre and of all tenants."""
+    return _list(request, "images/all_images")
+
+
+def _list(request: PortalRequest, template: str) -> HttpResponse:
+    chosen = cleaned(ImagesForm(request.GET))
+    context = {
+        "rows": paged(request, image_list(actor=request.actor, **chosen)),
+        "chosen": chosen,
+        "filter": filter_query(chosen),
+        "owners": OWNERS,
+        "may_use": request.actor.may(P.USE) and not request.actor.is_read_only,
+    }
+    return show(request, template, context)
+
+
+@page(P.VIEW)
+def image(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """An image with its text, its versions and the files that each is made of (PLAT-ASSET-4)."""
+    return _detail(request, "images/image", uid)
+
+
+@operator_page(P.VIEW)
+def any_image(request: PortalRequest, uid: UUID) -> HttpResponse:
+    return _detail(request, "images/any_image", uid)
+
+
+def _detail(request: PortalRequest, template: str, uid: UUID) -> HttpResponse:
+    row = image_get(actor=request.actor, uid=uid)
+    versions = list(row.versions.all())
+    context = {
+        "image": row,
+        "versions": versions,
+        "is_moving": any(version.state == VersionState.CHECKING for version in versions),
+        "may_keep": row.uid in image_uids_kept(request.actor),
+        "may_publish": request.actor.may(P.MANAGE) and not request.actor.tenant and row.owner != "centre",
+        "form": ImageForm(initial={"name": row.name, "introduction": row.introduction}),
+    }
+    return show(request, template, context)
+
+
+@page(P.USE)
+def new(request: TenantRequest) -> HttpResponse:
+    """Take an archive out of a volume as a version of an image."""
+    if request.method == "POST":
+        row = image_import(
+            actor=request.actor, tenant=request.entered_tenant, **_given(ImportForm(request.POST))
+        )
+        messages.success(request, _("%(image)s is being checked.") % {"image": str(row)})
+        return go(request, "images:image", row.image.uid)
+    place = cleaned(PlaceForm(request.GET))
+    name = place["path"].rpartition("/")[2].partition(".")[0].lower()
+    may_manage = request.actor.may(P.MANAGE)
+    tenant = request.entered_tenant
+    context = {
+        "place": place,
+        "form": ImportForm(initial={"name": name, "tag": "latest"}),
+        "may_manage": may_manage,
+        "organizations": quota_organizations(tenant) if may_manage else {},
+    }
+    return show(request, "images/new", context)
+
+
+def _given(form: ImportForm) -> dict[str, Any]:
+    given = cleaned(form)
+    return given | {"volume": str(given["volume"])}
+
+
+@require_POST
+@page(P.USE)
+def change(request: TenantRequest, uid: UUID) -> HttpResponse:
+    row = image_change(actor=request.actor, uid=uid, **cleaned(ImageForm(request.POST)))
+    messages.success(request, _("The image %(name)s was changed.") % {"name": row.name})
+    return go(request, "images:image", row.uid)
+
+
+@require_POST
+@page(P.USE)
+def delete(request: TenantRequest, uid: UUID) -> HttpResponse:
+    return _deleted(request, uid, "images:images")
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def any_delete(request: PortalRequest, uid: UUID) -> HttpResponse:
+    return _deleted(request, uid, "images_admin:images")
+
+
+def _deleted(request: PortalRequest, uid: UUID, to: str) -> HttpResponse:
+    name = image_get(actor=request.actor, uid=uid).name
+    image_delete(actor=request.actor, uid=uid)
+    messages.success(request, _("The image %(name)s is deleted with all its versions.") % {"name": name})
+    return go(request, to)
+
+
+@require_POST
+@page(P.USE)
+def remove(request: TenantRequest, uid: UUID) -> HttpResponse:
+    return _removed(request, uid, "images:image")
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def any_remove(request: PortalRequest, uid: UUID) -> HttpResponse:
+    return _removed(request, uid, "images_admin:image")
+
+
+def _removed(request: PortalRequest, uid: UUID, to: str) -> HttpResponse:
+    row = version_get(actor=request.actor, uid=uid)
+    version_delete(actor=request.actor, uid=uid)
+    messages.success(request, _("%(image)s is deleted.") % {"image": str(row)})
+    return go(request, to, row.image.uid)
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def publish(request: PortalRequest, uid: UUID) -> HttpResponse:
+    row = version_publish(actor=request.actor, uid=uid)
+    messages.success(request, _("%(image)s is offered to everybody.") % {"image": str(row)})
+    return go(request, "images_admin:image", row.image.uid)
