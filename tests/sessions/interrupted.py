@@ -19,6 +19,8 @@ PATIENCE_S = 20.0
 
 
 def main(place: str, count: int) -> None:
+    # Whoever runs in the background of a shell inherits that interrupts are ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     torch.set_num_threads(1)
     torch.manual_seed(0)
     layers = torch.nn.Linear(32, 64), torch.nn.Dropout(0.1), torch.nn.ReLU(), torch.nn.Linear(64, 10)

@@ -165,6 +165,8 @@ def _environment(path: Path) -> Mapping[str, str]:
         **os.environ,
         "WEIR_SESSION_FILE": str(path),
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        # What accelerate, and Trainer by it, looks at before the devices that it knows.
+        "ACCELERATE_TORCH_DEVICE": os.environ.get("ACCELERATE_TORCH_DEVICE", "weir:0"),
     }
 
 

@@ -9,6 +9,7 @@ import torch
 from weir.torch import transfer
 from weir.torch.device import Device, Handle
 from weir.torch.errors import mixed_devices
+from weir.torch.interfaces import generators
 from weir.torch.metas import meta_of
 from weir.torch.operators import KNOWN, Operator, operator_of
 from weir.torch.templates import DTYPES, Template, describe, is_slot, learn_template, make_template, nested
@@ -107,6 +108,8 @@ def forward(func: Any, args: tuple, kwargs: dict[str, Any], device: Device | Non
 
 
 def _sent(operator: Operator, args: tuple, kwargs: dict[str, Any], device: Device | None) -> Any:
+    if kwargs and kwargs.get("generator") is not None:
+        return generators.drawn(operator.func, args, kwargs)
     scan = Scan(operator, args, kwargs)
     if scan.has_local:
         sent_args, sent_kwargs = _with_locals_sent(operator, args, kwargs, scan.handles)

@@ -1,4 +1,5 @@
-"""LSTM and GRU cells for workers on a CPU, which have no fused cell: the same sums in the order PyTorch does them."""
+"""What works along sequences: LSTM and GRU cells for workers on a CPU, which have no fused cell (the same sums in the
+order PyTorch does them); lengths, which PyTorch has on the CPU on whichever device the sequences are."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def _with_bias(gates: Any, bias: Any) -> Any:
     return gates if bias is None else gates + bias
 
 
-def lstm_cell(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def lstm_cell(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """(input gates, hidden gates, cx, biases) to (hy, cy, the activated gates)."""
     if not _is_on_cpu(args[0]):
         return forward(func, args, kwargs)
@@ -32,7 +33,7 @@ def lstm_cell(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     return o * cy.tanh(), cy, torch.cat((i, f, g, o), 1)
 
 
-def lstm_cell_backward(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def lstm_cell_backward(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Gradients of the gates, of cx and of the bias."""
     grad_hy, grad_cy, cx, cy, workspace, has_bias = args
     if not _is_on_cpu(workspace):
@@ -54,7 +55,7 @@ def lstm_cell_backward(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     return grad_gates, grad_c * f, grad_gates.sum(0, keepdim=False) if has_bias else None
 
 
-def gru_cell(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def gru_cell(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """(input gates, hidden gates, hx, biases) to (hy, what backward needs)."""
     if not _is_on_cpu(args[0]):
         return forward(func, args, kwargs)
@@ -67,7 +68,7 @@ def gru_cell(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     return hy, torch.cat((reset, update, new, hx, hnew), 1)
 
 
-def gru_cell_backward(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def gru_cell_backward(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Gradients of input gates, hidden gates, hx and both biases."""
     grad, workspace, has_bias = args
     if not _is_on_cpu(workspace):
@@ -82,7 +83,36 @@ def gru_cell_backward(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     return grad_inputs, grad_hidden, grad * update, *biases
 
 
-def register() -> None:
+def pack_padded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """(padded sequences, their lengths on the CPU, batch_first) to (the rows, how many are at each step, on the CPU).
+
+    Which rows those are PyTorch finds out itself, on their numbers. Raises what it raises for wrong lengths.
+    """
+    padded, lengths, batch_first = args
+    numbers = torch.arange(padded.shape[0] * padded.shape[1], device="cpu").view(padded.shape[:2])
+    rows, batch_sizes = torch._VF._pack_padded_sequence(numbers, lengths, batch_first)
+    return padded.flatten(0, 1).index_select(0, rows.to(padded.device)), batch_sizes
+
+
+def ctc_loss(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Any:
+    """With lengths in tensors of any device, as with lengths in lists. The defaults are the schema's."""
+    lengths = input_lengths.tolist(), target_lengths.tolist()
+    return torch.ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)
+
+
+def register(library: Any) -> None:
+    """Put these in place."""
+    operator_of(aten._pack_padded_sequence.default).special = pack_padded
+    for key in ("AutogradPrivateUse1", "PrivateUse1"):
+        library.impl("ctc_loss.Tensor", ctc_loss, key)
     operator_of(aten._thnn_fused_lstm_cell.default).special = lstm_cell
     operator_of(aten._thnn_fused_lstm_cell_backward_impl.default).special = lstm_cell_backward
     operator_of(aten._thnn_fused_gru_cell.default).special = gru_cell

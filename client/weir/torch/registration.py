@@ -14,6 +14,7 @@ from weir.torch import (
     devices,
     dispatch,
     factories,
+    interfaces,
     interrupts,
     recurrent,
     rng,
@@ -24,6 +25,7 @@ from weir.torch import (
     tensor,
 )
 from weir.torch.backend import backend_module, is_available
+from weir.torch.interfaces import compiling
 
 NAME = "weir"
 TORCH_MINOR = "2.13"
@@ -68,12 +70,13 @@ def register() -> None:
     interrupts.begin(devices.operators)
     tensor.run_with(dispatch.run)
     special.register_in_place_views()
-    recurrent.register()
+
     rng.register()
     autograd.register()
     serialization.register()
     _register_kernels()
     _register_types()
+    compiling.pass_over(tensor.RemoteTensor.__torch_dispatch__, _fallback)
 
 
 def _register_kernels() -> None:
@@ -84,8 +87,10 @@ def _register_kernels() -> None:
     autocast.register(aten, everything)
     sparse.register(aten)
     splitting.register(aten)
+    recurrent.register(aten)
     aten.impl("_copy_from", _copy_from, "PrivateUse1")
-    aten.impl("_pin_memory", _pin_memory, "CPU")
+    aten.impl("_local_scalar_dense", special.local_scalar, "PrivateUse1")
+    interfaces.register(aten)
     everything.fallback(_fallback, "PrivateUse1")
 
 
@@ -98,14 +103,9 @@ def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = 
     return special.copy_(None, (target, source), {})  # type: ignore[no-any-return]
 
 
-def _pin_memory(source: torch.Tensor, device: Any = None) -> torch.Tensor:
-    raise devices.pinning_refused()
-
-
 def _register_types() -> None:
-    """Optimizers fuse their loops over these tensors; modules moved to the device keep their parameters' identity."""
+    """Optimizers fuse their loops over these tensors."""
     from torch.optim import optimizer
 
     for types in (optimizer._foreach_supported_types, _foreach_utils._foreach_supported_types):
         types.append(tensor.RemoteTensor)
-    torch.__future__.set_swap_module_params_on_conversion(True)

@@ -1,4 +1,5 @@
-"""torch.load: storages of a file become tensors of the device that map_location names."""
+"""torch.save and torch.load: copies in a file say where they belong, and become tensors of the device that
+map_location names."""
 
 from __future__ import annotations
 
@@ -30,6 +31,11 @@ class StorageFor(torch.UntypedStorage):
         return self.sent
 
 
+def _location(storage: Any) -> str | None:
+    """torch.save's question where a storage belongs; None where that is no device of ours."""
+    return getattr(storage, "weir_location", None)
+
+
 def _restore(storage: Any, location: str) -> Any:
     """torch.load's word that a storage goes to `location`; None where that is no device of ours."""
     if not location.startswith("weir"):
@@ -49,4 +55,4 @@ def set_storage(target: Any, storage: Any, offset: int, size: Any, stride: Any =
 
 
 def register() -> None:
-    torch.serialization.register_package(PRIORITY, lambda storage: None, _restore)
+    torch.serialization.register_package(PRIORITY, _location, _restore)

@@ -32,39 +32,50 @@ def special(*names: str) -> Callable[[Special], Special]:
 
 
 @special("detach", "alias", "lift_fresh", "lift")
-def same_storage(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def same_storage(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Another tensor on the same handle: the worker need not know."""
     return wrap(args[0]._remote)
 
 
 @special("_local_scalar_dense")
-def scalar(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def scalar(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return transfer.download(args[0]).item()
 
 
+def local_scalar(tensor: torch.Tensor) -> Any:
+    """`scalar` where it comes without the Python key, as in torch.tensor([loss, loss])."""
+    return transfer.download(tensor).item()
+
+
 @special("view_as_real")
-def view_as_real(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def view_as_real(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Conjugation is a view at the worker, which this wrapper does not know of: resolved where there is one."""
     return forward(func, (forward(aten.resolve_conj.default, args, {}),), kwargs)
 
 
 @special("is_same_size")
-def is_same_size(func: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
+def is_same_size(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return bool(args[0].shape == args[1].shape)
 
 
 @special("is_pinned")
-def is_pinned(func: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
+def is_pinned(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return False
 
 
+@special("_has_compatible_shallow_copy_type")
+def has_one_kind(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether `a.data = b` can be done in place; asked of operators under inference mode alone."""
+    return type(args[0]) is type(args[1])
+
+
 @special("record_stream")
-def record_stream(func: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+def record_stream(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """A session has one stream: nothing to record."""
 
 
 @special("_to_copy")
-def to_copy(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def to_copy(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`x.to(device, dtype)`: stays remote where the device stays."""
     source, device = args[0], kwargs.get("device")
     options = {n: v for n, v in kwargs.items() if n not in LOCAL_OPTIONS and v is not None}
@@ -77,7 +88,7 @@ def to_copy(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 @special("copy_")
-def copy_(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def copy_(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Into a tensor of the device, or from one into a CPU tensor."""
     target, source = args[0], args[1]
     if type(target) is not RemoteTensor:
@@ -102,7 +113,7 @@ def copy_(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     "set_.source_Tensor_storage_offset",
     "set_.source_Storage",
 )
-def refuse_resize(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def refuse_resize(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A wrapper cannot change its storage; resizing to the size it has is nothing."""
     if func is aten.resize_.default and tuple(args[1]) == tuple(args[0].shape):
         return args[0]
@@ -112,7 +123,7 @@ def refuse_resize(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 @special("set_.source_Storage_storage_offset")
-def set_storage(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def set_storage(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """How torch.load rebuilds a tensor of a CPU checkpoint whose map_location is a weir device."""
     from weir.torch import serialization
 
@@ -123,7 +134,7 @@ def _in_place_view(func: Any) -> Special:
     """The functional view at the worker, then the same change on the wrapper."""
     functional = _functional_of(func)
 
-    def run(_: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def run(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         target = args[0]
         viewed = forward(functional, args, kwargs)
         with torch.utils._mode_utils.no_dispatch():

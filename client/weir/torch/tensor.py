@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -9,13 +10,14 @@ import torch
 
 from weir.torch import autograd
 from weir.torch.device import Handle
+from weir.torch.storages import RemoteStorage, address
 
 # Runs one operator: dispatch.run, put here when the device registers (it needs this module itself).
 Runner = Callable[[Any, tuple, dict[str, Any]], Any]
 _run: Runner
 
 _make = torch.Tensor._make_wrapper_subclass
-_data: Any = torch.Tensor.data
+_typed: Any = torch.storage.TypedStorage
 
 
 class RemoteTensor(torch.Tensor):
@@ -41,16 +43,36 @@ class RemoteTensor(torch.Tensor):
         return f"{text[:-1]}, device='{self.device}'{suffix})"
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
-        """What pickle, torch.save and copy.copy write: loads without this package where map_location says "cpu"."""
+        """What pickle and torch.save write: a tensor of the CPU whose storage says that it belongs to the device, so
+        that torch.load puts it where map_location says, and needs this package for the device alone."""
         if getattr(self, "_is_param", False):
             return torch._utils._rebuild_parameter, (self.detach(), self.requires_grad, {})
         with torch.no_grad():
             copied = self.detach().cpu()
-        saved = (copied, self.dtype, str(self.device), self.requires_grad)
-        return torch._utils._rebuild_device_tensor_from_cpu_tensor, saved
+        untyped: Any = copied.untyped_storage()
+        untyped.weir_location = str(self.device)
+        storage = _typed(wrap_storage=untyped, dtype=self.dtype, _internal=True)
+        shape = copied.storage_offset(), tuple(copied.size()), copied.stride()
+        return torch._utils._rebuild_tensor_v2, (storage, *shape, self.requires_grad, OrderedDict())
+
+    def __copy__(self) -> torch.Tensor:
+        shown: Any = self.detach()
+        if getattr(self, "_is_param", False):
+            return torch.nn.Parameter(shown, self.requires_grad)
+        return shown.requires_grad_(self.requires_grad)  # type: ignore[no-any-return]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
         return autograd.deep_copy(self, memo)
+
+    def untyped_storage(self) -> Any:
+        return RemoteStorage(self._remote)
+
+    def data_ptr(self) -> int:
+        return address(self._remote)
+
+    def share_memory_(self) -> torch.Tensor:
+        """Nothing, as on other devices: its memory is not this process's."""
+        return self
 
     def tolist(self) -> Any:
         return self.detach().cpu().tolist()
@@ -62,16 +84,6 @@ class RemoteTensor(torch.Tensor):
 
     def __array__(self, dtype: Any = None) -> Any:
         return self.numpy()
-
-    @property
-    def data(self) -> torch.Tensor:  # type: ignore[override]
-        return _data.__get__(self)
-
-    @data.setter
-    def data(self, value: torch.Tensor) -> None:
-        _data.__set__(self, value)
-        if isinstance(value, RemoteTensor):
-            self._remote = value._remote
 
 
 def wrap(handle: Handle) -> RemoteTensor:

@@ -1,0 +1,18 @@
+"""What PyTorch's other parts and its libraries expect of any accelerator, beside operators."""
+
+from __future__ import annotations
+
+import torch
+
+from weir.torch.interfaces import accelerator, collectives, generators, modules, parallel, pinning, streams
+
+
+def register(aten: torch.library.Library) -> None:
+    """Put all of them in place, once."""
+    pinning.register(aten)
+    generators.register()
+    streams.register()
+    accelerator.register()
+    modules.register()
+    collectives.register()
+    parallel.register()
