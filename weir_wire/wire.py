@@ -75,7 +75,7 @@ class Kind(IntEnum):
     REPORT = 5
     """JSON {"latency_us", "bandwidth_mib_s"} as the client measured them."""
     BYE = 6
-    """Empty: the client has finished, the session ends."""
+    """The client has finished: the session ends. JSON {"is_kept": true}: another client may come, and begins afresh."""
     STATE = 7
     """Migration only: bytes of the session's state, in order; empty afterwards: the source takes the session back."""
 

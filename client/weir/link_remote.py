@@ -38,7 +38,8 @@ _FINAL = frozenset({"token", "version", "ended", "unknown_session", "busy"})
 class RemoteLink(Link):
     """Opens at once: raises HandshakeRefused, OSError or WireError when the worker cannot be reached or says no.
 
-    `token` is the session's; `is_local` allows shared memory where the worker is on this machine.
+    `token` is the session's; `is_local` allows shared memory where the worker is on this machine; `is_kept`: the
+    session goes on, empty, for the next client when this one has finished.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class RemoteLink(Link):
         timeout_s: float = 10.0,
         is_local: bool = True,
         resume_s: float = RESUME_S,
+        is_kept: bool = False,
     ) -> None:
         self._endpoint = Endpoint(host, port, fingerprint)
         self._token, self._timeout_s, self._is_local, self._resume_s = token, timeout_s, is_local, resume_s
@@ -60,6 +62,7 @@ class RemoteLink(Link):
         self._ending = ""
         self._moved_at = self._frozen_ms = 0.0
         self._is_closed = self._is_forked = False
+        self._is_kept = is_kept
         self._pong = threading.Event()
         self._woken = threading.Event()
         self._flusher: threading.Thread | None = None
@@ -120,7 +123,7 @@ class RemoteLink(Link):
             return
         self._is_closed = True
         self._woken.set()
-        self._tell(Kind.BYE)
+        self._tell(Kind.BYE, **({"is_kept": True} if self._is_kept else {}))
         self._lose(SessionLost("the session was closed"))
 
     # --- sending
@@ -344,9 +347,14 @@ class RemoteLink(Link):
         self._reading.abandon()
 
 
-def connect(host: str, port: int, fingerprint: str, token: str, *, timeout_s: float = 10.0) -> Link:
-    """Open the session a worker holds for this token. Raises OSError where it cannot be reached or says no."""
-    return RemoteLink(host, port, fingerprint, token, timeout_s=timeout_s)
+def connect(
+    host: str, port: int, fingerprint: str, token: str, *, timeout_s: float = 10.0, is_kept: bool = False
+) -> Link:
+    """Open the session a worker holds for this token; with `is_kept` it outlives this client.
+
+    Raises OSError where it cannot be reached or says no.
+    """
+    return RemoteLink(host, port, fingerprint, token, timeout_s=timeout_s, is_kept=is_kept)
 
 
 _LINKS: weakref.WeakSet[RemoteLink] = weakref.WeakSet()

@@ -151,7 +151,12 @@ class Service:
             self._hear_other_end()
             time.sleep(0 if not self._listener.arrivals.empty() else 0.005)
             return
-        while self._listener.arrivals.empty() and self._mover is None and not self.end:
+        while (
+            self._wire is transport
+            and self._listener.arrivals.empty()
+            and self._mover is None
+            and not self.end
+        ):
             owes = self._course.processed > self._acked
             frame = transport.receive(_ACK_AFTER_S if owes else _TICK_S)
             if frame is not None:
@@ -192,10 +197,28 @@ class Service:
             self._kept.forget(wire.NUMBER.unpack(payload)[0])
         elif kind == Kind.REPORT:
             self._report(wire.load_json(payload))
+        elif kind == Kind.BYE and payload and wire.load_json(payload).get("is_kept") is True:
+            self._begin_anew()
         elif kind == Kind.BYE:
             self.end = "closed"
         else:
             self.session.table.blame(Fault("bad_kind", "", f"no frame of kind {kind} is known"))
+
+    def _begin_anew(self) -> None:
+        """Empty and for whoever comes next: what the client had is gone with it."""
+        transport, self._wire, self.attached = self._wire, None, False
+        if transport is not None:
+            transport.close()
+        self.session = self._empty()
+        self._course, self._kept = Course(secrets.token_hex(16), 0, []), KeptReplies()
+        self._is_fresh, self._came_at, self._left_at = True, None, time.monotonic()
+        self._acked = self._unacked_bytes = 0
+
+    def _empty(self) -> Session:
+        """A session of the same device and share with nothing in it."""
+        made = Session(self.session.device, self.session.quota_mib, clock=self.session.clock)
+        made.share_set(quota_mib=self.session.quota_mib, compute_percent=self.session.compute_percent)
+        return made
 
     def _report(self, report: dict[str, Any]) -> None:
         self.latency_us = _measure(report.get("latency_us"), self.latency_us)
@@ -374,8 +397,7 @@ class Service:
         if not self._ticket:
             arrival.transport.close()
             return
-        fresh = Session(self.session.device, self.session.quota_mib, clock=self.session.clock)
-        fresh.share_set(quota_mib=self.session.quota_mib, compute_percent=self.session.compute_percent)
+        fresh = self._empty()
         taker = Taker(arrival.transport, self._next_transport)
         try:
             self._welcome(arrival)

@@ -36,13 +36,19 @@ def server_environment(options: Options, servers: Servers) -> dict[str, str]:
         "WEIR_SECRET_KEY": options.secret_key.get_secret_value()
         if options.secret_key
         else _kept_secret(options.var_dir, "secret.key"),
-        "WEIR_REGISTRY_URL": os.environ.get("WEIR_REGISTRY_URL", "") or registry_url(options.var_dir),
+        **registry_environment(options),
         "WEIR_METRICS_TOKEN": os.environ.get("WEIR_METRICS_TOKEN")
         or _kept_secret(options.var_dir, METRICS_TOKEN),
         "DJANGO_SETTINGS_MODULE": os.environ.get("DJANGO_SETTINGS_MODULE", "portal.settings.dev"),
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'client'}",
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def registry_environment(options: Options) -> dict[str, str]:
+    """Where container images are kept; nothing where there is no registry."""
+    url = os.environ.get("WEIR_REGISTRY_URL") or registry_url(options.var_dir)
+    return {"WEIR_REGISTRY_URL": url} if url else {}
 
 
 def mail_environment(options: Options) -> dict[str, str]:

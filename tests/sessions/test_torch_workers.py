@@ -99,6 +99,36 @@ def test_a_script_says_nothing_but_the_device(session_file, tmp_path):
     assert run.stdout.split() == ["54.0", "weir"], run.stderr
 
 
+SEEDED = "import torch, weir.torch; print(torch.randn(2, device='weir:0').tolist())"
+TRIED = """
+import subprocess, sys, torch, weir.torch
+torch.ones(8, 1 << 20, device="weir:0").sum().item()
+other = subprocess.run([sys.executable, "-c", "import torch, weir.torch; torch.ones(1, device='weir:0')"],
+    capture_output=True, text=True)
+print(other.stderr.strip().splitlines()[-1])
+"""
+
+
+def test_programs_use_a_kept_session_one_after_another_each_from_the_beginning(session_file):
+    shares = json.loads(session_file.read_text())["shares"]
+    session_file.write_text(json.dumps({"shares": shares, "is_kept": True}))
+    environment = {**ENVIRONMENT, "WEIR_SESSION_FILE": str(session_file)}
+
+    def said(program: str) -> str:
+        run = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+        )
+        assert run.returncode == 0, run.stderr
+        return run.stdout.strip()
+
+    first = said(SEEDED.replace("print", "torch.manual_seed(3); print"))
+    assert "NotAttached: another process has this session" in said(TRIED)
+    for _ in range(4):
+        # 32 MiB each, of 128: nothing of those before is held.
+        said(TRIED.partition("other")[0])
+    assert said(SEEDED.replace("print", "torch.manual_seed(3); print")) == first
+
+
 def test_a_session_file_others_may_read_is_refused(session_file):
     session_file.chmod(0o644)
     with pytest.raises(weir.torch.NotAttached, match="chmod 600"):

@@ -132,7 +132,7 @@ def _session_write(path: Path, shares: list["ConnectionOut"]) -> None:
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as stream:
-        json.dump({"shares": shares}, stream)
+        json.dump({"shares": shares, "is_kept": True}, stream)
     fresh.replace(path)
 
 
