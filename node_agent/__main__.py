@@ -83,7 +83,8 @@ def _run(settings: AgentSettings) -> int:
     runtime = ProcessRuntime(configured)
     isolation = runtime.isolation
     log.log(logging.INFO if isolation.level == "namespaces" else logging.WARNING, "%s", isolation.sentence)
-    daemon = Daemon(configured, Node(configured, isolation), runtime, events)
+    log.info("%s", runtime.containers.sentence)
+    daemon = Daemon(configured, Node(configured, isolation, runtime.containers), runtime, events)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop.set())
     log.info(

@@ -18,6 +18,7 @@ from node_agent.credential import Credential, credential_load, credential_save, 
 from node_agent.drivers.base import DriverError, RuntimeDriver
 from node_agent.events import EventLog
 from node_agent.folder_transfers import FolderTransfers
+from node_agent.images.transfers import ImageTransfers
 from node_agent.instructions import Discard, Forget, Instruction, Resize, Send, Start, Stop
 from node_agent.machine import DevicesFound, Distrusted, Event, Failed, Machine, Observed, Replied
 from node_agent.node import Node
@@ -56,6 +57,7 @@ class Daemon:
         self._transfers = FolderTransfers(
             self._transport, runtime.folders, runtime.folder_owner, runtime.library
         )
+        self._images = ImageTransfers(self._transport, runtime.images, runtime.images_used)
         self._tunnel = WebTunnel(settings.server, settings.ca, runtime.web_socket, runtime.executions)
         self._credential = credential_load(settings.home, settings.server)
         self._boot_id, self._seq = uuid.uuid4().hex, 0
@@ -261,6 +263,8 @@ class Daemon:
             case Start(wanted):
                 if wanted.folder is not None and not self._transfers.is_fetched(wanted.folder):
                     self._transfers.fetch(wanted)
+                elif wanted.work.image is not None and not self._images.is_fetched(wanted.work.image):
+                    self._images.fetch(wanted)
                 else:
                     self._start(wanted)
             case Resize(uid, generation, compute_percent, memory_mib, session, size):
@@ -283,9 +287,10 @@ class Daemon:
         self._runtime.start(wanted.slice_uid)
 
     def _take_fetched(self) -> None:
-        """Start what waited for its folder; what cannot have it is refused, and never begins without."""
-        self._transfers.unwant(self._machine.to_stop())
-        for wanted, problem in self._transfers.fetched():
+        """Start what waited for its folder or its image; what cannot have it is refused, and never begins without."""
+        for transfers in (self._transfers, self._images):
+            transfers.unwant(self._machine.to_stop())
+        for wanted, problem in (*self._transfers.fetched(), *self._images.fetched()):
             if problem:
                 log.warning("slice %s: %s", wanted.slice_uid, problem, extra={"slice_uid": wanted.slice_uid})
                 self._machine.handle(Failed(Start(wanted), problem))

@@ -16,19 +16,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Protocol, TypeVar
+from typing import IO, Protocol
 
 from node_agent.drivers.base import DriverError
 from node_agent.protocol.fields import PROTOCOL_VERSION
 from node_agent.protocol.folders import PIECE_BYTES, DesiredFolder, FolderArchive, FolderSend, FolderSent
 from node_agent.protocol.slices import DesiredSlice
 from node_agent.runtime import archive
-from node_agent.transport import NetworkTrouble, TransportError
+from node_agent.transport import TransportError, patiently
 from node_agent.work_folders import WorkFolders
 
-TRIES = 6
 PAUSE_S = 5.0
-T = TypeVar("T")
 
 log = logging.getLogger("weir.agent")
 
@@ -122,7 +120,7 @@ class FolderTransfers:
             sent = self._pack(request)
         except FolderFailed as error:
             sent = FolderSent(protocol=PROTOCOL_VERSION, transfer=request.transfer, problem=str(error)[:500])
-        _patiently(lambda: self._portal.folder_sent(request.key, sent))
+        patiently(lambda: self._portal.folder_sent(request.key, sent))
 
     def _pack(self, request: FolderSend) -> FolderSent:
         owner = self._folders.owner(request.key)
@@ -140,7 +138,7 @@ class FolderTransfers:
         try:
             while piece := _read(process.stdout):
                 digest.update(piece)
-                _patiently(
+                patiently(
                     lambda piece=piece, count=count: self._portal.piece_put(  # type: ignore[misc]
                         request.key, request.transfer, count, piece
                     )
@@ -197,7 +195,7 @@ class FolderTransfers:
             for number in range(wanted.pieces):
                 if slice_uid in self._unwanted:
                     raise FolderFailed("it was stopped before its folder was here")
-                piece = _patiently(lambda n=number: self._portal.piece_get(key, wanted.transfer, n))  # type: ignore[misc]
+                piece = patiently(lambda n=number: self._portal.piece_get(key, wanted.transfer, n))  # type: ignore[misc]
                 digest.update(piece)
                 size_bytes += len(piece)
                 if not _write(process.stdin, piece):
@@ -246,13 +244,3 @@ def _ended(process: subprocess.Popen[bytes]) -> str:
     if code == 0:
         return ""
     return said or f"the archive's process ended with {code}"
-
-
-def _patiently(ask: Callable[[], T]) -> T:
-    """Ask again after trouble on the way, with growing pauses; what was refused is not asked again."""
-    for turn in range(TRIES - 1):
-        try:
-            return ask()
-        except NetworkTrouble:
-            time.sleep(min(2.0**turn / 4, PAUSE_S))
-    return ask()

@@ -19,6 +19,7 @@ from node_agent.protocol.fields import DEVICES_PER_NODE
 from node_agent.protocol.join import DeviceReport, NodeInfo
 from node_agent.release import running_release
 from node_agent.remote_config import Configured
+from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.sessions.available import torch_version
 from node_agent.volumes import Volumes
@@ -30,9 +31,16 @@ _MIB = 1024 * 1024
 class Node:
     """The facts of this node. Its devices may come and go while it runs (POOL-12.25)."""
 
-    def __init__(self, configured: Configured, isolation: Isolation | None = None) -> None:
-        """`isolation`: how work is kept apart here; None: it is not told, and no volumes are mounted."""
+    def __init__(
+        self,
+        configured: Configured,
+        isolation: Isolation | None = None,
+        containers: Containers | None = None,
+    ) -> None:
+        """`isolation`: how work is kept apart here; None: it is not told, and no volumes are mounted. `containers`:
+        whether work runs in images; None: it is not told."""
         self._configured, self._isolation = configured, isolation
+        self._containers = containers or Containers()
         is_walled = isolation is not None and isolation.level == "namespaces"
         self._volumes = Volumes(configured.settings.storage_dir if is_walled else None)
         settings = configured.settings
@@ -65,6 +73,8 @@ class Node:
             isolation=self._isolation.word if self._isolation else "",
             isolation_problem=self._isolation.problem if self._isolation else "",
             storage=self._volumes.mark(),
+            containers=self._containers.architecture,
+            containers_problem=self._containers.problem,
         )
 
     def _address(self) -> str:

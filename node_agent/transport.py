@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ssl
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -13,14 +15,17 @@ from pydantic import BaseModel, ValidationError
 from node_agent.protocol.errors import ErrorReply
 from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH
 from node_agent.protocol.folders import PIECE_BYTES, FolderSent, FolderTaken, piece_path, sent_path
+from node_agent.protocol.images import IMAGE_PIECE_BYTES, image_piece_path, manifest_path
 from node_agent.protocol.join import JoinReply, JoinRequest
 from node_agent.protocol.releases import KEYS_PATH, RELEASE_BYTES, ReleaseKeys
 from node_agent.protocol.sync import SyncReply, SyncRequest
 
 TIMEOUT_S = 10.0
+TRIES, PAUSE_S = 6, 5.0
 REPLY_BYTES = 32 * 1024 * 1024
 
 Reply = TypeVar("Reply", bound=BaseModel)
+T = TypeVar("T")
 
 
 class TransportError(Exception):
@@ -91,16 +96,27 @@ class Transport:
 
     def piece_get(self, key: str, transfer: str, number: int) -> bytes:
         """One piece of a work folder's archive."""
-        status, body = self._exchange("GET", piece_path(key, transfer, number), None, self._bearer())
-        if status != 200:
-            raise _error(status, body)
-        if len(body) > PIECE_BYTES:
-            raise RequestRefused(f"a piece is longer than {PIECE_BYTES} bytes")
-        return body
+        return self._bytes(piece_path(key, transfer, number), PIECE_BYTES)
+
+    def image_manifest(self, version: str) -> bytes:
+        """What an image is made of, as it was stored."""
+        return self._bytes(manifest_path(version), IMAGE_PIECE_BYTES)
+
+    def image_piece(self, version: str, digest: str, number: int) -> bytes:
+        """One piece of a file of an image."""
+        return self._bytes(image_piece_path(version, digest, number), IMAGE_PIECE_BYTES)
 
     def folder_sent(self, key: str, message: FolderSent) -> None:
         """Say that a work folder's archive is whole, or that it cannot be made."""
         self._post(sent_path(key), message, FolderTaken, self._bearer())
+
+    def _bytes(self, path: str, most: int) -> bytes:
+        status, body = self._exchange("GET", path, None, self._bearer())
+        if status != 200:
+            raise _error(status, body)
+        if len(body) > most:
+            raise RequestRefused(f"a piece is longer than {most} bytes")
+        return body
 
     def _bearer(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._credential}"}
@@ -159,3 +175,13 @@ def _sentence(status: int, body: bytes) -> str:
     except ValidationError:
         return f"the server answered with status {status}"
     return f"{detail.message} {detail.cure}".strip()
+
+
+def patiently(ask: Callable[[], T]) -> T:
+    """Ask again after trouble on the way, with growing pauses; what was refused is not asked again."""
+    for turn in range(TRIES - 1):
+        try:
+            return ask()
+        except NetworkTrouble:
+            time.sleep(min(2.0**turn / 4, PAUSE_S))
+    return ask()

@@ -28,6 +28,7 @@ urlpatterns = [
     path("api/v1/", include("apps.conformance.api.urls")),
     path("api/agent/v1/", include("apps.fleet.api.agent_urls")),
     path("api/agent/v1/", include("apps.rollouts.api.agent_urls")),
+    path("api/agent/v1/", include("apps.images.api.agent_urls")),
     path("healthz", probes.healthz, name="healthz"),
     path("readyz", probes.readyz, name="readyz"),
 ]

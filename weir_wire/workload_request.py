@@ -243,6 +243,15 @@ class WorkloadRequest:
             help="The business system that it is for, by number or uid; else your default (`weir systems`).",
         ),
     )
+    image: str = field(
+        default="",
+        metadata=_text(
+            100,
+            help="The container image that it runs in: NAME, NAME:TAG, or the uid of a version.",
+            label="Container image",
+            hint="Name and tag, mine:1; without a tag the newest. Empty: it runs in what its node has installed.",
+        ),
+    )
     priority: int | None = field(
         default=None,
         metadata=_count(

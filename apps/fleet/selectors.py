@@ -38,6 +38,12 @@ def node_get(uid: str) -> Node:
     return found
 
 
+def node_runs_image(node_uid: str, version: UUID) -> bool:
+    """Whether a node is to run work in a version of an image now."""
+    rows = Slice.objects.across().filter(node__uid=node_uid, desired=Desired.RUNNING)
+    return rows.filter(work__contains={"image": {"version": str(version)}}).exists()
+
+
 def device_list() -> QuerySet[Device]:
     """The devices in the pool, with their node and group."""
     rows = Device.objects.exclude(node__state=NodeState.REMOVED).filter(left_at=None)

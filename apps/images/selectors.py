@@ -8,9 +8,11 @@ from apps.fleet.selectors import node_list
 from apps.images.models import Image, ImageVersion
 from apps.images.permissions import ImagePermission as P
 from apps.images.permissions import images_kept, images_opened, images_seen
+from apps.images.registry import registry
 from apps.images.states import VersionState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound
+from node_agent.protocol.images import IMAGE_PIECE_BYTES
 
 # How machines are called by their kernel, and by images.
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -69,3 +71,26 @@ def architectures() -> set[str]:
     """For which machines images can be: those whose nodes run containers; where none says so, those that we know."""
     told = node_list().values_list("info__containers", flat=True)
     return {word for word in told if word} or set(ARCHITECTURES.values())
+
+
+def image_manifest(version: UUID) -> bytes:
+    """What a version that is ready is made of, as the registry has it. Raises NotFound, RegistryAway."""
+    row = _ready(version)
+    return registry().manifest(row.repository, row.digest)
+
+
+def image_piece(version: UUID, digest: str, number: int) -> bytes:
+    """One piece of a file of a version that is ready. Raises NotFound for a file of another image, RegistryAway."""
+    row = _ready(version)
+    size = next((int(file["size_bytes"]) for file in row.layers if file["digest"] == digest), 0)
+    begin = number * IMAGE_PIECE_BYTES
+    if begin >= size:
+        raise NotFound()
+    return registry().blob(row.repository, digest, begin, min(begin + IMAGE_PIECE_BYTES, size))
+
+
+def _ready(version: UUID) -> ImageVersion:
+    row = ImageVersion.objects.filter(uid=version, state=VersionState.READY).first()
+    if row is None:
+        raise NotFound()
+    return row

@@ -14,6 +14,16 @@ MOST_RESERVED_STARTS, MOST_MOVES = 16, 64
 
 
 @dataclass(frozen=True, slots=True)
+class WorkImage:
+    """The container image of work: what its node is told, for which machines it is, and what it runs where the work
+    names no program."""
+
+    told: dict[str, Any]
+    architecture: str
+    entry_point: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class QuotaFigures:
     """A quota item's figures (PLAT-TEN-11): `allocatable` = total - allocated; `left` is what may be asked."""
 

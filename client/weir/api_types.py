@@ -3934,6 +3934,7 @@ class WorkloadIn(TypedDict):
     volumes: NotRequired[list[str]]
     outputs: NotRequired[str]
     business_system: NotRequired[str]
+    image: NotRequired[str]
     priority: NotRequired[int | None]
     urgent: NotRequired[bool]
     preemptible: NotRequired[bool]

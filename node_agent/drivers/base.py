@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from node_agent.images.store import ImageStore
 from node_agent.protocol.fields import Health, PowerSource
 from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
 from node_agent.slice_state import LocalSlice
@@ -139,6 +140,15 @@ class RuntimeDriver(Protocol):
 
     folders: WorkFolders
     library: Path
+
+    @property
+    def images(self) -> ImageStore:
+        """The images of this node."""
+        ...
+
+    def images_used(self) -> frozenset[str]:
+        """The digests of the images that work of this node runs in. For any thread."""
+        ...
 
     def folder_owner(self, key: str) -> int | None:
         """The user whose work folder this is, or is to be; None: the agent's own."""

@@ -31,7 +31,9 @@ class NodeInfo(Message):
     `address`: where clients reach its sessions; `components`: version of each part that runs here;
     `config_generation`: the configuration it has applied; the problems say why what was desired is not in force.
     `isolation`: how work is kept apart from the node and from other work, and `isolation_problem` why not better.
-    `storage`: the mark of the folder of volumes that this node can mount for work; "" for none.
+    `storage`: the mark of the folder of volumes that this node can mount for work; "" for none. `containers`: for which
+    machines images must be that work here can run in, as images call it (amd64); "" for none, and `containers_problem`
+    why.
     """
 
     name: Name
@@ -49,6 +51,8 @@ class NodeInfo(Message):
     isolation: IsolationLevel = ""
     isolation_problem: Sentence = ""
     storage: Word = ""
+    containers: Word = ""
+    containers_problem: Sentence = ""
     power_w: Annotated[float, Field(ge=0, le=1e6)] | None = None
     power_source: PowerSource = ""
 

@@ -42,6 +42,7 @@ from node_agent.protocol.fields import (
     WorkKind,
 )
 from node_agent.protocol.folders import DesiredFolder
+from node_agent.protocol.images import WorkImage
 
 
 class CheckpointHook(Message):
@@ -88,6 +89,7 @@ class WorkSpec(Message):
     to save itself first (`checkpoint`), the time that it has for that. `warning`: a signal before its run time is
     over. With `web` the program serves web pages on the socket that `WEIR_WEB_SOCKET` names, which the node's tunnel
     opens to the portal. `volumes` are mounted for it. `outputs`: a folder is made for what is to be kept after its end.
+    `image`: it runs in a container of this image, and argv names a program in there.
     """
 
     kind: WorkKind = "program"
@@ -101,6 +103,7 @@ class WorkSpec(Message):
     web: bool = False
     volumes: Annotated[tuple[VolumeMount, ...], Field(max_length=16)] = ()
     outputs: bool = False
+    image: WorkImage | None = None
 
     @model_validator(mode="after")
     def _program_named(self) -> Self:
@@ -118,13 +121,15 @@ class WorkSpec(Message):
             raise ValueError("a session mounts no volumes")
         if self.kind == "session" and self.outputs:
             raise ValueError("a session leaves no outputs")
+        if self.kind == "session" and self.image:
+            raise ValueError("a session runs in no image")
         return self
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agent that knows no checkpoints, warnings, web pages, volumes or outputs is told none."""
+        """An agent that knows no checkpoints, warnings, web pages, volumes, outputs or images is told none."""
         told: dict[str, Any] = dump(self)
-        newer = ("checkpoint", "warning", "web", "volumes", "outputs")
+        newer = ("checkpoint", "warning", "web", "volumes", "outputs", "image")
         return {key: told[key] for key in told if key not in newer or told[key]}
 
 

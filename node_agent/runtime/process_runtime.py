@@ -17,10 +17,12 @@ from pathlib import Path
 
 from node_agent.drivers.base import Device, DriverError, SliceDriver
 from node_agent.files import SliceFolder, write_json
+from node_agent.images.store import ImageStore
 from node_agent.protocol.fields import LOG_CHUNK_BYTES
 from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
 from node_agent.remote_config import Configured
 from node_agent.runtime import proc
+from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.isolation.work_environment import tree_remove
 from node_agent.runtime.records.slice_records import Control, ShimState
@@ -83,6 +85,23 @@ class ProcessRuntime:
     def isolation(self) -> Isolation:
         """How work is kept apart on this node."""
         return self._maker.isolation
+
+    @property
+    def containers(self) -> Containers:
+        """Whether work runs in images on this node."""
+        return self._maker.containers
+
+    @property
+    def images(self) -> ImageStore:
+        """The images of this node."""
+        return self._maker.images
+
+    def images_used(self) -> frozenset[str]:
+        """The digests of the images that slices of this node run in, or are about to. For any thread."""
+        specs = (
+            spec_read(self._folder(path.name)) for path in self._slices.iterdir() if _UID.match(path.name)
+        )
+        return frozenset(str(spec.image["digest"]) for spec in specs if spec is not None and spec.image)
 
     def folder_owner(self, key: str) -> int | None:
         """The user whose work folder this is, or is to be; None: the agent's own."""

@@ -1,7 +1,7 @@
 """The sandbox of the process runtime, put on between fork and exec.
 
-What it holds: data memory, processes, core files, new privileges, capabilities, the user where the agent runs as root,
-and namespaces of the work's own where the kernel gives namespaces.
+What it holds: data memory, processes, core files, new privileges, capabilities, calls of the kernel, the user where the
+agent runs as root, and namespaces of the work's own where the kernel gives namespaces.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from node_agent.runtime.isolation import syscalls
+from node_agent.runtime.isolation import seccomp, syscalls
 from node_agent.runtime.isolation.namespaces import Namespaces
 from node_agent.runtime.isolation.work_environment import user_become
 from node_agent.runtime.limits.cgroup import Cgroup
@@ -88,6 +88,7 @@ def sandbox(
 
     `file_mib`: no file of it may become larger.
     """
+    calls = seccomp.program()
     # Seen from another process namespace, the shim has no number.
     shim_pid = os.getpid() if namespaces is None else 0
 
@@ -109,6 +110,7 @@ def sandbox(
             os._exit(1)
         if data_limit_mib is not None:
             _own_data_limit(data_limit_mib)
+        seccomp.install(calls)
 
     return enter
 

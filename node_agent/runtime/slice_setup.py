@@ -14,11 +14,14 @@ from node_agent.address import bind_address, data_address, interface_of
 from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
 from node_agent.drivers.registry import preferred, slice_drivers_load
 from node_agent.files import SliceFolder, write_json
+from node_agent.images.store import ImageStore
 from node_agent.protocol.fields import HOST_DRIVER
 from node_agent.protocol.folders import OUTPUTS, DesiredFolder
+from node_agent.protocol.images import WorkImage
 from node_agent.protocol.slices import DesiredSlice, VolumeMount
 from node_agent.release import running_release
 from node_agent.remote_config import Configured
+from node_agent.runtime.containers.available import Containers, containers_find
 from node_agent.runtime.isolation.levels import Isolation, isolation_find
 from node_agent.runtime.isolation.own_packages import own_packages_link
 from node_agent.runtime.isolation.users import NoUserLeft, WorkUsers
@@ -39,6 +42,7 @@ class Maker:
         release = f"-{running_release()}" if running_release() else ""
         self._lib = own_packages_link(settings.home / f"lib{release}")
         self.drivers: Mapping[str, SliceDriver] = slice_drivers_load(settings)
+        self.images = ImageStore(settings.home / "images")
         self._volumes = Volumes(settings.storage_dir)
         self._users = WorkUsers(settings.users_dir, settings.work_uid_base)
 
@@ -52,6 +56,11 @@ class Maker:
             uid_base=settings.work_uid_base,
             is_forced=settings.allow_root_work,
         )
+
+    @cached_property
+    def containers(self) -> Containers:
+        """Whether work runs in images on this node; found out once."""
+        return containers_find(self.isolation)
 
     @property
     def library(self) -> Path:
@@ -178,8 +187,21 @@ class Maker:
             web=work.web,
             interface=interface_of(address),
             volumes=self._mounts(work.volumes),
+            image=self._image(work.image),
             has_outputs=work.outputs,
         )
+
+    def _image(self, wanted: WorkImage | None) -> dict[str, Any] | None:
+        """The image that the work runs in. Raises DriverError where none runs here."""
+        if wanted is None:
+            return None
+        if not self.containers.architecture:
+            raise DriverError(self.containers.sentence[:500])
+        root = self.images.root(wanted.digest)
+        if root is None:
+            raise DriverError(f"the image {wanted.name} is not on this node")
+        self.images.touch(wanted.digest)
+        return {"root": str(root), "env": self.images.environment(wanted.digest), "digest": wanted.digest}
 
     def _mounts(self, wanted: Sequence[VolumeMount]) -> list[dict[str, Any]]:
         """Where each volume lies on this node. Raises DriverError."""

@@ -58,3 +58,45 @@ def docker_archive(
     }
     path.write_bytes(layer(members))
     return path
+
+
+def oci_image(*layers: bytes, **config: object) -> tuple[str, dict[str, bytes]]:
+    """An image as a registry keeps it: the digest of its manifest, and its files by digest."""
+    told = {
+        "architecture": "amd64",
+        "os": "linux",
+        "config": config,
+        "rootfs": {"type": "layers", "diff_ids": [_digest(one) for one in layers]},
+        "history": [],
+    }
+    kind = "application/vnd.oci.image"
+    text = json.dumps(told).encode()
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": f"{kind}.manifest.v1+json",
+        "config": {"mediaType": f"{kind}.config.v1+json", "digest": _digest(text), "size": len(text)},
+        "layers": [
+            {"mediaType": f"{kind}.layer.v1.tar", "digest": _digest(one), "size": len(one)} for one in layers
+        ],
+    }
+    whole = json.dumps(manifest).encode()
+    return _digest(whole), {_digest(one): one for one in (whole, text, *layers)}
+
+
+def busybox_layer() -> bytes:
+    """A small system in one program, this machine's own, with the names by which it is called."""
+    program = Path("/bin/busybox").read_bytes()
+    names = ("sh", "cat", "chmod", "chroot", "df", "dmesg", "env", "head", "id", "kill", "ln", "ls", "mkdir", "mknod",
+             "mount", "nc", "ps", "pwd", "rm", "seq", "sleep", "stat", "tail", "touch", "tr", "true", "umount",
+             "unshare", "wc", "yes")  # fmt: skip
+    return layer(
+        {
+            "bin/busybox": program,
+            **{f"bin/{name}": link("busybox") for name in names},
+            "etc/motd": b"of the image\n",
+        }
+    )
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"

@@ -57,6 +57,7 @@ def _node(row: Node) -> engine.Node:
         host_memory_mib=row.info.get("memory_mib"),
         rack=str(labels.get("rack", "")),
         storage=str(row.info.get("storage") or ""),
+        containers=str(row.info.get("containers") or ""),
     )
 
 

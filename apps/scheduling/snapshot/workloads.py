@@ -268,6 +268,7 @@ def request_of(row: Workload, names: Names | None = None) -> engine.Request:
         node_id=row.pins.get("node"),
         device_id=row.pins.get("device"),
         storage=row.pins.get("storage", ""),
+        containers=row.pins.get("containers", ""),
         exclusive=row.whole_cards,
         distinct_devices=row.distinct_devices,
         single_node=row.single_node,

@@ -17,7 +17,6 @@ from node_agent.runtime.isolation import syscalls as sys_
 from node_agent.runtime.isolation.view import ROOT, View
 
 _KINDS = {"mnt": sys_.CLONE_NEWNS, "ipc": sys_.CLONE_NEWIPC}
-_SHM, _TERMINALS = f"{ROOT}/dev/shm", f"{ROOT}/dev/pts"
 _READY = b"ready"
 _KEPT_FD = 3
 
@@ -42,9 +41,14 @@ class Namespaces:
             os.close(read_fd)
         for kind in (*_KINDS, "pid"):
             self._fds[kind] = os.open(f"/proc/{self.pid}/ns/{kind}", os.O_RDONLY)
-        self._shm = os.open(f"/proc/{self.pid}/root{_SHM}", os.O_RDONLY | os.O_DIRECTORY)
+        self._places_open(f"/proc/{self.pid}/root{ROOT}")
+
+    def _places_open(self, root: str) -> None:
+        """What is looked at from outside, by the root that the work sees."""
+        shm = os.open(f"{root}/dev/shm", os.O_RDONLY | os.O_DIRECTORY)
         # The folder of the work's own terminal system.
-        self.terminals = os.open(f"/proc/{self.pid}/root{_TERMINALS}", os.O_RDONLY | os.O_DIRECTORY)
+        terminals = os.open(f"{root}/dev/pts", os.O_RDONLY | os.O_DIRECTORY)
+        self._shm, self.terminals = shm, terminals
 
     def _fork(self, view: View, write_fd: int) -> int:
         sys_.unshare(sys_.CLONE_NEWPID)

@@ -114,7 +114,7 @@ class View:
         """Nothing that the work needs of the node may disappear below a volume."""
         if any(path.is_relative_to(volume.path) or volume.path.is_relative_to(path) for path in taken):
             raise OSError(errno.EBUSY, f"{volume.path} is something else on this node")
-        if not _is_folder(volume.source):
+        if not is_folder(volume.source):
             raise OSError(errno.ENOENT, f"the volume for {volume.path} is not to be found on this node")
         target = root + str(volume.path)
         os.makedirs(target, exist_ok=True)
@@ -122,7 +122,7 @@ class View:
         sys_.mount_as(str(volume.source), target, user, root + "/proc")
 
 
-def _is_folder(path: Path) -> bool:
+def is_folder(path: Path) -> bool:
     """Whether it is one itself, and no link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
@@ -183,7 +183,7 @@ def _cover(target: str) -> None:
 
 def _devices(root: str, shm_mib: int) -> None:
     """The devices that any user may open, a terminal system and shared memory of the work's own."""
-    for path in _open_devices(Path("/dev"), _DEVICE_DEPTH):
+    for path in open_devices():
         _bind(path, root + str(path))
     for name, target in _LINKS_OF_DEV.items():
         os.symlink(target, f"{root}/dev/{name}")
@@ -194,6 +194,11 @@ def _devices(root: str, shm_mib: int) -> None:
     # A size of 0 would be none at all.
     shm = f"mode=1777,size={max(shm_mib, 1) * _MIB}"
     sys_.mount("tmpfs", root + "/dev/shm", "tmpfs", sys_.MS_NOSUID | sys_.MS_NODEV, shm)
+
+
+def open_devices() -> Iterator[Path]:
+    """The devices of this node that any user may open, such as cards."""
+    yield from _open_devices(Path("/dev"), _DEVICE_DEPTH)
 
 
 def _open_devices(folder: Path, depth: int) -> Iterator[Path]:

@@ -10,12 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from node_agent.runtime.isolation.image_root import ImageRoot
 from node_agent.runtime.isolation.users import SHARED_FOLDERS
 from node_agent.runtime.isolation.view import Mounted, View, interpreter_paths
 from node_agent.web.work_socket import SOCKET, WorkSocket
 
 _TEMPORARY = {"tmp": Path("/tmp"), "tmp-var": Path("/var/tmp")}
-_BASE = "root"
+_BASE, _CHANGES, _CONTAINER = "root", "image", "container"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,13 @@ class Surroundings:
     @property
     def kept(self) -> tuple[Path, ...]:
         """Where the work's files lie on the node's disk, its own folder first."""
-        return (self.work, *(self.folder / name for name in _TEMPORARY))
+        changes = (self.folder / _CHANGES,) if (self.folder / _CHANGES).exists() else ()
+        return (self.work, *(self.folder / name for name in _TEMPORARY), *changes)
+
+    @property
+    def container(self) -> Path:
+        """What the container runtime keeps of it."""
+        return self.folder / _CONTAINER
 
     def make(self) -> None:
         """Make the folders for temporary files. Raises OSError."""
@@ -73,10 +80,26 @@ class Surroundings:
             user=self.owner,
         )
 
+    def image_root(self, image: Path) -> ImageRoot:
+        """What work in a container of an image sees."""
+        assert self.owner is not None, "work in a container is a user of its own"
+        return ImageRoot(
+            image=image,
+            changes=self.folder / _CHANGES,
+            own=((self.work, self.work), *((self.folder / name, seen) for name, seen in _TEMPORARY.items())),
+            files=tuple((Path(name).resolve(), Path(name)) for name in ("/etc/hosts", "/etc/resolv.conf")),
+            volumes=self.volumes,
+            user=self.owner,
+        )
+
+    def bare_view(self) -> View:
+        """What the first process of a container's namespaces sees, which runs nothing."""
+        return View(base=self.folder / _BASE, own=(), shm_mib=1, hidden=(self.hidden,), user=self.owner)
+
     def remove(self, *, makes_room: bool = False) -> None:
         """Delete what the work has left behind beside its folder; its processes have ended. `makes_room`: its folder
         too, if that lies in the slice's."""
-        for name in (_BASE, *_TEMPORARY):
+        for name in (_BASE, _CHANGES, _CONTAINER, *_TEMPORARY):
             tree_remove(self.folder / name)
         if makes_room and self.work.is_relative_to(self.folder):
             tree_remove(self.work)

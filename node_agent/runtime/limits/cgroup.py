@@ -22,6 +22,11 @@ class Cgroup:
     def version(self) -> str:
         return "cgroup-v2"
 
+    @property
+    def name(self) -> str:
+        """How a container runtime names the group: from the top."""
+        return f"/weir/{self.path.name}"
+
     def limit_memory(self, memory_mib: int) -> None:
         """Hold memory, without swap, to the MiB; past it the kernel kills the whole group."""
         (self.path / "memory.max").write_text(str(memory_mib * _MIB))

@@ -30,6 +30,19 @@ class CgroupV1:
             if (self.memory / name).exists():
                 (self.memory / name).write_text(str(memory_mib * _MIB))
 
+    def limit_compute(self, percent: float, cores: int) -> None:
+        """Hold CPU time to a share of `cores` cores."""
+        self.limit_cores(percent * cores / 100)
+
+    def memory_mib(self) -> int:
+        """Memory charged now, in MiB."""
+        return -(-int((self.memory / "memory.usage_in_bytes").read_text()) // _MIB)
+
+    @property
+    def name(self) -> str:
+        """How a container runtime that we start names the group: below its own."""
+        return f"weir/{self.memory.name}"
+
     def limit_cores(self, cores: float) -> None:
         """Hold processor time to so many cores."""
         (self.cpu / "cpu.cfs_period_us").write_text(str(PERIOD_US))

@@ -44,8 +44,9 @@ class SliceSpec(_Record):
     share (0: nothing was said); with a share of 0 it runs on the host alone, and these are its limits. `folder` names
     the work folder it runs in, `home` is where that lies ("": the slice's own). `web`: it serves web pages on its
     socket. `interface`: the network interface by which other nodes reach this one ("": not known). `volumes`: folders
-    of the node that the work finds elsewhere, as `source`, `path` and `read_only`. `secrets`: more of its environment,
-    which only the shim has and nobody writes down.
+    of the node that the work finds elsewhere, as `source`, `path` and `read_only`. `image`: it runs in a
+    container, of the image unpacked at `root`, with the variables `env` and by its `digest`. `secrets`: more of its
+    environment, which only the shim has and nobody writes down.
     """
 
     slice_uid: str
@@ -92,6 +93,7 @@ class SliceSpec(_Record):
     interface: str = ""
     volumes: list[dict[str, Any]] = field(default_factory=list)
     has_outputs: bool = False
+    image: dict[str, Any] | None = None
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property

@@ -54,13 +54,14 @@ class HostLimits:
 class KernelLimits:
     """The control groups of one work: of its share, and of its host beside a share of a card."""
 
-    share: Cgroup | None = None
+    share: Cgroup | CgroupV1 | None = None
     host: HostLimits | None = None
 
     def take(self, spec: SliceSpec, device_meter: DeviceMeter, state: ShimState) -> None:
         """Make what the kernel lets us make; the state says who enforces what. Raises OSError."""
         if device_meter.is_cpu:
-            self.share = cgroup_make(f"{spec.slice_uid}-{os.getpid()}")
+            name = f"{spec.slice_uid}-{os.getpid()}"
+            self.share = cgroup_make(name) or (cgroup_v1_make(name) if spec.image else None)
         if self.share is not None and device_meter.holds_data:
             self.share.limit_memory(spec.limit_mib)
         holder = self.share.version if self.share is not None else ""

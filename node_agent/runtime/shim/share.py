@@ -8,6 +8,7 @@ from collections import deque
 from pathlib import Path
 
 from node_agent.runtime.limits.cgroup import Cgroup
+from node_agent.runtime.limits.cgroup_v1 import CgroupV1
 from node_agent.runtime.records.meter import NS
 from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.shim.device_meter import DeviceMeter
@@ -30,7 +31,12 @@ class Share:
     """
 
     def __init__(
-        self, spec: SliceSpec, work: Work, device_meter: DeviceMeter, group: Cgroup | None, now_ns: int
+        self,
+        spec: SliceSpec,
+        work: Work,
+        device_meter: DeviceMeter,
+        group: Cgroup | CgroupV1 | None,
+        now_ns: int,
     ) -> None:
         self._spec, self._work, self._device_meter, self._group = spec, work, device_meter, group
         self.compute_percent, self.memory_mib = spec.compute_percent, spec.memory_mib

@@ -16,10 +16,13 @@ from pathlib import Path
 from node_agent.files import SliceFolder
 from node_agent.protocol.folders import OUTPUTS
 from node_agent.runtime import proc
+from node_agent.runtime.containers.bundle import Program
+from node_agent.runtime.containers.container import Adopted, ContainerNamespaces
 from node_agent.runtime.isolation.namespaces import Namespaces
 from node_agent.runtime.isolation.view import Mounted
 from node_agent.runtime.isolation.work_environment import Surroundings
 from node_agent.runtime.limits.cgroup import Cgroup
+from node_agent.runtime.limits.cgroup_v1 import CgroupV1
 from node_agent.runtime.records.slice_records import SliceSpec, cores_for
 from node_agent.runtime.sandbox import data_limits, sandbox
 from node_agent.runtime.shim import ending
@@ -38,6 +41,8 @@ from node_agent.web.terminal_device import control_take, terminal_open
 _PIPE_BYTES = 1024 * 1024
 # Scripts find the `python` that programs of that name are run by.
 _PATH = f"{os.path.dirname(sys.executable)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Where images have programs, if they say nothing of it.
+_IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class Work:
         spec: SliceSpec,
         folder: SliceFolder,
         device_meter: DeviceMeter,
-        group: Cgroup | None,
+        group: Cgroup | CgroupV1 | None,
         host: HostLimits | None = None,
     ) -> None:
         self._host = host
@@ -67,13 +72,19 @@ class Work:
         self._around = surroundings_of(spec, folder)
         self._around.make()
         others = folder.path.parent
+        self._root = self._around.image_root(Path(spec.image["root"])) if spec.image is not None else None
+        if self._root is not None:
+            self._root.make()
         self.disk = DiskWatch(self._around.kept, spec.disk_mib, others) if spec.disk_mib else None
         has_namespaces = spec.isolation == "namespaces"
-        self._namespaces = (
-            Namespaces(self._around.view(shm_mib=min(spec.limit_mib, proc.host_memory_mib())))
-            if has_namespaces
-            else None
-        )
+        self._shm_mib = min(spec.limit_mib, proc.host_memory_mib())
+        self._container: ContainerNamespaces | None = None
+        self._namespaces: Namespaces | None = None
+        if spec.image is not None:
+            self._container = ContainerNamespaces(self._around.bare_view(), self._around.container)
+            self._namespaces = self._container
+        elif has_namespaces:
+            self._namespaces = Namespaces(self._around.view(shm_mib=self._shm_mib))
         # What building them took is not the work's.
         self._cpu_before_s = proc.cpu_seconds(self._first_pids)
         read_fd, write_fd = os.pipe()
@@ -82,7 +93,7 @@ class Work:
         # Run beside the work, and waited for by who has them.
         self._beside: set[int] = set()
         try:
-            self._process = self._popen(_command(spec), _Files(subprocess.DEVNULL, write_fd, write_fd))
+            self._process = self._program_start(write_fd)
         except BaseException:
             os.close(read_fd)
             os.close(write_fd)
@@ -98,19 +109,38 @@ class Work:
         self._cpu_s = 0.0
         self._pauses = Pauses()
 
+    def _program_start(self, output: int) -> subprocess.Popen[bytes] | Adopted:
+        spec = self._spec
+        if self._container is None or self._root is None:
+            return self._popen(_command(spec), _Files(subprocess.DEVNULL, output, output))
+        file_mib = self.disk.limit_mib if self.disk is not None else None
+        program = Program(
+            spec, self._environment, self._home, self._container.pid, self._entered, self._shm_mib, file_mib
+        )
+        return Adopted(self._container.start(program, self._root, output))
+
+    @property
+    def _entered(self) -> Cgroup | CgroupV1 | None:
+        """The control group that the work's processes are in."""
+        return self._host.group if self._host is not None else self._group
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        spec, is_walled = self._spec, self._namespaces is not None
+        found = environment(spec, self._home)
+        if not is_walled:
+            found["TMPDIR"] = str(self._around.temporary)
+        if spec.web:
+            found[web_socket.VARIABLE] = str(self._around.web_socket_seen(is_walled=is_walled))
+        return found
+
     def _popen(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
         spec = self._spec
         data_limit_mib = spec.limit_mib if self.holds_data else None
-        is_walled = self._namespaces is not None
-        if not is_walled:
-            env = {"TMPDIR": str(self._around.temporary)} | env
-        if spec.web:
-            seen_at = self._around.web_socket_seen(is_walled=is_walled)
-            env = {web_socket.VARIABLE: str(seen_at)} | env
         enter = sandbox(
             spec,
             self._home,
-            self._host.group if self._host is not None else self._group,
+            self._entered,
             self._namespaces,
             data_limit_mib=data_limit_mib,
             file_mib=self.disk.limit_mib if self.disk is not None else None,
@@ -127,7 +157,7 @@ class Work:
         with self._namespaces.children() if self._namespaces is not None else nullcontext():
             return subprocess.Popen(
                 argv,
-                env=environment(spec, self._home) | env,
+                env=self._environment | env,
                 stdin=files.stdin,
                 stdout=files.stdout,
                 stderr=files.stderr,
@@ -162,7 +192,8 @@ class Work:
 
     def _start_beside(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
         work_pid = str(proc.inner_pid(self.pid))
-        process = self._popen(_resolved(argv), files, WEIR_WORK_PID=work_pid, **env)
+        argv = argv if self._container is not None else _resolved(argv)
+        process = self._popen(argv, files, WEIR_WORK_PID=work_pid, **env)
         self._beside = {pid for pid in self._beside if proc.stat_fields(pid) is not None} | {process.pid}
         return process
 
@@ -358,6 +389,9 @@ def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
         own |= checkpoint_environment(home)
     if spec.has_outputs:
         own["WEIR_OUTPUTS"] = str(home / OUTPUTS)
+    if spec.image is not None:
+        told = {"PATH": _IMAGE_PATH, "LANG": "C.UTF-8", **thread_counts, **meeting, **spec.image["env"]}
+        return told | spec.env | spec.secrets | own | spec.driver_env
     defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts, **meeting}
     if spec.lib_dir:
         defaults["PYTHONPATH"] = spec.lib_dir

@@ -71,6 +71,7 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.MODEL: gettext_noop("No suitable device is of model %(asked)s."),
     ReasonCode.LABEL: gettext_noop("No suitable device carries the labels %(asked)s."),
     ReasonCode.STORAGE: gettext_noop("No suitable node can mount volumes of this centre's storage."),
+    ReasonCode.CONTAINERS: gettext_noop("No suitable node runs work in container images for %(asked)s."),
     ReasonCode.DRIVER: gettext_noop("No suitable device works with driver %(asked)s."),
     ReasonCode.NODE_NOT_READY: gettext_noop("No node with a suitable device is ready (%(devices)s devices)."),
     ReasonCode.NODE_CLOSED: gettext_noop(

@@ -96,6 +96,7 @@ class ReasonCode(StrEnum):
     MODEL = "model"
     LABEL = "label"
     STORAGE = "storage"
+    CONTAINERS = "containers"
     DRIVER = "driver"
     NODE_NOT_READY = "node_not_ready"
     NODE_CLOSED = "node_closed"

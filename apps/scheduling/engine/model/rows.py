@@ -78,6 +78,8 @@ class Node:
     """Nodes of one rack are near each other; "" is unknown."""
     storage: str = ""
     """The mark of the storage whose volumes it can mount; "" is none."""
+    containers: str = ""
+    """For which machines container images must be that work runs in there; "" is none."""
 
 
 class Size(NamedTuple):

@@ -101,6 +101,8 @@ class Request:
     shares_per_replica: int = 1
     storage: str = ""
     """The mark of the storage on which its volumes lie; "" where it mounts none."""
+    containers: str = ""
+    """For which machines its container image is; "" where it has none."""
 
 
 class Grant(NamedTuple):

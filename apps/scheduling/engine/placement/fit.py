@@ -127,6 +127,11 @@ ASKED_FILTERS: tuple[tuple[ReasonCode, Test, WorkloadRequest], ...] = (
     ),
     (ReasonCode.STORAGE, lambda card, c: c.storage in ("", card.server.node.storage), lambda c: None),
     (
+        ReasonCode.CONTAINERS,
+        lambda card, c: c.containers in ("", card.server.node.containers),
+        lambda c: c.containers,
+    ),
+    (
         ReasonCode.DRIVER,
         lambda card, c: c.driver is None or card.device.drivers is None or c.driver in card.device.drivers,
         lambda c: c.driver,

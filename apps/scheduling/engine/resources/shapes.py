@@ -36,6 +36,7 @@ class Constraint:
     device_ids: frozenset[str] | None = None
     """Of a request that names a reservation: the devices of that."""
     storage: str = ""
+    containers: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,6 +133,7 @@ def _constraint(request: Request, queue: Queue, placing: Placing) -> Constraint:
     return Constraint(
         request.device_id, request.node_id, groups, request.vendor, models, request.labels, request.driver,
         local, request.exclusive if request.compute_percent else None, storage=request.storage,
+        containers=request.containers,
     )  # fmt: skip
 
 

@@ -384,6 +384,7 @@ _HOPELESS: Mapping[engine.ReasonCode, type[WeirError]] = {
     engine.ReasonCode.DRIVER: InvalidInput,
     engine.ReasonCode.LABEL: InvalidInput,
     engine.ReasonCode.STORAGE: InvalidInput,
+    engine.ReasonCode.CONTAINERS: InvalidInput,
     engine.ReasonCode.REQUEST_INVALID: InvalidInput,
     engine.ReasonCode.HOST_CPU: HostTooSmall,
     engine.ReasonCode.HOST_MEMORY: HostTooSmall,

@@ -48,7 +48,7 @@ from apps.scheduling.services.workloads.dependencies import (
 )
 from apps.scheduling.services.workloads.replicas import replicas_read, whole_check
 from apps.scheduling.states import AfterWork, DecisionKind
-from apps.scheduling.types import COMPUTE_COMPONENT, MEMORY_COMPONENT, Amounts, WorkloadRequest
+from apps.scheduling.types import COMPUTE_COMPONENT, MEMORY_COMPONENT, Amounts, WorkImage, WorkloadRequest
 from apps.tenancy.models import Tenant
 from weir_wire.workload_request import asks
 
@@ -187,7 +187,7 @@ _READ = frozenset(
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
-        "array", "business_system", "signal", "secrets", "volumes", "outputs", *AfterWork.values,
+        "array", "business_system", "signal", "secrets", "volumes", "outputs", "image", *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)
@@ -201,8 +201,12 @@ def _row(
     checks.times_check(replace(asked, run_timeout_s=run_timeout_s), timezone.now())
     checks.warning_time_check(asked, run_timeout_s)
     mounts, storage = import_string(settings.WEIR_VOLUME_MOUNTS)(actor=actor, asked=asked.volumes)
-    work = asked.work | ({"volumes": mounts} if mounts else {})
+    image: WorkImage | None = import_string(settings.WEIR_WORK_IMAGE)(actor=actor, asked=asked.image)
+    if image is not None and not asked.argv:
+        asked = replace(asked, argv=image.entry_point)
+    work = asked.work | ({"volumes": mounts} if mounts else {}) | ({"image": image.told} if image else {})
     pins = checks.pins_read(asked) | ({"storage": storage} if storage else {})
+    pins |= {"containers": image.architecture} if image else {}
     work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, run_timeout_s)
     system = import_string(settings.WEIR_WORK_SYSTEM)(actor=actor, asked=asked.business_system)
     row = Workload(

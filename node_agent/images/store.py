@@ -1,0 +1,122 @@
+"""The images of this node: each unpacked once, by its digest, into a folder that nobody writes to any more."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from node_agent.files import read_json, write_json
+
+UNPACK_S = 3600
+# So much of the disk an image leaves free for what else this node keeps.
+FREE_BYTES = 2**30
+
+
+class ImageFailed(Exception):
+    """An image cannot be had on this node; the text says why, for people."""
+
+
+class ImageStore:
+    """The folder `home`, in which each image has a folder of its own: `rootfs`, and `image.json` of what it says."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def root(self, digest: str) -> Path | None:
+        """Where the files of an image lie; None where it is not here."""
+        place = self._place(digest)
+        return place / "rootfs" if (place / "image.json").exists() else None
+
+    def environment(self, digest: str) -> dict[str, str]:
+        """The variables that an image sets for its programs."""
+        told = (read_json(self._place(digest) / "image.json") or {}).get("env") or []
+        pairs = (str(one).partition("=") for one in told)
+        return {name: value for name, sign, value in pairs if name and sign}
+
+    def draft(self, digest: str) -> Path:
+        """An empty folder for the files of an image on their way, laid out as OCI has it. Raises OSError."""
+        path = self._draft(digest)
+        shutil.rmtree(path, ignore_errors=True)
+        (path / "layout" / "blobs" / "sha256").mkdir(parents=True)
+        self._home.chmod(0o700)
+        return path
+
+    def put(self, digest: str, manifest: bytes) -> None:
+        """Unpack what was fetched into its draft; from then on it is here. Raises ImageFailed, OSError."""
+        draft = self._draft(digest)
+        layout = draft / "layout"
+        kind = json.loads(manifest).get("mediaType") or "application/vnd.oci.image.manifest.v1+json"
+        named = {"mediaType": kind, "digest": digest, "size": len(manifest),
+                 "annotations": {"org.opencontainers.image.ref.name": "work"}}  # fmt: skip
+        write_json(layout / "oci-layout", {"imageLayoutVersion": "1.0.0"})
+        write_json(layout / "index.json", {"schemaVersion": 2, "manifests": [named]})
+        command = ["umoci", "raw", "unpack", "--image", f"{layout}:work", str(draft / "rootfs")]
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=UNPACK_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ImageFailed(f"it was not unpacked within {UNPACK_S} s") from error
+        if done.returncode:
+            raise ImageFailed((done.stderr.strip().splitlines() or ["umoci cannot unpack it"])[-1][:300])
+        shutil.rmtree(layout, ignore_errors=True)
+        # Its own root may be closed to who is not its owner: work is a user of its own.
+        (draft / "rootfs").chmod(0o755)
+        write_json(draft / "image.json", {"digest": digest, "env": _environment_of(draft, manifest)})
+        draft.rename(self._place(digest))
+
+    def config_keep(self, digest: str, config: bytes) -> None:
+        """Keep what an image says of itself, until it is put."""
+        (self._draft(digest) / "config.json").write_bytes(config)
+
+    def drop(self, digest: str) -> None:
+        """Delete what was fetched of an image that is not here."""
+        shutil.rmtree(self._draft(digest), ignore_errors=True)
+
+    def room_make(self, wanted_bytes: int, used: frozenset[str]) -> None:
+        """Delete images that no work uses, the longest unused first, until there is room. Raises ImageFailed where
+        there never is."""
+        while (free_bytes := self._free_bytes()) < wanted_bytes + FREE_BYTES:
+            idle = [path for path in self._home.glob("sha256-*") if _digest_of(path) not in used]
+            if not idle:
+                raise ImageFailed(
+                    f"it needs {wanted_bytes // 2**20} MiB, and the node has {free_bytes // 2**20} MiB of disk free"
+                )
+            oldest = min(idle, key=lambda path: path.stat().st_mtime)
+            gone = oldest.with_name(f".{oldest.name}.gone")
+            oldest.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
+
+    def touch(self, digest: str) -> None:
+        """It is used now."""
+        os.utime(self._place(digest))
+
+    def _free_bytes(self) -> int:
+        facts = os.statvfs(self._home)
+        return facts.f_bavail * facts.f_frsize
+
+    def _place(self, digest: str) -> Path:
+        return self._home / digest.replace(":", "-")
+
+    def _draft(self, digest: str) -> Path:
+        return self._home / f".{digest.replace(':', '-')}"
+
+
+def _digest_of(place: Path) -> str:
+    return place.name.replace("-", ":", 1)
+
+
+def _environment_of(draft: Path, manifest: bytes) -> list[str]:
+    config: Any = read_json(draft / "config.json") or {}
+    run = config.get("config")
+    told = run.get("Env") if isinstance(run, dict) else None
+    return [one for one in told if isinstance(one, str)] if isinstance(told, list) else []

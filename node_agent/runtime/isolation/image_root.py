@@ -1,0 +1,91 @@
+"""What work in a container sees: its image, with changes of its own over it, and the folders that are its own.
+
+Built in a mount namespace of its own, from which the container runtime begins; it goes with the last process in there.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from pathlib import Path
+
+from node_agent.runtime.isolation import syscalls as sys_
+from node_agent.runtime.isolation.view import Mounted, is_folder
+
+# Where no volume may be, and nothing else of ours: programs need what an image has there.
+_NAMES = ("bin", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "var")
+_TAKEN = tuple(Path(f"/{name}") for name in _NAMES)
+_PLAIN = sys_.MS_NOSUID | sys_.MS_NODEV
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRoot:
+    """`image`: the folder of an unpacked image, which nobody writes to. `changes`: a folder for what is written over
+    it, with `files`, `work` and `root` in it. `own`: folders that are the work's, as (where it lies, where the work
+    sees it). `files`: files of the node that it reads, in the same way. `volumes` are mounted for `user`."""
+
+    image: Path
+    changes: Path
+    own: tuple[tuple[Path, Path], ...]
+    files: tuple[tuple[Path, Path], ...]
+    volumes: tuple[Mounted, ...]
+    user: int
+
+    @property
+    def root(self) -> Path:
+        """What becomes the root of the container."""
+        return self.changes / "root"
+
+    def make(self) -> None:
+        """Make the folders that it is built of. Raises OSError."""
+        for name in ("files", "work", "root"):
+            (self.changes / name).mkdir(parents=True, exist_ok=True, mode=0o755)
+
+    def build(self) -> None:
+        """In a process that is to become the container runtime: mount it. Raises OSError."""
+        sys_.unshare(sys_.CLONE_NEWNS)
+        sys_.mount("none", "/", flags=sys_.MS_REC | sys_.MS_PRIVATE)
+        layers = f"lowerdir={self.image},upperdir={self.changes}/files,workdir={self.changes}/work"
+        sys_.mount("overlay", str(self.root), "overlay", _PLAIN, layers)
+        for source, seen in self.own:
+            target = self._place(seen, is_file=False)
+            sys_.mount(str(source), target, flags=sys_.MS_BIND)
+            sys_.mount("none", target, flags=sys_.MS_REMOUNT | sys_.MS_BIND | _PLAIN)
+        for source, seen in self.files:
+            if source.is_file():
+                target = self._place(seen, is_file=True)
+                sys_.mount(str(source), target, flags=sys_.MS_BIND)
+                sys_.mount("none", target, flags=sys_.MS_REMOUNT | sys_.MS_BIND | sys_.MS_RDONLY | _PLAIN)
+        for volume in sorted(self.volumes, key=lambda one: len(one.path.parts)):
+            self._volume(volume)
+
+    def _volume(self, volume: Mounted) -> None:
+        taken = {*_TAKEN, *(seen for _source, seen in self.own)}
+        if any(path.is_relative_to(volume.path) or volume.path.is_relative_to(path) for path in taken):
+            raise OSError(errno.EBUSY, f"{volume.path} is something else in this container")
+        if not is_folder(volume.source):
+            raise OSError(errno.ENOENT, f"the volume for {volume.path} is not to be found on this node")
+        target = self._place(volume.path, is_file=False)
+        sys_.mount_as(str(volume.source), target, self.user, "/proc")
+        read_only = sys_.MS_RDONLY if volume.is_read_only else 0
+        sys_.mount("none", target, flags=sys_.MS_REMOUNT | sys_.MS_BIND | _PLAIN | read_only)
+
+    def _place(self, seen: Path, *, is_file: bool) -> str:
+        """Where something is to be mounted, made where the image has nothing there. Raises OSError where the image has
+        a link on the way: it could lead out of the container."""
+        place = self.root
+        parts = seen.parts[1:]
+        for depth, name in enumerate(parts):
+            place = place / name
+            is_last_file = is_file and depth == len(parts) - 1
+            if place.is_symlink():
+                if not is_last_file:
+                    raise OSError(errno.ELOOP, f"{seen}: the image has a link there")
+                # Of the work's own copy: the image itself stays as it is.
+                place.unlink()
+            if not place.exists():
+                if is_last_file:
+                    place.touch(0o644)
+                else:
+                    place.mkdir(mode=0o755)
+        return str(place)
