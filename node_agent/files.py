@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# Below a program's folder: what is kept after its end.
+OUTPUTS = "outputs"
+
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
     """Replace a file in one step; with `durable` it survives a power cut. Raises OSError."""

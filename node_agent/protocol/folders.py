@@ -11,8 +11,6 @@ from node_agent.protocol.fields import Counter, Digest, Message, Sentence, Seque
 FOLDERS_PATH = "/api/agent/v1/folders/"
 # An archive travels in pieces of this size, the last one shorter: no request is ever larger.
 PIECE_BYTES = 1024 * 1024
-# Below a program's folder: what is kept after its end.
-OUTPUTS = "outputs"
 FOLDER_MAX_BYTES = 2**37
 PIECES_MAX = FOLDER_MAX_BYTES // PIECE_BYTES
 

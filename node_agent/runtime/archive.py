@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from node_agent.protocol.folders import OUTPUTS
+from node_agent.files import OUTPUTS
 from node_agent.runtime.shim import checkpoint, elastic_size
 
 _SPOKEN = frozenset({checkpoint.FILE, elastic_size.FILE, elastic_size.CONFIRMED})

@@ -13,10 +13,10 @@ from typing import Any
 from node_agent.address import bind_address, data_address, interface_of
 from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
 from node_agent.drivers.registry import preferred, slice_drivers_load
-from node_agent.files import SliceFolder, write_json
+from node_agent.files import OUTPUTS, SliceFolder, write_json
 from node_agent.images.store import ImageStore
 from node_agent.protocol.fields import HOST_DRIVER
-from node_agent.protocol.folders import OUTPUTS, DesiredFolder
+from node_agent.protocol.folders import DesiredFolder
 from node_agent.protocol.images import WorkImage
 from node_agent.protocol.slices import DesiredSlice, VolumeMount
 from node_agent.release import running_release

@@ -13,8 +13,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from node_agent.files import SliceFolder
-from node_agent.protocol.folders import OUTPUTS
+from node_agent.files import OUTPUTS, SliceFolder
 from node_agent.runtime import proc
 from node_agent.runtime.containers.bundle import Program
 from node_agent.runtime.containers.container import Adopted, ContainerNamespaces

@@ -20,7 +20,7 @@ from apps.storage import tasks
 from apps.storage.models import Volume, WorkOutput
 from apps.storage.services import outputs as service
 from apps.storage.services.volumes import volume_change, volume_delete, volume_make
-from node_agent.protocol.folders import OUTPUTS
+from node_agent.files import OUTPUTS
 from node_agent.protocol.slices import WorkSpec
 from tests.apps.scheduling.test_submit import PROGRAM, alice, api, pool, submit  # noqa: F401
 from tests.apps.scheduling.test_work_folders import KeepingNode, place
