@@ -1,6 +1,8 @@
 """A share of a remote accelerator as the PyTorch device "weir": `import weir.torch`, then `device="weir:0"`."""
 
-from weir.torch.backend import (
+from weir.torch.devices import attach, detach
+from weir.torch.errors import NotAttached
+from weir.torch.interfaces.backend import (
     current_device,
     device_count,
     is_available,
@@ -10,8 +12,6 @@ from weir.torch.backend import (
     set_device,
     synchronize,
 )
-from weir.torch.devices import attach, detach
-from weir.torch.errors import NotAttached
 from weir.torch.registration import register
 from weir.torch.rng import get_rng_state, manual_seed, set_rng_state
 

@@ -7,25 +7,10 @@ from typing import Any
 import torch
 from torch.utils import _foreach_utils, backend_registration
 
-from weir.torch import (
-    attention,
-    autocast,
-    autograd,
-    devices,
-    dispatch,
-    factories,
-    interfaces,
-    interrupts,
-    recurrent,
-    rng,
-    serialization,
-    sparse,
-    special,
-    splitting,
-    tensor,
-)
-from weir.torch.backend import backend_module, is_available
-from weir.torch.interfaces import compiling
+from weir.torch import autograd, devices, dispatch, interfaces, interrupts, kernels, rng, tensor
+from weir.torch.interfaces import compiling, serialization
+from weir.torch.interfaces.backend import backend_module, is_available
+from weir.torch.kernels import special
 
 NAME = "weir"
 TORCH_MINOR = "2.13"
@@ -69,8 +54,6 @@ def register() -> None:
     )
     interrupts.begin(devices.operators)
     tensor.run_with(dispatch.run)
-    special.register_in_place_views()
-
     rng.register()
     autograd.register()
     serialization.register()
@@ -82,12 +65,7 @@ def register() -> None:
 def _register_kernels() -> None:
     aten, everything = torch.library.Library("aten", "IMPL"), torch.library.Library("_", "IMPL")
     _libraries.extend((aten, everything))
-    factories.register(aten)
-    attention.register(aten)
-    autocast.register(aten, everything)
-    sparse.register(aten)
-    splitting.register(aten)
-    recurrent.register(aten)
+    kernels.register(aten, everything)
     aten.impl("_copy_from", _copy_from, "PrivateUse1")
     aten.impl("_local_scalar_dense", special.local_scalar, "PrivateUse1")
     interfaces.register(aten)

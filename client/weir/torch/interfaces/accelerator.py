@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from weir.torch import devices
-from weir.torch.backend import get_amp_supported_dtype
 from weir.torch.interfaces import streams
+from weir.torch.interfaces.backend import get_amp_supported_dtype
 from weir.torch.templates import DTYPES
 
 

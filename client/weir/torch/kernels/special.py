@@ -125,7 +125,7 @@ def refuse_resize(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 @special("set_.source_Storage_storage_offset")
 def set_storage(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """How torch.load rebuilds a tensor of a CPU checkpoint whose map_location is a weir device."""
-    from weir.torch import serialization
+    from weir.torch.interfaces import serialization
 
     return serialization.set_storage(*args)
 
