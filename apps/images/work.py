@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from apps.images.models import ImageVersion
 from apps.images.permissions import ImagePermission as P
 from apps.images.selectors import versions_opened
-from apps.images.states import Owner
+from apps.images.states import Owner, VersionState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.types import WorkImage
@@ -32,6 +32,15 @@ def image_of(*, actor: Actor, asked: str) -> WorkImage | None:
         "unpacked_bytes": row.unpacked_bytes,
     }
     return WorkImage(told, row.architecture, tuple(row.entry_point))
+
+
+def images_offered() -> list[tuple[str, str]]:
+    """The versions that the centre offers to everybody and that run something by themselves: uid and name."""
+    rows = ImageVersion.objects.filter(image__owner=Owner.CENTRE, state=VersionState.READY).exclude(
+        entry_point=[]
+    )
+    rows = rows.select_related("image").order_by("image__name", "-created_at", "-pk")
+    return [(str(row.uid), str(row)) for row in rows]
 
 
 def _find(actor: Actor, asked: str) -> ImageVersion:

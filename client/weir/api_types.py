@@ -2587,6 +2587,7 @@ class EnvironmentTemplateIn(TypedDict):
     name: str
     description: NotRequired[str]
     software: NotRequired[Literal["jupyterlab"]]
+    image: NotRequired[str]
     gpu_kind: NotRequired[Literal["share", "whole", "mig"]]
     compute_percent: NotRequired[int]
     memory_mib: int
@@ -2602,6 +2603,8 @@ class EnvironmentTemplateOut(TypedDict):
     name: str
     description: str
     software: Literal["jupyterlab"]
+    image: str
+    image_name: str
     gpu_kind: Literal["share", "whole", "mig"]
     compute_percent: int
     memory_mib: int

@@ -138,6 +138,7 @@ WEIR_WORK_SYSTEM = "apps.orgs.services.default_systems.work_system_of"
 WEIR_WORK_SYSTEMS = "apps.orgs.services.default_systems.work_systems_offered"
 # What finds the image that work asks for: images stand above the scheduler.
 WEIR_WORK_IMAGE = "apps.images.work.image_of"
+WEIR_IMAGES_OFFERED = "apps.images.work.images_offered"
 # What finds the archives in volumes that images are made from.
 WEIR_VOLUME_FILE = "apps.storage.selectors.file_place"
 WEIR_VOLUME_FILE_OPEN = "apps.storage.selectors.file_of_place"

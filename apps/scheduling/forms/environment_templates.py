@@ -1,5 +1,6 @@
 """The input of the pages of environment templates."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +23,17 @@ class TemplateForm(MarkedForm):
     description = forms.CharField(
         label=_("Description"), max_length=500, required=False, widget=forms.Textarea(attrs={"rows": 2})
     )
-    software = forms.ChoiceField(label=_("Image"), choices=Software.choices, initial=Software.JUPYTERLAB)
+    software = forms.ChoiceField(
+        label=_("Built-in image"), choices=Software.choices, initial=Software.JUPYTERLAB
+    )
+    image = forms.ChoiceField(
+        label=_("Custom image"),
+        required=False,
+        help_text=_(
+            "Instead of the built-in one: an image that the centre offers, which serves its pages on the socket"
+            " that WEIR_WEB_SOCKET names."
+        ),
+    )
     gpu_kind = forms.ChoiceField(label=_("GPU type"), choices=GpuKind.choices, initial=GpuKind.SHARE)
     compute_percent = forms.IntegerField(
         label=_("Compute (%)"),
@@ -59,6 +70,12 @@ class TemplateForm(MarkedForm):
         help_text=_("Empty: it runs until somebody stops it."),
     )
 
+    def __init__(self, *args: Any, images: Sequence[tuple[str, str]] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        field = self.fields["image"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", _("None: the built-in one")), *images]
+
     def draft(self, given: dict[str, Any]) -> TemplateDraft:
         """What the cleaned values say."""
         said = dict(given)
@@ -76,6 +93,7 @@ def template_values(row: EnvironmentTemplate) -> dict[str, Any]:
         "name",
         "description",
         "software",
+        "image",
         "gpu_kind",
         "compute_percent",
         "memory_mib",

@@ -20,6 +20,8 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=36, validators=[django.core.validators.RegexValidator('\\A[a-z0-9-]{1,36}\\Z', 'Digits, lower-case letters and hyphens only, 36 at the most.')], verbose_name='name')),
                 ('description', models.CharField(blank=True, max_length=500, verbose_name='description')),
                 ('software', models.CharField(choices=[('jupyterlab', 'JupyterLab')], default='jupyterlab', max_length=24, verbose_name='image')),
+                ('image', models.CharField(blank=True, max_length=36, verbose_name='container image')),
+                ('image_name', models.CharField(blank=True, max_length=100)),
                 ('gpu_kind', models.CharField(choices=[('share', 'Share of a card (vGPU)'), ('whole', 'Whole card'), ('mig', 'MIG slice')], default='share', max_length=8, verbose_name='GPU type')),
                 ('vendor', models.CharField(blank=True, max_length=64, verbose_name='vendor')),
                 ('model', models.CharField(blank=True, max_length=200, verbose_name='model')),

@@ -15,7 +15,8 @@ class EnvironmentTemplate(models.Model):
 
     What was started from it keeps what it was started with. Of a whole card the memory is the card's. An empty vendor
     or model is any. Without `host_cpu_milli` and `host_memory_mib` nothing is said of the host. It is ended after
-    `idle_timeout_s` without use of its device.
+    `idle_timeout_s` without use of its device. `image` is the version of an image of the centre that it runs in,
+    instead of the built-in software, and `image_name` what that was called.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -30,6 +31,8 @@ class EnvironmentTemplate(models.Model):
     )
     description = models.CharField(_("description"), max_length=500, blank=True)
     software = models.CharField(_("image"), max_length=24, choices=Software, default=Software.JUPYTERLAB)
+    image = models.CharField(_("container image"), max_length=36, blank=True)
+    image_name = models.CharField(max_length=100, blank=True)
     gpu_kind = models.CharField(_("GPU type"), max_length=8, choices=GpuKind, default=GpuKind.SHARE)
     vendor = models.CharField(_("vendor"), max_length=64, blank=True)
     model = models.CharField(_("model"), max_length=200, blank=True)
@@ -58,3 +61,8 @@ class EnvironmentTemplate(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def image_text(self) -> str:
+        """What it runs: an image of the centre, or the built-in software."""
+        return self.image_name or str(Software(self.software).label)

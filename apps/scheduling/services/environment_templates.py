@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from apps.kernel.actor import Actor, act_subject
@@ -32,6 +34,7 @@ class TemplateDraft:
     memory_mib: int
     description: str = ""
     software: str = Software.JUPYTERLAB
+    image: str = ""
     gpu_kind: str = GpuKind.SHARE
     vendor: str = ""
     model: str = ""
@@ -91,7 +94,9 @@ def environment_request(template: EnvironmentTemplate) -> WorkloadRequest:
     is_whole = template.gpu_kind == GpuKind.WHOLE
     return WorkloadRequest(
         name=template.name,
-        argv=COMMANDS[Software(template.software)],
+        # An image runs what it says itself.
+        argv=() if template.image else COMMANDS[Software(template.software)],
+        image=template.image,
         web=True,
         whole_cards=is_whole,
         compute_percent=None if is_whole else template.compute_percent,
@@ -116,6 +121,12 @@ def _locked(template: EnvironmentTemplate) -> EnvironmentTemplate:
 def _saved(row: EnvironmentTemplate) -> EnvironmentTemplate:
     if row.gpu_kind == GpuKind.WHOLE:
         row.compute_percent = 100
+    offered = dict(import_string(settings.WEIR_IMAGES_OFFERED)()) if row.image else {}
+    if row.image and row.image not in offered:
+        raise InvalidInput(
+            fields={"image": _("Choose an image that the centre offers and that runs something.")}
+        )
+    row.image_name = offered.get(row.image, "")
     try:
         row.full_clean(validate_constraints=False)
     except ValidationError as error:

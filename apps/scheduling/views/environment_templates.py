@@ -1,9 +1,12 @@
 """Development environments: operators prepare templates, and a user starts one with one click."""
 
+from typing import Any
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -11,6 +14,7 @@ from apps.fleet.selectors import spec_list
 from apps.identity.pages.access import cleaned, go, operator_page, page, paged, show
 from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.scheduling.forms.environment_templates import StartForm, TemplateForm, template_values
+from apps.scheduling.models import EnvironmentTemplate
 from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
 from apps.scheduling.selectors.environment_templates import (
     environment_template_get,
@@ -38,7 +42,7 @@ def templates(request: PortalRequest) -> HttpResponse:
 
 @operator_page(SchedulingPermission.MANAGE)
 def template_new(request: PortalRequest) -> HttpResponse:
-    form = TemplateForm(request.POST or None)
+    form = _form(request.POST or None)
     if request.method == "POST":
         row = environment_template_make(actor=request.actor, draft=form.draft(cleaned(form)))
         messages.success(request, _("The template %(name)s is on offer.") % {"name": row.name})
@@ -51,12 +55,20 @@ def template(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One template, to be changed (PLAT-AICFG-15)."""
     row = environment_template_get(uid)
     if request.method == "POST":
-        form = TemplateForm(request.POST)
+        form = _form(request.POST, row=row)
         environment_template_change(actor=request.actor, template=row, draft=form.draft(cleaned(form)))
         messages.success(request, _("Saved; environments that were started keep their settings."))
         return go(request, "scheduling_admin:environment_templates")
-    context = {"form": TemplateForm(initial=template_values(row)), "row": row}
+    context = {"form": _form(initial=template_values(row), row=row), "row": row}
     return show(request, "scheduling/environment_template", context)
+
+
+def _form(*args: Any, row: EnvironmentTemplate | None = None, **more: Any) -> TemplateForm:
+    """With the images on offer, and the one that the template has."""
+    images = dict(import_string(settings.WEIR_IMAGES_OFFERED)())
+    if row is not None and row.image:
+        images.setdefault(row.image, row.image_name)
+    return TemplateForm(*args, images=list(images.items()), **more)
 
 
 @require_POST

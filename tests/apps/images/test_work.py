@@ -177,3 +177,30 @@ def test_a_node_gets_the_files_of_the_images_that_it_runs_and_of_no_other(
     assert get(manifest_path(str(other.uid))).status_code == 404
     assert get(manifest_path(str(row.uid)), "n2").status_code == 404
     assert client.get(manifest_path(str(row.uid)), headers={"host": "localhost"}).status_code == 401
+
+
+@pytest.mark.req("PLAT-AICFG-9", "PLAT-AICFG-13", "PLAT-AICFG-14")
+def test_a_template_runs_an_image_that_the_centre_offers(api, made, operator):  # noqa: F811
+    running("n1")
+    made("mine")
+    offered = made("lab", "3", owner="centre")
+    made("silent", owner="centre", entry_point=[])
+    page = operator("system_administrator").page()
+    shown = page.get("/scheduling/environments/new/").content.decode()
+    assert f'value="{offered.uid}"' in shown
+    assert "mine:1" not in shown
+    assert "silent:1" not in shown
+    admin = operator("system_administrator").api()
+    body = {"name": "lab", "compute_percent": 30, "memory_mib": 1024}
+    refused = admin.post(
+        "/api/v1/environment-templates", body | {"image": str(offered.image.uid)}, format="json"
+    )
+    assert "image" in refused.json()["error"]["fields"]
+    made_of_it = admin.post(
+        "/api/v1/environment-templates", body | {"image": str(offered.uid)}, format="json"
+    ).json()
+    assert made_of_it["image_name"] == "lab:3"
+    started = api.post(f"/api/v1/environment-templates/{made_of_it['uid']}/start", {}, format="json")
+    assert started.status_code == 201, started.content
+    work = row_of(started.json()).work
+    assert (work["argv"], work["image"]["name"], work["web"]) == (["/bin/serve"], "lab:3", True)

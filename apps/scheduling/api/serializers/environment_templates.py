@@ -16,6 +16,12 @@ class EnvironmentTemplateIn(KnownFields):
     name = serializers.CharField(max_length=36)
     description = serializers.CharField(max_length=500, default="", allow_blank=True)
     software = serializers.ChoiceField(choices=Software.choices, default=Software.JUPYTERLAB)
+    image = serializers.CharField(
+        max_length=36,
+        default="",
+        allow_blank=True,
+        help_text="The version of an image that the centre offers, instead of the software.",
+    )
     gpu_kind = serializers.ChoiceField(choices=GpuKind.choices, default=GpuKind.SHARE)
     compute_percent = serializers.IntegerField(min_value=1, max_value=100, default=100)
     memory_mib = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
@@ -36,6 +42,8 @@ class EnvironmentTemplateOut(serializers.ModelSerializer[EnvironmentTemplate]):
             "name",
             "description",
             "software",
+            "image",
+            "image_name",
             "gpu_kind",
             "compute_percent",
             "memory_mib",
