@@ -135,5 +135,13 @@ class MoveForm(forms.Form):
     organization = forms.UUIDField(label=_("Organization"))
 
 
+class PostForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=120)
+
+
+class PostGivenForm(forms.Form):
+    post = forms.UUIDField(label=_("Post"), required=False)
+
+
 class TakeOutForm(forms.Form):
     member = forms.UUIDField(label=_("Member"))

@@ -50,6 +50,27 @@ class OperatorOrganization(models.Model):
         return self.name
 
 
+class PostFields(models.Model):
+    """A position that people hold, and by which work is routed to them: tickets, and the steps of processes."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=120, unique=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        abstract = True
+        verbose_name = _("post")
+        verbose_name_plural = _("posts")
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class OperatorPost(PostFields):
+    """A post of the computing centre itself."""
+
+
 class User(AbstractBaseUser):
     """A natural person: login account, password, e-mail (PLAT-TEN-7). Disabled, never deleted."""
 
@@ -65,6 +86,9 @@ class User(AbstractBaseUser):
     # An operator's one place in the centre; a tenant's person has his in the tenant.
     organization = models.ForeignKey(
         OperatorOrganization, null=True, blank=True, on_delete=models.PROTECT, related_name="operators"
+    )
+    post = models.ForeignKey(
+        OperatorPost, null=True, blank=True, on_delete=models.PROTECT, related_name="holders"
     )
     must_change_password = models.BooleanField(_("must change the password"), default=False)
     # Counted up to end every open session: each session is signed with the count of its day.

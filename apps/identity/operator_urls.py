@@ -1,6 +1,7 @@
 from django.urls import path
 
 from apps.identity.views import operator_organizations as organizations
+from apps.identity.views import operator_posts as posts
 from apps.identity.views import operator_roles as roles
 from apps.identity.views import operators as views
 
@@ -10,6 +11,11 @@ urlpatterns = [
     path("operators/roles/new/", roles.new, name="role_new"),
     path("operators/roles/<slug:code>/", roles.role, name="role"),
     path("operators/roles/<slug:code>/delete/", roles.delete, name="role_delete"),
+    path("operators/posts/", posts.posts, name="post_list"),
+    path("operators/posts/add/", posts.add, name="post_add"),
+    path("operators/posts/<uuid:uid>/rename/", posts.rename, name="post_rename"),
+    path("operators/posts/<uuid:uid>/end/", posts.end, name="post_end"),
+    path("operators/<uuid:uid>/post/", posts.held, name="post_held"),
     path("operators/organizations/", organizations.organizations, name="organizations"),
     path("operators/organizations/add/", organizations.organization_add, name="organization_add"),
     path("operators/organizations/delete/", organizations.organization_remove, name="organization_remove"),

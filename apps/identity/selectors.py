@@ -13,6 +13,7 @@ from apps.identity.models import (
     Membership,
     OperatorBinding,
     OperatorOrganization,
+    OperatorPost,
     OperatorRole,
     SignIn,
     User,
@@ -88,7 +89,7 @@ def operator_list(
     Part of a login account or name narrows, a role, and an organization to it and all below.
     """
     actor.require(P.VIEW)
-    rows = User.objects.filter(is_operator=True).select_related("organization")
+    rows = User.objects.filter(is_operator=True).select_related("organization", "post")
     rows = rows.prefetch_related("operator_bindings__role")
     if organization is not None:
         inside = ids_below(OperatorOrganization.objects.all(), organization.pk)
@@ -96,6 +97,30 @@ def operator_list(
     if search:
         rows = rows.filter(Q(username__icontains=search) | Q(display_name__icontains=search))
     return rows.filter(operator_bindings__role__code=role) if role else rows
+
+
+def operator_post_list() -> QuerySet[OperatorPost]:
+    """The centre's posts, each with `held`, how many hold it."""
+    return OperatorPost.objects.annotate(held=Count("holders")).order_by("name")
+
+
+def operator_ids_of_post(uid: str) -> list[int]:
+    """The enabled operators who hold a post, by its uid as text; none for one that is gone."""
+    try:
+        wanted = UUID(uid)
+    except ValueError:
+        return []
+    rows = User.objects.filter(is_operator=True, is_active=True, post__uid=wanted)
+    return list(rows.values_list("pk", flat=True))
+
+
+def operator_post_title(uid: str) -> str:
+    """What a post of the centre is called, by its uid as text; "" for one that is gone."""
+    try:
+        wanted = UUID(uid)
+    except ValueError:
+        return ""
+    return OperatorPost.objects.filter(uid=wanted).values_list("name", flat=True).first() or ""
 
 
 def operator_organization_list(*, actor: Actor, search: str = "") -> QuerySet[OperatorOrganization]:

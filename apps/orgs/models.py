@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from guardian.models import UserObjectPermissionBase
 
 from apps.centre.mail_address import MAIL_TRIES_MAX
+from apps.identity.models import PostFields
 from apps.kernel.planes import SharedForeignKey
 from apps.kernel.reach import DataPermission, Scope
 
@@ -47,20 +48,8 @@ class Organization(models.Model):
         return self.name
 
 
-class Post(models.Model):
-    """A position that a member can hold and that can be a candidate in a process."""
-
-    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    name = models.CharField(_("name"), max_length=120, unique=True)
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("post")
-        verbose_name_plural = _("posts")
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
+class Post(PostFields):
+    """A post of the tenant."""
 
 
 class Member(models.Model):
@@ -69,7 +58,7 @@ class Member(models.Model):
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     user = SharedForeignKey("identity.User", unique=True)
     organization = models.ForeignKey(Organization, on_delete=models.PROTECT, related_name="members")
-    post = models.ForeignKey(Post, null=True, blank=True, on_delete=models.PROTECT, related_name="members")
+    post = models.ForeignKey(Post, null=True, blank=True, on_delete=models.PROTECT, related_name="holders")
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.orgs.views import joining, own_systems, people, people_files, roles
+from apps.orgs.views import joining, own_systems, people, people_files, posts, roles
 
 app_name = "people"
 urlpatterns = [
@@ -19,6 +19,11 @@ urlpatterns = [
     path("people/<uuid:uid>/enable/", people.enable, name="enable"),
     path("people/<uuid:uid>/reset-password/", people.password_reset, name="password_reset"),
     path("people/<uuid:uid>/remove/", people.remove, name="remove"),
+    path("people/<uuid:uid>/post/", posts.held, name="post_held"),
+    path("people/posts/", posts.posts, name="post_list"),
+    path("people/posts/add/", posts.add, name="post_add"),
+    path("people/posts/<uuid:uid>/rename/", posts.rename, name="post_rename"),
+    path("people/posts/<uuid:uid>/end/", posts.end, name="post_end"),
     path("people/roles/", roles.roles, name="role_list"),
     path("people/roles/new/", roles.new, name="role_new"),
     path("people/roles/<slug:code>/", roles.role, name="role"),

@@ -28,6 +28,7 @@ from apps.orgs.models import (
     InvitationMail,
     Member,
     Organization,
+    Post,
     RoleBinding,
     TenantRole,
 )
@@ -137,6 +138,11 @@ def member_ids() -> set[int]:
 
 def member_ids_of_post(name: str) -> set[int]:
     return set(Member.objects.filter(post__name=name).values_list("user_id", flat=True))
+
+
+def post_list() -> QuerySet[Post]:
+    """The tenant's posts, each with `held`, how many hold it."""
+    return Post.objects.annotate(held=Count("holders")).order_by("name")
 
 
 def member_ids_within(name: str) -> set[int]:

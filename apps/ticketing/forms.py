@@ -8,7 +8,12 @@ from django import forms
 from django.utils.translation import gettext as _text
 from django.utils.translation import gettext_lazy as _
 
-from apps.identity.selectors import operator_organizations_enabled, operator_role_list, operators_enabled
+from apps.identity.selectors import (
+    operator_organizations_enabled,
+    operator_post_list,
+    operator_role_list,
+    operators_enabled,
+)
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.translatable import localized
 from apps.ticketing.models import TicketCategory
@@ -160,6 +165,9 @@ def _receivers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     yield _text("Roles"), roles
     if places:
         yield _text("Organizations"), [(f"{mine}:organization:{row.uid}", row.name) for row in places]
+    posts = operator_post_list()
+    if posts:
+        yield _text("Posts"), [(f"{mine}:post:{row.uid}", row.name) for row in posts]
     yield _text("Users"), [(f"{mine}:user:{row.username}", str(row)) for row in operators_enabled()]
     kinds = [(f"{Side.TENANT}:{code}:", str(label)) for code, label in ReceiverKind.choices]
     yield _text("The tenant's people"), kinds

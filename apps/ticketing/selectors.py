@@ -9,8 +9,10 @@ from django.utils.translation import gettext as _
 
 from apps.centre.selectors import centre_zone
 from apps.identity.selectors import (
+    operator_ids_of_post,
     operator_ids_within,
     operator_organization_find,
+    operator_post_title,
     operator_role_title,
     operators_who_may,
     user_ids_named,
@@ -91,7 +93,7 @@ def operators_answering(rule: RoutingRule) -> tuple[list[str], list[int]]:
             ids = operator_ids_within(place) if place else []
             return [], sorted(operators_who_may(P.WORK, ids=ids))
         case _:
-            return [], []
+            return [], sorted(operators_who_may(P.WORK, ids=operator_ids_of_post(rule.receiver)))
 
 
 def receiver_text(rule: RoutingRule) -> str:
@@ -104,6 +106,8 @@ def receiver_text(rule: RoutingRule) -> str:
         case ReceiverKind.USER:
             found = users_enabled(user_ids_named(rule.receiver))
             return str(found[0]) if found else rule.receiver
+        case ReceiverKind.POST:
+            return operator_post_title(rule.receiver) or _("a post that is gone")
         case _:
             place = operator_organization_find(rule.receiver)
             return str(place) if place else _("an organization that is gone")

@@ -688,6 +688,7 @@ class OperatorOut(TypedDict):
     is_active: bool
     must_change_password: bool
     organization: str | None
+    post: str
     roles: list[str]
     created_at: str
 
@@ -929,6 +930,10 @@ class PatchedImageChangeIn(TypedDict):
     introduction: NotRequired[str]
 
 
+class PatchedPostIn(TypedDict):
+    name: NotRequired[str]
+
+
 class PatchedRouteEditIn(TypedDict):
     """What is named changes; the rest stays."""
 
@@ -1022,6 +1027,7 @@ class PersonOut(TypedDict):
     must_change_password: bool
     organization: NotRequired[str | None]
     organization_name: NotRequired[str]
+    post: NotRequired[str]
     roles: list[str]
     created_at: str
 
@@ -1041,6 +1047,7 @@ class PersonRowOut(TypedDict):
     must_change_password: bool
     organization: NotRequired[str | None]
     organization_name: NotRequired[str]
+    post: NotRequired[str]
     roles: list[str]
     created_at: str
 
@@ -1127,6 +1134,21 @@ class PoolQueueOut(TypedDict):
     code: str
     max_percent: int | None
     guaranteed_percent: int
+
+
+class PostGivenIn(TypedDict):
+    post: str | None
+
+
+class PostIn(TypedDict):
+    name: str
+
+
+class PostOut(TypedDict):
+    uid: str
+    name: str
+    held: int
+    created_at: str
 
 
 class PriceLineIn(TypedDict):
@@ -2818,6 +2840,7 @@ class OperatorDetailOut(TypedDict):
     is_active: bool
     must_change_password: bool
     organization: str | None
+    post: str
     roles: list[str]
     created_at: str
     sign_in: SignInWayOut | None
@@ -3005,6 +3028,12 @@ class PaginatedPersonRowOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[PersonRowOut]
+
+
+class PaginatedPostOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[PostOut]
 
 
 class PaginatedProcessTemplateOutList(TypedDict):
@@ -3205,6 +3234,7 @@ class PersonDetailOut(TypedDict):
     must_change_password: bool
     organization: NotRequired[str | None]
     organization_name: NotRequired[str]
+    post: NotRequired[str]
     roles: list[str]
     created_at: str
     business_systems: list[PersonSystemOut]

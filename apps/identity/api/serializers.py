@@ -245,6 +245,7 @@ class OperatorRolesIn(serializers.Serializer):
 class OperatorOut(serializers.ModelSerializer):
     roles = serializers.SerializerMethodField()
     organization = serializers.UUIDField(source="organization.uid", default=None)
+    post = serializers.CharField(source="post.name", default="")
 
     class Meta:
         model = User
@@ -256,12 +257,28 @@ class OperatorOut(serializers.ModelSerializer):
             "is_active",
             "must_change_password",
             "organization",
+            "post",
             "roles",
             "created_at",
         ]
 
     def get_roles(self, user: User) -> list[str]:
         return [binding.role.code for binding in user.operator_bindings.all()]
+
+
+class PostIn(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=120)
+
+
+class PostOut(serializers.Serializer[Any]):
+    uid = serializers.UUIDField()
+    name = serializers.CharField()
+    held = serializers.IntegerField(help_text="How many people hold it.")
+    created_at = serializers.DateTimeField()
+
+
+class PostGivenIn(serializers.Serializer[Any]):
+    post = serializers.UUIDField(allow_null=True, help_text="Null: none.")
 
 
 class FirstPasswordOut(serializers.Serializer):

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from apps.identity.api import operator_organizations as places
+from apps.identity.api import operator_posts as posts
 from apps.identity.api import operator_views as operators
 from apps.identity.api import views
 
@@ -41,6 +42,9 @@ urlpatterns = [
         name="operator_organization_disable",
     ),
     path("operators/<uuid:uid>/organization", places.OperatorPlaceView.as_view(), name="operator_place"),
+    path("operators/<uuid:uid>/post", posts.OperatorPostGivenView.as_view(), name="operator_post_held"),
+    path("operator-posts", posts.OperatorPostsView.as_view(), name="operator_posts"),
+    path("operator-posts/<uuid:uid>", posts.OperatorPostView.as_view(), name="operator_post"),
     path("operators/export", operators.OperatorsExportView.as_view(), name="operators_export"),
     path("operators/import", operators.OperatorsImportView.as_view(), name="operators_import"),
     path("operators/import/template", operators.OperatorsTemplateView.as_view(), name="operators_template"),

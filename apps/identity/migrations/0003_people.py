@@ -64,6 +64,26 @@ class Migration(migrations.Migration):
             name='organization',
             field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='operators', to='identity.operatororganization'),
         ),
+        migrations.CreateModel(
+            name='OperatorPost',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('name', models.CharField(max_length=120, unique=True, verbose_name='name')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
+            ],
+            options={
+                'verbose_name': 'post',
+                'verbose_name_plural': 'posts',
+                'ordering': ['name'],
+                'abstract': False,
+            },
+        ),
+        migrations.AddField(
+            model_name='user',
+            name='post',
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='holders', to='identity.operatorpost'),
+        ),
         migrations.AddConstraint(
             model_name='operatororganization',
             constraint=models.UniqueConstraint(fields=('parent', 'name'), name='operator_organization_name_once', nulls_distinct=False),

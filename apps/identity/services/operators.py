@@ -127,7 +127,7 @@ def operator_remove(*, actor: Actor, user: User) -> None:
     with administrator_stays():
         grant_check(actor, roles_of(user))
         OperatorBinding.objects.filter(user=user).delete()
-        User.objects.filter(pk=user.pk).update(is_operator=False, organization=None)
+        User.objects.filter(pk=user.pk).update(is_operator=False, organization=None, post=None)
         sessions_end(user)
         user.api_tokens.filter(tenant=None, revoked_at=None).update(revoked_at=timezone.now())
 

@@ -30,6 +30,7 @@ from apps.identity.selectors import (
     operator_list,
     operator_organization_get,
     operator_organization_tree,
+    operator_post_list,
     operator_role_list,
     operator_roles_named,
     sign_in_way,
@@ -156,6 +157,7 @@ def _operator_page(request: PortalRequest, user: User, more: dict[str, Any]) -> 
         "may_act": actor.may(P.MANAGE) and all(_may_give(actor, role) for role in roles),
         "is_self": actor.user_id == user.pk,
         "tree": operator_organization_tree(actor=actor),
+        "posts": operator_post_list(),
         "way": sign_in_way(user) if actor.may(P.MANAGE) else None,
     }
     return show(request, "identity/operator", context | more)

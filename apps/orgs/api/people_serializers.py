@@ -58,6 +58,7 @@ class PersonOut(serializers.Serializer):
     must_change_password = serializers.BooleanField(source="user.must_change_password")
     organization = serializers.UUIDField(source="member.organization.uid", default=None, allow_null=True)
     organization_name = serializers.CharField(source="member.organization.name", default="")
+    post = serializers.CharField(source="member.post.name", default="")
     roles = serializers.SerializerMethodField()
     created_at = serializers.DateTimeField(source="membership.created_at")
 

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from apps.orgs.api import people_views as people
-from apps.orgs.api import views
+from apps.orgs.api import posts, views
 
 urlpatterns = [
     path("organizations", views.OrganizationsView.as_view(), name="organizations"),
@@ -29,6 +29,9 @@ urlpatterns = [
     path(
         "people/<uuid:uid>/organization", people.PersonOrganizationView.as_view(), name="person_organization"
     ),
+    path("people/<uuid:uid>/post", posts.PersonPostView.as_view(), name="person_post"),
+    path("posts", posts.PostsView.as_view(), name="posts"),
+    path("posts/<uuid:uid>", posts.PostView.as_view(), name="post"),
     path("people/<uuid:uid>/disable", people.PersonDisableView.as_view(), name="person_disable"),
     path("people/<uuid:uid>/enable", people.PersonEnableView.as_view(), name="person_enable"),
     path("people/<uuid:uid>/reset-password", people.PersonPasswordView.as_view(), name="person_password"),

@@ -108,7 +108,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                 ('user', apps.kernel.planes.SharedForeignKey(on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=settings.AUTH_USER_MODEL, unique=True)),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='members', to='orgs.organization')),
-                ('post', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='members', to='orgs.post')),
+                ('post', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='holders', to='orgs.post')),
             ],
             options={
                 'verbose_name': 'member',

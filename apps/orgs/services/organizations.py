@@ -181,13 +181,3 @@ def member_remove(*, actor: Actor, member: Member) -> None:
     act_subject("user", member.user.uid, organization=member.organization.name)
     placing_check(actor, member.organization, user=member.user)
     Member.objects.filter(pk=member.pk).delete()
-
-
-@service(P.MANAGE)
-def post_create(*, actor: Actor, name: str) -> Post:
-    name = name_clean(name)
-    row, made = Post.objects.get_or_create(name=name)
-    if not made:
-        raise InvalidInput(fields={"name": _("There is already a post %(name)s.") % {"name": name}})
-    act_subject("post", row.uid, name=name)
-    return row

@@ -38,6 +38,7 @@ from apps.orgs.selectors import (
     people_of,
     person_get,
     person_list,
+    post_list,
     role_list,
     roles_named,
 )
@@ -161,6 +162,7 @@ def _person_page(request: TenantRequest, found: Person, more: dict[str, Any]) ->
         "is_self": actor.user_id == found.user.pk,
         "way": sign_in_way(found.user, request.entered_tenant) if actor.may(P.MANAGE) else None,
         "tree": organization_tree(actor=actor),
+        "posts": post_list(),
         "functions": functions_by_role(Side.TENANT, found.roles),
         "data_permission": data_permission_lines(found.roles),
         "systems": business_systems_of(actor=actor, user_id=found.user.pk),

@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
-from apps.identity.selectors import operator_organization_find, operator_role_title
+from apps.identity.selectors import operator_organization_find, operator_post_title, operator_role_title
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
@@ -198,13 +198,11 @@ def rule_add(
 
 
 def _answered_check(rule: RoutingRule) -> None:
-    if rule.kind == ReceiverKind.POST:
-        reason = _("The centre has no posts: name a role, a user or an organization.")
-        raise InvalidInput(reason, fields={"kind": reason})
     known: dict[str, Callable[[], bool]] = {
         ReceiverKind.ROLE: lambda: operator_role_title(rule.receiver) != "",
         ReceiverKind.ORGANIZATION: lambda: operator_organization_find(rule.receiver) is not None,
         ReceiverKind.USER: lambda: True,
+        ReceiverKind.POST: lambda: operator_post_title(rule.receiver) != "",
     }
     if not known[rule.kind]():
         raise InvalidInput(fields={"receiver": _("There is no such receiver.")})

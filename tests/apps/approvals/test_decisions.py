@@ -17,7 +17,8 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
 from apps.notices.models import Message
 from apps.orgs.selectors import role_get
-from apps.orgs.services.organizations import member_add, organization_create, post_create
+from apps.orgs.services.organizations import member_add, organization_create
+from apps.orgs.services.posts import post_create
 from apps.orgs.services.roles import role_bind
 from tests.apps.approvals.running import TENANT, candidate, drawn, start
 from workflows.registry import definition_get

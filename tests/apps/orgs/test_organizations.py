@@ -33,8 +33,8 @@ from apps.orgs.services.organizations import (
     organization_enable,
     organization_update,
     organizations_delete,
-    post_create,
 )
+from apps.orgs.services.posts import post_create
 from apps.orgs.services.roles import role_bind, role_unbind, roles_sync
 from portal.roles import TENANT_ROLES
 
