@@ -76,6 +76,7 @@ app.conf.beat_schedule = {
     "images: archives on their way": _every(60, "apps.images.tasks.versions_sweep"),
     "images: what the registry holds for nobody": _every(3600, "apps.images.tasks.registry_tidy"),
     "storage: measure and tidy": _every(600, "apps.storage.tasks.storage_tidy"),
+    "console: files of deleted tenants": _every(600, "apps.console.tasks.deleted_files_sweep"),
     "catalog: expire coupons": _every(600, "apps.catalog.tasks.coupons_expire"),
     "audit: seal": _every(10, "apps.audit.tasks.audit_seal"),
     "console: look at the pool": _every(5, "apps.console.tasks.watch"),

@@ -55,7 +55,7 @@ from apps.storage import tasks as storage_tasks
 from apps.storage.events import OutputsChanged, VolumeChanged
 from apps.telemetry import tasks as telemetry_tasks
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, AlarmResolved, RulesChanged
-from apps.tenancy.events import TenantProvisioned
+from apps.tenancy.events import TenantDataDeleted, TenantProvisioned
 from portal import activity_log
 from portal.celery import app as celery
 from portal.subscribers import alarms, funds, hooks, limits, orders, outputs, pages, slices, tenants
@@ -69,6 +69,9 @@ recorder(act_record)
 
 within(CentreOpened, tenants.new_centre)
 within(TenantProvisioned, tenants.new_tenant)
+within(TenantDataDeleted, tenants.data_deleted)
+# Sweep: deleted_files_sweep, every ten minutes.
+after(TenantDataDeleted, lambda event: console_tasks.deleted_files_sweep.delay())
 within(MembershipEnded, tenants.membership_ended)
 # Sweep: password_resets_send, every minute.
 after(PasswordResetAsked, lambda event: identity_tasks.password_resets_send.delay())

@@ -38,3 +38,9 @@ def case_drop(*, actor: Actor, kind: str, uid: UUID) -> None:
     Case.objects.of(current_schema()).filter(kind=kind, uid=uid).delete()
     mirror_put(kind, uid)
     emit(CaseChanged(kind), actor=actor)
+
+
+@service(recorded=False)
+def tenant_cases_forget(*, actor: Actor, schema: str) -> None:
+    """Forget every case of a tenant whose rows are gone."""
+    Case.objects.of(schema).delete()

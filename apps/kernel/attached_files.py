@@ -4,11 +4,13 @@ kept under a name of their own, and served so that nothing in them runs."""
 import hashlib
 import json
 import re
+import shutil
 import unicodedata
 import uuid
 import zipfile
 from collections.abc import Callable
-from pathlib import PurePath
+from contextlib import suppress
+from pathlib import Path, PurePath
 from typing import IO, Any
 
 from django.conf import settings
@@ -172,6 +174,13 @@ def file_keep(row: AttachedFile, file: "File[Any]", name: str, *, present: int) 
     except Exception:
         row.file.storage.delete(row.file.name or "")
         raise
+
+
+def tenant_files_remove(schema: str) -> None:
+    """Delete all that a tenant's people have attached to anything; what cannot be deleted now is tried again."""
+    folder = Path(settings.MEDIA_ROOT) / schema
+    with suppress(FileNotFoundError):
+        shutil.rmtree(folder)
 
 
 def _room_check(more_bytes: int) -> None:

@@ -73,3 +73,9 @@ def message_delete(*, actor: Actor, uids: Sequence[UUID]) -> int:
     count, _kinds = rows.delete()
     push(f"user.{actor.user_id}", "message")
     return count
+
+
+@service(recorded=False)
+def tenant_messages_forget(*, actor: Actor, tenant: Tenant) -> None:
+    """Delete every message that was sent to people of a tenant about it."""
+    Message.objects.filter(tenant=tenant).delete()

@@ -6,3 +6,10 @@ from apps.kernel.events import Event
 @dataclass(frozen=True, slots=True)
 class TenantProvisioned(Event):
     schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class TenantDataDeleted(Event):
+    """A tenant's own schema is empty now: what others keep of its words, secrets and files goes too."""
+
+    schema: str

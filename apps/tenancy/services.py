@@ -13,7 +13,7 @@ from apps.kernel.errors import InvalidInput
 from apps.kernel.events import emit
 from apps.kernel.planes import in_public
 from apps.kernel.service import service
-from apps.tenancy.events import TenantProvisioned
+from apps.tenancy.events import TenantDataDeleted, TenantProvisioned
 from apps.tenancy.models import Domain, Tenant
 from apps.tenancy.permissions import TenancyPermission as P
 from apps.tenancy.schema_template import schema_empty, schema_make
@@ -115,12 +115,15 @@ def tenant_close(*, actor: Actor, tenant: Tenant) -> Tenant:
 
 @service(P.MANAGE)
 def tenant_delete(*, actor: Actor, tenant: Tenant) -> Tenant:
-    """Delete a closed tenant's own data for good: organizations, forms, orders, tickets, roles (PLAT-TEN-8).
+    """Delete a closed tenant's own data for good: organizations, forms, orders, tickets, roles, files, secrets, and
+    what its work ran and printed (PLAT-TEN-8).
 
-    What bills rest on stays: bills, the ledger, metering records, the operation log. So does the code,
-    which no other tenant can take. An empty schema stands in place of the old one: what walks all tenants finds it.
+    What bills rest on stays: bills, the ledger, metering records, how much ran when, the operation log. So does the
+    code, which no other tenant can take. An empty schema stands in place of the old one: what walks all tenants finds
+    it.
     """
     act_subject("tenant", tenant.schema_name)
     FLOW.move(tenant, TenantState.DELETED, actor=actor)
     schema_empty(tenant.schema_name)
+    emit(TenantDataDeleted(schema=tenant.schema_name), actor=actor)
     return tenant

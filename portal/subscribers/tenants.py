@@ -1,20 +1,27 @@
-"""What follows when the centre opens, when a tenant comes, and when somebody leaves one."""
+"""What follows when the centre opens, when a tenant comes, when its data are deleted, and when somebody leaves it."""
 
 from django.utils.translation import gettext as _
 
 from apps.approvals.selectors import waits_for_role
+from apps.cases.services import tenant_cases_forget
 from apps.centre.events import CentreOpened
+from apps.fleet.services.tenant_data import tenant_slices_forget
 from apps.identity.events import MembershipEnded
 from apps.identity.selectors import user_get
 from apps.identity.services.operators import operator_roles_sync
+from apps.identity.services.tokens import tenant_tokens_revoke
+from apps.images.services.images import tenant_images_forget
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict
 from apps.kernel.planes import in_tenant
+from apps.notices.services import tenant_messages_forget
 from apps.orgs.events import RoleDeleted
 from apps.orgs.services.roles import person_gone, roles_sync
 from apps.scheduling.services.quota.quotas import quota_defaults
-from apps.tenancy.events import TenantProvisioned
-from apps.tenancy.selectors import tenant_get
+from apps.scheduling.services.workloads.tenant_data import tenant_workloads_forget
+from apps.telemetry.services.logs import tenant_log_forget
+from apps.tenancy.events import TenantDataDeleted, TenantProvisioned
+from apps.tenancy.selectors import tenant_get, tenant_shown
 from portal.roles import OPERATOR_ROLES, TENANT_ROLES
 
 
@@ -28,6 +35,18 @@ def new_tenant(event: TenantProvisioned, actor: Actor) -> None:
     with in_tenant(event.schema):
         roles_sync(actor=actor, roles=TENANT_ROLES)
     quota_defaults(actor=actor, tenant=tenant_get(event.schema))
+
+
+def data_deleted(event: TenantDataDeleted, actor: Actor) -> None:
+    """What the provider's apps keep of its words, secrets and output goes; what bills rest on stays."""
+    tenant = tenant_shown(event.schema)
+    tenant_tokens_revoke(actor=actor, tenant=tenant)
+    tenant_messages_forget(actor=actor, tenant=tenant)
+    tenant_log_forget(actor=actor, schema=event.schema)
+    tenant_cases_forget(actor=actor, schema=event.schema)
+    tenant_images_forget(actor=actor, tenant=tenant)
+    tenant_workloads_forget(actor=actor, tenant=tenant)
+    tenant_slices_forget(actor=actor, tenant=tenant)
 
 
 def membership_ended(event: MembershipEnded, actor: Actor) -> None:

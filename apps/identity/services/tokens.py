@@ -72,6 +72,12 @@ def api_token_revoke(*, actor: Actor, token: ApiToken) -> None:
         raise Conflict(_("The token is already revoked."))
 
 
+@service(recorded=False)
+def tenant_tokens_revoke(*, actor: Actor, tenant: Tenant) -> None:
+    """Every API token for a tenant stops working."""
+    ApiToken.objects.filter(tenant=tenant, revoked_at=None).update(revoked_at=timezone.now())
+
+
 def api_token_get(digest: str) -> ApiToken | None:
     """The usable token with this digest, with its user; None for every other."""
     token = ApiToken.objects.select_related("user", "tenant").filter(digest=digest).first()

@@ -16,6 +16,7 @@ from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.scheduling.selectors.workloads import workload_numbers_in_image
 from apps.scheduling.services.quota.quotas import quota_release
+from apps.tenancy.models import Tenant
 
 INTRODUCTION_MAX = 4000
 
@@ -90,6 +91,14 @@ def version_publish(*, actor: Actor, uid: UUID) -> ImageVersion:
     return ImageVersion.objects.create(
         image=image, made_by_id=actor.user_id, **{name: getattr(row, name) for name in copied}
     )
+
+
+@service(recorded=False)
+def tenant_images_forget(*, actor: Actor, tenant: Tenant) -> None:
+    """Delete every image of a tenant whose data are deleted; the registry gives up what no version stands for."""
+    for image in Image.objects.filter(tenant=tenant).select_related("tenant"):
+        _versions_delete(actor, image, list(image.versions.all()))
+        image.delete()
 
 
 def _versions_delete(actor: Actor, image: Image, versions: list[ImageVersion]) -> None:

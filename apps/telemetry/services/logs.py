@@ -71,3 +71,9 @@ def logs_prune(*, actor: Actor) -> int:
         beyond = min(max(LogEntry.objects.count() - ENTRIES_MAX, 0), _PRUNE_BATCH)
         batch = list(rows.values_list("pk", flat=True)[:beyond])
     return LogEntry.objects.filter(pk__in=batch).delete()[0]
+
+
+@service(recorded=False)
+def tenant_log_forget(*, actor: Actor, schema: str) -> None:
+    """Delete the lines of the pool's log that are about a tenant's work."""
+    LogEntry.objects.filter(tenant=schema).delete()
