@@ -87,8 +87,14 @@ class ExecuteForm(forms.Form):
     text = forms.CharField(label=gettext_lazy("Note"), required=False, max_length=2000)
 
 
-class TerminationForm(forms.Form):
+class ReasonForm(forms.Form):
     reason = forms.CharField(label=gettext_lazy("Reason"), max_length=1000)
+
+
+def changed_amounts(data: Mapping[str, Any]) -> dict[str, int]:
+    """Every `amount_<component>` that the page of a change sends."""
+    mark = "amount_"
+    return {name.removeprefix(mark): whole(data, name) for name in data if name.startswith(mark)}
 
 
 def whole(data: Mapping[str, Any], name: str) -> int:

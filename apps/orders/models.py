@@ -37,9 +37,11 @@ class CartLine(models.Model):
 
 
 class ApplicationForm(models.Model):
-    """A request for one or several services, or to end an order (PLAT-APPLY-2 to -15). Durations in seconds.
+    """A request for one or several services, or to end or change an order (PLAT-APPLY-2 to -15, -22).
+    Durations in seconds.
 
-    `fields` are those of the form template as they were when it was begun, `data` what was filled in.
+    `fields` are those of the form template as they were when it was begun, `data` what was filled in. `volumes` are
+    mounted where the ordered work runs, as work asks for them: a name, then where, then `ro`.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -65,14 +67,15 @@ class ApplicationForm(models.Model):
         null=True,
         blank=True,
         on_delete=models.PROTECT,
-        related_name="terminations",
-        verbose_name=_("order to end"),
+        related_name="later_forms",
+        verbose_name=_("order to end or change"),
     )
     duration_s = models.PositiveIntegerField(_("duration (s)"), default=3600)
     remark = models.CharField(_("remark"), max_length=1000, blank=True)
     template_code = models.SlugField(_("form template"), max_length=48, blank=True)
     fields = models.JSONField(default=list)
     data = models.JSONField(_("further fields"), default=dict)
+    volumes = models.JSONField(_("volumes"), default=list, blank=True)
     coupon_uid = models.UUIDField(_("coupon"), null=True, blank=True)
     total = MoneyField(_("quoted total"), null=True, blank=True)
     note = models.CharField(_("note"), max_length=500, blank=True)
@@ -87,9 +90,9 @@ class ApplicationForm(models.Model):
         constraints = [
             models.CheckConstraint(name="form_state_known", condition=models.Q(state__in=FormState.values)),
             models.CheckConstraint(
-                name="form_termination_target",
-                condition=models.Q(kind="termination", target_order__isnull=False)
-                | (~models.Q(kind="termination") & models.Q(target_order__isnull=True)),
+                name="form_target_order",
+                condition=models.Q(kind__in=("termination", "change"), target_order__isnull=False)
+                | (~models.Q(kind__in=("termination", "change")) & models.Q(target_order__isnull=True)),
             ),
         ]
         indexes = [models.Index(fields=["applicant", "-created_at"], name="form_by_applicant")]
@@ -194,6 +197,14 @@ class Order(models.Model):
     @property
     def business_system_name(self) -> str:
         return self.business_system.name if self.business_system else ""
+
+    @property
+    def terminations(self) -> models.QuerySet[ApplicationForm]:
+        return self.later_forms.filter(kind=FormKind.TERMINATION)
+
+    @property
+    def changes(self) -> models.QuerySet[ApplicationForm]:
+        return self.later_forms.filter(kind=FormKind.CHANGE)
 
     @property
     def is_manual(self) -> bool:

@@ -15,7 +15,7 @@ from apps.approvals.models import HumanTask, ProcessInstance
 from apps.approvals.selectors import case_of as case_of_task
 from apps.approvals.selectors import process_list, subjects_asked_of
 from apps.cases.types import CaseData, CaseKind
-from apps.catalog.states import FieldKind
+from apps.catalog.states import CardUse, FieldKind
 from apps.centre.selectors import tickets_are_sent
 from apps.fleet.selectors import card_models
 from apps.identity.models import User
@@ -179,9 +179,9 @@ def order_get(*, actor: Actor, uid: UUID) -> Order:
 
 
 def processes_of_order(order: Order) -> list[ProcessInstance]:
-    """The time line of an order: the approval of its form, then those of its terminations (PLAT-APPLY-19)."""
+    """The time line of an order: the approval of its form, then those of later forms (PLAT-APPLY-19)."""
     runs = process_list(order.form.uid)
-    for form in order.terminations.order_by("pk"):
+    for form in order.later_forms.order_by("pk"):
         runs += process_list(form.uid)
     return runs
 
@@ -189,6 +189,14 @@ def processes_of_order(order: Order) -> list[ProcessInstance]:
 def order_is_terminable(order: Order) -> bool:
     """Whether a page offers the termination (PLAT-APPLY-20)."""
     return order.state in TERMINABLE and not order.is_ended
+
+
+def order_is_changeable(order: Order) -> bool:
+    """Whether a page offers a change: it runs, and shares of cards are what it is made of (PLAT-APPLY-22)."""
+    is_running = order.state == OrderState.COMPLETED and order.started_at is not None and not order.is_ended
+    delivery = order.line.commodity_snapshot
+    is_fixed = delivery.get("spec") or delivery.get("card_use", CardUse.SHARE) != CardUse.SHARE
+    return is_running and not is_fixed and "compute_share" in order.quote.get("amounts", {})
 
 
 def order_end_reason(order: Order) -> str:
@@ -238,10 +246,13 @@ def in_both(msgid: str, name_zh: str, name_en: str) -> tuple[str, str]:
 
 def form_titles(form: ApplicationForm) -> tuple[str, str]:
     """What a form is about, in Chinese and English."""
-    if form.kind == FormKind.TERMINATION and form.target_order:
+    if form.target_order:
         order = form.target_order
         names = (f"{order.no} {order.commodity_name_zh}", f"{order.no} {order.commodity_name_en}")
-        return in_both(gettext_noop("End of %(name)s"), *names)
+        ends = form.kind == FormKind.TERMINATION
+        return in_both(
+            gettext_noop("End of %(name)s") if ends else gettext_noop("Change of %(name)s"), *names
+        )
     lines = list(form.lines.select_related("commodity"))
     return "、".join(one.commodity.name_zh for one in lines), ", ".join(
         one.commodity.name_en for one in lines

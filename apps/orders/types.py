@@ -11,6 +11,8 @@ from apps.scheduling.types import Amounts, OrderedWork
 
 # The node's driver that cuts a card into slices by the card's own means.
 _MIG_DRIVER = "mig"
+# What runs a program of its own, which can use volumes.
+MOUNTING = (CommodityKind.WORK, CommodityKind.ENVIRONMENT)
 _INTERACTIVE = (CommodityKind.SESSION, CommodityKind.ENVIRONMENT)
 
 
@@ -31,6 +33,7 @@ def ordered_work(amounts: Mapping[str, int], count: int, delivery: Mapping[str, 
         kind=WorkKind.SESSION if delivery["kind"] == CommodityKind.SESSION else WorkKind.PROGRAM,
         purpose=Purpose.DEVELOPMENT if delivery["kind"] in _INTERACTIVE else "",
         driver=_MIG_DRIVER if delivery["card_use"] == CardUse.MIG else "",
+        storage=delivery.get("storage", ""),
         **{name: delivery[name] for name in ("queue", "resource_group", "vendor", "model", "spec")},
     )
 

@@ -114,7 +114,7 @@ class OrderedWork:
     """What an order asks the scheduler for: amounts, what runs, and where it may be; "" is any.
 
     `kind` is that of a workload, `driver` the way of slicing, queue and resource group by their code, `spec` a
-    specification whose amounts these are.
+    specification whose amounts these are, `storage` the mark of the storage that the volumes of `work` lie on.
     """
 
     amounts: Amounts
@@ -127,3 +127,4 @@ class OrderedWork:
     model: str = ""
     driver: str = ""
     spec: str = ""
+    storage: str = ""

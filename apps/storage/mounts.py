@@ -43,7 +43,7 @@ def mounts_of(*, actor: Actor, asked: Sequence[str]) -> tuple[list[dict[str, Any
     if not asked:
         return [], ""
     actor.require(P.VIEW)
-    wanted = [_read(word) for word in asked]
+    wanted = [mount_read(word) for word in asked]
     paths = [one.path for one in wanted]
     for path in paths:
         if any(other.startswith(f"{path}/") or (other == path and paths.count(path) > 1) for other in paths):
@@ -70,7 +70,7 @@ def _is_read_only(actor: Actor, one: Mount) -> bool:
     return one.is_read_only or not actor.may(P.USE) or actor.is_read_only
 
 
-def _read(word: str) -> Mount:
+def mount_read(word: str) -> Mount:
     found = _ASKED.fullmatch(word)
     if found is None:
         raise _wrong(

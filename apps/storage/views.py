@@ -60,10 +60,12 @@ def volumes(request: TenantRequest) -> HttpResponse:
 
 @page(P.VIEW)
 def choices(request: TenantRequest) -> HttpResponse:
-    """A part of other pages: the volumes that the reader may mount into what he starts there."""
+    """A part of other pages: the volumes that the reader may mount into what he starts there, and which of them are
+    `chosen` already."""
     opened = opened_uids(request.actor)
     rows = volume_list(actor=request.actor).filter(uid__in=opened)
-    return render(request, "storage/_choices.html", {"rows": rows})
+    context = {"rows": rows, "chosen": request.GET.getlist("chosen")}
+    return render(request, "storage/_choices.html", context)
 
 
 @page(P.VIEW)

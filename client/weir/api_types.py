@@ -209,6 +209,11 @@ class CategoryOut(TypedDict):
     is_enabled: bool
 
 
+class ChangeIn(TypedDict):
+    amounts: dict[str, int]
+    reason: str
+
+
 class ColleagueOut(TypedDict):
     uid: str
     name: str
@@ -922,6 +927,7 @@ class PatchedFormIn(TypedDict):
     remark: NotRequired[str]
     data: NotRequired[dict[str, Any]]
     coupon: NotRequired[str | None]
+    volumes: NotRequired[list[str]]
     cart: NotRequired[list[str]]
 
 
@@ -2679,6 +2685,7 @@ class FormIn(TypedDict):
     remark: NotRequired[str]
     data: NotRequired[dict[str, Any]]
     coupon: NotRequired[str | None]
+    volumes: NotRequired[list[str]]
     cart: NotRequired[list[str]]
 
 
@@ -4466,6 +4473,7 @@ class FormOut(TypedDict):
     created_at: str
     updated_at: str
     data: Any
+    volumes: Any
     coupon_uid: str | None
     lines: list[FormLineOut]
     attachments: list[AttachmentOut]

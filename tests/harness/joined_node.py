@@ -11,11 +11,16 @@ from portal.devstack import bootstrap
 
 
 @contextmanager
-def joined_node(folder: Path, line: str) -> Iterator[None]:
-    """Run `line` on this machine, with one device of 4 GiB; its state and its log lie in `folder`."""
+def joined_node(folder: Path, line: str, *, storage: Path) -> Iterator[None]:
+    """Run `line` on this machine, with one device of 4 GiB and the portal's `storage` for volumes; its state and its
+    log lie in `folder`."""
     state = folder / "agent"
     state.mkdir()
-    more = {"WEIR_AGENT_STATE_DIR": str(state), "WEIR_AGENT_DEVICES": "1x1:4096"}
+    more = {
+        "WEIR_AGENT_STATE_DIR": str(state),
+        "WEIR_AGENT_DEVICES": "1x1:4096",
+        "WEIR_AGENT_STORAGE_DIR": str(storage),
+    }
     words = shlex.split(line)
     given = dict(word.split("=", 1) for word in words if word.startswith("WEIR_AGENT_"))
     assert words[len(given) :] == ["python", "-m", "node_agent"]

@@ -222,7 +222,9 @@ def paid(olga: Person) -> Any:
     return olga.call("bills.bills_pay_create", "PayIn", {}, uid=bill.uid)
 
 
-@pytest.mark.req("PLAT-CMP-4", "PLAT-CMP-20", "PLAT-OPS-12", "PLAT-TEN-8", "PLAT-APPLY-1", "PLAT-OPS-32")
+@pytest.mark.req(
+    "PLAT-CMP-4", "PLAT-CMP-20", "PLAT-OPS-12", "PLAT-TEN-8", "PLAT-APPLY-1", "PLAT-APPLY-22", "PLAT-OPS-32"
+)
 def test_an_integrator_goes_from_nothing_to_a_paid_bill_by_a_generated_client(
     empty: Stack, written: ModuleType, tmp_path: Path
 ) -> None:
@@ -249,7 +251,8 @@ def test_an_integrator_goes_from_nothing_to_a_paid_bill_by_a_generated_client(
     ops.call("tenants.tenants_deposit_create", "DepositIn", deposit, schema="north")
     token = system.call("agent_tokens.agent_tokens_create", "AgentTokenIn", {"note": "rack1"}).secret
     line = f"WEIR_AGENT_SERVER={empty.base_url} WEIR_AGENT_JOIN_TOKEN={token} WEIR_AGENT_NAME=rack1"
-    with joined_node(tmp_path, f"{line} python -m node_agent"):
+    storage = empty.var_dir / "storage"
+    with joined_node(tmp_path, f"{line} python -m node_agent", storage=storage):
         system.wait("the node", lambda: system.call("nodes.nodes_list").results)
         form = ordered(eva)
         dora.decide(form.no)
@@ -258,6 +261,14 @@ def test_an_integrator_goes_from_nothing_to_a_paid_bill_by_a_generated_client(
         work = eva.call("workloads.workloads_list").results[0]
         assert (work.state, work.compute_percent) == ("running", 30)
         assert eva.call("workloads.workloads_web_create", uid=work.uid).url
+
+        larger = {"amounts": {"compute_share": 40}, "reason": "a larger model"}
+        change = eva.call("orders.orders_change_create", "ChangeIn", larger, uid=order.uid)
+        dora.decide(change.no)
+        ops.decide(change.no, tenant="north")
+        done = eva.call("application_forms.application_forms_retrieve", uid=change.uid)
+        assert (done.state, done.note) == ("completed", "")
+        assert eva.call("workloads.workloads_retrieve", uid=work.uid).compute_percent == 40
 
         end = eva.call("orders.orders_terminate_create", "TerminateIn", {"reason": "done"}, uid=order.uid)
         dora.decide(end.no)

@@ -13,6 +13,7 @@ from apps.catalog.models import (
     CommodityComponent,
     CommodityTenant,
     Component,
+    FormTemplate,
     ProcessApp,
 )
 from apps.catalog.permissions import CatalogPermission as P
@@ -153,6 +154,7 @@ def commodity_create(
         **(where or {}),
     )
     _work_check(row)
+    _processes_check(row)
     _icon_check(icon)
     row_check(row)
     row.save()
@@ -191,6 +193,19 @@ def _work_check(row: Commodity) -> None:
             "serves web pages (web)."
         )
         raise InvalidInput(reason, fields={"work": reason})
+
+
+def _processes_check(row: Commodity) -> None:
+    """InvalidInput for a process application whose form is for something else: an end is no application."""
+    wanted = {"process_app": FormTemplate.Kind.NEW, "termination_app": FormTemplate.Kind.TERMINATION}
+    wrong: dict[str, object] = {
+        name: _("%(name)s is for forms of another kind: choose one for %(kind)s.")
+        % {"name": getattr(row, name), "kind": kind.label}
+        for name, kind in wanted.items()
+        if getattr(row, name).form_template.kind != kind
+    }
+    if wrong:
+        raise InvalidInput(fields=wrong)
 
 
 def _icon_check(icon: str) -> None:
@@ -254,6 +269,7 @@ def commodity_change(
     for name, value in changes.items():
         setattr(row, name, value)
     _work_check(row)
+    _processes_check(row)
     _icon_check(row.icon)
     row.version += 1
     row_check(row)

@@ -122,6 +122,13 @@ class FormIn(serializers.Serializer):
     remark = serializers.CharField(max_length=1000, required=False, allow_blank=True, default="")
     data = serializers.DictField(required=False, default=dict)
     coupon = serializers.UUIDField(required=False, allow_null=True, default=None)
+    volumes = serializers.ListField(
+        child=serializers.CharField(max_length=300),
+        required=False,
+        default=list,
+        max_length=16,
+        help_text="Mounted where what is ordered runs: NAME, NAME:/path, NAME:ro or NAME:/path:ro; a uid is a name.",
+    )
     cart = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=50)
 
 
@@ -202,6 +209,7 @@ class FormOut(FormRowOut):
         fields = [
             *FormRowOut.Meta.fields,
             "data",
+            "volumes",
             "coupon_uid",
             "lines",
             "attachments",
@@ -235,6 +243,14 @@ class OrderOut(OrderRowOut):
     @extend_schema_field(ProcessOut(many=True))
     def get_processes(self, order: Order) -> list[dict[str, Any]]:
         return ProcessOut(self.context["processes"], many=True).data
+
+
+class ChangeIn(serializers.Serializer[Any]):
+    amounts = serializers.DictField(
+        child=AmountField(),
+        help_text="By component, of each share: compute_share in %, gpu_memory in MiB. What is not named stays.",
+    )
+    reason = serializers.CharField(max_length=1000)
 
 
 class TerminateIn(serializers.Serializer):

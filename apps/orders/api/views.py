@@ -31,6 +31,7 @@ from apps.orders.selectors import (
 )
 from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.carts import cart_add, cart_remove
+from apps.orders.services.changes import order_change
 from apps.orders.services.deliveries import ticket_execute, ticket_send
 from apps.orders.services.drafts import form_delete, form_draft, form_update
 from apps.orders.services.submissions import form_submit, form_withdraw
@@ -107,6 +108,7 @@ def _form_fields(data: dict[str, Any]) -> dict[str, Any]:
         "remark": data["remark"],
         "data": data["data"],
         "coupon_uid": data["coupon"],
+        "volumes": data["volumes"],
     }
 
 
@@ -247,6 +249,18 @@ class OrderView(CaseView):
         order = order_get(actor=self.actor, uid=uid)
         context = {"tickets": tickets_of(order.uid), "processes": processes_of_order(order)}
         return Response(s.OrderOut(order, context=context).data)
+
+
+class OrderChangeView(ApiView):
+    permission = "orders.apply"
+
+    @extend_schema(request=s.ChangeIn, responses={201: s.FormOut})
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Ask for another share of a card for what runs: a change form, submitted."""
+        given = s.ChangeIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        form = order_change(actor=self.actor, order_uid=uid, **given.validated_data)
+        return _form_out(self, form.uid, status=201)
 
 
 class OrderTerminateView(ApiView):

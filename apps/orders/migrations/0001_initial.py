@@ -33,6 +33,7 @@ class Migration(migrations.Migration):
                 ('template_code', models.SlugField(blank=True, max_length=48, verbose_name='form template')),
                 ('fields', models.JSONField(default=list)),
                 ('data', models.JSONField(default=dict, verbose_name='further fields')),
+                ('volumes', models.JSONField(blank=True, default=list, verbose_name='volumes')),
                 ('coupon_uid', models.UUIDField(blank=True, null=True, verbose_name='coupon')),
                 ('total', apps.kernel.money.MoneyField(blank=True, decimal_places=10, max_digits=28, null=True, verbose_name='quoted total')),
                 ('note', models.CharField(blank=True, max_length=500, verbose_name='note')),
@@ -143,7 +144,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='applicationform',
             name='target_order',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='terminations', to='orders.order', verbose_name='order to end'),
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='later_forms', to='orders.order', verbose_name='order to end or change'),
         ),
         migrations.AddIndex(
             model_name='order',
@@ -163,6 +164,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='applicationform',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'termination'), ('target_order__isnull', False)), models.Q(models.Q(('kind', 'termination'), _negated=True), ('target_order__isnull', True)), _connector='OR'), name='form_termination_target'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind__in', ('termination', 'change')), ('target_order__isnull', False)), models.Q(models.Q(('kind__in', ('termination', 'change')), _negated=True), ('target_order__isnull', True)), _connector='OR'), name='form_target_order'),
         ),
     ]

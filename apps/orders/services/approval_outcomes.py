@@ -11,6 +11,7 @@ from apps.kernel.service import service
 from apps.orders.events import OrderMade
 from apps.orders.models import ApplicationForm, FormLine, Order
 from apps.orders.selectors import in_both
+from apps.orders.services.changes import change_granted
 from apps.orders.services.notifications import form_notify, form_shown, order_shown
 from apps.orders.services.submissions import holds_release
 from apps.orders.services.terminations import termination_granted, termination_refused
@@ -59,6 +60,9 @@ def _approved(actor: Actor, form: ApplicationForm) -> None:
     form_notify(actor, form, APPROVED)
     if form.kind == FormKind.TERMINATION:
         termination_granted(actor, form)
+        return
+    if form.kind == FormKind.CHANGE:
+        change_granted(actor, form)
         return
     FORM.move(form, FormState.APPROVED, actor=actor)
     for line in form.lines.all():

@@ -25,11 +25,12 @@ from apps.orders.models import ApplicationForm, CartLine, FormLine
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import field_options, fields_open
 from apps.orders.states import FormKind
-from apps.orders.types import LineInput
+from apps.orders.types import MOUNTING, LineInput
 from apps.orgs.models import BusinessSystem
 from apps.orgs.selectors import business_system_get, organization_of
 from apps.orgs.services.default_systems import default_system_use
 from apps.orgs.services.numbers import number_next
+from apps.storage.mounts import mounts_of
 
 LINES_MAX = 20
 REMARK_MAX = 1000
@@ -64,6 +65,7 @@ def form_draft(
     data: Mapping[str, Any] | None = None,
     coupon_uid: UUID | None = None,
     cart_uids: Iterable[UUID] = (),
+    volumes: Sequence[str] = (),
 ) -> ApplicationForm:
     """A draft for one or several services together (PLAT-APPLY-3, PLAT-APPLY-4); the cart lines it was made of are
     taken out of the cart. Without a business system it is for the applicant's default. `duration_s` in seconds. Raises
@@ -80,6 +82,7 @@ def form_draft(
         organization_name=organization.name if organization else "",
     )
     commodities = _fill(actor, form, lines, duration_s, business_system_uid, remark, data, coupon_uid)
+    _volumes_put(actor, form, commodities, volumes)
     form.no = number_next(actor=actor, letter="F")
     form.save()
     _lines_make(form, lines, commodities)
@@ -99,15 +102,18 @@ def form_update(
     remark: str = "",
     data: Mapping[str, Any] | None = None,
     coupon_uid: UUID | None = None,
+    volumes: Sequence[str] = (),
 ) -> ApplicationForm:
     """Replace what a draft says (PLAT-APPLY-11)."""
     form = form_lock(actor, form_uid)
     draft_check(form)
-    if form.kind == FormKind.TERMINATION:
+    if form.kind != FormKind.NEW:
         raise Conflict(
-            _("%(no)s asks for the end of an order: it has no services to change.") % {"no": form.no}
+            _("%(no)s is about an order: it has no services to change.") % {"no": form.no},
+            cure=_("Delete it, and apply anew on the order's page."),
         )
     commodities = _fill(actor, form, lines, duration_s, business_system_uid, remark, data, coupon_uid)
+    _volumes_put(actor, form, commodities, volumes)
     form.save()
     form.lines.all().delete()
     _lines_make(form, lines, commodities)
@@ -138,6 +144,17 @@ def _fill(
         actor, form.fields, data if data is not None else _defaults(form.fields), is_final=False
     )
     return commodities
+
+
+def _volumes_put(
+    actor: Actor, form: ApplicationForm, commodities: Sequence[Commodity], volumes: Sequence[str]
+) -> None:
+    """Volumes that can be mounted, and something ordered that can mount them; InvalidInput else."""
+    mounts_of(actor=actor, asked=volumes)
+    if volumes and not any(commodity.kind in MOUNTING for commodity in commodities):
+        reason = _("Nothing of this application runs a program that could use volumes.")
+        raise InvalidInput(reason, fields={"volumes": reason})
+    form.volumes = list(volumes)
 
 
 def _fields_freeze(form: ApplicationForm, template: FormTemplate) -> None:

@@ -3,6 +3,8 @@
 Locks: process before order before form (`task_decide` comes with the process locked); quota after the form.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.utils import timezone
@@ -14,6 +16,7 @@ from apps.billing.selectors import account_get
 from apps.billing.services.charges import funds_check
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import commodity_get
+from apps.catalog.states import CommodityKind
 from apps.catalog.types import Quote
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
@@ -22,13 +25,15 @@ from apps.kernel.service import service
 from apps.orders.models import ApplicationForm, FormLine
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles
+from apps.orders.services.changes import change_submit
 from apps.orders.services.drafts import fields_check, form_lock, one_process_check, quotes_make
 from apps.orders.services.notifications import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
-from apps.orders.types import LineInput, amounts_delivered, ordered_work
+from apps.orders.types import MOUNTING, LineInput, amounts_delivered, ordered_work
 from apps.scheduling.services.quota.quotas import quota_hold, quota_release
 from apps.scheduling.services.workloads.order_work import order_lines_check
+from apps.storage.mounts import mounts_of
 
 
 @service()
@@ -38,11 +43,12 @@ def form_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
 
     Raises Conflict when it is submitted already, QuotaExceeded, FundsTooLow, InvalidInput; nothing has changed then.
     """
-    kind = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id).values_list(
-        "kind", flat=True
-    )
-    if kind.first() == FormKind.TERMINATION:
+    kinds = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id)
+    kind = kinds.values_list("kind", flat=True).first()
+    if kind == FormKind.TERMINATION:
         return termination_submit(actor=actor, form_uid=form_uid)
+    if kind == FormKind.CHANGE:
+        return change_submit(actor=actor, form_uid=form_uid)
     actor.require(P.APPLY)
     form = form_lock(actor, form_uid)
     _draft_check(form)
@@ -90,11 +96,13 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     fields_check(actor, form.fields, form.data, is_final=True)
     inputs = [LineInput(line.commodity.uid, line.amounts, line.count) for line in lines]
     quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
-    _runnable_check(form, lines, commodities)
+    mounts, storage = mounts_of(actor=actor, asked=form.volumes)
+    deliveries = [_delivery(each, mounts, storage) for each in commodities]
+    _runnable_check(form, lines, deliveries)
     metered = [quote.as_json() for quote, each in zip(quotes, commodities, strict=True) if not each.is_manual]
     funds_check(actor=actor, tenant=tenant, quotes=metered, run_s=form.duration_s)
-    for line, commodity, quote in zip(lines, commodities, quotes, strict=True):
-        _line_freeze(line, commodity, quote)
+    for line, commodity, quote, delivery in zip(lines, commodities, quotes, deliveries, strict=True):
+        _line_freeze(line, commodity, quote, delivery)
         if commodity.is_manual:
             continue
         quota_hold(
@@ -108,21 +116,31 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     return commodities
 
 
-def _runnable_check(form: ApplicationForm, lines: list[FormLine], commodities: list[Commodity]) -> None:
+def _delivery(commodity: Commodity, mounts: list[dict[str, Any]], storage: str) -> dict[str, object]:
+    """What is delivered, and where, with the volumes: a program alone can use them."""
+    if not mounts or commodity.kind not in MOUNTING:
+        return commodity.delivery
+    return {**commodity.delivery, "work": {**commodity.work, "volumes": mounts}, "storage": storage}
+
+
+def _runnable_check(
+    form: ApplicationForm, lines: list[FormLine], deliveries: Sequence[Mapping[str, object]]
+) -> None:
     """Nobody is asked to approve what no node could ever run, or the applicant may not hold."""
     order_lines_check(
         tenant=current_tenant(),
         user_id=form.applicant_id,
         lines=[
-            ordered_work(line.amounts, line.count, commodity.delivery)
-            for line, commodity in zip(lines, commodities, strict=True)
-            if not commodity.is_manual
+            ordered_work(line.amounts, line.count, delivery)
+            for line, delivery in zip(lines, deliveries, strict=True)
+            if delivery["kind"] != CommodityKind.MANUAL
         ],
         run_timeout_s=form.duration_s,
     )
 
 
-def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote) -> None:
+def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote, delivery: Mapping[str, object]) -> None:
+    """Keep what it is and costs now, and the volumes: who loses them later keeps what was approved."""
     line.quote, line.hold_uid = quote.as_json(), None if commodity.is_manual else uuid4()
     line.commodity_snapshot = {
         "uid": str(commodity.uid),
@@ -131,7 +149,7 @@ def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote) -> None:
         "name_en": commodity.name_en,
         "supplier": commodity.supplier,
         "version": commodity.version,
-        **commodity.delivery,
+        **delivery,
     }
     line.save(update_fields=["quote", "hold_uid", "commodity_snapshot"])
 
@@ -173,7 +191,7 @@ def form_withdraw(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
         raise NotFound()
     process_withdraw(actor=actor, subject_uid=form.uid)
     act_subject("form", form.uid, no=form.no)
-    if form.target_order_id:
+    if form.kind == FormKind.TERMINATION and form.target_order_id:
         order_back(actor, form.target_order_id)
     form = form_lock(actor, form_uid)
     FORM.move(form, FormState.DRAFT, actor=actor)

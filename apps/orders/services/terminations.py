@@ -10,9 +10,8 @@ from django.utils.translation import gettext_noop
 from apps.approvals.services import process_start
 from apps.catalog.models import ProcessApp
 from apps.catalog.states import ProcessAppState
-from apps.identity.models import User
-from apps.kernel.actor import SYSTEM, Actor, act_subject
-from apps.kernel.errors import Conflict, InvalidInput, NotFound
+from apps.kernel.actor import SYSTEM, Actor
+from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
@@ -20,12 +19,11 @@ from apps.orders.events import OrderMade
 from apps.orders.models import ApplicationForm, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles, order_get, order_is_terminable
-from apps.orders.services.drafts import REMARK_MAX, draft_check, form_lock
+from apps.orders.services.drafts import draft_check, form_lock
 from apps.orders.services.form_progress import form_settle
+from apps.orders.services.later_forms import later_form_make
 from apps.orders.services.notifications import form_notify, form_shown, order_notify, order_shown
 from apps.orders.states import FORM, ORDER, FormKind, FormState, OrderState
-from apps.orgs.selectors import organization_of
-from apps.orgs.services.numbers import number_next
 from apps.scheduling.services.quota.quotas import quota_release
 from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.tickets.services.life import ticket_fail
@@ -52,26 +50,7 @@ def order_terminate(*, actor: Actor, order_uid: UUID, reason: str) -> Applicatio
     order = order_lock(order_uid)
     if order is None:
         raise NotFound()
-    act_subject("order", order.uid, no=order.no, reason=reason)
-    reason = reason.strip()
-    if not 1 <= len(reason) <= REMARK_MAX:
-        raise InvalidInput(
-            fields={"reason": _("Say why, in 1 to %(most)s characters.") % {"most": REMARK_MAX}}
-        )
-    user = User.objects.get(pk=actor.user_id)
-    organization = organization_of(user.pk)
-    form = ApplicationForm.objects.create(
-        no=number_next(actor=actor, letter="F"),
-        kind=FormKind.TERMINATION,
-        applicant=user,
-        applicant_name=str(user),
-        organization=organization,
-        organization_name=organization.name if organization else "",
-        business_system=order.business_system,
-        target_order=order,
-        duration_s=order.duration_s,
-        remark=reason,
-    )
+    form = later_form_make(actor, order, FormKind.TERMINATION, reason)
     return _submit(actor, form, order)
 
 

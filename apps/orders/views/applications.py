@@ -1,5 +1,6 @@
 """Application forms: the list, one in its six parts, the draft and its attachments."""
 
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -38,8 +39,10 @@ from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.drafts import form_delete, form_update
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.states import FINISHED, FormKind, FormState
+from apps.orders.types import MOUNTING
 from apps.orders.views.cart import quote_context
 from apps.orgs.selectors import business_system_list
+from apps.storage.mounts import mount_read
 from apps.tenancy.models import Tenant
 from apps.tickets.selectors import tickets_of
 
@@ -66,6 +69,7 @@ def parts_of(actor: Actor, form: ApplicationForm) -> dict[str, object]:
     return {
         "form": form,
         "further_shown": further_shown(form),
+        "volumes_shown": [mount_read(word) for word in form.volumes],
         "orders": orders,
         "tickets": [ticket for order in orders for ticket in tickets_of(order.uid)],
         "processes": process_list(form.uid),
@@ -116,6 +120,9 @@ def edit(request: TenantRequest, uid: UUID) -> HttpResponse:
         "coupons": coupon_usable_list(tenant=tenant),
         "accepted": ",".join(KINDS),
         "may_attach": True,
+        "may_mount": request.actor.may("storage.view")
+        and row.lines.filter(commodity__kind__in=MOUNTING).exists(),
+        "volumes_chosen": urlencode([("chosen", word) for word in row.volumes]),
     }
     return show(request, "orders/form_edit", context)
 
@@ -171,6 +178,7 @@ def save(request: TenantRequest, uid: UUID) -> HttpResponseBase:
         remark=given["remark"],
         data=further_of(request.POST, fields_open(row.fields)),
         coupon_uid=given["coupon"],
+        volumes=[word for word in request.POST.getlist("volumes") if word],
     )
     if request.POST.get("act") == "submit":
         return submit(request, uid)

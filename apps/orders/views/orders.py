@@ -4,14 +4,24 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from apps.approvals.selectors import process_list
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
-from apps.orders.forms import OrdersForm, TerminationForm
-from apps.orders.selectors import order_end_reason, order_get, order_is_terminable, order_list
+from apps.kernel.errors import WeirError
+from apps.orders.forms import OrdersForm, ReasonForm, changed_amounts
+from apps.orders.models import Order
+from apps.orders.selectors import (
+    order_end_reason,
+    order_get,
+    order_is_changeable,
+    order_is_terminable,
+    order_list,
+)
+from apps.orders.services.changes import CHANGEABLE, change_quote, order_change
 from apps.orders.services.terminations import order_terminate
 from apps.orders.states import OrderState
 from apps.orgs.selectors import business_system_list
@@ -36,26 +46,59 @@ def orders(request: TenantRequest) -> HttpResponse:
 def order(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One order: what was asked, its time line, its tickets and its resource (PLAT-APPLY-16, -19)."""
     row = order_get(actor=request.actor, uid=uid)
-    terminations = list(row.terminations.all())
+    later = list(row.later_forms.order_by("pk"))
     context = {
         "order": row,
         "end_reason": order_end_reason(row),
         "tickets": tickets_of(row.uid),
-        "processes": [
-            process for form in (*reversed(terminations), row.form) for process in process_list(form.uid)
-        ],
-        "terminations": terminations,
+        "processes": [process for form in (*reversed(later), row.form) for process in process_list(form.uid)],
+        "later_forms": later,
+        "parts": _changeable(row) if request.actor.may("orders.apply") else [],
         "may_terminate": request.actor.may("orders.terminate") and order_is_terminable(row),
-        "live": [f"order.{row.uid}", f"form.{row.form.uid}", *(f"form.{form.uid}" for form in terminations)],
+        "live": [f"order.{row.uid}", f"form.{row.form.uid}", *(f"form.{form.uid}" for form in later)],
     }
     return show(request, "orders/order", context)
+
+
+def _changeable(row: Order) -> list[tuple[object, int]]:
+    """The parts of a running resource that can be changed, with the bounds of each and what it has now."""
+    if not order_is_changeable(row):
+        return []
+    parts = row.line.commodity.components.select_related("component").filter(component__code__in=CHANGEABLE)
+    return [(part, row.quote["amounts"][part.component.code]) for part in parts]
+
+
+@require_GET
+@page("orders.apply")
+def change_price(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """What the order would cost with the amounts on the page; a wrong one is named."""
+    row = order_get(actor=request.actor, uid=uid)
+    context: dict[str, object]
+    try:
+        quote = change_quote(row, changed_amounts(request.GET))
+        context = {"quotes": [(quote, None)], "total": quote.total, "payable": quote.payable}
+    except WeirError as error:
+        context = {"error": error}
+    return render(request, "orders/_quote.html", context)
+
+
+@require_POST
+@page("orders.apply")
+def change(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Apply for another share of a card for what runs (PLAT-APPLY-22)."""
+    given = cleaned(ReasonForm(request.POST))
+    form = order_change(
+        actor=request.actor, order_uid=uid, amounts=changed_amounts(request.POST), reason=given["reason"]
+    )
+    messages.success(request, _("%(no)s asks for the change of the order.") % {"no": form.no})
+    return go(request, "orders:form", form.uid)
 
 
 @require_POST
 @page("orders.terminate")
 def terminate(request: TenantRequest, uid: UUID) -> HttpResponse:
     """Ask for the end of an order: a form of its own, approved like any other (PLAT-APPLY-20)."""
-    given = cleaned(TerminationForm(request.POST))
+    given = cleaned(ReasonForm(request.POST))
     form = order_terminate(actor=request.actor, order_uid=uid, reason=given["reason"])
     messages.success(request, _("%(no)s asks for the end of the order.") % {"no": form.no})
     return go(request, "orders:form", form.uid)

@@ -210,6 +210,9 @@ def test_a_commodity_is_made_priced_listed_changed_and_copied(operator, member) 
     assert (stale.status_code, stale.json()["error"]["code"]) == (409, "conflict")
     refused = ops.post("/api/v1/commodities", {**given, "queue": "none", "spec": "none"})
     assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"queue", "spec"})
+    swapped = {"process_app": given["termination_app"], "termination_app": given["process_app"]}
+    refused = ops.post("/api/v1/commodities", given | swapped)
+    assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, set(swapped))
     only = ops.put(f"{address}/tenants", {"is_for_all": False, "tenants": ["globex"]}).json()
     assert (only["is_for_all"], only["tenants"]) == (False, ["globex"])
     assert tenant.get(address).status_code == 404

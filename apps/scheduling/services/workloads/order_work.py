@@ -119,7 +119,9 @@ def order_row(
         purpose=ordered.purpose,
         spec=ordered.spec,
         resource_group=ordered.resource_group,
-        pins=checks.pins_of(vendor=ordered.vendor, model=ordered.model) | dict(more_pins or {}),
+        pins=checks.pins_of(vendor=ordered.vendor, model=ordered.model)
+        | dict(more_pins or {})
+        | ({"storage": ordered.storage} if ordered.storage else {}),
         work=work,
         run_timeout_s=checks.run_time_of(place, run_timeout_s),
         **fields,

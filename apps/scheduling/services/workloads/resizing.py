@@ -1,5 +1,7 @@
 """Another share for work that waits or runs: pool, quota and charge together, or nothing (POOL-12.2)."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -39,11 +41,44 @@ def workload_resize(
     Raises ShareTooLarge, AmountsFixed, QuotaExceeded, DeviceUnavailable when its device has no such room.
     """
     row = work_take(actor, tenant, workload_uid)
+    if not row.is_direct:
+        raise AmountsFixed(
+            _("%(no)s has what its order says.") % {"no": row.no}, cure=_("Apply for a change of its order.")
+        )
     _resizable_check(row)
     before = asked_of(row)
     row.compute_percent = row.compute_percent if compute_percent is None else compute_percent
     row.memory_mib = row.memory_mib if memory_mib is None else memory_mib
+    _resize(actor, row, before, holder_uid=row.uid)
+    return row
+
+
+@service()
+def order_work_resize(
+    *,
+    actor: Actor,
+    tenant: Tenant,
+    workload_uid: UUID,
+    compute_percent: int,
+    memory_mib: int,
+    holder_uid: UUID,
+) -> Workload:
+    """Give each share of an order's work what its order says from now on. The work is not restarted; its quota is held
+    for the order, by `holder_uid`. Raises what `workload_resize` raises."""
+    row = work_take(actor, tenant, workload_uid)
+    _resizable_check(row)
+    before = asked_of(row)
+    row.compute_percent, row.memory_mib = compute_percent, memory_mib
+    _resize(actor, row, before, holder_uid=holder_uid)
+    return row
+
+
+def _resize(actor: Actor, row: Workload, before: Mapping[str, int], *, holder_uid: UUID) -> None:
+    """Pool, quota and charge, all as the row says now."""
     amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
+    if not row.is_direct:
+        # What its order holds of nodes is held with it.
+        amounts = replace(amounts, host_cpu_milli=row.host_cpu_milli, host_memory_mib=row.host_memory_mib)
     amounts_check(amounts)
     limit_check(row, before=before)
     more = {item for item, amount in asked_of(row).items() if amount > before[item]}
@@ -54,9 +89,9 @@ def workload_resize(
     if row.state != WorkloadState.PENDING or not row.waits_for_quota:
         quota_keep(
             actor=actor,
-            tenant=tenant,
-            holder_uid=row.uid,
-            amounts=_quota(row, amounts),
+            tenant=row.tenant,
+            holder_uid=holder_uid,
+            amounts=_quota(row, amounts) if row.is_direct else amounts.quota(),
             organization=row.organization_id,
         )
     if more:
@@ -69,14 +104,13 @@ def workload_resize(
     )
     row.save(update_fields=["compute_percent", "memory_mib", "updated_at"])
     workload_changed(row, actor)
-    return row
 
 
 @service(recorded=False)
 def workload_shrunk(*, actor: Actor, workload_uid: UUID) -> None:
     """A share of it gave up what it was to give up: its tenant may use that again."""
     row = workload_lock(workload_uid)
-    if row is None or row.state not in OPEN_STATES or row.waits_for_quota:
+    if row is None or row.state not in OPEN_STATES or row.waits_for_quota or not row.is_direct:
         return
     amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
     quota_keep(
@@ -104,8 +138,6 @@ def _quota(row: Workload, amounts: Amounts) -> dict[str, int]:
 def _resizable_check(row: Workload) -> None:
     if row.state not in OPEN_STATES:
         raise Conflict(_("%(no)s has ended.") % {"no": row.no}, cure=_("Submit it again."))
-    if not row.is_direct:
-        raise AmountsFixed(_("%(no)s has what its order says.") % {"no": row.no})
     if row.environment is not None and row.environment.is_fixed:
         raise AmountsFixed(
             _("%(no)s runs in the fixed environment %(name)s.") % {"no": row.no, "name": row.environment.name}

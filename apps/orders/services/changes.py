@@ -1,0 +1,217 @@
+"""Give the running resource of an order another share, applied for and approved like the order itself (PLAT-APPLY-22).
+
+Locks: process before workload before order before form.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.approvals.services import process_start
+from apps.catalog.models import ProcessApp
+from apps.catalog.selectors import quote_get
+from apps.catalog.states import ProcessAppState
+from apps.catalog.types import Quote
+from apps.kernel.actor import SYSTEM, Actor
+from apps.kernel.errors import Conflict, InvalidInput, NotFound, WeirError
+from apps.kernel.planes import current_tenant
+from apps.kernel.service import service
+from apps.orders.models import ApplicationForm, FormLine, Order
+from apps.orders.permissions import OrdersPermission as P
+from apps.orders.selectors import form_titles, order_get, order_is_changeable
+from apps.orders.services.drafts import draft_check, form_lock
+from apps.orders.services.later_forms import later_form_make
+from apps.orders.services.notifications import form_notify, form_shown, order_shown
+from apps.orders.services.terminations import order_lock
+from apps.orders.states import FORM, IN_PROGRESS, FormKind, FormState
+from apps.orders.types import amounts_delivered
+from apps.scheduling.services.workloads.resizing import order_work_resize
+
+CHANGED = gettext_noop("Application %(no)s is carried out: the resource has what was applied for.")
+NOT_CHANGED = gettext_noop("Application %(no)s could not be carried out: %(reason)s")
+# What a node can change of running work; the rest stays as it was ordered.
+CHANGEABLE = ("compute_share", "gpu_memory")
+
+
+class _Tried(Exception):
+    """Nothing of what was tried is to stay."""
+
+
+def change_quote(order: Order, amounts: Mapping[str, int]) -> Quote:
+    """What the order would cost with these amounts, at the prices that it was made at.
+
+    Conflict where it does not run, InvalidInput naming each amount that is out of range or cannot be changed.
+    """
+    if not order_is_changeable(order):
+        raise Conflict(
+            _("The order %(no)s has no running share of a card that could be changed.") % {"no": order.no}
+        )
+    before = order.quote["amounts"]
+    fixed = {
+        f"amounts.{code}": _("This stays as long as it runs.")
+        for code in amounts
+        if code in before and code not in CHANGEABLE and amounts[code] != before[code]
+    }
+    if fixed:
+        raise InvalidInput(fields=fixed, cure=_("Apply for another resource, and end this one."))
+    return quote_get(
+        tenant=current_tenant(),
+        commodity=order.line.commodity,
+        amounts={**before, **amounts},
+        count=order.quote["count"],
+        duration_s=order.duration_s,
+        at=datetime.fromisoformat(order.quote["at"]),
+    )
+
+
+@service(P.APPLY)
+def order_change(
+    *, actor: Actor, order_uid: UUID, amounts: Mapping[str, int], reason: str
+) -> ApplicationForm:
+    """Make a change form of an order and submit it. Until it is granted the resource stays what it is.
+
+    `amounts` by component code, per share; what is not named stays. What could not be carried out now is refused, so
+    that nobody approves it: DeviceUnavailable, QuotaExceeded, FundsTooLow. Conflict while another change is under way.
+    """
+    order = order_get(actor=actor, uid=order_uid)
+    form = later_form_make(actor, order, FormKind.CHANGE, reason)
+    FormLine.objects.create(
+        form=form,
+        commodity=order.line.commodity,
+        commodity_snapshot=order.line.commodity_snapshot,
+        amounts={**order.quote["amounts"], **amounts},
+        count=order.quote["count"],
+    )
+    return _submit(actor, form, order)
+
+
+@service(P.APPLY)
+def change_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
+    """Submit a change form again that was withdrawn or sent back."""
+    forms = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id)
+    target = forms.values_list("target_order__uid", flat=True).first()
+    if target is None:
+        raise NotFound()
+    order = order_get(actor=actor, uid=target)
+    form = form_lock(actor, form_uid)
+    draft_check(form)
+    return _submit(actor, form, order)
+
+
+def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationForm:
+    line = form.lines.get()
+    quote = change_quote(order, line.amounts)
+    if quote.amounts == order.quote["amounts"]:
+        raise InvalidInput(
+            _("The resource of %(no)s has just these amounts.") % {"no": order.no},
+            cure=_("Choose another share or another memory."),
+        )
+    _try(order, quote.amounts)
+    locked = order_lock(order.uid)
+    if locked is None or not order_is_changeable(locked):
+        raise Conflict(_("The order %(no)s has ended already.") % {"no": order.no})
+    if other := order.changes.filter(state__in=IN_PROGRESS).first():
+        raise Conflict(
+            _("A change of %(no)s is under way already: %(form)s.") % {"no": order.no, "form": other.no},
+            cure=_("Wait for it, or withdraw it."),
+        )
+    line.quote = quote.as_json()
+    line.save(update_fields=["quote"])
+    FORM.move(form, FormState.SUBMITTED, actor=actor, submitted_at=timezone.now(), total=quote.total, note="")
+    title_zh, title_en = form_titles(form)
+    delivered = amounts_delivered(quote.amounts, quote.count).quota()
+    process_start(
+        actor=actor,
+        template=_process_app(order).process_template,
+        subject_kind="form",
+        subject_uid=form.uid,
+        subject_no=form.no,
+        title_zh=title_zh,
+        title_en=title_en,
+        applicant_id=form.applicant_id,
+        data={
+            "kind": form.kind,
+            "amount": round(float(quote.total), 2),
+            "duration_s": form.duration_s,
+            "count": quote.count,
+            "compute_percent": delivered["compute_percent"],
+            "gpu_memory_mib": delivered["gpu_memory_mib"],
+            "organization": form.organization_name,
+            "business_system": form.business_system_name,
+        },
+        organization_id=form.organization_id,
+        organization_name=form.organization_name,
+        business_system_id=form.business_system_id,
+        business_system_name=form.business_system_name,
+    )
+    # A process without anybody to ask has decided by now.
+    form.refresh_from_db()
+    form_shown(actor, form)
+    return form
+
+
+def _process_app(order: Order) -> ProcessApp:
+    """A change is approved as the commodity's applications are; the process sees that its kind is `change`."""
+    app: ProcessApp = order.line.commodity.process_app
+    if app.state != ProcessAppState.PUBLISHED:
+        raise Conflict(
+            _("%(name)s has no published process for applications.") % {"name": order.commodity_name},
+            cure=_("Ask the operators to publish one."),
+        )
+    return app
+
+
+def _try(order: Order, amounts: Mapping[str, int]) -> None:
+    """Whether it could be carried out now: done, and taken back."""
+    try:
+        with transaction.atomic():
+            _resize(order, amounts)
+            raise _Tried
+    except _Tried:
+        pass
+
+
+def _resize(order: Order, amounts: Mapping[str, int]) -> None:
+    if order.workload_uid is None or order.line.hold_uid is None:
+        raise Conflict(_("The order %(no)s has ended already.") % {"no": order.no})
+    asked = amounts_delivered(amounts, order.quote["count"])
+    order_work_resize(
+        actor=SYSTEM,
+        tenant=current_tenant(),
+        workload_uid=order.workload_uid,
+        compute_percent=asked.compute_percent,
+        memory_mib=asked.memory_mib,
+        holder_uid=order.line.hold_uid,
+    )
+
+
+def change_granted(actor: Actor, form: ApplicationForm) -> None:
+    """Give the resource what was applied for, and the order its new quote. What cannot be given any more leaves all as
+    it is: the form is completed with the reason, and its applicant told."""
+    order = Order.objects.select_related("line").get(later_forms=form)
+    quote = form.lines.get().quote or {}
+    reason = ""
+    try:
+        with transaction.atomic():
+            _resize(order, quote["amounts"])
+            locked = order_lock(order.uid)
+            if locked is None or not order_is_changeable(locked):
+                raise Conflict(_("The order %(no)s has ended already.") % {"no": order.no})
+            locked.quote = quote
+            locked.save(update_fields=["quote", "updated_at"])
+    except WeirError as error:
+        reason = str(error.message)[:400]
+    for state in (FormState.APPROVED, FormState.DELIVERING):
+        FORM.move(form, state, actor=actor)
+    FORM.move(form, FormState.COMPLETED, actor=actor, note=reason)
+    form_shown(actor, form)
+    order_shown(actor, order)
+    if reason:
+        form_notify(actor, form, NOT_CHANGED, reason=reason)
+    else:
+        form_notify(actor, form, CHANGED)

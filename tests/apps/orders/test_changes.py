@@ -1,0 +1,153 @@
+"""Another share for what an order delivered: applied for, approved, carried out, charged (PLAT-APPLY-22)."""
+
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from apps.billing.models import ChargeResize
+from apps.kernel.actor import SYSTEM
+from apps.kernel.errors import Conflict, InvalidInput, WeirError
+from apps.kernel.planes import in_tenant
+from apps.orders.models import Order
+from apps.orders.services.changes import order_change
+from apps.orders.services.deliveries import order_started
+from apps.orders.services.drafts import form_delete
+from apps.orders.services.submissions import form_submit, form_withdraw
+from apps.orders.services.terminations import order_terminate
+from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workloads.resizing import workload_resize
+from tests.apps.orders.scene import Scene, ends_now, runs_now, workload_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-APPLY-22")]
+# Of 20 % and 10 GiB, at 0.05 for a per cent and 0.50 for each of the first 8 GiB, 0.80 for each further one.
+MORE = {"compute_share": 40, "gpu_memory": 12288}
+
+
+@pytest.fixture
+def order(scene: Scene) -> Order:
+    found = scene.delivered()
+    runs_now(found)
+    order_started(actor=SYSTEM, order_uid=found.uid, at=timezone.now())
+    found.refresh_from_db()
+    return found
+
+
+def asked(scene: Scene, order: Order, **amounts: int):
+    return order_change(
+        actor=scene.ann.actor, order_uid=order.uid, amounts=amounts or MORE, reason="a larger model"
+    )
+
+
+def test_what_is_granted_is_given_priced_and_held(scene: Scene, order: Order) -> None:
+    form = asked(scene, order)
+    assert (form.kind, form.state, form.total) == ("change", "submitted", Decimal("9.76"))
+    # Until it is granted nothing changes: what was tried is taken back.
+    assert (workload_of(order).compute_percent, scene.held("compute_percent")) == (20, (0, 20))
+    assert not ChargeResize.objects.exists()
+    form = scene.decide(form, "approve", "approve")
+    order.refresh_from_db()
+    work = workload_of(order)
+    assert (form.state, form.note, order.state) == ("completed", "", "completed")
+    assert (work.compute_percent, work.memory_mib, work.host_cpu_milli) == (40, 12288, 4000)
+    assert [scene.held(item) for item in ("compute_percent", "gpu_memory_mib", "host_cpu_milli")] == [
+        (0, 40), (0, 12288), (0, 4000),
+    ]  # fmt: skip
+    assert (order.quote["amounts"]["compute_share"], order.quote["per_hour"]) == (40, "9.76")
+    assert scene.charge(order).resizes.get().amounts["gpu_memory"] == 12288
+    ends_now(order, timezone.now())
+    assert scene.held("compute_percent") == (0, 0)
+
+
+def test_what_is_refused_or_withdrawn_leaves_all_as_it_is(scene: Scene, order: Order) -> None:
+    form = asked(scene, order)
+    assert form_withdraw(actor=scene.ann.actor, form_uid=form.uid).state == "draft"
+    form = form_submit(actor=scene.ann.actor, form_uid=form.uid)
+    assert scene.decide(form, "refuse").state == "rejected"
+    order.refresh_from_db()
+    assert (order.state, order.quote["amounts"]["compute_share"]) == ("completed", 20)
+    assert workload_of(order).compute_percent == 20
+    form = asked(scene, order)
+    form_withdraw(actor=scene.ann.actor, form_uid=form.uid)
+    form_delete(actor=scene.ann.actor, form_uid=form.uid)
+
+
+def test_one_change_at_a_time(scene: Scene, order: Order) -> None:
+    asked(scene, order)
+    with pytest.raises(Conflict, match="under way already"):
+        asked(scene, order, compute_share=50)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "field"),
+    [
+        ({"compute_share": 101}, "amounts.compute_share"),
+        ({"compute_share": 7}, "amounts.compute_share"),
+        ({"cpu": 8}, "amounts.cpu"),
+        ({"boats": 1}, "amounts.boats"),
+        ({"compute_share": 20}, ""),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(scene: Scene, order: Order, amounts, field) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        asked(scene, order, **amounts)
+    assert set(refused.value.fields) == ({field} if field else set())
+
+
+def test_nobody_approves_what_the_quota_does_not_give(scene: Scene, order: Order) -> None:
+    quota_set(actor=SYSTEM, tenant=scene.tenant, item="compute_percent", total=30)
+    with pytest.raises(WeirError) as refused:
+        asked(scene, order)
+    assert refused.value.code == "quota_exceeded"
+
+
+def test_what_became_impossible_meanwhile_is_said_and_changes_nothing(scene: Scene, order: Order) -> None:
+    form = asked(scene, order)
+    quota_set(actor=SYSTEM, tenant=scene.tenant, item="compute_percent", total=30)
+    form = scene.decide(form, "approve", "approve")
+    order.refresh_from_db()
+    assert (form.state, bool(form.note)) == ("completed", True)
+    assert (workload_of(order).compute_percent, order.quote["amounts"]["compute_share"]) == (20, 20)
+
+
+def test_an_end_goes_before_a_change(scene: Scene, order: Order) -> None:
+    form = asked(scene, order)
+    end = order_terminate(actor=scene.ann.actor, order_uid=order.uid, reason="done")
+    form = scene.decide(form, "approve", "approve")
+    assert (form.state, bool(form.note), workload_of(order).compute_percent) == ("completed", True, 20)
+    form_withdraw(actor=scene.ann.actor, form_uid=end.uid)
+    order.refresh_from_db()
+    assert order.state == "completed"
+
+
+def test_an_orders_work_is_not_resized_past_its_order(scene: Scene, order: Order) -> None:
+    with pytest.raises(WeirError, match="has what its order says") as refused:
+        workload_resize(
+            actor=scene.ann.actor,
+            tenant=scene.tenant,
+            workload_uid=order.workload_uid,
+            compute_percent=100,
+        )
+    assert "change of its order" in str(refused.value.cure)
+
+
+def test_by_page_and_by_api(scene: Scene, order: Order, member) -> None:
+    page, path = scene.ann.page(), f"/orders/{order.uid}/"
+    sent = {"amount_compute_share": 40, "amount_gpu_memory": 12288}
+    assert 'data-test="change-gpu_memory"' in page.get(path).content.decode()
+    shown = page.get(f"{path}change/price/", sent).content.decode()
+    assert "9.76" in shown
+    assert "from 5 to 100" in page.get(f"{path}change/price/", {"amount_compute_share": 3}).content.decode()
+    assert page.post(f"{path}change/", {**sent, "reason": "more"}).status_code == 302
+    with in_tenant("acme"):
+        form = order.changes.get()
+    shown = page.get(f"/forms/{form.uid}/").content.decode()
+    assert "9.76" in shown
+    assert "Order to change" in shown
+    address, body = f"/api/v1/orders/{order.uid}/change", {"amounts": MORE, "reason": "more"}
+    assert scene.ann.api().post(address, body).status_code == 409
+    form_withdraw(actor=scene.ann.actor, form_uid=form.uid)
+    answer = scene.ann.api().post(address, body, headers={"Idempotency-Key": "k"})
+    assert (answer.status_code, answer.json()["kind"]) == (201, "change")
+    assert member("globex", "tenant_front_line").api().post(address, body).status_code == 404
+    assert member("acme", "tenant_decision_maker").api().post(address, body).status_code == 403
