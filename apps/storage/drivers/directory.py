@@ -62,6 +62,8 @@ class Directory:
             return place.read_text().strip()
 
     def volume_make(self, key: str) -> None:
+        # Nodes look for it every few seconds: whoever mounts the first volume need not be refused until they have.
+        self.mark()
         with _plainly():
             for room in _ROOMS:
                 (self._root / key / room).mkdir(parents=True, exist_ok=True, mode=0o700)

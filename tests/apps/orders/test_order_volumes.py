@@ -9,6 +9,7 @@ from apps.kernel.planes import in_tenant
 from apps.orders.services.deliveries import order_deliver
 from apps.storage.drivers.chosen import driver
 from apps.storage.services.volumes import volume_make
+from node_agent.protocol.slices import STORAGE_MARK
 from tests.apps.catalog.market import AMOUNTS, commodity_make
 from tests.apps.orders.scene import Scene, workload_of
 from tests.apps.scheduling.pool import node_make
@@ -37,6 +38,11 @@ def test_what_is_delivered_mounts_them_where_nodes_see_the_storage(scene: Scene,
     ]
     assert row.pins["storage"] == driver().mark()
     assert scene.commodity.work == {"argv": row.work["argv"], "env": row.work["env"]}
+
+
+def test_a_node_can_see_the_storage_from_the_first_volume_on(volume, settings) -> None:
+    written = (settings.WEIR_STORAGE_DIR / STORAGE_MARK).read_text()
+    assert written == driver().mark()
 
 
 def test_nobody_approves_what_no_node_can_mount(scene: Scene, volume) -> None:
