@@ -91,7 +91,6 @@ class WorkloadRequest:
     Each `shares_per_replica` of its shares are a replica, on one node; how many it wants, and at the least, may be said
     in shares or in `replicas` (ELA-505).
     `environment` and `spec` decide the amounts where they say so. `node` and `local_node` are names or uids.
-    `business_system` is the one that it is for, by number or uid; without one it is for the default of who submits it.
     `wait_for_quota` lets it wait until the tenant's quota has room, instead of being refused (POOL-12.6). Without a
     `priority` it has that of who submits it, without a `queue` it goes to the default one. With `oversubscribe` it
     shares its devices where its queue leaves that to it (PLAT-CLU-55). With `min_shares` it is elastic (ELA-901).
@@ -236,12 +235,7 @@ class WorkloadRequest:
         ),
     )
     business_system: str = field(
-        default="",
-        metadata=_text(
-            48,
-            short="b",
-            help="The business system that it is for, by number or uid; else your default (`weir systems`).",
-        ),
+        default="", metadata=_text(48, short="b", help="Business system: number or uid; else your default.")
     )
     image: str = field(
         default="",

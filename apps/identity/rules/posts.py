@@ -22,7 +22,7 @@ def post_of(rows: QuerySet[P], uid: UUID) -> P:
     return row
 
 
-def post_save(row: PostFields, name: str) -> None:
+def post_keep(row: PostFields, name: str) -> None:
     """Give a post a name, and keep it; InvalidInput for a name that another one has."""
     row.name = name_clean(name)
     try:

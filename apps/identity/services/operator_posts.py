@@ -12,7 +12,7 @@ from apps.kernel.service import service
 def operator_post_create(*, actor: Actor, name: str) -> OperatorPost:
     """A post that operators can be given; InvalidInput for a name that another one has."""
     row = OperatorPost()
-    posts.post_save(row, name)
+    posts.post_keep(row, name)
     act_subject("post", row.uid, name=row.name)
     return row
 
@@ -21,7 +21,7 @@ def operator_post_create(*, actor: Actor, name: str) -> OperatorPost:
 def operator_post_rename(*, actor: Actor, post: OperatorPost, name: str) -> OperatorPost:
     """Another name; what is routed to the post stays routed to it."""
     act_subject("post", post.uid, before=post.name)
-    posts.post_save(post, name)
+    posts.post_keep(post, name)
     return post
 
 

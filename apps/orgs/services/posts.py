@@ -16,7 +16,7 @@ from apps.orgs.services.placing import placing_check
 def post_create(*, actor: Actor, name: str) -> Post:
     """A post that people can be given; InvalidInput for a name that another one has."""
     row = Post()
-    posts.post_save(row, name)
+    posts.post_keep(row, name)
     act_subject("post", row.uid, name=row.name)
     return row
 
@@ -25,7 +25,7 @@ def post_create(*, actor: Actor, name: str) -> Post:
 def post_rename(*, actor: Actor, post: Post, name: str) -> Post:
     """Another name: rules of tickets and steps of processes that name the post find it by the new one."""
     act_subject("post", post.uid, before=post.name)
-    posts.post_save(post, name)
+    posts.post_keep(post, name)
     return post
 
 
