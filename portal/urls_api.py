@@ -20,6 +20,7 @@ urlpatterns = [
     path("api/v1/", include("apps.audit.api.urls")),
     path("api/v1/", include("apps.orgs.api.urls")),
     path("api/v1/", include("apps.storage.api.urls")),
+    path("api/v1/", include("apps.assets.api.urls")),
     path("api/v1/", include("apps.approvals.api.urls")),
     path("api/v1/", include("apps.ticketing.api.urls")),
     path("api/v1/", include("apps.tickets.api.urls")),

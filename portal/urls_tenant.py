@@ -15,6 +15,7 @@ urlpatterns = [
     path("resources/", include("apps.scheduling.views.urls_tenant")),
     path("files/", include("apps.storage.urls")),
     path("images/", include("apps.images.urls")),
+    path("assets/", include("apps.assets.urls")),
     path("billing/", include("apps.billing.urls")),
     path("messages/", include("apps.notices.urls")),
     path("client/", include("apps.console.client_urls")),

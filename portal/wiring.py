@@ -5,6 +5,8 @@ the sweep (named in the comment) that finds what a lost hint left behind.
 """
 
 from apps.approvals.events import ProcessFinished, TaskDecided
+from apps.assets import tasks as asset_tasks
+from apps.assets.events import VersionAsked
 from apps.audit.services import act_record
 from apps.billing.events import (
     BalanceChanged,
@@ -142,6 +144,11 @@ after(
     fleet.OutputsSettled,
     lambda event: storage_tasks.outputs_follow.delay(event.schema, event.workload_uid),
 )
+
+# --- assets → a worker ---------------------------------------------------------------------------------------------
+
+# Sweep: assets_tidy, every ten minutes.
+after(VersionAsked, lambda event: asset_tasks.version_copy.delay(event.schema, event.uid))
 
 # --- storage → a worker --------------------------------------------------------------------------------------------
 

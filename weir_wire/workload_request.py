@@ -6,11 +6,12 @@ lengths (bounds, what goes with what) is checked where the workload is taken in,
 
 from __future__ import annotations
 
-import signal as signals
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal
+
+from weir_wire.end_warning import warning_of
 
 YEAR_S = 366 * 24 * 3600
 WORD = 2**31
@@ -75,9 +76,9 @@ def _words(most: int, parts: int, **more: Any) -> Mapping[str, Ask]:
     return {"ask": Ask("words", most=most, parts=parts, **more)}
 
 
-def _names(**more: Any) -> Mapping[str, Ask]:
-    """Of other work: what it is called."""
-    return {"ask": Ask("names", most=64, parts=256, unit="names", **more)}
+def _names(most: int = 64, parts: int = 256, **more: Any) -> Mapping[str, Ask]:
+    """What something is called: other work, where nothing else is said."""
+    return {"ask": Ask("names", most=most, parts=parts, unit="names", **more)}
 
 
 _SHARES = (1, 512)
@@ -96,7 +97,8 @@ class WorkloadRequest:
     shares its devices where its queue leaves that to it (PLAT-CLU-55). With `min_shares` it is elastic (ELA-901).
     Before it is stopped to go on later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside
     it (ELA-810). It waits for what `after` and the like name of its tenant: numbers of work or of arrays, uids, keys of
-    the submitter's own. `volumes` are mounted where it runs: a name or uid, then where, then `ro`; `outputs` is the
+    the submitter's own. `volumes` are mounted where it runs: a name or uid, then where, then `ro`; `assets` are
+    mounted read-only: a name, a version, then where; `outputs` is the
     volume, by name or uid, that keeps what it leaves in its folder `outputs`. `client_key`: asked twice with the same
     one it is one workload. `folder`: digest of a folder sent before (`folder-uploads`), a copy of which the program
     begins in.
@@ -211,19 +213,27 @@ class WorkloadRequest:
     )
     volumes: tuple[str, ...] = field(
         default=(),
-        metadata={
-            "ask": Ask(
-                "names",
-                most=400,
-                parts=16,
-                option="volume",
-                unit="names",
-                help="A volume to mount: NAME, NAME:PATH, NAME:ro, NAME:PATH:ro; several with commas.",
-                label="Volumes",
-                hint="Names with commas between them. Each is found at /volumes/NAME, or where NAME:/data says; with"
-                " :ro behind it nothing can be written there.",
-            )
-        },
+        metadata=_names(
+            400,
+            16,
+            option="volume",
+            help="A volume to mount: NAME, NAME:PATH, NAME:ro, NAME:PATH:ro; several with commas.",
+            label="Volumes",
+            hint="Names with commas between them. Each is found at /volumes/NAME, or where NAME:/data says; with"
+            " :ro behind it nothing can be written there.",
+        ),
+    )
+    assets: tuple[str, ...] = field(
+        default=(),
+        metadata=_names(
+            400,
+            16,
+            option="asset",
+            help="An asset to mount read-only: NAME, NAME:VERSION, dataset/NAME:VERSION:PATH; several with commas.",
+            label="Assets",
+            hint="Names with commas between them, each with a version: digits:2. A model is found at /models/NAME,"
+            " a dataset at /datasets/NAME, an algorithm at /workspace/NAME.",
+        ),
     )
     outputs: str = field(
         default="",
@@ -474,25 +484,6 @@ class WorkloadRequest:
         if self.outputs:
             work["outputs"] = True
         return work
-
-
-WARNING_BEFORE_S = 60
-WARNING_MOST_S = 65_535
-
-
-def warning_of(text: str) -> tuple[str, int]:
-    """The signal by name and the seconds of `USR1@60`, `SIGUSR1@60`, `10@60`, or `USR1` (60 seconds before).
-
-    Raises:
-        ValueError: it names no signal that a program can hear, or no seconds from 1 to 65535.
-    """
-    name, sign, seconds = text.strip().upper().removeprefix("B:").partition("@")
-    number = int(name) if name.isascii() and name.isdigit() else 0
-    found = signals.Signals(number) if number else signals.Signals[f"SIG{name.removeprefix('SIG')}"]
-    before = (int(seconds) if seconds.isascii() and seconds.isdigit() else 0) if sign else WARNING_BEFORE_S
-    if found in (signals.SIGKILL, signals.SIGSTOP) or not 1 <= before <= WARNING_MOST_S:
-        raise ValueError(text)
-    return found.name.removeprefix("SIG"), before
 
 
 def asks(declared: type[Any] = WorkloadRequest) -> dict[str, Ask]:

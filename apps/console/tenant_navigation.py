@@ -63,6 +63,7 @@ TENANT = (
             _entry(_("Environments"), "box", "workloads:environments", "resources.view"),
             _entry(_("My files"), "folder", "files:volumes", "storage.view"),
             _entry(_("My images"), "stack-3", "images:images", "images.view"),
+            _entry(_("My assets"), "database", "assets:assets", "storage.view"),
             _entry(_("Secrets"), "key", "workloads:secrets", "resources.operate"),
         ),
     ),

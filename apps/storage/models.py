@@ -22,7 +22,8 @@ class Volume(models.Model):
 
     `used_bytes` follows what is uploaded and deleted here and is measured anew by the clock, because work writes too;
     `change_no` grows with each such step, so that a measurement taken meanwhile is not believed. `upload_bytes` is
-    room kept for uploads under way. An organization that is deleted leaves its volumes to who manages storage.
+    room kept for uploads under way. `is_asset`: it holds a version of an asset, by which alone its files are found. An
+    organization that is deleted leaves its volumes to who manages storage.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -32,6 +33,7 @@ class Volume(models.Model):
     organization = models.ForeignKey(
         "orgs.Organization", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    is_asset = models.BooleanField(default=False)
     size_mib = models.PositiveBigIntegerField(_("size (MiB)"))
     used_bytes = models.PositiveBigIntegerField(_("used"), default=0)
     upload_bytes = models.PositiveBigIntegerField(default=0)

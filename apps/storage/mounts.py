@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput
-from apps.storage.drivers.chosen import driver
 from apps.storage.models import Volume
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.permissions import volumes_opened
@@ -33,29 +32,39 @@ class Mount:
     is_read_only: bool
 
 
-def mounts_of(*, actor: Actor, asked: Sequence[str]) -> tuple[list[dict[str, Any]], str]:
-    """What nodes are told of the volumes, and the mark of the storage that a node has to see. Volumes that the actor
-    may open alone: of several of a name his own, then his organization's, then the tenant's; who may only look has
-    them read-only.
+def volumes_mounted(*, actor: Actor, asked: Sequence[str]) -> list[dict[str, Any]]:
+    """What nodes are told of the volumes. Those that the actor may open alone: of several of a name his own, then his
+    organization's, then the tenant's; who may only look has them read-only.
 
     Raises InvalidInput for a name, a path or a way that cannot be.
     """
     if not asked:
-        return [], ""
+        return []
     actor.require(P.VIEW)
     wanted = [mount_read(word) for word in asked]
-    paths = [one.path for one in wanted]
-    for path in paths:
-        if any(other.startswith(f"{path}/") or (other == path and paths.count(path) > 1) for other in paths):
-            raise _wrong(_("Two volumes cannot be at %(path)s or one below the other.") % {"path": path})
-    mark = driver().mark()
-    if not mark:
-        raise _wrong(_("The storage of this centre cannot be mounted."))
-    mounts = [
+    return [
         {"key": key_of(_find(actor, one.name).uid), "path": one.path, "read_only": _is_read_only(actor, one)}
         for one in wanted
     ]
-    return mounts, mark
+
+
+def paths_check(paths: Sequence[str], field: str) -> None:
+    """InvalidInput where one is another, or below it."""
+    for path in paths:
+        if any(other.startswith(f"{path}/") or (other == path and paths.count(path) > 1) for other in paths):
+            raise _wrong(
+                _("Two things cannot be at %(path)s or one below the other.") % {"path": path}, field
+            )
+
+
+def path_check(path: str, field: str) -> None:
+    """InvalidInput for a path where nothing can be mounted."""
+    if not _PATH.fullmatch(path) or path.split("/")[1] not in TOPS:
+        raise _wrong(
+            _("Nothing can be mounted at %(path)s: choose a path below one of %(tops)s.")
+            % {"path": path, "tops": ", ".join(f"/{top}" for top in TOPS)},
+            field,
+        )
 
 
 def outputs_volume(*, actor: Actor, name: str) -> UUID | None:
@@ -77,11 +86,7 @@ def mount_read(word: str) -> Mount:
             _("%(word)s is no volume: write NAME, NAME:/path, NAME:ro or NAME:/path:ro.") % {"word": word}
         )
     path = found["path"] or f"/volumes/{found['name']}"
-    if not _PATH.fullmatch(path) or path.split("/")[1] not in TOPS:
-        raise _wrong(
-            _("A volume cannot be at %(path)s: choose a path below one of %(tops)s.")
-            % {"path": path, "tops": ", ".join(f"/{top}" for top in TOPS)}
-        )
+    path_check(path, "volumes")
     return Mount(found["name"], path, found["mode"] == "ro")
 
 

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from apps.kernel.actor import Actor
-from apps.kernel.errors import Conflict, Forbidden, NotFound
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import current_schema, current_tenant
 from apps.scheduling.selectors.workloads import workload_get
 from apps.storage.drivers.chosen import driver
@@ -30,6 +30,14 @@ def key_of(uid: UUID) -> str:
     return f"{current_schema()}/{uid}"
 
 
+def mark_get(field: str) -> str:
+    """By what nodes know that they see this centre's storage. InvalidInput, for `field`, where they can mount nothing
+    of it."""
+    if not (mark := driver().mark()):
+        raise InvalidInput(fields={field: _("The storage of this centre cannot be mounted.")})
+    return mark
+
+
 def volume_list(*, actor: Actor, search: str = "", owner: str = "") -> QuerySet[Volume]:
     """The volumes that the actor may open, and for who manages storage all of the tenant."""
     actor.require(P.VIEW)
@@ -45,6 +53,11 @@ def volume_get(*, actor: Actor, uid: UUID) -> Volume:
     if row is None:
         raise NotFound()
     return row
+
+
+def volume_by_uid(uid: UUID) -> Volume | None:
+    """A volume, whoever may open it: for what goes on with something that was allowed before."""
+    return Volume.objects.filter(uid=uid).first()
 
 
 def volume_open(*, actor: Actor, uid: UUID) -> Volume:
@@ -86,6 +99,11 @@ def folder_list(
     """What is in a folder, after the entry `after` of the part before. Raises Conflict for more than can be put in
     order."""
     actor.require(P.VIEW)
+    return listing_of(volume, path=path, after=after, most=most)
+
+
+def listing_of(volume: Volume, *, path: str = "", after: str = "", most: int = ENTRIES_PER_PAGE) -> Listing:
+    """`folder_list`, for apps that have asked themselves who may see it."""
     found = list(islice(driver().entries(key_of(volume.uid), names_of(path)), ENTRIES_MAX + 1))
     if len(found) > ENTRIES_MAX:
         raise Conflict(
@@ -116,6 +134,11 @@ def entry_get(*, actor: Actor, volume: Volume, path: str) -> Entry:
 def file_open(*, actor: Actor, volume: Volume, path: str) -> OpenFile:
     """A file held open for reading; who calls closes it. Raises NoSuchFile, PathRefused."""
     actor.require(P.VIEW)
+    return opened_file(volume, path)
+
+
+def opened_file(volume: Volume, path: str) -> OpenFile:
+    """`file_open`, for apps that have asked themselves who may see it."""
     names = file_names(path)
     found = driver().entry(key_of(volume.uid), names)
     if found is not None and found.kind != Kind.FILE:

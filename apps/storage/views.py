@@ -2,6 +2,7 @@
 
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 from django.contrib import messages
@@ -77,7 +78,8 @@ def outputs(request: TenantRequest, uid: UUID) -> HttpResponse:
         volume = row.volume if row.volume is not None and row.volume.uid in opened else None
         is_there = volume is not None and row.state == OutputState.KEPT
         listing = _output_files(request, volume, row.path) if is_there and volume is not None else None
-        shares.append({"row": row, "volume": volume, "listing": listing, "sentence": output_sentence(row)})
+        told = {"sentence": output_sentence(row), "place": quote(f"{row.path}/", safe="")}
+        shares.append({"row": row, "volume": volume, "listing": listing, **told})
     return render(request, "storage/_outputs.html", {"shares": shares})
 
 

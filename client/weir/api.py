@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import urlsplit
 
+from weir.assets import Assets
 from weir.components import Components
 from weir.config import Config
 from weir.conformance import Conformance
@@ -67,7 +68,7 @@ def local_zone() -> str:
     return named if re.fullmatch(r"[A-Za-z0-9_+/-]+", named) else ""
 
 
-class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Images):
+class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Assets, Images):
     """A signed-in caller of one centre.
 
     Args:

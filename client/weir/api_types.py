@@ -89,6 +89,20 @@ class ArrayOfTaskOut(TypedDict):
     at_once: int | None
 
 
+class AssetFileOut(TypedDict):
+    path: str
+    size_bytes: int
+    sha256: str
+
+
+class AssetVersionIn(TypedDict):
+    """A folder of a volume, "" for all of it; it is copied, and later changes there change nothing here."""
+
+    volume: str
+    path: NotRequired[str]
+    note: NotRequired[str]
+
+
 class AttachmentIn(TypedDict):
     file: str
 
@@ -2238,6 +2252,42 @@ class ArrayOut(TypedDict):
     progress: ProgressOut
 
 
+class AssetIn(TypedDict):
+    introduction: NotRequired[str]
+    tags: NotRequired[list[str]]
+    reach: NotRequired[Literal["person", "organization", "tenant"]]
+    kind: Literal["model", "dataset", "algorithm"]
+    name: str
+
+
+class AssetOut(TypedDict):
+    uid: str
+    kind: Literal["model", "dataset", "algorithm"]
+    name: str
+    introduction: str
+    tags: list[str]
+    owner: str
+    reach: Literal["person", "organization", "tenant"]
+    organization: str
+    newest: int | None
+    created_at: str
+    updated_at: str
+
+
+class AssetVersionOut(TypedDict):
+    """`sha256`: of the lines that `sha256sum` prints of its files, in the order of their paths."""
+
+    number: int
+    note: str
+    state: Literal["copying", "ready", "failed"]
+    problem: str
+    files: int
+    size_bytes: int
+    sha256: str
+    made_by: str
+    created_at: str
+
+
 class BillLineOut(TypedDict):
     """`unit_amount` × `share_seconds` ÷ the seconds of `price_unit` = `exact`, rounded half up to `amount`."""
 
@@ -2953,6 +3003,18 @@ class PaginatedArrayOutList(TypedDict):
     results: list[ArrayOut]
 
 
+class PaginatedAssetOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[AssetOut]
+
+
+class PaginatedAssetVersionOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[AssetVersionOut]
+
+
 class PaginatedBillOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -3137,6 +3199,12 @@ class PaginatedVolumeOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[VolumeOut]
+
+
+class PatchedAssetChangeIn(TypedDict):
+    introduction: NotRequired[str]
+    tags: NotRequired[list[str]]
+    reach: NotRequired[Literal["person", "organization", "tenant"]]
 
 
 class PatchedPolicyIn(TypedDict):
@@ -3972,6 +4040,7 @@ class WorkloadIn(TypedDict):
     queue: NotRequired[str]
     web: NotRequired[bool]
     volumes: NotRequired[list[str]]
+    assets: NotRequired[list[str]]
     outputs: NotRequired[str]
     business_system: NotRequired[str]
     image: NotRequired[str]

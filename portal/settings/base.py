@@ -130,8 +130,8 @@ WEIR_BACKUP_PASSPHRASE = ENV.backup_passphrase.get_secret_value()
 WEIR_SETUP_TOKEN = ENV.var_dir / "run" / "setup.token"
 WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
 WEIR_CLIENT_DIST = ROOT / "client" / "dist"
-# What finds the volumes that work asks for, and the one for its outputs: storage stands above the scheduler.
-WEIR_VOLUME_MOUNTS = "apps.storage.mounts.mounts_of"
+# What finds the volumes and assets that work asks for, and the volume for its outputs: they stand above the scheduler.
+WEIR_VOLUME_MOUNTS = "apps.assets.mounts.mounts_of"
 WEIR_OUTPUT_VOLUME = "apps.storage.mounts.outputs_volume"
 # What says for which business system work is, and which there are to choose from: they belong to tenants.
 WEIR_WORK_SYSTEM = "apps.orgs.services.default_systems.work_system_of"
@@ -211,6 +211,7 @@ SPECTACULAR_SETTINGS = {
     ],
     # Fields of one name with other words in other places: each set of words has a name of its own.
     "ENUM_NAME_OVERRIDES": {
+        "AssetKindEnum": "apps.assets.states.AssetKind",
         "FormKindEnum": "apps.orders.states.FormKind",
         "CommodityKindEnum": "apps.catalog.states.CommodityKind",
         "FormFieldKindEnum": "apps.catalog.states.FieldKind",

@@ -38,6 +38,7 @@ SHARED_APPS = [
 TENANT_APPS = [
     "apps.orgs",
     "apps.storage",
+    "apps.assets",
     "apps.approvals",
     "apps.tickets",
     "apps.orders",

@@ -27,6 +27,7 @@ DETAILS = [
     ("alice", "/files/{volume}/"),
     ("alice", "/files/{volume}/file/?path=plan.md"),
     ("alice", "/files/outputs/{resource}/"),
+    ("alice", "/assets/{asset}/"),
     ("alice", "/resources/{resource}/brief/"),
     ("alice", "/resources/{resource}/log/?offset=0"),
     ("dan", "/tasks/{task}/"),

@@ -161,6 +161,8 @@ class Story:
                 },
             )
             uids["upload"] = good(answer)["uid"]
+        body = {"kind": "dataset", "name": "plans", "introduction": f"secret plans of {self.schema}"}
+        uids["asset"] = good(self.user.post("/api/v1/assets", body, format="json"))["uid"]
 
     def request(self) -> None:
         """A ticket that the user opened, with a file."""

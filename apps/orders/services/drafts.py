@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.assets.mounts import mounts_of
 from apps.cases.services import case_drop
 from apps.cases.types import CaseKind
 from apps.catalog.models import Commodity, FormTemplate
@@ -30,7 +31,6 @@ from apps.orgs.models import BusinessSystem
 from apps.orgs.selectors import business_system_get, organization_of
 from apps.orgs.services.default_systems import default_system_use
 from apps.orgs.services.numbers import number_next
-from apps.storage.mounts import mounts_of
 
 LINES_MAX = 20
 REMARK_MAX = 1000
@@ -150,7 +150,7 @@ def _volumes_put(
     actor: Actor, form: ApplicationForm, commodities: Sequence[Commodity], volumes: Sequence[str]
 ) -> None:
     """Volumes that can be mounted, and something ordered that can mount them; InvalidInput else."""
-    mounts_of(actor=actor, asked=volumes)
+    mounts_of(actor=actor, volumes=volumes, assets=())
     if volumes and not any(commodity.kind in MOUNTING for commodity in commodities):
         reason = _("Nothing of this application runs a program that could use volumes.")
         raise InvalidInput(reason, fields={"volumes": reason})

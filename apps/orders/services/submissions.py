@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.approvals.services import process_start, process_withdraw
+from apps.assets.mounts import mounts_of
 from apps.billing.errors import AccountNotOpened
 from apps.billing.selectors import account_get
 from apps.billing.services.charges import funds_check
@@ -33,7 +34,6 @@ from apps.orders.states import FORM, FormKind, FormState
 from apps.orders.types import MOUNTING, LineInput, amounts_delivered, ordered_work
 from apps.scheduling.services.quota.quotas import quota_hold, quota_release
 from apps.scheduling.services.workloads.order_work import order_lines_check
-from apps.storage.mounts import mounts_of
 
 
 @service()
@@ -96,7 +96,7 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     fields_check(actor, form.fields, form.data, is_final=True)
     inputs = [LineInput(line.commodity.uid, line.amounts, line.count) for line in lines]
     quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
-    mounts, storage = mounts_of(actor=actor, asked=form.volumes)
+    mounts, storage = mounts_of(actor=actor, volumes=form.volumes, assets=())
     deliveries = [_delivery(each, mounts, storage) for each in commodities]
     _runnable_check(form, lines, deliveries)
     metered = [quote.as_json() for quote, each in zip(quotes, commodities, strict=True) if not each.is_manual]

@@ -278,6 +278,12 @@ def workload_shares(tenant: Tenant, uid: UUID) -> tuple[str, int]:
     return found
 
 
+def workload_numbers_mounting(key: str, most: int = 5) -> list[str]:
+    """Numbers of the work, whoever's, that mounts what nodes know by this key and has not ended, the first few."""
+    rows = Workload.objects.across().filter(work__contains={"volumes": [{"key": key}]})
+    return list(rows.exclude(state__in=FINAL_STATES).order_by("pk").values_list("no", flat=True)[:most])
+
+
 def workload_numbers_using(tenant: Tenant, volume: UUID, key: str, most: int = 5) -> list[str]:
     """Numbers of the tenant's work that mounts a volume or is to leave its outputs there and has not ended, the first
     few. `key`: how nodes know the volume."""

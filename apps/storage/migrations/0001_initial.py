@@ -25,6 +25,7 @@ class Migration(migrations.Migration):
                 ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
                 ('name', models.CharField(max_length=48, validators=[django.core.validators.RegexValidator('\\A[a-z0-9][a-z0-9._-]{0,47}\\Z', 'Small letters, digits, points, hyphens and underscores; at most 48, the first a letter or a digit.')], verbose_name='name')),
                 ('owner', models.CharField(choices=[('person', 'Person'), ('organization', 'Organization'), ('tenant', 'Tenant')], max_length=12, verbose_name='owner')),
+                ('is_asset', models.BooleanField(default=False)),
                 ('size_mib', models.PositiveBigIntegerField(verbose_name='size (MiB)')),
                 ('used_bytes', models.PositiveBigIntegerField(default=0, verbose_name='used')),
                 ('upload_bytes', models.PositiveBigIntegerField(default=0)),

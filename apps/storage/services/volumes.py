@@ -1,6 +1,6 @@
 """Volumes: made, renamed, resized, deleted, measured."""
 
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
@@ -127,6 +127,34 @@ def volumes_forgotten() -> list[UUID]:
     here = driver().volumes_idle(current_schema())
     known = set(Volume.objects.filter(uid__in=here).values_list("uid", flat=True))
     return [uid for uid in here if uid not in known]
+
+
+def volume_frozen_make(actor: Actor, size_bytes: int) -> Volume:
+    """Within a service: a volume for a version of an asset, held of the quota of who publishes it. Raises
+    QuotaExceeded."""
+    size_mib = max(1, -(-size_bytes // 2**20))
+    _size_check(size_mib)
+    uid = uuid4()
+    row = Volume(
+        uid=uid,
+        name=f"asset-{uid.hex}",
+        owner=Owner.PERSON,
+        person_id=actor.user_id,
+        size_mib=size_mib,
+        is_asset=True,
+    )
+    row.save()
+    _quota_keep(actor, row)
+    driver().volume_make(key_of(row.uid))
+    return row
+
+
+def volume_frozen_remove(actor: Actor, row: Volume) -> None:
+    """Within a service: the version is gone, and its files after the commit."""
+    quota_release(actor=actor, tenant=current_tenant(), holder_uid=row.uid)
+    uid = str(row.uid)
+    row.delete()
+    emit(VolumeChanged(current_schema(), uid), actor=actor)
 
 
 def volume_lock(volume: Volume) -> Volume:

@@ -9,6 +9,7 @@ import typer
 from weir import __version__
 from weir.api import Client
 from weir.cli import (
+    assets,
     billing,
     components,
     conformance,
@@ -57,6 +58,7 @@ app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(secrets.secret, name="secret")
 app.add_typer(volumes.volume, name="volume")
 app.add_typer(images.image, name="image")
+app.add_typer(assets.asset, name="asset")
 _take_in("Catalogue and orders", *ordering.COMMANDS)
 _take_in("Money and messages", *billing.COMMANDS)
 _take_in("For operators", *fleet.COMMANDS, *watching.COMMANDS, *components.COMMANDS)

@@ -9,7 +9,7 @@ from apps.kernel.planes import in_tenant
 from apps.scheduling.models import Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.storage.drivers.chosen import driver
-from apps.storage.mounts import mounts_of
+from apps.storage.mounts import volumes_mounted
 from apps.storage.services.volumes import volume_delete, volume_make
 from node_agent.protocol.slices import WorkSpec
 from tests.apps.scheduling.test_submit import PROGRAM, alice, api, pool, submit  # noqa: F401
@@ -143,9 +143,9 @@ def test_who_only_looks_mounts_read_only(made, member):
     keeper, decider = member("acme", "tenant_operations_manager"), member("acme", "tenant_decision_maker")
     made(keeper, name="all", owner="tenant")
     with in_tenant("acme"):
-        (mount,), _mark = mounts_of(actor=decider.actor, asked=("all",))
+        (mount,) = volumes_mounted(actor=decider.actor, asked=("all",))
         assert mount["read_only"]
-        (mount,), _mark = mounts_of(actor=keeper.actor, asked=("all",))
+        (mount,) = volumes_mounted(actor=keeper.actor, asked=("all",))
         assert not mount["read_only"]
         with pytest.raises(InvalidInput):
-            mounts_of(actor=keeper.actor, asked=("all", "none"))
+            volumes_mounted(actor=keeper.actor, asked=("all", "none"))

@@ -16,7 +16,7 @@ from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from node_agent.protocol.slices import WorkSpec
 from tests.apps.scheduling.pool import node_make, tenant_ready
-from weir_wire.workload_request import warning_of
+from weir_wire.end_warning import warning_of
 
 pytestmark = pytest.mark.req("POOL-12.11", "ELA-509")
 JOB = WorkloadRequest(name="one", argv=("true",), compute_percent=10, memory_mib=10, run_timeout_s=600)

@@ -1,8 +1,10 @@
 """What work leaves as its outputs is kept in the volume it named: fetched from real folders of nodes, listed and
 downloaded; links, escaping names, full volumes, lost nodes and strangers leave no harm."""
 
+import html
 import io
 import os
+import re
 import tarfile
 from datetime import timedelta
 
@@ -112,6 +114,9 @@ def test_what_work_leaves_is_kept_listed_and_downloaded(api, alice, node, volume
     page = alice.page().get(f"/files/outputs/{row.uid}/").content.decode()
     assert 'data-name="model.pt"' in page
     assert "scratch.bin" not in page
+    links = [html.unescape(link) for link in re.findall(r'href="(/files/[^"]+)"', page)]
+    assert len(links) == 6
+    assert [alice.page().get(link).status_code for link in links] == [200] * 6
     with in_tenant("acme"):
         found = Volume.objects.get()
         assert found.used_bytes == share["size_bytes"] == 2 * 1_400_000 + 5

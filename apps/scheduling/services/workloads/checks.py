@@ -46,7 +46,7 @@ from apps.scheduling.states import Purpose, WorkKind
 from apps.scheduling.types import Amounts, WorkloadRequest
 from apps.tenancy.models import Tenant
 from node_agent.protocol.fields import CheckpointSignal
-from weir_wire.workload_request import warning_of
+from weir_wire.end_warning import warning_of
 
 SIGNALS = tuple(filter(None, get_args(CheckpointSignal)))
 MAX_SHARES = 512

@@ -187,7 +187,7 @@ _READ = frozenset(
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
-        "array", "business_system", "signal", "secrets", "volumes", "outputs", "image", *AfterWork.values,
+        "array", "business_system", "signal", "secrets", "volumes", "assets", "outputs", "image", *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)
@@ -200,7 +200,9 @@ def _row(
     run_timeout_s = checks.run_time_of(queue, asked.run_timeout_s)
     checks.times_check(replace(asked, run_timeout_s=run_timeout_s), timezone.now())
     checks.warning_time_check(asked, run_timeout_s)
-    mounts, storage = import_string(settings.WEIR_VOLUME_MOUNTS)(actor=actor, asked=asked.volumes)
+    mounts, storage = import_string(settings.WEIR_VOLUME_MOUNTS)(
+        actor=actor, volumes=asked.volumes, assets=asked.assets
+    )
     image: WorkImage | None = import_string(settings.WEIR_WORK_IMAGE)(actor=actor, asked=asked.image)
     if image is not None and not asked.argv:
         asked = replace(asked, argv=image.entry_point)

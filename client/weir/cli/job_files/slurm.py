@@ -11,7 +11,7 @@ from pathlib import Path
 from weir.cli.job_files.figures import begin, binary_mib, clock_s
 from weir.cli.job_files.job import Job, Reader, count
 from weir.errors import WeirClientError
-from weir_wire.workload_request import warning_of
+from weir_wire.end_warning import warning_of
 
 _SHORT = {
     "A": "account", "a": "array", "b": "begin", "C": "constraint", "c": "cpus-per-task", "D": "chdir",

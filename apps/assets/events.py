@@ -1,0 +1,11 @@
+from dataclasses import dataclass
+
+from apps.kernel.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class VersionAsked(Event):
+    """A version is to be copied."""
+
+    schema: str
+    uid: str

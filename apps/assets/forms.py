@@ -1,0 +1,44 @@
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from apps.assets.models import NAME_MAX, asset_name
+from apps.assets.services.assets import INTRODUCTION_MAX, TAG_MAX, TAGS_MAX
+from apps.assets.services.versions import NOTE_MAX
+from apps.assets.states import AssetKind, Reach
+from apps.storage.paths import PATH_MAX
+
+
+class AssetsForm(forms.Form):
+    kind = forms.ChoiceField(required=False, choices=[("", _("All")), *AssetKind.choices])
+    search = forms.CharField(label=pgettext_lazy("thing", "Name"), required=False, max_length=100)
+    reach = forms.ChoiceField(
+        label=_("Shared with"), required=False, choices=[("", _("All")), *Reach.choices]
+    )
+    tag = forms.CharField(required=False, max_length=TAG_MAX)
+
+
+class DescriptionForm(forms.Form):
+    introduction = forms.CharField(label=_("Introduction"), required=False, max_length=INTRODUCTION_MAX)
+    tags = forms.CharField(label=_("Tags"), required=False, max_length=TAGS_MAX * (TAG_MAX + 2))
+    reach = forms.ChoiceField(label=_("Shared with"), choices=Reach.choices, initial=Reach.PERSON)
+
+    def clean_tags(self) -> list[str]:
+        return str(self.cleaned_data["tags"]).replace("，", ",").split(",")
+
+
+class AssetNewForm(DescriptionForm):
+    kind = forms.ChoiceField(label=_("Kind"), choices=AssetKind.choices)
+    name = forms.CharField(label=pgettext_lazy("thing", "Name"), max_length=NAME_MAX, validators=[asset_name])
+
+
+class VersionForm(forms.Form):
+    volume = forms.UUIDField(label=_("Volume"))
+    path = forms.CharField(label=_("Folder"), required=False, max_length=PATH_MAX, strip=False)
+    note = forms.CharField(label=_("Note"), required=False, max_length=NOTE_MAX)
+
+
+class PlaceForm(forms.Form):
+    version = forms.IntegerField(required=False, min_value=1)
+    path = forms.CharField(label=_("Path"), required=False, max_length=PATH_MAX, strip=False)
+    after = forms.CharField(required=False, max_length=255, strip=False)

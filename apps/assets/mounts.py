@@ -1,0 +1,83 @@
+"""Assets that work asks for: which they are, and where it finds them, read-only, beside its volumes."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from apps.assets.models import Asset, AssetVersion
+from apps.assets.selectors import asset_list, version_get
+from apps.assets.states import AssetKind, Reach
+from apps.kernel.actor import Actor
+from apps.kernel.errors import InvalidInput, WeirError
+from apps.storage.mounts import path_check, paths_check, volumes_mounted
+from apps.storage.selectors import key_of, mark_get
+
+_ASKED = re.compile(
+    r"(?:(?P<kind>model|dataset|algorithm)/)?(?P<name>[^:/]+)(?::(?P<version>[1-9][0-9]{0,8}|latest))?"
+    r"(?::(?P<path>/[^:]*))?"
+)
+_WHERE = {AssetKind.MODEL: "/models", AssetKind.DATASET: "/datasets", AssetKind.ALGORITHM: "/workspace"}
+_NEAREST = (Reach.PERSON, Reach.ORGANIZATION, Reach.TENANT)
+
+
+def mounts_of(
+    *, actor: Actor, volumes: Sequence[str], assets: Sequence[str]
+) -> tuple[list[dict[str, Any]], str]:
+    """What nodes are told of the volumes and the assets, and the mark of the storage that a node has to see. Of several
+    assets of a name the actor's own, then his organization's, then the tenant's.
+
+    Raises InvalidInput for a name, a version, a path or a way that cannot be.
+    """
+    mounts = volumes_mounted(actor=actor, asked=volumes)
+    for word in assets:
+        version, path = _read(actor, word)
+        mounts.append({"key": key_of(version.volume.uid), "path": path, "read_only": True})
+    paths_check([one["path"] for one in mounts], "assets" if assets else "volumes")
+    return mounts, mark_get("assets" if assets else "volumes") if mounts else ""
+
+
+def _read(actor: Actor, word: str) -> tuple[AssetVersion, str]:
+    asked = _ASKED.fullmatch(word)
+    if asked is None:
+        raise _wrong(
+            _("%(word)s is no asset: write NAME, NAME:VERSION, dataset/NAME:VERSION or NAME:VERSION:/path.")
+            % {"word": word}
+        )
+    asset = _find(actor, asked["name"], asked["kind"] or "")
+    number = int(asked["version"]) if (asked["version"] or "latest") != "latest" else None
+    path = asked["path"] or f"{_WHERE[AssetKind(asset.kind)]}/{asset.name}"
+    path_check(path, "assets")
+    try:
+        return version_get(actor=actor, asset=asset, number=number), path
+    except WeirError as error:
+        raise _wrong(str(error.message)) from error
+
+
+def _find(actor: Actor, name: str, kind: str) -> Asset:
+    rows = asset_list(actor=actor, kind=kind)
+    try:
+        named = rows.filter(uid=UUID(name))
+    except ValueError:
+        named = rows.filter(name=name)
+    found = sorted(named, key=lambda row: _rank(actor, row))
+    if not found:
+        raise _wrong(_("There is no asset %(name)s that you may use.") % {"name": name})
+    if len(found) > 1 and _rank(actor, found[0]) == _rank(actor, found[1]):
+        raise _wrong(
+            _(
+                "Several assets are called %(name)s: put its kind and a slash before it, or give the uid of one."
+            )
+            % {"name": name}
+        )
+    return found[0]
+
+
+def _rank(actor: Actor, row: Asset) -> int:
+    return -1 if row.owner_id == actor.user_id else _NEAREST.index(Reach(row.reach))
+
+
+def _wrong(text: str) -> InvalidInput:
+    return InvalidInput(fields={"assets": text})
