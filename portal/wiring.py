@@ -6,7 +6,7 @@ the sweep (named in the comment) that finds what a lost hint left behind.
 
 from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.assets import tasks as asset_tasks
-from apps.assets.events import VersionAsked
+from apps.assets.events import AssetVersionAsked
 from apps.audit.services import act_record
 from apps.billing.events import (
     BalanceChanged,
@@ -148,7 +148,7 @@ after(
 # --- assets → a worker ---------------------------------------------------------------------------------------------
 
 # Sweep: assets_tidy, every ten minutes.
-after(VersionAsked, lambda event: asset_tasks.version_copy.delay(event.schema, event.uid))
+after(AssetVersionAsked, lambda event: asset_tasks.version_copy.delay(event.schema, event.uid))
 
 # --- storage → a worker --------------------------------------------------------------------------------------------
 

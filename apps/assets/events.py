@@ -4,7 +4,7 @@ from apps.kernel.events import Event
 
 
 @dataclass(frozen=True, slots=True)
-class VersionAsked(Event):
+class AssetVersionAsked(Event):
     """A version is to be copied."""
 
     schema: str

@@ -14,7 +14,7 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.assets.events import VersionAsked
+from apps.assets.events import AssetVersionAsked
 from apps.assets.models import Asset, AssetVersion
 from apps.assets.selectors import asset_get, assets_kept, version_list, versions_unfinished
 from apps.assets.states import VersionState
@@ -68,7 +68,7 @@ def version_publish(
         made_by_id=actor.user_id,
     )
     act_subject("asset", asset.uid, name=asset.name, version=number, size_bytes=size_bytes)
-    emit(VersionAsked(current_schema(), str(row.uid)), actor=actor)
+    emit(AssetVersionAsked(current_schema(), str(row.uid)), actor=actor)
     return row
 
 
