@@ -52,7 +52,7 @@ def test_the_session_file_is_its_users_alone_and_gone_in_the_end():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         _session_write(path, [{"token": "other"}])
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert json.loads(path.read_text()) == {"shares": [{"token": "other"}]}
+        assert json.loads(path.read_text()) == {"shares": [{"token": "other"}], "is_kept": True}
         env = _environment(path)
         assert env["WEIR_SESSION_FILE"] == str(path)
         assert not any("secret" in value or value == "other" for value in env.values())
