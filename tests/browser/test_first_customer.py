@@ -57,10 +57,11 @@ def come(empty: Stack, chromium: Browser) -> Iterator[Come]:
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Callable[[str], None]]:
+def node(empty: Stack, tmp_path: Path) -> Iterator[Callable[[str], None]]:
     """`node(line)` runs on this machine what the portal says is to be run on the node."""
     with ExitStack() as nodes:
-        yield lambda line: nodes.enter_context(joined_node(tmp_path, line))
+        storage = empty.var_dir / "storage"
+        yield lambda line: nodes.enter_context(joined_node(tmp_path, line, storage=storage))
 
 
 def opened(ada: Visitor, empty: Stack) -> None:
@@ -197,8 +198,63 @@ def ordered(eva: Visitor) -> str:
     eva.at("duration-unit").select_option("3600")
     eva.press("form-make")
     eva.at("business-system").select_option(index=1)
+    eva.at("form-volumes").locator("summary").click()
+    eva.part("volume-choice", "Mount").select_option(label="Mount")
+    eva.shoot("form-volumes")
     eva.fill("remark", "a first notebook")
     eva.press("submit")
+    return submitted_no(eva)
+
+
+def file_brought(eva: Visitor, file: Path) -> None:
+    """A volume of one's own with a file in it."""
+    eva.go("files-volumes")
+    eva.fill("volume-name", "data")
+    eva.fill("volume-size", "64")
+    eva.press("volume-make")
+    eva.page.wait_for_url("**/files/*-*/")
+    eva.page.locator('[data-test="upload-files"]').set_input_files(file)
+    expect(eva.part("entry", file.name)).to_be_visible()
+
+
+def file_fetched(eva: Visitor, name: str) -> str:
+    """What a file of the volume says, downloaded."""
+    eva.go("files-volumes")
+    eva.page.get_by_role("link", name="data", exact=True).click()
+    with eva.page.expect_download() as fetched:
+        eva.part("entry", name).locator('[data-test="download"]').click()
+    return fetched.value.path().read_text()
+
+
+def resized(eva: Visitor, order: str, *deciders: tuple[Visitor, str]) -> None:
+    """Another share for what runs, applied for on the order's page and approved by all who are asked."""
+    eva.page.goto(order)
+    eva.fill("change-compute_share", "40")
+    expect(eva.at("change-price").locator('[data-test="quote-total"]')).to_contain_text("¥96.00")
+    eva.shoot("order-change")
+    eva.fill("change-reason", "a larger model")
+    eva.press("change")
+    no = submitted_no(eva)
+    for decider, inbox in deciders:
+        decided(decider, inbox, no)
+    sees(eva.at("part-form"), "completed", 2 * LIVE_MS)
+    eva.page.goto(order)
+    expect(eva.at("order")).to_contain_text("40 %")
+
+
+def ended(eva: Visitor, dora: Visitor, order: str) -> None:
+    """The end of the order, applied for and approved."""
+    eva.page.goto(order)
+    eva.fill("reason", "the work is done")
+    eva.press("terminate")
+    eva.confirm()
+    decided(dora, "approvals-inbox", submitted_no(eva))
+    eva.page.goto(order)
+    sees(eva.at("order"), "terminated", 2 * LIVE_MS)
+
+
+def submitted_no(eva: Visitor) -> str:
+    """The number of the form that was just submitted."""
     eva.page.wait_for_url(re.compile(r"/forms/[0-9a-f-]{36}/$"))
     return re.search(r"\bF\d+-\d+\b", eva.at("page-title").inner_text()).group()
 
@@ -214,7 +270,9 @@ def cell_computed(lab: Page) -> None:
     lab.locator(".jp-LauncherCard[title^='Python 3']").first.click(timeout=START_MS)
     expect(lab.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=START_MS)
     lab.locator(".jp-Notebook .jp-Cell .cm-content").first.click()
-    lab.keyboard.type("import os; print('share', os.environ['WEIR_COMPUTE_PERCENT'], 6 * 7)")
+    lab.keyboard.type("import os; text = open('/volumes/data/notes.txt').read().upper(); ")
+    lab.keyboard.type("open('/volumes/data/result.txt', 'w').write(text); ")
+    lab.keyboard.type("print('share', os.environ['WEIR_COMPUTE_PERCENT'], 6 * 7)")
     lab.keyboard.press("Shift+Enter")
     expect(lab.locator(".jp-OutputArea-output").first).to_contain_text("share 30 42", timeout=START_MS)
 
@@ -234,8 +292,9 @@ def paid(olga: Visitor) -> None:
 @pytest.mark.req(
     "PLAT-TEN-8", "PLAT-TEN-24", "PLAT-OPS-12", "PLAT-APPLY-1", "PLAT-TODO-5", "PLAT-CMP-10", "PLAT-OPS-32"
 )
+@pytest.mark.req("PLAT-ASSET-6", "PLAT-APPLY-20", "PLAT-APPLY-22")
 def test_a_stranger_opens_a_centre_and_its_first_customer_pays_a_bill(
-    empty: Stack, come: Come, node: Callable[[str], None]
+    empty: Stack, come: Come, node: Callable[[str], None], tmp_path: Path
 ) -> None:
     ada = come("ada")
     opened(ada, empty)
@@ -252,6 +311,9 @@ def test_a_stranger_opens_a_centre_and_its_first_customer_pays_a_bill(
     nora, eva, dora, olga = (come(name, "north") for name in ("nora", "eva", "dora", "olga"))
     joined(nora, link, "nora")
     joined(eva, invited(nora, "Eva Engineer", "tenant_front_line"), "eva")
+    notes = tmp_path / "notes.txt"
+    notes.write_text("from the desk")
+    file_brought(eva, notes)
     joined(dora, invited(nora, "Dora Decider", "tenant_decision_maker"), "dora")
     joined(olga, invited(nora, "Olga Office", "tenant_operations_manager"), "olga")
     nora.go("orgs-organizations")
@@ -264,11 +326,15 @@ def test_a_stranger_opens_a_centre_and_its_first_customer_pays_a_bill(
     decided(dora, "approvals-inbox", no)
     decided(ada, "operator-inbox", no)
     sees(eva.at("part-form"), "completed", 2 * LIVE_MS)
+    order = eva.at("order").locator("a").first.get_attribute("href")
     eva.go("workloads-workloads")
     eva.at("resource-row").first.locator('[data-test="resource-open"]').click()
     with eva.context.expect_page() as tab:
         eva.press("open-web")
     cell_computed(tab.value)
+    assert file_fetched(eva, "result.txt") == "FROM THE DESK"
+    resized(eva, order, (dora, "approvals-inbox"), (ada, "operator-inbox"))
+    ended(eva, dora, order)
     paid(olga)
 
 
