@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from playwright.sync_api import Page
 
+from tests.browser.visitor import NARROW, WIDE
+
 # Controls that a screen reader could not name.
 UNNAMED = """() => [...document.querySelectorAll("main button, main a[href], header button, #sidebar a, main input," +
   " main select, main textarea")].filter(part => part.type !== "hidden" && part.checkVisibility() &&
@@ -28,6 +30,21 @@ HERE = "() => document.querySelectorAll('#sidebar [aria-current]').length"
 CLIPPED = """() => [...document.querySelectorAll(".table-responsive")].filter(frame => frame.checkVisibility() &&
   frame.scrollWidth > frame.clientWidth + 1).map(frame =>
     `${frame.scrollWidth - frame.clientWidth} px: ${frame.innerText.slice(0, 60).replace(/\\s+/g, " ")}`)"""
+
+TOO_WIDE = "() => document.scrollingElement.scrollWidth - innerWidth"
+# Between two pages a document has nothing in it.
+WHOLE = "() => document.readyState === 'complete' && document.scrollingElement !== null"
+
+
+def page_holds(page: Page) -> None:
+    """Wide and narrow nothing of the open page stands out of it, and its content keeps the rules."""
+    page.wait_for_load_state()
+    page.wait_for_function(WHOLE)
+    for size in (NARROW, WIDE):
+        page.set_viewport_size(size)
+        assert page.evaluate(TOO_WIDE) <= 1
+        assert list(table_faults(page, page.url)) == []
+        assert list(content_faults(page, page.url)) == []
 
 
 def content_faults(page: Page, place: str) -> Iterator[str]:

@@ -3,30 +3,19 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.rules import content_faults, table_faults
-from tests.browser.visitor import NARROW, WIDE
+from tests.browser.rules import page_holds
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.req("PLAT-CFG-23", "PLAT-OPS-10"),
     pytest.mark.xdist_group("portal"),
 ]
-TOO_WIDE = "() => document.scrollingElement.scrollWidth - innerWidth"
-
-
-def holds(page) -> None:
-    """Wide and narrow nothing of the page stands out of it."""
-    for size in (NARROW, WIDE):
-        page.set_viewport_size(size)
-        assert page.evaluate(TOO_WIDE) <= 1
-        assert list(table_faults(page, page.url)) == []
-        assert list(content_faults(page, page.url)) == []
 
 
 def test_a_form_is_designed_and_a_commodity_made_of_pickers(visit):
     ops = visit("ops")
     ops.go("catalogue_admin-commodities")
-    holds(ops.page)
+    page_holds(ops.page)
     ops.press("tab-forms")
     ops.press("form-new")
     ops.fill("name_en", "Course")
@@ -39,7 +28,7 @@ def test_a_form_is_designed_and_a_commodity_made_of_pickers(visit):
     ops.fill("maximum", "1")
     ops.press("save")
     expect(ops.at("error-maximum")).to_be_visible()
-    holds(ops.page)
+    page_holds(ops.page)
     ops.fill("maximum", "50")
     ops.press("save")
     ops.press("add-model")
@@ -49,11 +38,11 @@ def test_a_form_is_designed_and_a_commodity_made_of_pickers(visit):
     expect(ops.at("data-people")).to_be_visible()
     ops.at("field-row").nth(1).locator('[data-test="up"]').click()
     expect(ops.at("field-row").nth(0)).to_contain_text("Card")
-    holds(ops.page)
+    page_holds(ops.page)
     ops.go("catalogue_admin-commodities")
     ops.press("commodity-new")
     ops.press("kind-session")
-    holds(ops.page)
+    page_holds(ops.page)
     ops.fill("name_en", "Card elsewhere")
     ops.fill("name_zh", "远程卡")
     for part, figures in {"compute_share": (10, 100, 25), "gpu_memory": (1, 4, 2)}.items():
@@ -61,11 +50,11 @@ def test_a_form_is_designed_and_a_commodity_made_of_pickers(visit):
             ops.fill(f"{part}-{column}", str(figure))
     ops.press("save")
     expect(ops.at("commodity")).to_contain_text("Remote accelerator")
-    holds(ops.page)
+    page_holds(ops.page)
     ops.press("price-new")
     ops.fill("price_compute_share_0", "0.05")
     ops.fill("price_gpu_memory_0", "1")
-    holds(ops.page)
+    page_holds(ops.page)
     ops.press("save")
     ops.press("commodity-list")
     expect(ops.at("commodity-delist")).to_be_visible()

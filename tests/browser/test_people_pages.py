@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.rules import content_faults, table_faults
-from tests.browser.visitor import NARROW, WIDE
+from tests.browser.rules import TOO_WIDE, page_holds
+from tests.browser.visitor import NARROW
 
 pytestmark = [
     pytest.mark.browser,
@@ -15,7 +15,6 @@ pytestmark = [
     pytest.mark.xdist_group("portal"),
 ]
 HEAD = "Login account,Name,E-mail,Organization,Roles\n"
-TOO_WIDE = "() => document.scrollingElement.scrollWidth - innerWidth"
 
 
 def looked_at(visitor, path: Path, text: str) -> None:
@@ -23,15 +22,6 @@ def looked_at(visitor, path: Path, text: str) -> None:
     visitor.page.set_input_files('[data-test="import-file"]', path)
     visitor.press("import-try")
     expect(visitor.at("import-preview")).to_be_visible()
-
-
-def holds(page) -> None:
-    """Wide and narrow nothing of the page stands out of it."""
-    for size in (NARROW, WIDE):
-        page.set_viewport_size(size)
-        assert page.evaluate(TOO_WIDE) <= 1
-        assert list(table_faults(page, page.url)) == []
-        assert list(content_faults(page, page.url)) == []
 
 
 def test_a_file_is_looked_at_corrected_and_taken(visit, tmp_path):
@@ -43,12 +33,12 @@ def test_a_file_is_looked_at_corrected_and_taken(visit, tmp_path):
     refused = sam.part("import-row", "Rob")
     expect(refused).to_contain_text("E-mail")
     expect(sam.at("import-take")).to_have_count(0)
-    holds(sam.page)
+    page_holds(sam.page)
     looked_at(sam, path, f"{HEAD}{good}")
-    holds(sam.page)
+    page_holds(sam.page)
     sam.press("import-take")
     expect(sam.part("made", "Quinn Quick")).to_contain_text("/join/weirinv_")
-    holds(sam.page)
+    page_holds(sam.page)
     with sam.page.expect_download() as saved:
         sam.press("made-file")
     assert "/join/weirinv_" in Path(saved.value.path()).read_text()
@@ -69,7 +59,7 @@ def test_a_person_is_let_in_again_by_a_link(visit):
     sam.press("password-reset")
     sam.confirm()
     link = sam.at("reset-link-text").input_value()
-    holds(sam.page)
+    page_holds(sam.page)
     fay = sam.browser.new_context(base_url=sam.base_url, locale="en-US", viewport=NARROW).new_page()
     fay.goto(link)
     fay.fill('[data-test="new-password"]', "quite-my-own-word")
