@@ -201,7 +201,9 @@ def ordered(eva: Visitor) -> str:
     eva.at("form-volumes").locator("summary").click()
     eva.part("volume-choice", "Mount").select_option(label="Mount")
     eva.shoot("form-volumes")
-    eva.fill("remark", "a first notebook")
+    # What is written is reckoned anew, and may move the button from under a click.
+    with eva.page.expect_response("**/forms/quote/"):
+        eva.fill("remark", "a first notebook")
     eva.press("submit")
     return submitted_no(eva)
 
