@@ -44,7 +44,9 @@ class Registry:
         parts = urlsplit(self.url)
         with _authority(parts.netloc.rpartition("@")[2], self._secret) as auth:
             told = auth.with_name("digest")
+            # In OCI's own format and by gzip, whatever the archive's are: nodes unpack no other.
             command = ["skopeo", "--insecure-policy", "copy", "--quiet", "--authfile", str(auth),
+                       "--format", "oci", "--dest-compress-format", "gzip",
                        f"--dest-tls-verify={'false' if parts.scheme == 'http' else 'true'}", "--digestfile", str(told),
                        f"{kind}:{archive}", f"docker://{self._host}/{repository}:{tag}"]  # fmt: skip
             try:

@@ -3,6 +3,8 @@
 import hashlib
 import io
 import json
+import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -95,6 +97,18 @@ def busybox_layer() -> bytes:
             **{f"bin/{name}": link("busybox") for name in names},
             "etc/motd": b"of the image\n",
         }
+    )
+
+
+def program_layer(name: str) -> bytes:
+    """A program of this machine with the libraries that it is linked to."""
+    found = shutil.which(name)
+    assert found is not None
+    told = subprocess.run(["ldd", found], capture_output=True, text=True, check=True).stdout
+    libraries = [word for word in told.split() if word.startswith("/")]
+    return layer(
+        {f"usr/bin/{name}": Path(found).read_bytes()}
+        | {library.removeprefix("/"): Path(library).read_bytes() for library in libraries}
     )
 
 

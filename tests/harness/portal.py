@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from portal.devstack.demo_order import Journey
+from portal.devstack.registry_server import registry_is_here
 from portal.devstack.stack import Stack
 from tests.harness.prepared import folder_prepare
+from tests.harness.registry import running_registry
 
 
 def password_of(stack: Stack) -> str:
@@ -47,10 +49,15 @@ class SharedPortal:
         self._environment = ExitStack()
 
     def running(self, tmp_path_factory: pytest.TempPathFactory) -> Stack:
-        """Web, worker, beat and two agents, started by the first who asks."""
+        """Web, worker, beat, two agents and, where this machine has one, a registry, started by the first who asks."""
         if self._stack is None:
             self._environment.enter_context(own_environment())
-            made = Stack.in_folder(portal_folder(tmp_path_factory, "portal"))
+            environment: dict[str, str] = {}
+            if registry_is_here():
+                folder = tmp_path_factory.mktemp("registry")
+                registry = self._environment.enter_context(running_registry(folder))
+                environment["WEIR_REGISTRY_URL"] = registry.url
+            made = Stack.in_folder(portal_folder(tmp_path_factory, "portal"), environment=environment)
             try:
                 made.start()
             except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
@@ -114,6 +115,14 @@ class SliceSpec(_Record):
     def limit_mib(self) -> int:
         """The memory that it is held to: of its device, or on the host alone of the host."""
         return (self.host_memory_mib or UNBOUNDED_MIB) if self.is_on_host else self.memory_mib
+
+    @property
+    def threads(self) -> int:
+        """How many threads its libraries begin with: the cores it has of a CPU device, else those it has of the
+        host."""
+        if self.vendor == "cpu":
+            return math.ceil(self.cores * self.limit_percent / 100)
+        return cores_for(self.host_cpu_milli)
 
     def __post_init__(self) -> None:
         share = (self.host_cpu_milli,) if self.is_on_host else (self.compute_percent, self.memory_mib)

@@ -26,7 +26,6 @@ REQUEST_BYTES = 64 * 1024
 # From the polite signal to the other one.
 _GRACE_S = 2.0
 _REQUEST_S = 10.0
-_SHELLS = ("/bin/bash", "/bin/sh")
 # The work's user has a number and no name: a prompt calls it "work".
 _PROMPT = r"PS1=${PS1//\\u/work}; unset PROMPT_COMMAND"
 
@@ -41,6 +40,8 @@ class Host(Protocol):
     def execute_in_terminal(self, argv: list[str], terminal: int, **env: str) -> subprocess.Popen[bytes]: ...
 
     def terminal_open(self) -> tuple[int, int]: ...
+
+    def shell(self) -> list[str]: ...
 
 
 class Executions:
@@ -109,8 +110,9 @@ class Executions:
         screen, inner = self._work.terminal_open()
         try:
             size_set(screen, wanted["rows"], wanted["columns"])
-            argv = wanted["argv"] or _shell()
-            env = {"TERM": wanted["term"], "SHELL": _shell()[0], "PROMPT_COMMAND": _PROMPT}
+            shell = self._work.shell()
+            argv = wanted["argv"] or shell
+            env = {"TERM": wanted["term"], "SHELL": shell[0], "PROMPT_COMMAND": _PROMPT}
             return self._work.execute_in_terminal(argv, inner, **env), [screen]
         except BaseException:
             os.close(screen)
@@ -124,7 +126,7 @@ class Executions:
         )
         ours = [to_stdin, from_stdout, from_stderr]
         try:
-            return self._work.execute(wanted["argv"] or _shell(), stdin, stdout, stderr), ours
+            return self._work.execute(wanted["argv"] or self._work.shell(), stdin, stdout, stderr), ours
         except BaseException:
             _close(ours)
             raise
@@ -246,10 +248,6 @@ def _bind(listening: socket.socket, path: Path) -> None:
     finally:
         os.umask(mask)
         os.close(folder)
-
-
-def _shell() -> list[str]:
-    return [next(path for path in _SHELLS if os.path.exists(path))]
 
 
 def _close(fds: list[int]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import math
 import os
 import signal
 import subprocess
@@ -22,7 +21,7 @@ from node_agent.runtime.isolation.view import Mounted
 from node_agent.runtime.isolation.work_environment import Surroundings
 from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.limits.cgroup_v1 import CgroupV1
-from node_agent.runtime.records.slice_records import SliceSpec, cores_for
+from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.sandbox import data_limits, sandbox
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import checkpoint_environment
@@ -33,7 +32,7 @@ from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
 from node_agent.runtime.shim.pauses import Pauses
 from node_agent.web import work_socket as web_socket
-from node_agent.web.terminal_device import control_take, terminal_open
+from node_agent.web.terminal_device import control_take, shell_find, terminal_open
 
 # A write that waits for room in the pipe is cut short when the work is stopped meanwhile, as its share is held where
 # there is no cgroup; a program may not look (Python's unbuffered output does not). The most an account may ask for.
@@ -188,6 +187,10 @@ class Work:
         """A terminal that the work could have opened: the screen's end and the process's. Raises OSError."""
         system = self._namespaces.terminals if self._namespaces is not None else None
         return terminal_open(system, self._spec.work_uid)
+
+    def shell(self) -> list[str]:
+        """What a terminal beside it runs, where nothing is named: the best shell of those that the work could run."""
+        return [shell_find(Path(f"/proc/{self.pid}/root" if self._container is not None else "/"))]
 
     def _start_beside(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
         work_pid = str(proc.inner_pid(self.pid))
@@ -356,19 +359,12 @@ def _resolved(argv: list[str]) -> list[str]:
     return [sys.executable if program == "python" else program, *rest]
 
 
-def _threads(spec: SliceSpec) -> int:
-    """How many threads its libraries begin with: the cores it has of a CPU device, else those it has of the host."""
-    if spec.vendor == "cpu":
-        return math.ceil(spec.cores * spec.limit_percent / 100)
-    return cores_for(spec.host_cpu_milli)
-
-
 def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
     """All the work may know of its surroundings; what identifies and limits the slice cannot be overridden.
 
     A session runs our own program: nothing of the tenant's reaches its environment.
     """
-    threads = str(_threads(spec))
+    threads = str(spec.threads)
     thread_counts = {f"{name}_NUM_THREADS": threads for name in ("OMP", "OPENBLAS", "MKL")}
     own = {
         "HOME": str(home),

@@ -1,6 +1,5 @@
 """A registry that is really there, volumes, and people of two tenants."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from apps.kernel.planes import in_tenant
 from apps.storage.models import Volume
 from apps.storage.services.volumes import volume_make
 from apps.tenancy.models import Tenant
-from portal.devstack.registry_server import PROGRAM, RegistryServer
+from portal.devstack.registry_server import RegistryServer, registry_is_here
 from tests.factories.archive import docker_archive, layer
+from tests.harness.registry import running_registry
 
 
 @pytest.fixture(autouse=True)
@@ -27,16 +27,10 @@ def places(settings, tmp_path) -> Path:
 
 @pytest.fixture(scope="session")
 def registry_server(tmp_path_factory) -> Iterator[RegistryServer]:
-    if not all(map(shutil.which, (PROGRAM, "skopeo"))):
+    if not registry_is_here():
         pytest.skip("docker-registry and skopeo are not installed")
-    server = RegistryServer(tmp_path_factory.mktemp("registry"))
-    (server.var_dir / "log").mkdir()
-    server.prepare()
-    process = server.start()
-    server.wait_ready(process)
-    yield server
-    process.terminate()
-    process.wait(20)
+    with running_registry(tmp_path_factory.mktemp("registry")) as server:
+        yield server
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Images: taken out of a volume into a registry, whose they are, their quota, their end."""
 
+import json
+
 import pytest
 
 from apps.images.errors import ImageRefused, NoRegistry, RegistryAway
@@ -32,7 +34,8 @@ def test_an_archive_becomes_a_version_known_by_its_digest(registry, archive, tak
     assert row.digest.startswith("sha256:")
     assert row.unpacked_bytes == len(b"#!/bin/sh\n")
     assert [file["size_bytes"] for file in row.layers]
-    assert Registry(registry.url).manifest(row.repository, row.digest)
+    manifest = json.loads(Registry(registry.url).manifest(row.repository, row.digest))
+    assert manifest["mediaType"] == "application/vnd.oci.image.manifest.v1+json", "nodes unpack no other"
     assert _held_mib(row) == 1
     second = taken(tag="2")
     assert second.image == row.image
