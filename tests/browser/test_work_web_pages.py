@@ -68,8 +68,8 @@ def test_jupyterlab_runs_a_cell_on_the_share(visit: Callable[[str], Visitor]) ->
     alice.press("stop")
     alice.confirm()
     expect(alice.at("open-web")).to_have_count(0)
-    lab.goto(lab.url)
-    expect(lab.locator("[data-test=gateway-over], [data-test=gateway-not_listening]")).to_be_visible()
+    # Until it has ended it answers: it has time to finish after *Stop*.
+    _reload_until(lab, "[data-test=gateway-over], [data-test=gateway-not_listening]")
     row.locator("[data-test=template-remove]").click()
     admin.confirm()
     expect(row).to_have_count(0)
@@ -83,6 +83,15 @@ def _cell_computes(lab: Page) -> None:
     lab.keyboard.type("import os; print('share', os.environ['WEIR_COMPUTE_PERCENT'], 6 * 7)")
     lab.keyboard.press("Shift+Enter")
     expect(lab.locator(".jp-OutputArea-output").first).to_contain_text("share 40 42", timeout=START_MS)
+
+
+def _reload_until(page: Page, wanted: str) -> None:
+    """The page loaded again until it shows what is wanted; fails after a minute."""
+    end_s = time.monotonic() + 60
+    while not page.locator(wanted).count():
+        assert time.monotonic() < end_s, f"{page.url} does not show {wanted}"
+        page.wait_for_timeout(500)
+        page.reload()
 
 
 def test_a_ticket_opens_once_and_for_its_own_work_alone(
@@ -164,10 +173,7 @@ def test_access_ends_with_the_portals_session(
     alice.press("logout-large")
     alice.page.wait_for_url("**/login/**")
     page.wait_for_function("window.over === true")
-    end_s = time.monotonic() + 60
-    while (answer := page.reload()) is not None and answer.status != 403 and time.monotonic() < end_s:
-        page.wait_for_timeout(500)
-    expect(page.locator("[data-test=gateway-closed]")).to_be_visible()
+    _reload_until(page, "[data-test=gateway-closed]")
     alice.leave()
 
 

@@ -28,14 +28,36 @@ def own_environment() -> Iterator[None]:
         yield
 
 
-def portal_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
-    """A new folder for a portal, its database migrated and seeded."""
+def open_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
+    """A new folder whose way is open to the users of agents' work."""
     folder = tmp_path_factory.mktemp(name)
-    # Agents run work as users of their own: the way to the folder is open to them.
     for path in (folder, *folder.parents[:2]):
         path.chmod(0o755)
-    folder_prepare(folder / "var")
-    return folder / "var"
+    return folder
+
+
+def portal_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
+    """A new folder for a portal, its database migrated and seeded."""
+    folder = open_folder(tmp_path_factory, name) / "var"
+    folder_prepare(folder, is_demo=True)
+    return folder
+
+
+@contextmanager
+def empty_centre(
+    tmp_path_factory: pytest.TempPathFactory, name: str, *, is_prepared: bool = True
+) -> Iterator[Stack]:
+    """A portal of `make serve`: no operator, no tenant, no node. Unprepared, it makes its database itself."""
+    with own_environment():
+        folder = open_folder(tmp_path_factory, name) / "var"
+        if is_prepared:
+            folder_prepare(folder, is_demo=False)
+        found = Stack.in_folder(folder, nodes=0, is_demo=False)
+        found.start()
+        try:
+            yield found
+        finally:
+            found.stop()
 
 
 class SharedPortal:

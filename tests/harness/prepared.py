@@ -1,4 +1,4 @@
-"""A portal's folder, its database migrated and seeded: made once for each state of the code, then copied.
+"""A portal's folder, its database migrated, seeded or left empty: made once for each state of the code, then copied.
 
 Migrating and seeding takes half a minute of a core, and several stories start portals of their own.
 """
@@ -20,19 +20,20 @@ from tests.harness.database import ROOT, VAR, turn
 _CODE = ("apps", "portal", "workflows", "node_agent/protocol")
 _TEXTS = (".py", ".json", ".yaml", ".xml", ".bpmn")
 _PACKAGES = ROOT / "requirements" / "base.txt"
-_KEPT = ("pg.password", "secret.key", "demo.password", "release.key")
+_KEPT = ("pg.password", "secret.key", "demo.password", "setup.token", "release.key")
 
 
-def folder_prepare(var_dir: Path) -> None:
+def folder_prepare(var_dir: Path, *, is_demo: bool) -> None:
     """Make the folder as the first start of a portal leaves it. Its secrets are those of the copies beside it."""
     with turn("stacks"):
-        template = VAR / "stacks" / _fingerprint()
+        template = VAR / "stacks" / _fingerprint() / ("demo" if is_demo else "empty")
         if not template.is_dir():
-            _make(template)
+            _make(template, is_demo=is_demo)
         shutil.copytree(template / "pg", var_dir / "pg")
         (var_dir / "run").mkdir(mode=0o755)
         for name in _KEPT:
-            shutil.copy2(template / "run" / name, var_dir / "run" / name)
+            if (kept := template / "run" / name).exists():
+                shutil.copy2(kept, var_dir / "run" / name)
 
 
 def _fingerprint() -> str:
@@ -44,21 +45,26 @@ def _fingerprint() -> str:
     return digest.hexdigest()[:12]
 
 
-def _make(template: Path) -> None:
+def _make(template: Path, *, is_demo: bool) -> None:
     """Under a draft name: a kill in the middle leaves none that looks whole. Those of other states go."""
-    shutil.rmtree(template.parent, ignore_errors=True)
+    for other in template.parent.parent.glob("*"):
+        if other != template.parent:
+            shutil.rmtree(other)
     draft = template.with_name("draft")
+    shutil.rmtree(draft, ignore_errors=True)
     servers = Servers(draft, durable=False)
     try:
-        _migrate_and_seed({**os.environ, **server_environment(Options(var_dir=draft), servers)}, draft)
+        options = Options(var_dir=draft, is_demo=is_demo)
+        _migrate_and_seed({**os.environ, **server_environment(options, servers)}, draft, is_demo=is_demo)
     finally:
         servers.stop()
     draft.rename(template)
 
 
-def _migrate_and_seed(environment: dict[str, str], draft: Path) -> None:
+def _migrate_and_seed(environment: dict[str, str], draft: Path, *, is_demo: bool) -> None:
     log = draft / "log" / "prepare.log"
-    command = [sys.executable, "-m", "portal.devstack.setup", str(draft / "run" / "prepare.json")]
+    how = [] if is_demo else ["--empty"]
+    command = [sys.executable, "-m", "portal.devstack.setup", str(draft / "run" / "prepare.json"), *how]
     with log.open("wb") as output:
         done = subprocess.run(command, check=False, cwd=ROOT, env=environment, stdout=output, stderr=output)
     assert done.returncode == 0, last_lines(log)

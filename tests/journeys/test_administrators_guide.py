@@ -5,37 +5,30 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from portal.devstack import bootstrap
 from portal.devstack.stack import Stack
-from tests.harness.portal import own_environment
+from tests.harness.portal import empty_centre, open_folder
 from tests.journeys.test_guides import gone_through
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("empty centre")]
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[Stack]:
-    """A centre in which there is nothing, in folders that its agents' work may reach."""
-    for path in (tmp_path, *tmp_path.parents[:2]):
-        path.chmod(0o755)
-    with own_environment():
-        found = Stack.in_folder(tmp_path / "var", nodes=0, is_demo=False)
-        found.start()
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A centre in which there is nothing."""
+    with empty_centre(tmp_path_factory, "guide") as found:
         yield found
-        found.stop()
 
 
 @pytest.mark.req("PLAT-TEN-8", "PLAT-TEN-24", "PLAT-OPS-12", "ELA-101")
 def test_the_administrators_first_hour_leads_from_nothing_to_a_customers_job(
-    empty: Stack, tmp_path: Path
+    empty: Stack, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    guide = tmp_path / "guide"
-    guide.mkdir()
-    agent = {"WEIR_AGENT_STATE_DIR": str(tmp_path / "agent"), "WEIR_AGENT_DEVICES": "1x1:4096"}
+    guide, folder = tmp_path_factory.mktemp("words"), open_folder(tmp_path_factory, "agent")
+    agent = {"WEIR_AGENT_STATE_DIR": str(folder / "agent"), "WEIR_AGENT_DEVICES": "1x1:4096"}
     more = {"WEIR_PASSWORD": "correct-horse-9", "TOKEN": re.search(r"token=(\S+)", empty.welcome)[1], **agent}
     try:
         told = gone_through("administrators-first-hour.md", guide, f"localhost:{empty.options.port}", **more)

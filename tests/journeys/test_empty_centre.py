@@ -9,7 +9,7 @@ import pytest
 from portal.devstack.errors import LocalError
 from portal.devstack.options import Options
 from portal.devstack.stack import Stack
-from tests.harness.portal import own_environment
+from tests.harness.portal import empty_centre
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("empty centre")]
 PASSWORD = "correct-horse-9"
@@ -17,12 +17,9 @@ PASSWORD = "correct-horse-9"
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory):
-    folder = tmp_path_factory.mktemp("empty")
-    with own_environment():
-        found = Stack.in_folder(folder / "var", nodes=0, is_demo=False)
-        found.start()
+    """From the very first start: nothing is prepared."""
+    with empty_centre(tmp_path_factory, "empty", is_prepared=False) as found:
         yield found
-        found.stop()
 
 
 def csrf(page: httpx.Response) -> str:

@@ -17,7 +17,7 @@ import pytest
 from portal.devstack import bootstrap
 from portal.devstack.stack import Stack
 from tests.harness.joined_node import joined_node
-from tests.harness.portal import own_environment
+from tests.harness.portal import empty_centre
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("empty centre")]
 PASSWORD = "correct-horse-9"
@@ -35,14 +35,8 @@ RANGES = {
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A centre in which there is nothing."""
-    folder = tmp_path_factory.mktemp("generated")
-    for path in (folder, *folder.parents[:2]):
-        path.chmod(0o755)
-    with own_environment():
-        found = Stack.in_folder(folder / "var", nodes=0, is_demo=False)
-        found.start()
+    with empty_centre(tmp_path_factory, "generated") as found:
         yield found
-        found.stop()
 
 
 @pytest.fixture(scope="module")
