@@ -46,7 +46,7 @@ test: env-dev ## Run every test
 
 unit: env-dev ## Run the tests that need no server
 	@$(PY) -m portal.devstack.catalogs
-	@exec $(PY) -m pytest tests/unit --confcutdir=tests/unit --hypothesis-profile=quick -n logical -q $(ARGS)
+	@exec env WEIR_TEST_EXAMPLES=0.1 $(PY) -m pytest tests/unit --confcutdir=tests/unit -n logical -q $(ARGS)
 
 lint: env-dev ## Check style, types, migrations, layers, templates, scripts and gates
 	@$(VENV)/ruff check .

@@ -10,6 +10,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings
 
+from tests.examples import IS_SEARCH, examples
 from tests.skipping import Skip, is_all_required, requirements_note, skips_of, told
 
 ENVIRONMENT = {
@@ -23,8 +24,9 @@ ENVIRONMENT = {
 METRICS = {"authorization": f"Bearer {ENVIRONMENT['WEIR_METRICS_TOKEN']}"}
 for name, value in ENVIRONMENT.items():
     os.environ.setdefault(name, value)
-# `make unit` looks at fewer examples of each property than `make test` does.
-settings.register_profile("quick", settings.get_profile("ci"), max_examples=10)
+settings.register_profile(
+    "weir", settings.get_profile("ci"), max_examples=examples(100), derandomize=not IS_SEARCH
+)
 # Loading makes hundreds of thousands of objects that all stay: the collector looks for none that go meanwhile.
 gc.disable()
 

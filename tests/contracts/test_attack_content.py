@@ -29,6 +29,7 @@ from node_agent.protocol.messages import LogChunk, UsageReport
 from tests.contracts.test_bad_input import line, message, refused, said
 from tests.contracts.test_isolation import ONE_UID
 from tests.contracts.test_routes import routes
+from tests.examples import examples
 from tests.factories.node import SpokenNode
 from tests.factories.world import good, rows, tick
 
@@ -89,7 +90,9 @@ VALUES = st.recursive(
 )
 BODIES = st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=7)
 QUERIES = st.dictionaries(st.sampled_from(QUERY), TEXTS, max_size=3)
-FAST = settings(max_examples=140, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+FAST = settings(
+    max_examples=examples(140), deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
 
 
 def address(world, data, path):

@@ -22,6 +22,7 @@ from node_agent.drivers.parsing import blocks, csv_rows, json_object, mib, numbe
 from node_agent.drivers.registry import DEVICE_DRIVERS, device_drivers_load
 from node_agent.drivers.tool import ToolError, tool_run
 from node_agent.drivers.tool_driver import Card, ToolDriver
+from tests.examples import examples
 
 pytestmark = pytest.mark.req("POOL-10.2", "POOL-10.3", "ELA-106")
 SAMPLES = Path(__file__).parent / "samples"
@@ -107,7 +108,7 @@ def test_a_tool_is_read_as_its_vendor_documents_it(sample: str) -> None:
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_no_output_makes_a_parser_invent_or_crash(vendor: str, data: st.DataObject) -> None:
     """Cut, mixed and noisy output: the driver above a parser takes anything, and what is found is in bounds."""

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from node_agent.sessions.execution.core import Session  # noqa: E402
+from tests.examples import examples  # noqa: E402
 from tests.sessions.fuzzing import Fuzzer  # noqa: E402
 from weir_wire import wire  # noqa: E402
 from weir_wire.wire import Kind  # noqa: E402
@@ -44,7 +45,7 @@ def test_senseless_frames_are_answered_and_change_nothing_they_should_not(seed):
     assert bytes(reply.body[0]) == b"mine"
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.integers(0, 255), st.binary(max_size=120)), max_size=8))
 def test_any_bytes_at_all(frames):
     session = Session("cpu", QUOTA_MIB)
@@ -53,7 +54,7 @@ def test_any_bytes_at_all(frames):
     check(session)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from([Kind.TEMPLATE, Kind.CALL]),
     st.recursive(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from dataclasses import replace
 
@@ -32,13 +31,14 @@ from apps.scheduling.engine.model.types import (
 from apps.scheduling.engine.queueing.admission import STARTING
 from apps.scheduling.engine.queueing.quota import DIMENSIONS, granted
 from apps.scheduling.engine.state.scheduler_state import SchedulerState
+from tests.examples import IS_SEARCH, examples
 from tests.unit.engine.promises import check_grants
 
 TENANTS = ("acme", "globex")
 QUEUES = ("a", "b", "top")
 quick = settings(
-    max_examples=int(os.environ.get("WEIR_ENGINE_EXAMPLES", "20")),
-    derandomize="WEIR_ENGINE_EXAMPLES" not in os.environ,
+    max_examples=examples(20),
+    derandomize=not IS_SEARCH,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

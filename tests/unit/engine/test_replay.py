@@ -26,6 +26,7 @@ from apps.scheduling.engine.simulate.replay import (
     replay,
     satisfied,
 )
+from tests.examples import examples
 
 HOUR = 3600
 
@@ -198,7 +199,7 @@ def test_a_replay_is_ended_by_who_watches_it():
     ),
     st.integers(0, 3),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_all_work_is_done_once_whatever_is_decided(rows, seed):
     work = [
         Past(

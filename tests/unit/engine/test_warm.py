@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -11,14 +10,15 @@ from hypothesis import HealthCheck, settings
 from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import Placing, Queue, Reservation, Snapshot
 from apps.scheduling.engine.state.scheduler_state import SchedulerState
+from tests.examples import IS_SEARCH, examples
 from tests.unit.engine.histories import History
 from tests.unit.engine.pools import ask, pool
 
 TestHistory = History.TestCase
 TestHistory.settings = settings(
-    max_examples=int(os.environ.get("WEIR_ENGINE_EXAMPLES", "6")),
+    max_examples=examples(6),
     stateful_step_count=25,
-    derandomize="WEIR_ENGINE_EXAMPLES" not in os.environ,
+    derandomize=not IS_SEARCH,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

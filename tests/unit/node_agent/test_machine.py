@@ -28,6 +28,7 @@ from node_agent.protocol.messages import (
     WorkSpec,
 )
 from node_agent.slice_state import LocalSlice
+from tests.examples import examples
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -260,7 +261,7 @@ class World:
         self.do(self.machine.handle(event), fails=step == "fail")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(STEPS)
 def test_no_order_of_events_overbooks_a_device_or_ends_twice(steps: list[Replied | str]) -> None:
     world = World()
@@ -272,7 +273,7 @@ def test_no_order_of_events_overbooks_a_device_or_ends_twice(steps: list[Replied
         assert len(uids) == len(set(uids))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(REPLIES)
 def test_the_same_reply_twice_changes_nothing_more(reply: Replied) -> None:
     world = World()

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node_agent.sessions.execution.pace import Pacer
+from tests.examples import examples
 
 
 def delivered(percent: int, kernels: list[float], wall_s: float = 20.0) -> float:
@@ -22,7 +23,7 @@ def delivered(percent: int, kernels: list[float], wall_s: float = 20.0) -> float
 
 
 @pytest.mark.req("POOL-12.1", "ELA-1404")
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.integers(1, 100), st.lists(st.floats(1e-3, 0.05), min_size=1, max_size=5))
 def test_within_one_point_of_what_was_sold(percent, kernels):
     assert abs(delivered(percent, kernels) - percent) <= 1

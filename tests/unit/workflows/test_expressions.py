@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workflows.expressions import expression_evaluate
 from workflows.types import ExpressionRefused
 
@@ -88,7 +89,7 @@ TEXTS = st.one_of(
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @given(TEXTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_text_gives_truth_or_a_refusal_and_touches_no_attribute(text: str) -> None:
     try:
         result = expression_evaluate(text, {**VALUES, "trap": Trap()})
@@ -111,7 +112,7 @@ NUMBERS = st.integers(-(10**6), 10**6)
 
 
 @given(NUMBERS, NUMBERS, NUMBERS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_arithmetic_and_comparison_agree_with_ordinary_arithmetic(a: int, b: int, c: int) -> None:
     values = {"a": a, "b": b, "c": c}
     assert expression_evaluate("a + b * c > c - a", values) is (a + b * c > c - a)
