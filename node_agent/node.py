@@ -72,6 +72,7 @@ class Node:
             config_problem=self._configured.problem,
             isolation=self._isolation.word if self._isolation else "",
             isolation_problem=self._isolation.problem if self._isolation else "",
+            filter_problem=self._isolation.filter_problem if self._isolation else "",
             storage=self._volumes.mark(),
             containers=self._containers.architecture,
             containers_problem=self._containers.problem,

@@ -14,13 +14,14 @@ import posixpath
 import tarfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Literal, NoReturn, cast
 
 from django.utils.translation import gettext as _
 
 from apps.images.errors import ImageRefused
+from apps.images.zstd import ZstdFile, ZstdMissing
 
 Kind = Literal["docker-archive", "oci-archive"]
 # More than this no header of a tar file, no manifest and no configuration has.
@@ -156,16 +157,26 @@ def _layer(tar: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: str)
     assert stream is not None
     begin = stream.read(4)
     stream.seek(0)
-    if begin == _ZSTD:
-        raise ImageRefused(
-            _("Layers that are compressed by zstd are not read here."), cure=_("Save it with gzip layers.")
-        )
-    plain = gzip.GzipFile(fileobj=stream) if begin[:2] == _GZIP else stream
-    with tarfile.TarFile(fileobj=cast("IO[bytes]", _Bounded(cast("IO[bytes]", plain)))) as layer:
+    with (
+        closing(_unpacked(stream, begin)) as plain,
+        tarfile.TarFile(fileobj=cast("IO[bytes]", _Bounded(plain))) as layer,
+    ):
         while (entry := layer.next()) is not None:
             # It would remember them all.
             layer.members.clear()  # type: ignore[attr-defined]
             yield entry
+
+
+def _unpacked(stream: IO[bytes], begin: bytes) -> IO[bytes]:
+    if begin == _ZSTD:
+        try:
+            return cast("IO[bytes]", ZstdFile(stream))
+        except ZstdMissing as error:
+            raise ImageRefused(
+                _("Layers that are compressed by zstd are not read here: the portal has no libzstd."),
+                cure=_("Save it with gzip layers."),
+            ) from error
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if begin[:2] == _GZIP else stream
 
 
 # --- the two kinds -----------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import shutil
 import subprocess
 from pathlib import Path
@@ -31,11 +32,13 @@ class ImageStore:
         place = self._place(digest)
         return place / "rootfs" if (place / "image.json").exists() else None
 
-    def environment(self, digest: str) -> dict[str, str]:
-        """The variables that an image sets for its programs."""
-        told = (read_json(self._place(digest) / "image.json") or {}).get("env") or []
-        pairs = (str(one).partition("=") for one in told)
-        return {name: value for name, sign, value in pairs if name and sign}
+    def settings(self, digest: str) -> dict[str, Any]:
+        """What an image says of its programs: the variables `env`, the folder `workdir` that they begin in ("": none),
+        and the `user` that it names ("": none)."""
+        kept = read_json(self._place(digest) / "image.json") or {}
+        pairs = (str(one).partition("=") for one in kept.get("env") or [])
+        env = {name: value for name, sign, value in pairs if name and sign}
+        return {"env": env, "workdir": kept.get("workdir", ""), "user": kept.get("user", "")}
 
     def draft(self, digest: str) -> Path:
         """An empty folder for the files of an image on their way, laid out as OCI has it. Raises OSError."""
@@ -71,7 +74,7 @@ class ImageStore:
         shutil.rmtree(layout, ignore_errors=True)
         # Its own root may be closed to who is not its owner: work is a user of its own.
         (draft / "rootfs").chmod(0o755)
-        write_json(draft / "image.json", {"digest": digest, "env": _environment_of(draft, manifest)})
+        write_json(draft / "image.json", {"digest": digest, **_settings_of(draft)})
         draft.rename(self._place(digest))
 
     def config_keep(self, digest: str, config: bytes) -> None:
@@ -115,8 +118,13 @@ def _digest_of(place: Path) -> str:
     return place.name.replace("-", ":", 1)
 
 
-def _environment_of(draft: Path, manifest: bytes) -> list[str]:
+def _settings_of(draft: Path) -> dict[str, Any]:
     config: Any = read_json(draft / "config.json") or {}
     run = config.get("config")
-    told = run.get("Env") if isinstance(run, dict) else None
-    return [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
+    run = run if isinstance(run, dict) else {}
+    env, workdir, user = run.get("Env"), run.get("WorkingDir"), run.get("User")
+    return {
+        "env": [one for one in env if isinstance(one, str)] if isinstance(env, list) else [],
+        "workdir": posixpath.normpath(f"/{workdir}") if isinstance(workdir, str) and workdir else "",
+        "user": user.partition(":")[0] if isinstance(user, str) else "",
+    }

@@ -18,12 +18,14 @@ ImageDigest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")
 
 class WorkImage(Message):
     """The image of work: `digest` is of its manifest, by which `version` is known at the portal; `name` is what people
-    call it, `unpacked_bytes` how much of the disk it takes."""
+    call it, `unpacked_bytes` how much of the disk it takes. `in_home`: the work begins in its own folder, as files
+    travelled there, and not in the folder that the image names."""
 
     version: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
     digest: ImageDigest
     name: Name
     unpacked_bytes: Annotated[int, Field(ge=0, le=IMAGE_FILE_MAX_BYTES)] = 0
+    in_home: bool = False
 
 
 def manifest_path(version: str) -> str:

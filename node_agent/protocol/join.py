@@ -30,7 +30,8 @@ class NodeInfo(Message):
 
     `address`: where clients reach its sessions; `components`: version of each part that runs here;
     `config_generation`: the configuration it has applied; the problems say why what was desired is not in force.
-    `isolation`: how work is kept apart from the node and from other work, and `isolation_problem` why not better.
+    `isolation`: how work is kept apart from the node and from other work, and `isolation_problem` why not better;
+    `filter_problem`: why the kernel's calls are not filtered for work, "" where they are.
     `storage`: the mark of the folder of volumes that this node can mount for work; "" for none. `containers`: for which
     machines images must be that work here can run in, as images call it (amd64); "" for none, and `containers_problem`
     why.
@@ -50,6 +51,7 @@ class NodeInfo(Message):
     release_problem: Sentence = ""
     isolation: IsolationLevel = ""
     isolation_problem: Sentence = ""
+    filter_problem: Sentence = ""
     storage: Word = ""
     containers: Word = ""
     containers_problem: Sentence = ""

@@ -201,7 +201,9 @@ class Maker:
         if root is None:
             raise DriverError(f"the image {wanted.name} is not on this node")
         self.images.touch(wanted.digest)
-        return {"root": str(root), "env": self.images.environment(wanted.digest), "digest": wanted.digest}
+        said = self.images.settings(wanted.digest)
+        begins = {"workdir": ""} if wanted.in_home else {}
+        return {"root": str(root), "digest": wanted.digest, **said, **begins}
 
     def _mounts(self, wanted: Sequence[VolumeMount]) -> list[dict[str, Any]]:
         """Where each volume lies on this node. Raises DriverError."""

@@ -8,6 +8,8 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import pytest
+
 
 def layer(files: dict[str, bytes | tarfile.TarInfo], *, mode: int = 0o755) -> bytes:
     """A layer with these files; a `TarInfo` is taken as it is, under the name of its key."""
@@ -83,6 +85,30 @@ def oci_image(*layers: bytes, **config: object) -> tuple[str, dict[str, bytes]]:
     }
     whole = json.dumps(manifest).encode()
     return _digest(whole), {_digest(one): one for one in (whole, text, *layers)}
+
+
+def zstd_archive(path: Path, plain: bytes) -> Path:
+    """An archive in OCI's own format whose one layer is compressed by zstd."""
+    packed = zstd(plain)
+    digest, files = oci_image(plain, Entrypoint=["/bin/hello"])
+    manifest = json.loads(files.pop(digest))
+    files.pop(_digest(plain))
+    kind = "application/vnd.oci.image.layer.v1.tar+zstd"
+    manifest["layers"] = [{"mediaType": kind, "digest": _digest(packed), "size": len(packed)}]
+    whole = json.dumps(manifest).encode()
+    files |= {_digest(packed): packed, _digest(whole): whole}
+    entry = {"mediaType": manifest["mediaType"], "digest": _digest(whole), "size": len(whole)}
+    members = {f"blobs/{name.replace(':', '/')}": content for name, content in files.items()}
+    members["oci-layout"] = b'{"imageLayoutVersion": "1.0.0"}'
+    members["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode()
+    path.write_bytes(layer(members))
+    return path
+
+
+def zstd(content: bytes) -> bytes:
+    if not shutil.which("zstd"):
+        pytest.skip("zstd is not installed")
+    return subprocess.run(["zstd", "-c"], input=content, capture_output=True, check=True).stdout
 
 
 def busybox_layer() -> bytes:

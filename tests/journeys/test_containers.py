@@ -103,12 +103,30 @@ def test_work_sees_its_image_and_what_is_its_own_and_nothing_of_the_node(run, ag
     assert "ENV yes 20" in told
     top = told.partition("ROOT ")[2].partition("\n")[0].split()
     assert {"home", "opt", "root", "usr", "work"} & {*top} == set()
-    assert int(told.partition("uid=")[2].partition(" ")[0]) >= 60_000
+    assert int(told.partition("uid=")[2].partition("(")[0]) >= 60_000
     assert "touch: /x: Permission denied" in told
     assert "touch: /bin/x: Permission denied" in told
     for line in ("CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"):
         assert line in told
     assert "credential.json" not in told
+
+
+def test_it_begins_where_its_image_says_and_is_nobody_but_its_own_user(run, agent):
+    known = b"root:x:0:0:root:/root:/bin/sh\napp:x:0:0::/:/bin/sh\n"
+    named = {"WorkingDir": "srv/app/../app", "User": "app:staff", "Env": ["PATH=/bin"]}
+    image = offer(agent.portal, busybox_layer(), layer({"etc/passwd": known, "srv/app/x": b"here"}), **named)
+    told = run("cat x; echo; pwd; id; cat /etc/passwd; echo HOME $HOME", image=image)
+    uid = told.partition("uid=")[2].partition("(")[0]
+    assert int(uid) >= 60_000
+    assert f"uid={uid}(app)" in told
+    for line in ("here", "/srv/app", "root:x:0:0:root:/root:/bin/sh", f"app:x:{uid}:{uid}::"):
+        assert line in told
+    assert "app:x:0:0" not in told
+    at_home = run('test "$(pwd)" = "$HOME" && echo AT HOME; id -un', image=image | {"in_home": True})
+    assert "AT HOME" in at_home
+    root = run("id", image=offer(agent.portal, busybox_layer(), Env=["PATH=/bin"], User="root"))
+    assert "uid=0" not in root
+    assert "(work)" in root
 
 
 WALLS = {
@@ -152,13 +170,14 @@ def test_work_beside_it_is_neither_seen_nor_reached(run, agent, image):
 
 
 def test_what_one_work_writes_over_its_image_no_other_sees_and_it_is_unpacked_once(run, agent, image):
+    before = set((agent.home / "images").iterdir())
     open_root = offer(agent.portal, busybox_layer(), layer({"srv": folder(0o777)}), Env=["PATH=/bin"])
     assert "mine" in run("echo mine > /srv/x; rm /etc/motd; cat /srv/x", image=open_root)
     told = run("ls /srv; cat /etc/motd", image=open_root)
     assert "mine" not in told
     assert "of the image" in told
-    places = [path for path in (agent.home / "images").iterdir() if not path.name.startswith(".")]
-    assert len(places) == 2
+    new = {path for path in set((agent.home / "images").iterdir()) - before if not path.name.startswith(".")}
+    assert len(new) == 1
     assert not list((agent.home / "images").glob("*/rootfs/srv/x"))
 
 

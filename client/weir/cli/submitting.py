@@ -54,6 +54,7 @@ def submit(
 
     A script of yours travels by itself, and its #SBATCH and #PBS lines are read; so are a Kubernetes Job and a SkyPilot
     task (.yaml). What is said on the command line counts before what a file says.
+    Without words it runs what its image does (--image).
     With `--from`, every line of the file is a job; the options given are those of each job that does not say.
     """
     told = work_options.request_of(ctx)
@@ -63,15 +64,17 @@ def submit(
                 ctx, client, from_, {"kind": "program", **told, **({"argv": command} if command else {})}
             )
         return
-    if not command:
-        raise WeirClientError("There is nothing to run.", "Name a program, or a file of jobs with --from.")
     from weir.cli.job_files.read import job_of, stays_here
 
-    job = job_of(command, workdir)
+    job = job_of(command, workdir) if command else _job_of_image(told, workdir)
     _tell_directives(ctx, job, is_strict=strict)
-    for word in stays_here(command, job):
+    for word in stays_here(command or [], job):
         tell(f"{word} lies here and does not travel: give --workdir . where the job needs it.")
-    request = {"name": command[0].rpartition("/")[2], "kind": "program", **job.merged(told)}
+    request = {
+        "name": (command or [told["image"]])[0].rpartition("/")[2],
+        "kind": "program",
+        **job.merged(told),
+    }
     with caller(ctx) as client:
         if job.workdir is not None or job.files:
             request["folder"] = _send(client, job, memory_mib(workdir_limit))
@@ -85,6 +88,18 @@ def submit(
             name = found["array"]["no"] if found["array"] else found["no"]
             tell(f"{name} goes on without you: `weir cancel {name}` ends it.")
             sys.exit(130)
+
+
+def _job_of_image(asked: Json, workdir: Path | None) -> "Job":
+    """Work that runs what its image does."""
+    from weir.cli.job_files.job import Job
+
+    if not asked.get("image"):
+        raise WeirClientError(
+            "There is nothing to run.",
+            "Name a program, an image that runs one, or a file of jobs with --from.",
+        )
+    return Job(workdir=workdir)
 
 
 def _tell_directives(ctx: typer.Context, job: "Job", *, is_strict: bool) -> None:

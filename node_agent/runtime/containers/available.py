@@ -8,6 +8,7 @@ import shutil
 from dataclasses import dataclass
 
 from node_agent.runtime.containers.bundle import RUNTIME
+from node_agent.runtime.isolation import seccomp
 from node_agent.runtime.isolation.levels import Isolation
 
 UNPACKER = "umoci"
@@ -30,11 +31,14 @@ class Containers:
 
 
 def containers_find(isolation: Isolation) -> Containers:
-    """Images run where the agent is root and the kernel gives namespaces: each work is a user of its own in them."""
+    """Images run where the agent is root, and the kernel gives namespaces and a filter of its calls: each work is a
+    user of its own in them."""
     missing = [name for name in (RUNTIME, UNPACKER) if not shutil.which(name)]
     if missing:
         return Containers(problem=f"{' and '.join(missing)} cannot be found: install it")
     if os.geteuid() != 0 or not isolation.has_user or isolation.level != "namespaces":
         return Containers(problem="the agent must be root, on a kernel that gives namespaces")
+    if problem := seccomp.problem():
+        return Containers(problem=f"images come from anywhere, and {problem}")
     found = _ARCHITECTURES.get(platform.machine(), "")
     return Containers(found, "" if found else f"images for {platform.machine()} are not known")

@@ -42,6 +42,11 @@ class Program:
     file_mib: int | None
 
     @property
+    def begins_in(self) -> str:
+        """The folder that the image names, or its own."""
+        return str((self.spec.image or {}).get("workdir") or self.home)
+
+    @property
     def group_name(self) -> str:
         """Its control group as the container runtime calls it."""
         return self.group.name if self.group is not None else f"weir/{self.spec.slice_uid}-{os.getpid()}"
@@ -62,7 +67,7 @@ def bundle_of(program: Program, root: Path) -> dict[str, Any]:
             "user": {"uid": user, "gid": user, "umask": 0o077},
             "args": program.spec.argv,
             "env": [f"{name}={value}" for name, value in program.env.items()],
-            "cwd": str(program.home),
+            "cwd": program.begins_in,
             "capabilities": {kind: [] for kind in _CAPABILITIES},
             "rlimits": limits,
             "noNewPrivileges": True,

@@ -6,23 +6,28 @@ Built in a mount namespace of its own, from which the container runtime begins; 
 from __future__ import annotations
 
 import errno
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from node_agent.runtime.isolation import syscalls as sys_
+from node_agent.runtime.isolation.untrusted_files import file_look
 from node_agent.runtime.isolation.view import Mounted, is_folder
 
 # Where no volume may be, and nothing else of ours: programs need what an image has there.
 _NAMES = ("bin", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "var")
 _TAKEN = tuple(Path(f"/{name}") for name in _NAMES)
+_PASSWD, _USERS_BYTES = "etc/passwd", 2**20
+_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 _PLAIN = sys_.MS_NOSUID | sys_.MS_NODEV
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRoot:
     """`image`: the folder of an unpacked image, which nobody writes to. `changes`: a folder for what is written over
-    it, with `files`, `work` and `root` in it. `own`: folders that are the work's, as (where it lies, where the work
-    sees it). `files`: files of the node that it reads, in the same way. `volumes` are mounted for `user`."""
+    it, with `files`, `work` and `root` in it, and `passwd`, by which the `user` of the work has the name `called`.
+    `own`: folders that are the work's, as (where it lies, where the work sees it). `files`: files of the node that it
+    reads, in the same way. `volumes` are mounted for `user`."""
 
     image: Path
     changes: Path
@@ -30,6 +35,7 @@ class ImageRoot:
     files: tuple[tuple[Path, Path], ...]
     volumes: tuple[Mounted, ...]
     user: int
+    called: str = ""
 
     @property
     def root(self) -> Path:
@@ -40,6 +46,20 @@ class ImageRoot:
         """Make the folders that it is built of. Raises OSError."""
         for name in ("files", "work", "root"):
             (self.changes / name).mkdir(parents=True, exist_ok=True, mode=0o755)
+        (self.changes / "passwd").write_bytes(self._users())
+        (self.changes / "passwd").chmod(0o644)
+
+    def _users(self) -> bytes:
+        """The users whom the image knows, and first the work's own: whoever the image names, it is nobody but this."""
+        name = self.called if _NAME.fullmatch(self.called) and self.called != "root" else "work"
+        _source, home = self.own[0]
+        found = (
+            None if (self.image / "etc").is_symlink() else file_look(self.image / _PASSWD, None, _USERS_BYTES)
+        )
+        known = found[0].splitlines() if found is not None else []
+        others = [line for line in known if not line.startswith(f"{name}:".encode())]
+        own = f"{name}:x:{self.user}:{self.user}::{home}:/bin/sh".encode()
+        return b"\n".join([own, *others, b""])
 
     def build(self) -> None:
         """In a process that is to become the container runtime: mount it. Raises OSError."""
@@ -51,7 +71,7 @@ class ImageRoot:
             target = self._place(seen, is_file=False)
             sys_.mount(str(source), target, flags=sys_.MS_BIND)
             sys_.mount("none", target, flags=sys_.MS_REMOUNT | sys_.MS_BIND | _PLAIN)
-        for source, seen in self.files:
+        for source, seen in (*self.files, (self.changes / "passwd", Path("/", _PASSWD))):
             if source.is_file():
                 target = self._place(seen, is_file=True)
                 sys_.mount(str(source), target, flags=sys_.MS_BIND)

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from node_agent.protocol.fields import IsolationLevel
+from node_agent.runtime.isolation import seccomp
 
 Level = Literal["namespaces", "user", "none"]
 PROBE_S = 60
@@ -20,13 +21,15 @@ PROBE_S = 60
 class Isolation:
     """`level`: `namespaces`: work sees its own files and processes only; `user`: it runs as a user of its own and sees
     what any user does; `none`: it would run as the agent does. `problem` is why it is not better. `has_user`: each work
-    has a user of its own. `is_forced`: work runs even so, because an operator has said that it may.
+    has a user of its own. `is_forced`: work runs even so, because an operator has said that it may. `filter_problem`:
+    why the kernel's calls are not filtered for work; "": they are.
     """
 
     level: Level
     problem: str = ""
     has_user: bool = False
     is_forced: bool = False
+    filter_problem: str = ""
 
     @property
     def word(self) -> IsolationLevel:
@@ -49,6 +52,11 @@ class Isolation:
     @property
     def sentence(self) -> str:
         """What an operator is told at the agent's start."""
+        unfiltered = f"; no call of the kernel is refused to it: {self.filter_problem}"
+        return self._level_sentence + (unfiltered if self.filter_problem and not self.refusal else "")
+
+    @property
+    def _level_sentence(self) -> str:
         if self.level == "namespaces":
             return "work runs walled off: it sees its own files and processes only"
         if self.level == "user":
@@ -63,6 +71,11 @@ class Isolation:
 
 def isolation_find(home: Path, library: Path, *, uid_base: int, is_forced: bool) -> Isolation:
     """Try what keeps work apart on this node, the strictest first. `library` is what work imports from."""
+    found = _level_find(home, library, uid_base, is_forced=is_forced)
+    return replace(found, filter_problem=seccomp.problem())
+
+
+def _level_find(home: Path, library: Path, uid_base: int, *, is_forced: bool) -> Isolation:
     is_root = os.geteuid() == 0
     if is_root and not uid_base:
         return Isolation(

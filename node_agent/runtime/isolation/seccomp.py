@@ -109,6 +109,17 @@ def program() -> bytes:
     return b"".join([*lines, _line(_RETURN, _ALLOW)])
 
 
+def problem() -> str:
+    """Why no filter can be put on work here; "" where one is."""
+    if not program():
+        return f"the calls of a kernel on {platform.machine()} are not known to the agent"
+    # It reads the filter before it looks at anything else, and there is none to read.
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_SECCOMP, _MODE_FILTER, None, 0, 0)
+    if ctypes.get_errno() == errno.EFAULT:
+        return ""
+    return "the kernel has no filter of its calls (CONFIG_SECCOMP_FILTER)"
+
+
 def install(filter_: bytes) -> None:
     """Of this process and all that it starts, for good; it has given up new privileges before. Raises OSError."""
     if not filter_:
@@ -117,7 +128,7 @@ def install(filter_: bytes) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(kept), 0, 0):
         number = ctypes.get_errno()
-        # A kernel without filters runs work as it did.
+        # A kernel without filters runs work as it did; its node says so (`problem`).
         if number != errno.EINVAL:
             raise OSError(number, "the filter of the kernel's calls cannot be put on")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from node_agent.runtime.isolation.image_root import ImageRoot
 from node_agent.runtime.isolation.users import SHARED_FOLDERS
@@ -80,16 +81,17 @@ class Surroundings:
             user=self.owner,
         )
 
-    def image_root(self, image: Path) -> ImageRoot:
-        """What work in a container of an image sees."""
+    def image_root(self, image: dict[str, Any]) -> ImageRoot:
+        """What work in a container of an image sees, which is what a slice's record says of it."""
         assert self.owner is not None, "work in a container is a user of its own"
         return ImageRoot(
-            image=image,
+            image=Path(image["root"]),
             changes=self.folder / _CHANGES,
             own=((self.work, self.work), *((self.folder / name, seen) for name, seen in _TEMPORARY.items())),
             files=tuple((Path(name).resolve(), Path(name)) for name in ("/etc/hosts", "/etc/resolv.conf")),
             volumes=self.volumes,
             user=self.owner,
+            called=str(image.get("user") or ""),
         )
 
     def bare_view(self) -> View:

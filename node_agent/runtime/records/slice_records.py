@@ -33,21 +33,21 @@ class _Record:
 class SliceSpec(_Record):
     """What the shim starts, fixed for the life of the slice except for its share, memory and session.
 
-    `vendor` names the device meter; `cores` is the size of the device in CPU cores; `work_uid` the user the work
-    runs as (None: the agent's); `lib_dir` holds what `python -m node_agent...` may import. The slice
-    driver adds `driver_env`, which nothing overrides, says whether the shim throttles the work, and
-    names who enforces its limits ("": the device meter). `metered_uid` is what the vendor measures by ("": the
-    device). A session listens on `bind` and is reached at `host`. `peer_usage_dir` is where the works of one
-    device tell each other what they use. `size` is what work of several shares is told of them at first,
-    `checkpoint` how it is asked to save itself, `warning` the signal before its run time is over. `isolation` is how
-    it is kept apart (`isolation.levels`), `paths` what else of the node it may read; `disk_mib` what it may keep on
-    the node's disk (0: not watched). `host_cpu_milli` and `host_memory_mib` are what it may use of the host beside its
-    share (0: nothing was said); with a share of 0 it runs on the host alone, and these are its limits. `folder` names
-    the work folder it runs in, `home` is where that lies ("": the slice's own). `web`: it serves web pages on its
-    socket. `interface`: the network interface by which other nodes reach this one ("": not known). `volumes`: folders
-    of the node that the work finds elsewhere, as `source`, `path` and `read_only`. `image`: it runs in a
-    container, of the image unpacked at `root`, with the variables `env` and by its `digest`. `secrets`: more of its
-    environment, which only the shim has and nobody writes down.
+    `vendor` names the device meter; `cores` is the size of the device in CPU cores; `work_uid` the user the work runs
+    as (None: the agent's); `lib_dir` holds what `python -m node_agent...` may import. The slice driver adds
+    `driver_env`, which nothing overrides, says whether the shim throttles the work, and names who enforces its limits
+    ("": the device meter). `metered_uid` is what the vendor measures by ("": the device). A session listens on `bind`
+    and is reached at `host`. `peer_usage_dir` is where the works of one device tell each other what they use. `size` is
+    what work of several shares is told of them at first, `checkpoint` how it is asked to save itself, `warning` the
+    signal before its run time is over. `isolation` is how it is kept apart (`isolation.levels`), `paths` what else of
+    the node it may read; `disk_mib` what it may keep on the node's disk (0: not watched). `host_cpu_milli` and
+    `host_memory_mib` are what it may use of the host beside its share (0: nothing was said); with a share of 0 it runs
+    on the host alone, and these are its limits. `folder` names the work folder it runs in, `home` is where that lies
+    ("": the slice's own). `web`: it serves web pages on its socket. `interface`: the network interface by which other
+    nodes reach this one ("": not known). `volumes`: folders of the node that the work finds elsewhere, as `source`,
+    `path` and `read_only`. `image`: it runs in a container, of the image unpacked at `root`, with the variables `env`,
+    and by its `digest`; it begins in `workdir` ("": its own folder), and is called as the `user` whom the image names.
+    `secrets`: more of its environment, which only the shim has and nobody writes down.
     """
 
     slice_uid: str

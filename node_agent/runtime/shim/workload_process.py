@@ -70,7 +70,7 @@ class Work:
         self._around = surroundings_of(spec, folder)
         self._around.make()
         others = folder.path.parent
-        self._root = self._around.image_root(Path(spec.image["root"])) if spec.image is not None else None
+        self._root = self._around.image_root(spec.image) if spec.image is not None else None
         if self._root is not None:
             self._root.make()
         self.disk = DiskWatch(self._around.kept, spec.disk_mib, others) if spec.disk_mib else None

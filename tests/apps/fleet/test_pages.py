@@ -81,6 +81,24 @@ def test_a_node_s_page_says_how_programs_are_kept_apart(pool, node, admin, isola
         assert problem in text
 
 
+@pytest.mark.req("POOL-8.2c")
+def test_a_node_s_page_says_that_its_kernel_filters_nothing_and_whether_images_run(pool, node, admin):
+    def page() -> str:
+        node.sync(slices=[report(Slice.plain.get(uid=pool["program"]))])
+        return admin.get(f"/pool/nodes/{pool['node']}/").content.decode()
+
+    node.info = node.info.model_copy(update={"containers": "amd64"})
+    whole = page()
+    assert "for amd64" in whole
+    assert 'data-test="unfiltered"' not in whole
+    problem = "the kernel has no filter"
+    changed = {"containers": "", "containers_problem": "runc is missing", "filter_problem": problem}
+    node.info = node.info.model_copy(update=changed)
+    open_ = page()
+    for part in ('data-test="unfiltered"', problem, "Not run here", "runc is missing"):
+        assert part in open_
+
+
 @pytest.mark.req("POOL-12.16", "POOL-12.17")
 def test_nodes_and_cards_are_switched_by_their_buttons(pool, admin):
     def press(path):

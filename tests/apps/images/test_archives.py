@@ -8,7 +8,7 @@ import pytest
 
 from apps.images.archives import archive_read, layers_check
 from apps.images.errors import ImageRefused
-from tests.factories.archive import docker_archive, layer, link
+from tests.factories.archive import docker_archive, layer, link, zstd
 
 pytestmark = pytest.mark.req("PLAT-AICFG-14")
 _GOOD = layer({"bin/hello": b"x" * 1000})
@@ -78,6 +78,22 @@ def test_several_images_and_compressed_archives_are_refused_with_the_cure(tmp_pa
     with pytest.raises(ImageRefused) as refused:
         _read(path)
     assert "gunzip" in str(refused.value.cure)
+
+
+def test_layers_by_zstd_are_read_as_any_other(tmp_path):
+    many = layer({f"f{number}": bytes(str(number), "ascii") * 50_000 for number in range(9)})
+    _found, size = _read(docker_archive(tmp_path / "a.tar", zstd(many), zstd(_GOOD)))
+    assert size == 9 * 50_000 + 1000
+    with pytest.raises(ImageRefused, match="outside of the image"):
+        _read(docker_archive(tmp_path / "b.tar", zstd(layer({"../x": b"x"}))))
+    with pytest.raises(ImageRefused, match="no whole archive"):
+        _read(docker_archive(tmp_path / "c.tar", zstd(many)[:-500]))
+    with pytest.raises(ImageRefused, match="no whole archive"):
+        _read(docker_archive(tmp_path / "d.tar", zstd(many)[:4] + b"nonsense" * 9))
+    bomb = zstd(layer({"zeros": bytes(64 * 2**20)}))
+    assert len(bomb) < 100_000
+    with pytest.raises(ImageRefused, match="larger than"):
+        _read(docker_archive(tmp_path / "e.tar", bomb), limit_bytes=2**20)
 
 
 def test_a_manifest_that_names_what_is_missing_or_itself_is_refused(tmp_path):

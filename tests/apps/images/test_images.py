@@ -17,7 +17,7 @@ from apps.scheduling.models import QuotaHold
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.storage.errors import PathRefused
 from apps.tenancy.models import Tenant
-from tests.factories.archive import layer
+from tests.factories.archive import layer, zstd_archive
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-ASSET-4", "PLAT-AICFG-14")]
 
@@ -40,6 +40,15 @@ def test_an_archive_becomes_a_version_known_by_its_digest(registry, archive, tak
     second = taken(tag="2")
     assert second.image == row.image
     assert [version.tag for version in row.image.versions.all()] == ["2", "1"]
+
+
+def test_a_layer_by_zstd_becomes_one_that_nodes_unpack(registry, archive, taken):
+    path = archive()
+    zstd_archive(path, layer({"bin/hello": b"#!/bin/sh\n"}))
+    row = taken()
+    assert (row.state, row.problem) == ("ready", "")
+    manifest = json.loads(Registry(registry.url).manifest(row.repository, row.digest))
+    assert [each["mediaType"].rpartition("+")[2] for each in manifest["layers"]] == ["gzip"]
 
 
 def test_what_can_be_seen_at_once_is_refused_before_anything_is_taken(archive, asked):

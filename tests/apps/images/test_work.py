@@ -12,6 +12,7 @@ from apps.images.models import Image, ImageVersion
 from apps.images.services.images import image_delete
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict
+from apps.scheduling.models import Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.tenancy.models import Tenant
 from node_agent.protocol.images import image_piece_path, manifest_path
@@ -139,11 +140,17 @@ def test_a_session_has_no_image_and_many_at_once_have_theirs(api, made):  # noqa
         image="box",
         expect=400,
     )
+    bare = {name: value for name, value in PROGRAM.items() if name != "argv"}
     body = [
         {**PROGRAM, "name": "a", "image": "box"},
-        {**PROGRAM, "name": "b", "image": "box", "env": {"X": "1"}},
+        {**bare, "name": "b", "image": "box", "env": {"X": "1"}},
+        {**bare, "name": "c", "image": "box"},
     ]
     assert api.post("/api/v1/workloads/bulk", {"jobs": body}, format="json").status_code < 300
+    runs = {row.name_en: row.work["argv"] for row in Workload.plain.filter(name_en__in=("a", "b", "c"))}
+    assert runs == {"a": PROGRAM["argv"], "b": ["/bin/serve"], "c": ["/bin/serve"]}
+    refused = api.post("/api/v1/workloads/bulk", {"jobs": [*body, {**bare, "name": "d"}]}, format="json")
+    assert refused.status_code == 400, "without an image there is nothing to run"
 
 
 def test_a_node_gets_the_files_of_the_images_that_it_runs_and_of_no_other(

@@ -52,6 +52,14 @@ def weir(*words, **options):
     return CliRunner().invoke(app, words, **options)
 
 
+def test_without_words_an_image_runs_what_it_does(centre):
+    assert weir("submit", "--share", "30", "--memory", "512").exit_code == 1
+    done = weir("submit", "--share", "30", "--memory", "512", "--image", "mine:1")
+    assert done.exit_code == 0, done.output
+    amounts = {"compute_percent": 30, "memory_mib": 512}
+    assert centre.asked == [{"name": "mine:1", "kind": "program", "image": "mine:1", **amounts}]
+
+
 @pytest.mark.req("ELA-503")
 def test_only_what_was_said_is_sent(centre):
     done = weir("submit", "--share", "30", "--memory", "512", "python", "train.py")

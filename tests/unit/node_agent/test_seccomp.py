@@ -7,7 +7,9 @@ import platform
 import subprocess
 import sys
 
+from node_agent.runtime.containers.available import containers_find
 from node_agent.runtime.isolation import seccomp
+from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.isolation.syscalls import CLONE_NEWUSER
 
 _COLUMN = {"x86_64": 0, "aarch64": 1}.get(platform.machine())
@@ -77,3 +79,17 @@ def test_on_a_machine_whose_numbers_are_not_known_there_is_no_filter(monkeypatch
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert (seccomp.program(), seccomp.oci_profile()) == (b"", None)
     seccomp.install(b"")
+
+
+def test_a_kernel_without_the_filter_is_said_and_runs_no_image(monkeypatch):
+    assert seccomp.problem() == "", "this kernel has it"
+    monkeypatch.setattr(seccomp, "_MODE_FILTER", 77)
+    problem = seccomp.problem()
+    assert "CONFIG_SECCOMP_FILTER" in problem
+    found = Isolation("namespaces", has_user=True, filter_problem=problem)
+    assert problem in found.sentence
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr("node_agent.runtime.containers.available.shutil.which", lambda name: name)
+    containers = containers_find(found)
+    assert containers.architecture == ""
+    assert problem in containers.problem

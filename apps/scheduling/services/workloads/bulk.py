@@ -46,7 +46,8 @@ def workload_submit_many(*, actor: Actor, tenant: Tenant, asked: Sequence[Worklo
     open_check(tenant, actor.user_id, len(new))
     alike: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for at in new:
-        alike[tuple(getattr(asked[at], name) for name in _SHARED)].append(at)
+        # Those without a program of their own run what their image does.
+        alike[(bool(asked[at].argv), *(getattr(asked[at], name) for name in _SHARED))].append(at)
     # In the order of the first of each: what a job waits for stands before it.
     by_key: dict[str, Workload] = {}
     for group in alike.values():
@@ -99,6 +100,7 @@ def row_like(draft: Workload, asked: WorkloadRequest) -> Workload:
     """Another workload as the draft, with a name, a key and work of its own; not saved."""
     # What was found out with the draft: they have it in common.
     work = asked.work | {name: draft.work[name] for name in ("volumes", "image") if name in draft.work}
+    work["argv"] = work["argv"] or draft.work["argv"]
     if work != draft.work:
         work_check({**work, "kind": draft.kind, "idle_timeout_s": draft.idle_timeout_s}, draft.run_timeout_s)
     row = copy(draft)

@@ -206,7 +206,10 @@ def _row(
     image: WorkImage | None = import_string(settings.WEIR_WORK_IMAGE)(actor=actor, asked=asked.image)
     if image is not None and not asked.argv:
         asked = replace(asked, argv=image.entry_point)
-    work = asked.work | ({"volumes": mounts} if mounts else {}) | ({"image": image.told} if image else {})
+    work = asked.work | ({"volumes": mounts} if mounts else {})
+    if image is not None:
+        # Files that travelled lie in the work's own folder.
+        work["image"] = image.told | ({"in_home": True} if asked.folder else {})
     pins = checks.pins_read(asked) | ({"storage": storage} if storage else {})
     pins |= {"containers": image.architecture} if image else {}
     work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, run_timeout_s)
