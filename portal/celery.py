@@ -72,6 +72,7 @@ app.conf.beat_schedule = {
     "scheduling: money of what runs": _every(5, "apps.scheduling.tasks.funds_sweep"),
     "billing: bills of the month": _every(3600, "apps.billing.tasks.bill_month"),
     "orders: undelivered": _every(15, "apps.orders.tasks.orders_sweep"),
+    "orders: meter volumes": _every(300, "apps.orders.tasks.volumes_meter"),
     "orders: compare the mirror": _every(24 * 3600, "apps.orders.tasks.cases_reconcile"),
     "images: archives on their way": _every(60, "apps.images.tasks.versions_sweep"),
     "images: what the registry holds for nobody": _every(3600, "apps.images.tasks.registry_tidy"),

@@ -54,7 +54,7 @@ from apps.scheduling.events import (
     WorkloadStarted,
 )
 from apps.storage import tasks as storage_tasks
-from apps.storage.events import OutputsChanged, VolumeChanged
+from apps.storage.events import OrderedVolumeEnded, OutputsChanged, VolumeChanged
 from apps.telemetry import tasks as telemetry_tasks
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, AlarmResolved, RulesChanged
 from apps.tenancy.events import TenantDataDeleted, TenantProvisioned
@@ -81,12 +81,13 @@ within(RoleDeleted, tenants.role_deleted)
 # Sweep: invitation_mails_sweep, every minute.
 after(InvitationMailAsked, lambda event: orgs_tasks.invitation_mails_send.delay(event.schema))
 
-# --- approvals, scheduling → orders ------------------------------------------------------------------------------
+# --- approvals, scheduling, storage → orders ---------------------------------------------------------------------
 
 within(TaskDecided, orders.form_in_approval)
 within(ProcessFinished, orders.form_is_decided)
 within(WorkloadStarted, orders.work_started)
 within(WorkloadEnded, orders.work_ended)
+within(OrderedVolumeEnded, orders.volume_ended)
 # Sweep: orders_sweep.
 after(OrderMade, lambda event: order_tasks.order_deliver.delay(event.schema, str(event.order_uid)))
 

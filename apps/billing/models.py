@@ -123,7 +123,8 @@ class LedgerLeg(models.Model):
 
 
 class Charge(TenantOwned):
-    """What a workload is charged by: the frozen quote of its order, or of its submission, and its cost labels.
+    """What a workload is charged by: the frozen quote of its order, or of its submission, and its cost labels. Of an
+    ordered volume `workload_uid` is the volume's.
 
     `amounts` are those it began with, `resizes` the later ones: use is rated by what its report says was held
     (POOL-12.2).
@@ -235,7 +236,8 @@ class FundsHold(TenantOwned):
 
 
 class UsageRecord(TenantOwned):
-    """An interval that an agent vouches a slice ran, with what it measured. Only `rated_at` is set later."""
+    """An interval that an agent vouches a slice ran, with what it measured, or that an ordered volume was there with a
+    size (its uid stands for a slice's). Only `rated_at` is set later."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     charge = models.ForeignKey(Charge, on_delete=models.PROTECT, related_name="usage")
@@ -247,6 +249,7 @@ class UsageRecord(TenantOwned):
     seconds = models.PositiveIntegerField(_("seconds"))
     compute_percent = models.PositiveSmallIntegerField(_("compute share (%)"))
     memory_mib = models.PositiveBigIntegerField(_("accelerator memory (MiB)"))
+    storage_gib = models.PositiveBigIntegerField(_("storage (GiB)"), default=0)
     cpu_seconds = models.DecimalField(_("CPU seconds"), max_digits=18, decimal_places=3, default=0)
     memory_peak_mib = models.PositiveBigIntegerField(_("peak memory (MiB)"), default=0)
     node_uid = models.CharField(_("node"), max_length=64)

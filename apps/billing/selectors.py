@@ -160,9 +160,16 @@ def funds_watched() -> list[Tenant]:
 
 
 def funds_due(limit: int) -> list[UUID]:
-    """The workloads whose money may need topping up, the longest due first."""
+    """The workloads whose money may need topping up, the longest due first. Volumes are looked at when metered."""
     rows = FundsHold.plain.filter(ended_at__isnull=True, check_at__lte=timezone.now()).order_by("check_at")
+    rows = rows.exclude(charge__amounts__has_key="storage")
     return list(rows.values_list("charge__workload_uid", flat=True)[:limit])
+
+
+def usage_last(slice_uid: str) -> tuple[datetime | None, int]:
+    """Until when the use of one slice, or one volume, is recorded, and by which number; None and 0 before the first."""
+    last = UsageRecord.plain.filter(slice_uid=slice_uid).aggregate(until=Max("end_at"), seq=Max("seq"))
+    return last["until"], last["seq"] or 0
 
 
 def usage_rated_until(slice_uids: Iterable[str]) -> dict[str, datetime]:

@@ -36,7 +36,7 @@ class CostLabels:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """An interval that a slice ran, as its agent vouches. `seq` counts from 1 within the slice."""
+    """An interval that a slice ran, as its agent vouches, or that a volume was there. `seq` counts from 1 within it."""
 
     slice_uid: str
     seq: int
@@ -49,6 +49,7 @@ class Usage:
     report_id: str
     cpu_seconds: Decimal = Decimal(0)
     memory_peak_mib: int = 0
+    storage_gib: int = 0
 
     @classmethod
     def read(
@@ -86,6 +87,7 @@ class Usage:
             "report_id": self.report_id,
             "cpu_seconds": str(self.cpu_seconds),
             "memory_peak_mib": self.memory_peak_mib,
+            "storage_gib": self.storage_gib,
         }
 
 

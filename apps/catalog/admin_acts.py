@@ -12,7 +12,7 @@ from apps.catalog.models import (
     CouponActivity,
     CouponBudget,
 )
-from apps.catalog.services import commodities, coupons
+from apps.catalog.services import components, coupons
 from apps.identity.admin_base import ActForm, MomentField
 from apps.kernel.actor import Actor
 
@@ -57,7 +57,7 @@ class RecallForm(ActForm):
 
 
 def component_create(actor: Actor, row: None, given: Given) -> str:
-    return _("Made: %(name)s.") % {"name": commodities.component_create(actor=actor, **given)}
+    return _("Made: %(name)s.") % {"name": components.component_create(actor=actor, **given)}
 
 
 def coupon_budget_set(actor: Actor, row: CouponBudget | None, given: Given) -> str:

@@ -207,6 +207,11 @@ class Commodity(Named):
         return self.kind == CommodityKind.MANUAL
 
     @property
+    def is_scheduled(self) -> bool:
+        """Whether it runs on the pool: a scheduler finds it room, and nodes hold it."""
+        return self.kind not in (CommodityKind.VOLUME, CommodityKind.MANUAL)
+
+    @property
     def delivery(self) -> dict[str, object]:
         """What is delivered, and where: plain values, as orders freeze them."""
         names = ("kind", "work", "card_use", "vendor", "model", "resource_group", "queue", "spec")

@@ -10,6 +10,7 @@ AMOUNT_LABELS = {
     "host_cpu_milli": _("CPU"),
     "host_memory_mib": _("Host memory"),
     "storage_mib": _("Storage"),
+    "storage": _("Storage"),
     "cpu": _("CPU"),
     "memory": _("Memory"),
     "instances": _("Instances"),

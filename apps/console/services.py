@@ -11,7 +11,8 @@ from apps.billing.services.ledger import account_open, credit_limit_set
 from apps.catalog.models import Commodity
 from apps.catalog.permissions import CatalogPermission
 from apps.catalog.selectors import category_get, commodity_any_get, process_app_get
-from apps.catalog.services.commodities import WHERE, commodity_change, commodity_create, components_ensure
+from apps.catalog.services.commodities import WHERE, commodity_change, commodity_create
+from apps.catalog.services.components import components_ensure
 from apps.catalog.services.processes import process_template_import
 from apps.catalog.states import CardUse, CommodityKind
 from apps.catalog.types import ComponentRange

@@ -139,7 +139,8 @@ class Attachment(AttachedFile):
 
 
 class Order(models.Model):
-    """What an approved line became (PLAT-APPLY-16). `state_before` is where a refused termination leads back to;
+    """What an approved line became (PLAT-APPLY-16): its resource is a workload or a volume, or what a person did.
+    `state_before` is where a refused termination leads back to;
     `ended_at` is when its resource was released, whatever the reason."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -168,6 +169,7 @@ class Order(models.Model):
     duration_s = models.PositiveIntegerField(_("duration (s)"))
     quote = models.JSONField(_("quote"))
     workload_uid = models.UUIDField(null=True, blank=True, unique=True)
+    volume_uid = models.UUIDField(null=True, blank=True, unique=True)
     ticket_uid = models.UUIDField(null=True, blank=True)
     note = models.CharField(_("note"), max_length=500, blank=True)
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
@@ -210,6 +212,11 @@ class Order(models.Model):
     def is_manual(self) -> bool:
         """Whether a person delivers it, by the answer on its ticket."""
         return bool(self.line.commodity_snapshot.get("kind") == CommodityKind.MANUAL)
+
+    @property
+    def charged_uid(self) -> uuid.UUID | None:
+        """What its charge is kept by."""
+        return self.workload_uid or self.volume_uid
 
     @property
     def is_ended(self) -> bool:

@@ -29,6 +29,7 @@ from apps.orders.models import ApplicationForm, Attachment, CartLine, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.permissions import orders_reached
 from apps.orders.states import FINISHED, IN_PROGRESS, TERMINABLE, FormKind, FormState, OrderState
+from apps.orders.types import STORAGE
 from apps.orgs.permissions import OrgsPermission
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.entitlements import queue_list_of
@@ -192,11 +193,12 @@ def order_is_terminable(order: Order) -> bool:
 
 
 def order_is_changeable(order: Order) -> bool:
-    """Whether a page offers a change: it runs, and shares of cards are what it is made of (PLAT-APPLY-22)."""
+    """Whether a page offers a change: it runs, and is a volume or made of shares of cards (PLAT-APPLY-22)."""
     is_running = order.state == OrderState.COMPLETED and order.started_at is not None and not order.is_ended
     delivery = order.line.commodity_snapshot
     is_fixed = delivery.get("spec") or delivery.get("card_use", CardUse.SHARE) != CardUse.SHARE
-    return is_running and not is_fixed and "compute_share" in order.quote.get("amounts", {})
+    amounts = order.quote.get("amounts", {})
+    return is_running and (STORAGE in amounts or (not is_fixed and "compute_share" in amounts))
 
 
 def order_end_reason(order: Order) -> str:
@@ -215,6 +217,12 @@ def orders_undelivered() -> list[UUID]:
     rows = Order.objects.filter(~Exists(claimed), state=OrderState.PENDING)
     if not tickets_are_sent():
         rows = rows.filter(~Exists(tickets_waiting().filter(uid=OuterRef("ticket_uid"))))
+    return list(rows.order_by("pk").values_list("uid", flat=True))
+
+
+def volume_orders_open() -> list[UUID]:
+    """The orders of the current tenant whose volume is there: what the clock meters."""
+    rows = Order.objects.filter(ended_at=None, volume_uid__isnull=False, started_at__isnull=False)
     return list(rows.order_by("pk").values_list("uid", flat=True))
 
 

@@ -9,9 +9,10 @@ from apps.cases.selectors import case_drift_list, schemas_with_open
 from apps.cases.types import CaseKind
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task, tenant_task
-from apps.orders.selectors import orders_undelivered, orders_untold, rows_shown
+from apps.orders.selectors import orders_undelivered, orders_untold, rows_shown, volume_orders_open
 from apps.orders.services.deliveries import order_deliver as deliver
 from apps.orders.services.deliveries import order_follow
+from apps.orders.services.volume_orders import volume_order_follow
 from apps.tenancy.selectors import tenant_active_list
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,21 @@ def orders_sweep_tenant(schema: str) -> None:
     for uid, work in orders_untold():
         with _whatever_becomes_of(uid):
             order_follow(actor=SYSTEM, order_uid=uid, work=work)
+
+
+@tenant_task
+def volumes_meter_tenant(schema: str) -> None:
+    """Meter one tenant's ordered volumes, and end those whose time is over: each in its own transaction."""
+    for uid in volume_orders_open():
+        with _whatever_becomes_of(uid):
+            volume_order_follow(actor=SYSTEM, order_uid=uid)
+
+
+@provider_task
+def volumes_meter() -> None:
+    """One task for each tenant that has open orders."""
+    for schema in schemas_with_open(CaseKind.ORDER):
+        volumes_meter_tenant.delay(schema)
 
 
 @contextmanager

@@ -6,13 +6,14 @@ from typing import Any
 from uuid import UUID
 
 from apps.catalog.states import CardUse, CommodityKind
-from apps.scheduling.states import Purpose, WorkKind
+from apps.scheduling.states import Purpose, QuotaItem, WorkKind
 from apps.scheduling.types import Amounts, OrderedWork
 
 # The node's driver that cuts a card into slices by the card's own means.
 _MIG_DRIVER = "mig"
 # What runs a program of its own, which can use volumes.
 MOUNTING = (CommodityKind.WORK, CommodityKind.ENVIRONMENT)
+STORAGE = "storage"
 _INTERACTIVE = (CommodityKind.SESSION, CommodityKind.ENVIRONMENT)
 
 
@@ -36,6 +37,19 @@ def ordered_work(amounts: Mapping[str, int], count: int, delivery: Mapping[str, 
         storage=delivery.get("storage", ""),
         **{name: delivery[name] for name in ("queue", "resource_group", "vendor", "model", "spec")},
     )
+
+
+def storage_mib(amounts: Mapping[str, int]) -> int:
+    """How large a volume of these component amounts is."""
+    return amounts.get(STORAGE, 0) * 1024
+
+
+def quota_delivered(amounts: Mapping[str, int], count: int) -> dict[str, int]:
+    """What these component amounts take of a quota: of storage its size, of what runs shares, percent and memory of
+    devices, cores and memory of nodes."""
+    if size := storage_mib(amounts):
+        return {QuotaItem.STORAGE_MIB.value: size}
+    return amounts_delivered(amounts, count).quota()
 
 
 def amounts_delivered(amounts: Mapping[str, int], count: int) -> Amounts:

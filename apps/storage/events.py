@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from apps.kernel.events import Event
@@ -10,6 +11,17 @@ class VolumeChanged(Event):
 
     schema: str
     uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedVolumeEnded(Event):
+    """A volume that an order delivered is written no more: the order has ended."""
+
+    schema: str
+    order_uid: UUID
+    at: datetime
+    reason_code: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ class Volume(models.Model):
     `used_bytes` follows what is uploaded and deleted here and is measured anew by the clock, because work writes too;
     `change_no` grows with each such step, so that a measurement taken meanwhile is not believed. `upload_bytes` is
     room kept for uploads under way. `is_asset`: it holds a version of an asset, by which alone its files are found. An
-    organization that is deleted leaves its volumes to who manages storage.
+    organization that is deleted leaves its volumes to who manages storage. One that an order delivered names it: its
+    size is the order's to change, and when the order ends its files stay to be read until `kept_until`.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -34,6 +35,9 @@ class Volume(models.Model):
         "orgs.Organization", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     is_asset = models.BooleanField(default=False)
+    order_uid = models.UUIDField(null=True, blank=True, unique=True)
+    order_no = models.CharField(_("order"), max_length=32, blank=True)
+    kept_until = models.DateTimeField(_("files kept until"), null=True, blank=True)
     size_mib = models.PositiveBigIntegerField(_("size (MiB)"))
     used_bytes = models.PositiveBigIntegerField(_("used"), default=0)
     upload_bytes = models.PositiveBigIntegerField(default=0)
@@ -67,6 +71,11 @@ class Volume(models.Model):
     @property
     def size_bytes(self) -> int:
         return int(self.size_mib) * 2**20
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether an order holds it: it is neither resized nor deleted but by forms about that order."""
+        return self.order_uid is not None and self.kept_until is None
 
     @property
     def free_bytes(self) -> int:

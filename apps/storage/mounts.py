@@ -34,17 +34,17 @@ class Mount:
 
 def volumes_mounted(*, actor: Actor, asked: Sequence[str]) -> list[dict[str, Any]]:
     """What nodes are told of the volumes. Those that the actor may open alone: of several of a name his own, then his
-    organization's, then the tenant's; who may only look has them read-only.
+    organization's, then the tenant's; who may only look has them read-only, and so has everybody those of ended orders.
 
     Raises InvalidInput for a name, a path or a way that cannot be.
     """
     if not asked:
         return []
     actor.require(P.VIEW)
-    wanted = [mount_read(word) for word in asked]
+    wanted = [(one, _find(actor, one.name)) for one in map(mount_read, asked)]
     return [
-        {"key": key_of(_find(actor, one.name).uid), "path": one.path, "read_only": _is_read_only(actor, one)}
-        for one in wanted
+        {"key": key_of(row.uid), "path": one.path, "read_only": _is_read_only(actor, one, row)}
+        for one, row in wanted
     ]
 
 
@@ -72,10 +72,17 @@ def outputs_volume(*, actor: Actor, name: str) -> UUID | None:
     if not name:
         return None
     actor.require(P.USE)
-    return _find(actor, name, "outputs").uid
+    row = _find(actor, name, "outputs")
+    if row.kept_until is not None:
+        raise _wrong(
+            _("The order of %(name)s has ended: nothing more is kept in it.") % {"name": row.name}, "outputs"
+        )
+    return row.uid
 
 
-def _is_read_only(actor: Actor, one: Mount) -> bool:
+def _is_read_only(actor: Actor, one: Mount, volume: Volume) -> bool:
+    if volume.kept_until is not None:
+        return True
     return one.is_read_only or not actor.may(P.USE) or actor.is_read_only
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.kernel.actor import Actor
@@ -70,6 +72,24 @@ def volume_open(*, actor: Actor, uid: UUID) -> Volume:
             cure=_("You may change its size and delete it."),
         )
     return row
+
+
+def volume_writable(*, actor: Actor, uid: UUID) -> Volume:
+    """A volume that the actor may change the files of. Conflict where its order has ended: they are only kept."""
+    row = volume_open(actor=actor, uid=uid)
+    if row.kept_until is not None:
+        raise Conflict(
+            _(
+                "The order %(no)s has ended: the files of %(name)s can be read until %(until)s, and not changed."
+            )
+            % {"no": row.order_no, "name": row.name, "until": _minute(row.kept_until)},
+            cure=_("Copy them into another volume."),
+        )
+    return row
+
+
+def _minute(at: datetime) -> str:
+    return timezone.localtime(at).strftime("%Y-%m-%d %H:%M")
 
 
 def opened_uids(actor: Actor) -> set[UUID]:

@@ -7,7 +7,7 @@ from apps.kernel.planes import in_tenant
 from apps.kernel.tasks import provider_task, tenant_task
 from apps.storage.models import Volume
 from apps.storage.selectors import outputs_coming
-from apps.storage.services import outputs, uploads, volumes
+from apps.storage.services import ordered, outputs, uploads, volumes
 from apps.tenancy.selectors import tenant_active_list, tenant_find
 from apps.tenancy.states import TenantState
 
@@ -26,7 +26,10 @@ def outputs_follow(schema: str, workload_uid: str) -> None:
 
 @tenant_task
 def storage_tidy_tenant(schema: str) -> None:
-    """Settle one tenant's uploads and outputs, measure its volumes, remove what deleted ones left."""
+    """Settle one tenant's uploads and outputs, measure its volumes, remove what deleted ones left, and the files of
+    orders that ended long enough ago."""
+    for uid in ordered.ended_volumes_due():
+        ordered.ended_volume_remove(actor=SYSTEM, volume_uid=uid)
     uploads.uploads_tidy(actor=SYSTEM)
     for uid in outputs_coming():
         outputs.outputs_follow(actor=SYSTEM, workload_uid=uid)

@@ -110,7 +110,7 @@ def volume(request: TenantRequest, uid: UUID) -> HttpResponse:
         "volume": row,
         "is_part": bool(request.htmx),
         "is_open": is_open,
-        "may_use": is_open and _may_use(request),
+        "may_use": is_open and row.kept_until is None and _may_use(request),
         "may_keep": row.uid in kept_uids(request.actor) and not request.actor.is_read_only,
         "form": VolumeForm(initial={"name": row.name, "size_mib": row.size_mib}),
     }

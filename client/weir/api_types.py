@@ -256,7 +256,10 @@ class ComponentOut(TypedDict):
 
 
 class ComponentRangeIn(TypedDict):
-    """How much of a component may be ordered: of the share in per cent, of memory in MiB, of CPU in cores."""
+    """
+    How much of a component may be ordered: of the share in per cent, of memory in MiB, of CPU in cores, of
+    storage in GiB.
+    """
 
     component: str
     minimum: int
@@ -2063,6 +2066,8 @@ class VolumeOut(TypedDict):
     measured_at: str | None
     may_open: bool
     may_keep: bool
+    order_no: str
+    kept_until: str | None
     created_at: str
 
 
@@ -2386,7 +2391,7 @@ class ChangeOut(TypedDict):
 class CommodityDefinition(TypedDict):
     """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
 
-    kind: Literal["work", "environment", "session", "manual"]
+    kind: Literal["work", "environment", "session", "volume", "manual"]
     name_zh: str
     name_en: str
     intro_zh: NotRequired[str]
@@ -2430,7 +2435,7 @@ class CommodityDefinition(TypedDict):
 class CommodityDefinitionIn(TypedDict):
     """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
 
-    kind: Literal["work", "environment", "session", "manual"]
+    kind: Literal["work", "environment", "session", "volume", "manual"]
     name_zh: str
     name_en: str
     intro_zh: NotRequired[str]
@@ -2475,7 +2480,7 @@ class CommodityDefinitionIn(TypedDict):
 class CommodityDefinitionOut(TypedDict):
     """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
 
-    kind: Literal["work", "environment", "session", "manual"]
+    kind: Literal["work", "environment", "session", "volume", "manual"]
     name_zh: str
     name_en: str
     intro_zh: NotRequired[str]
@@ -2529,7 +2534,7 @@ class CommodityOut(TypedDict):
     intro_en: str
     icon: str
     supplier: str
-    kind: Literal["work", "environment", "session", "manual"]
+    kind: Literal["work", "environment", "session", "volume", "manual"]
     category: CategoryOut
     components: list[ComponentRangeOut]
     min_duration_s: int
@@ -2755,6 +2760,7 @@ class FormOrderOut(TypedDict):
     no: str
     state: Literal["pending", "processing", "shipped", "completed", "terminating", "terminated", "failed"]
     workload: str | None
+    volume: str | None
 
 
 class FormRowOut(TypedDict):
@@ -2921,6 +2927,7 @@ class OrderRowOut(TypedDict):
     business_system: str
     duration_s: int
     workload: str | None
+    volume: str | None
     ticket: str | None
     note: str
     started_at: str | None
@@ -4566,6 +4573,7 @@ class OrderOut(TypedDict):
     business_system: str
     duration_s: int
     workload: str | None
+    volume: str | None
     ticket: str | None
     note: str
     started_at: str | None

@@ -12,7 +12,15 @@ from django.utils import timezone
 from apps.billing.selectors import account_get
 from apps.billing.services.ledger import account_deposit, account_open, credit_limit_set
 from apps.catalog.models import Category, Commodity, CouponActivity, FormTemplate, ProcessApp
-from apps.catalog.services import categories, commodities, coupons, form_templates, prices, processes
+from apps.catalog.services import (
+    categories,
+    commodities,
+    components,
+    coupons,
+    form_templates,
+    prices,
+    processes,
+)
 from apps.catalog.states import CommodityKind
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.centre.models import Centre
@@ -222,7 +230,7 @@ REPAIR_FIELDS: list[dict[str, Any]] = [
 def catalogue_seed() -> None:
     compute = _category("compute", "算力商品", "Compute", None)
     environments = _category("dev-env", "开发环境", "Development environments", compute)
-    commodities.components_ensure(actor=SYSTEM)
+    components.components_ensure(actor=SYSTEM)
     for definition in definition_list():
         processes.process_template_import(
             actor=SYSTEM,

@@ -119,6 +119,7 @@ WEIR_FOLDER_LIMIT_MIB = ENV.folder_limit_mib
 WEIR_UPLOAD_LIMIT_MIB = ENV.upload_limit_mib
 WEIR_UPLOADS_TOTAL_MIB = ENV.uploads_total_mib
 WEIR_STORAGE_DIR = ENV.storage_dir or ENV.var_dir / "storage"
+WEIR_ENDED_VOLUME_DAYS = ENV.ended_volume_days
 WEIR_AUDIT_HEADS = ENV.var_dir / "audit" / "heads.jsonl"
 WEIR_FUNDS_HOLD_S = ENV.funds_hold_s
 WEIR_FUNDS_GRACE_S = ENV.funds_grace_s

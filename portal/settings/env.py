@@ -58,6 +58,8 @@ class Env(BaseSettings):
     uploads_total_mib: int = Field(default=20_480, ge=1, le=2**20)
     # Where the files of volumes lie: a folder of this machine, or one that several share.
     storage_dir: Path | None = None
+    # How long the files of a volume are kept when the order that delivered it has ended.
+    ended_volume_days: int = Field(default=7, ge=0, le=3650)
     # Where container images are kept, with name and password in the address; how large one may be unpacked.
     registry_url: AnyHttpUrl | None = None
     image_limit_mib: int = Field(default=40_960, ge=1, le=2**20)

@@ -13,6 +13,7 @@ from apps.kernel.planes import in_tenant
 from apps.orders.services.approval_outcomes import form_approving, form_decided
 from apps.orders.services.deliveries import order_ended, order_started
 from apps.scheduling.events import WorkloadEnded, WorkloadPreempted, WorkloadStarted
+from apps.storage.events import OrderedVolumeEnded
 from apps.telemetry.metrics import ORDER_UNTOLD
 from portal.subscribers.alarms import raised
 
@@ -52,6 +53,17 @@ def work_ended(event: WorkloadEnded, actor: Actor) -> None:
             reason_code=event.reason_code,
             reason=event.reason,
         )
+
+
+def volume_ended(event: OrderedVolumeEnded, actor: Actor) -> None:
+    """The order's volume is kept to be read only. What ends it, ends the order in the same transaction."""
+    order_ended(
+        actor=actor,
+        order_uid=event.order_uid,
+        at=event.at,
+        reason_code=event.reason_code,
+        reason=event.reason,
+    )
 
 
 def work_preempted(event: WorkloadPreempted, actor: Actor) -> None:

@@ -234,6 +234,7 @@ class Migration(migrations.Migration):
                 ('seconds', models.PositiveIntegerField(verbose_name='seconds')),
                 ('compute_percent', models.PositiveSmallIntegerField(verbose_name='compute share (%)')),
                 ('memory_mib', models.PositiveBigIntegerField(verbose_name='accelerator memory (MiB)')),
+                ('storage_gib', models.PositiveBigIntegerField(default=0, verbose_name='storage (GiB)')),
                 ('cpu_seconds', models.DecimalField(decimal_places=3, default=0, max_digits=18, verbose_name='CPU seconds')),
                 ('memory_peak_mib', models.PositiveBigIntegerField(default=0, verbose_name='peak memory (MiB)')),
                 ('node_uid', models.CharField(max_length=64, verbose_name='node')),

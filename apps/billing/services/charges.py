@@ -142,6 +142,23 @@ def charge_resize(
         return None
     act_subject("charge", row.uid, compute_percent=compute_percent, memory_mib=memory_mib)
     held = {"compute_share": compute_percent, "gpu_memory": memory_mib}
+    return _resized(row, held, shares=shares, sets_aside=sets_aside)
+
+
+@service()
+def charge_storage_resize(*, actor: Actor, volume_uid: UUID, size_gib: int) -> Charge:
+    """Charge a volume by another size from now on, at the prices of its quote: what it costs more is set aside first.
+    What it was there before is rated by the size that was recorded with it. Raises FundsTooLow."""
+    row = Charge.plain.select_for_update(no_key=True).filter(workload_uid=volume_uid).first()
+    if row is None:
+        raise NotFound(_("There is no charge for this volume."))
+    act_subject("charge", row.uid, storage_gib=size_gib)
+    return _resized(row, {"storage": size_gib})
+
+
+def _resized(
+    row: Charge, held: Mapping[str, int], *, shares: int | None = None, sets_aside: bool = True
+) -> Charge:
     amounts = {code: held.get(code, amount) for code, amount in row.amounts.items()}
     is_changed = amounts != _newest(row)
     if is_changed:

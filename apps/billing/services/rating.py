@@ -107,7 +107,7 @@ class _Tariffs:
 
 
 # The components that can be resized, and what a usage report says was held of them.
-HELD = {"compute_share": "compute_percent", "gpu_memory": "memory_mib"}
+HELD = {"compute_share": "compute_percent", "gpu_memory": "memory_mib", "storage": "storage_gib"}
 
 
 def amounts_list(charge: Charge) -> list[dict[str, int]]:

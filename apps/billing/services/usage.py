@@ -159,6 +159,7 @@ def _record(charge: Charge, report: Usage) -> UsageRecord:
         memory_mib=report.memory_mib,
         cpu_seconds=report.cpu_seconds,
         memory_peak_mib=report.memory_peak_mib,
+        storage_gib=report.storage_gib,
         node_uid=report.node_uid,
         device_uid=report.device_uid,
         report_id=report.report_id,

@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
                 ('intro_en', models.TextField(blank=True, verbose_name='introduction in English')),
                 ('icon', models.CharField(default='cpu', max_length=48, verbose_name='icon')),
                 ('supplier', models.CharField(blank=True, max_length=120, verbose_name='supplier')),
-                ('kind', models.CharField(choices=[('work', 'Work'), ('environment', 'Environment'), ('session', 'Remote accelerator'), ('manual', 'Manual service')], default='work', max_length=16, verbose_name='kind')),
+                ('kind', models.CharField(choices=[('work', 'Work'), ('environment', 'Environment'), ('session', 'Remote accelerator'), ('volume', 'Storage volume'), ('manual', 'Manual service')], default='work', max_length=16, verbose_name='kind')),
                 ('work', models.JSONField(blank=True, default=dict, verbose_name='work')),
                 ('environment', models.CharField(blank=True, max_length=36, verbose_name='environment template')),
                 ('card_use', models.CharField(choices=[('share', 'Share of a card'), ('whole', 'Whole card'), ('mig', 'MIG slice')], default='share', max_length=8, verbose_name='accelerator')),
@@ -363,7 +363,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='commodity',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['work', 'environment', 'session', 'manual'])), name='commodity_kind'),
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['work', 'environment', 'session', 'volume', 'manual'])), name='commodity_kind'),
         ),
         migrations.AddConstraint(
             model_name='commodity',

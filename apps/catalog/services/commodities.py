@@ -13,23 +13,28 @@ from apps.catalog.models import (
     CommodityComponent,
     CommodityTenant,
     Component,
-    FormTemplate,
     ProcessApp,
 )
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.selectors import price_lines, price_version_get, uid_of
+from apps.catalog.services.commodity_checks import (
+    count_check,
+    delivery_check,
+    icon_check,
+    priced_check,
+    processes_check,
+    work_check,
+)
 from apps.catalog.services.deciders import decidable_check
 from apps.catalog.services.prices import price_publish
 from apps.catalog.services.rows import row_check
-from apps.catalog.states import CardUse, CommodityKind, ProcessAppState
-from apps.catalog.types import ICONS, ComponentRange, PriceInput
+from apps.catalog.states import CommodityKind, ProcessAppState
+from apps.catalog.types import ComponentRange, PriceInput
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
-_ARGUMENTS_MAX = 256
-_WHOLE_PERCENT = 100
 WHERE = ("environment", "card_use", "vendor", "model", "resource_group", "queue", "spec")
 _CHANGEABLE = frozenset(
     {
@@ -49,59 +54,6 @@ _CHANGEABLE = frozenset(
         "max_count",
     }
 )
-
-
-@service(P.MANAGE)
-def component_create(
-    *,
-    actor: Actor,
-    code: str,
-    name_zh: str,
-    name_en: str,
-    unit: str,
-    amount_unit: str = "",
-    per_unit: int = 1,
-) -> Component:
-    """Make a priced part: `per_unit` of `amount_unit` are one `unit` (1024 MiB are one GiB)."""
-    row = Component(
-        code=code,
-        name_zh=name_zh,
-        name_en=name_en,
-        unit=unit,
-        amount_unit=amount_unit or unit,
-        per_unit=per_unit,
-    )
-    row_check(row)
-    row.save()
-    act_subject("component", code)
-    return row
-
-
-# What the pool delivers, by the codes that delivery knows: names, the unit of its price, the unit of amounts.
-DELIVERED = (
-    ("compute_share", "算力份额", "Compute share", "%", "%", 1),
-    ("gpu_memory", "显存", "Accelerator memory", "GiB", "MiB", 1024),
-    ("cpu", "CPU", "CPU", "core", "core", 1),
-    ("memory", "内存", "Memory", "GiB", "MiB", 1024),
-)
-
-
-@service(P.MANAGE)
-def components_ensure(*, actor: Actor) -> list[Component]:
-    """The components that the pool delivers, those that are not there yet made: a centre need not know their codes."""
-    known = set(Component.objects.values_list("code", flat=True))
-    for code, name_zh, name_en, unit, amount_unit, per_unit in DELIVERED:
-        if code not in known:
-            component_create(
-                actor=actor,
-                code=code,
-                name_zh=name_zh,
-                name_en=name_en,
-                unit=unit,
-                amount_unit=amount_unit,
-                per_unit=per_unit,
-            )
-    return list(Component.objects.filter(code__in=[row[0] for row in DELIVERED]))
 
 
 @service(P.MANAGE)
@@ -153,9 +105,10 @@ def commodity_create(
         max_count=max_count,
         **(where or {}),
     )
-    _work_check(row)
-    _processes_check(row)
-    _icon_check(icon)
+    work_check(row)
+    count_check(row)
+    processes_check(row)
+    icon_check(icon)
     row_check(row)
     row.save()
     _components_put(row, components)
@@ -168,51 +121,6 @@ def _number_new() -> str:
     """The next of the centre's own numbers."""
     taken = Commodity.objects.filter(number__regex=r"^C-[0-9]{1,9}$").values_list("number", flat=True)
     return f"C-{max((int(number[2:]) for number in taken), default=0) + 1:04}"
-
-
-def _work_check(row: Commodity) -> None:
-    """InvalidInput where what it runs is no program, or is one where nothing of the centre's runs."""
-    work = row.work
-    if row.kind in (CommodityKind.SESSION, CommodityKind.MANUAL):
-        if work:
-            reason = _("It runs no program of the centre's.")
-            raise InvalidInput(reason, fields={"work": reason})
-        return
-    argv, env = work.get("argv"), work.get("env", {})
-    is_argv = isinstance(argv, list) and 0 < len(argv) <= _ARGUMENTS_MAX and bool(argv[0])
-    is_env = isinstance(env, dict) and all(isinstance(text, str) for pair in env.items() for text in pair)
-    if (
-        not is_argv
-        or not all(isinstance(text, str) for text in argv)
-        or not is_env
-        or set(work) - {"argv", "env", "web"}
-        or not isinstance(work.get("web", False), bool)
-    ):
-        reason = _(
-            "The work is a program with its arguments (argv) and its environment (env), all text, and whether it "
-            "serves web pages (web)."
-        )
-        raise InvalidInput(reason, fields={"work": reason})
-
-
-def _processes_check(row: Commodity) -> None:
-    """InvalidInput for a process application whose form is for something else: an end is no application."""
-    wanted = {"process_app": FormTemplate.Kind.NEW, "termination_app": FormTemplate.Kind.TERMINATION}
-    wrong: dict[str, object] = {
-        name: _("%(name)s is for forms of another kind: choose one for %(kind)s.")
-        % {"name": getattr(row, name), "kind": kind.label}
-        for name, kind in wanted.items()
-        if getattr(row, name).form_template.kind != kind
-    }
-    if wrong:
-        raise InvalidInput(fields=wrong)
-
-
-def _icon_check(icon: str) -> None:
-    if icon not in ICONS:
-        reason = _("There is no icon %(icon)s for commodities. Choose one of: %(icons)s.")
-        told = reason % {"icon": icon, "icons": ", ".join(ICONS)}
-        raise InvalidInput(told, fields={"icon": told})
 
 
 def _components_put(row: Commodity, components: Sequence[ComponentRange]) -> None:
@@ -268,9 +176,10 @@ def commodity_change(
         raise Conflict(_("Somebody else changed the commodity: it is at version %(n)s.") % {"n": row.version})
     for name, value in changes.items():
         setattr(row, name, value)
-    _work_check(row)
-    _processes_check(row)
-    _icon_check(row.icon)
+    work_check(row)
+    count_check(row)
+    processes_check(row)
+    icon_check(row.icon)
     row.version += 1
     row_check(row)
     row.save()
@@ -278,8 +187,8 @@ def commodity_change(
         row.components.all().delete()
         _components_put(row, components)
     if row.is_listed:
-        _delivery_check(row)
-        _priced_check(row)
+        delivery_check(row)
+        priced_check(row)
     act_subject("commodity", row.uid, changed=sorted(changes))
     return row
 
@@ -330,8 +239,8 @@ def commodity_list_(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
     """Put it in the catalogue. It must have a price in force and a published process application with somebody for
     each step, and what it sells must be what is delivered."""
     row = _locked(commodity_uid)
-    _delivery_check(row)
-    _priced_check(row)
+    delivery_check(row)
+    priced_check(row)
     if row.process_app.state != ProcessAppState.PUBLISHED:
         raise Conflict(
             _("Its process application is not published."), cure=_("Publish the process application first.")
@@ -339,63 +248,6 @@ def commodity_list_(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
     for app in filter(None, (row.process_app, row.termination_app)):
         decidable_check(app)
     return _flagged(row, is_listed=True)
-
-
-# What is delivered of a component, and the unit its amounts must have for that; "" where any name of it will do.
-_DELIVERED = {"compute_share": "", "gpu_memory": "MiB", "cpu": "", "memory": "MiB"}
-
-
-def _priced_check(row: Commodity) -> None:
-    """Conflict where something that it sells has no price in force. What a person delivers is not metered."""
-    if row.is_manual:
-        return
-    version = price_version_get(commodity=row, at=timezone.now())
-    if version is None:
-        raise Conflict(_("It has no price in force."), cure=_("Publish a price first."))
-    parts = {part.component.code: part.component for part in row.components.select_related("component")}
-    changed = set(price_lines(version.pk)) ^ set(parts)
-    if changed:
-        raise Conflict(
-            _("Its price in force is for other components than it sells now."),
-            cure=_("Take it out of the catalogue, publish a price for what it sells, and put it back."),
-        )
-
-
-def _delivery_check(row: Commodity) -> None:
-    """Conflict for components that would be billed and never delivered."""
-    if row.is_manual:
-        return
-    parts = {part.component.code: part.component for part in row.components.select_related("component")}
-    idle = sorted(set(parts) - set(_DELIVERED))
-    if idle:
-        raise Conflict(
-            _("Nothing delivers these components, and they would be billed: %(codes)s.")
-            % {"codes": ", ".join(idle)},
-            cure=_("Sell compute share, accelerator memory, CPU and memory."),
-        )
-    for code, unit in _DELIVERED.items():
-        if code in parts and unit and parts[code].amount_unit != unit:
-            raise Conflict(
-                _("Amounts of %(name)s are delivered in %(unit)s, its component counts them in %(other)s.")
-                % {"name": parts[code], "unit": unit, "other": parts[code].amount_unit},
-                cure=_("Make a component that counts in %(unit)s.") % {"unit": unit},
-            )
-    if row.kind == CommodityKind.SESSION and "compute_share" not in parts:
-        raise Conflict(
-            _("A remote accelerator is a share of one."),
-            cure=_("Sell compute share and accelerator memory together."),
-        )
-    least = row.components.filter(component__code="compute_share").first()
-    if row.card_use == CardUse.WHOLE and (least is None or least.minimum < _WHOLE_PERCENT):
-        raise Conflict(
-            _("Part of a card could be ordered, and it is to be a whole one."),
-            cure=_("Sell all of its compute, and all of its memory."),
-        )
-    if ("compute_share" in parts) != ("gpu_memory" in parts) or not parts.keys() & {"compute_share", "cpu"}:
-        raise Conflict(
-            _("It sells neither a share of an accelerator, with its memory, nor CPU."),
-            cure=_("Sell compute share and accelerator memory together, or CPU."),
-        )
 
 
 @service(P.MANAGE)

@@ -34,9 +34,12 @@ _DURATION_MOST = 10**6 * 86400
 
 
 class ComponentRangeIn(serializers.Serializer[Any]):
-    """How much of a component may be ordered: of the share in per cent, of memory in MiB, of CPU in cores."""
+    """How much of a component may be ordered: of the share in per cent, of memory in MiB, of CPU in cores, of
+    storage in GiB."""
 
-    component = serializers.CharField(max_length=48, help_text="compute_share, gpu_memory, cpu or memory.")
+    component = serializers.CharField(
+        max_length=48, help_text="compute_share, gpu_memory, cpu or memory; of a volume storage."
+    )
     minimum = serializers.IntegerField(min_value=1, max_value=_AMOUNT_MOST)
     maximum = serializers.IntegerField(min_value=1, max_value=_AMOUNT_MOST)
     default = serializers.IntegerField(min_value=1, max_value=_AMOUNT_MOST)

@@ -1,21 +1,20 @@
-"""The input of the pages of commodities and of their prices."""
+"""The input of the pages of commodities."""
 
 import shlex
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.catalog.models import Commodity, FormTemplate, PriceLine
+from apps.catalog.models import Commodity, FormTemplate
 from apps.catalog.selectors import (
     category_tree,
     process_app_list,
 )
 from apps.catalog.states import CardUse, CommodityKind
-from apps.catalog.types import ICONS, ComponentRange, PriceInput
+from apps.catalog.types import ICONS, ComponentRange
 from apps.console.catalogue_forms.applying import MEMORY, SECONDS, Choices, NamesForm
 from apps.console.centre_forms import StyledForm
 from apps.console.types import CommodityDraft
@@ -25,8 +24,6 @@ from apps.scheduling.selectors.environment_templates import environment_template
 from apps.scheduling.selectors.workloads import queue_list
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_list
-
-TIER_ROWS = range(4)
 
 
 def category_choices() -> Choices:
@@ -81,6 +78,7 @@ ROWS = (
     ("cpu", gettext_lazy("CPU"), gettext_lazy("cores")),
     ("memory", gettext_lazy("Main memory"), ""),
 )
+STORAGE_ROWS = (("storage", gettext_lazy("Storage"), "GiB"),)
 COLUMNS = (
     ("minimum", gettext_lazy("Least")),
     ("maximum", gettext_lazy("Most")),
@@ -91,6 +89,10 @@ _WORK = {
     CommodityKind.WORK: ("command", "environment_variables"),
     CommodityKind.ENVIRONMENT: ("environment",),
 }
+# What is asked of what nodes run, and of nothing else.
+_SCHEDULED = frozenset(
+    {"card_use", "card", "spec", "resource_group", "queue", "gpu_memory_unit", "memory_unit", "max_count"}
+)
 
 
 class CommodityForm(NamesForm):
@@ -169,7 +171,8 @@ class CommodityForm(NamesForm):
     def __init__(self, *args: Any, kind: str, is_new: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.kind = kind
-        for row, label, _unit in ROWS:
+        self.rows = STORAGE_ROWS if kind == CommodityKind.VOLUME else ROWS
+        for row, label, _unit in self.rows:
             for column, head in COLUMNS:
                 field = _amount(f"{label}: {head}", most=100 if row == "compute_share" else 2**31 - 1)
                 field.widget.attrs |= {"class": "form-control", "data-test": f"{row}-{column}"}
@@ -178,11 +181,10 @@ class CommodityForm(NamesForm):
         for name in ("gpu_memory_unit", "memory_unit", "shortest_unit", "longest_unit"):
             self.fields[name].widget.attrs["aria-label"] = _("Unit")
         gone = {"command", "environment_variables", "environment"} - set(_WORK.get(CommodityKind(kind), ()))
+        if kind in (CommodityKind.VOLUME, CommodityKind.MANUAL):
+            gone |= _SCHEDULED
         if kind == CommodityKind.MANUAL:
-            amounts = {f"{row}_{column}" for row, _label, _unit in ROWS for column, _head in COLUMNS}
-            gone |= amounts | {
-                "card_use", "card", "spec", "resource_group", "queue", "gpu_memory_unit", "memory_unit", "max_count",
-            }  # fmt: skip
+            gone |= {f"{row}_{column}" for row, _label, _unit in ROWS for column, _head in COLUMNS}
         if not is_new:
             gone.add("number")
         for name in gone:
@@ -198,7 +200,7 @@ class CommodityForm(NamesForm):
                 None if unit else self[f"{row}_unit"],
                 [self[f"{row}_{column}"] for column, _head in COLUMNS],
             )
-            for row, label, unit in ROWS
+            for row, label, unit in self.rows
             if f"{row}_minimum" in self.fields
         ]
 
@@ -223,7 +225,7 @@ class CommodityForm(NamesForm):
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
-        for row, _label, _unit in ROWS:
+        for row, _label, _unit in self.rows:
             if f"{row}_minimum" not in self.fields:
                 continue
             filled = [given.get(f"{row}_{column}") for column, _head in COLUMNS[:3]]
@@ -262,7 +264,7 @@ class CommodityForm(NamesForm):
 
     def _ranges(self) -> Iterable[ComponentRange]:
         given = self.cleaned_data
-        for row, _label, _unit in ROWS:
+        for row, _label, _unit in self.rows:
             if not given.get(f"{row}_minimum"):
                 continue
             factor = given.get(f"{row}_unit", 1)
@@ -321,85 +323,3 @@ class TenantsForm(StyledForm):
 
     def chosen(self) -> list[Tenant]:
         return list(self.cleaned_data["tenants"])
-
-
-# --- prices --------------------------------------------------------------------------------------------------------
-
-
-class PriceForm(StyledForm):
-    """A price for each component of a commodity, in up to four tiers: up to how much, and what it costs."""
-
-    effective_from = forms.DateTimeField(
-        label=gettext_lazy("From when on"),
-        required=False,
-        widget=forms.DateTimeInput({"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        help_text=gettext_lazy("Empty: from now on."),
-    )
-
-    def __init__(self, *args: Any, commodity: Commodity, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.parts = [part.component for part in commodity.components.select_related("component")]
-        for part in self.parts:
-            self._put(
-                f"unit_{part.code}", forms.ChoiceField(label=_("Price for"), choices=PriceLine.OFFERED_UNITS)
-            )
-            self._put(
-                f"method_{part.code}", forms.ChoiceField(label=_("Tier method"), choices=PriceLine.METHODS)
-            )
-            for row in TIER_ROWS:
-                upto = forms.DecimalField(label=_("Up to"), required=False, min_value=0, max_digits=18)
-                price = forms.DecimalField(
-                    label=_("Price"), required=row == 0, min_value=0, max_digits=18, decimal_places=10
-                )
-                self._put(f"upto_{part.code}_{row}", upto)
-                self._put(f"price_{part.code}_{row}", price)
-
-    def _put(self, name: str, field: forms.Field) -> None:
-        look = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
-        field.widget.attrs |= {"class": look, "data-test": name, "aria-label": str(field.label)}
-        self.fields[name] = field
-
-    @property
-    def tables(self) -> list[tuple[Any, forms.BoundField, forms.BoundField, list[tuple[Any, Any]]]]:
-        """For each component: unit, method, and the rows of its tiers."""
-        return [
-            (
-                part,
-                self[f"unit_{part.code}"],
-                self[f"method_{part.code}"],
-                [(self[f"upto_{part.code}_{row}"], self[f"price_{part.code}_{row}"]) for row in TIER_ROWS],
-            )
-            for part in self.parts
-        ]
-
-    def lines(self) -> list[PriceInput]:
-        """The prices as the catalogue takes them: the last tier is without end."""
-        return [
-            PriceInput(
-                component=part.code,
-                tiers=self._tiers(part.code),
-                unit=self.cleaned_data[f"unit_{part.code}"],
-                tier_method=self.cleaned_data[f"method_{part.code}"],
-            )
-            for part in self.parts
-        ]
-
-    def _tiers(self, code: str) -> list[list[Any]]:
-        given = self.cleaned_data
-        rows = [(given[f"upto_{code}_{row}"], given[f"price_{code}_{row}"]) for row in TIER_ROWS]
-        return [[_text(upto), _text(price)] for upto, price in rows if price is not None]
-
-
-def _text(figure: Decimal | None) -> str | None:
-    return None if figure is None else f"{figure:f}"
-
-
-def price_initial(lines: Iterable[PriceLine]) -> dict[str, Any]:
-    """The newest prices, to start the next ones from."""
-    shown: dict[str, Any] = {}
-    for line in lines:
-        code = line.component.code
-        shown |= {f"unit_{code}": line.unit, f"method_{code}": line.tier_method}
-        for row, (upto, price) in enumerate(line.tiers[: len(TIER_ROWS)]):
-            shown |= {f"upto_{code}_{row}": upto, f"price_{code}_{row}": price}
-    return shown

@@ -23,13 +23,12 @@ from apps.catalog.services.commodities import (
 )
 from apps.catalog.services.prices import price_publish
 from apps.catalog.states import CommodityKind
+from apps.console.catalogue_forms.pricing import PriceForm, price_initial
 from apps.console.catalogue_forms.selling import (
     CommodityForm,
-    PriceForm,
     TenantsForm,
     category_choices,
     commodity_initial,
-    price_initial,
 )
 from apps.console.services import commodity_put
 from apps.identity.pages.access import go, operator_page, paged, show
@@ -54,6 +53,11 @@ KINDS = (
         gettext_lazy(
             "A card of the pool for a script elsewhere: the order shows the key and the line to paste."
         ),
+    ),
+    (
+        CommodityKind.VOLUME,
+        "database",
+        gettext_lazy("Storage by size: the order delivers a volume for files, paid by its size and time."),
     ),
     (
         CommodityKind.MANUAL,

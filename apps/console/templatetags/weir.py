@@ -213,6 +213,8 @@ def amount_text(amount: Any, code: str) -> str:
         return cores_text(amount)
     if code in ("compute_share", "compute_percent"):
         return f"{amount} %"
+    if code == "storage":
+        return mib(amount * 1024)
     if code in ("cpu", "cores"):
         return ngettext("%(count)s core", "%(count)s cores", int(amount)) % {"count": amount}
     return str(amount)

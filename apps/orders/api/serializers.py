@@ -154,13 +154,14 @@ class OrderRowOut(serializers.ModelSerializer):
     commodity_name = serializers.CharField()
     business_system = serializers.CharField(source="business_system_name")
     workload = serializers.UUIDField(source="workload_uid", allow_null=True)
+    volume = serializers.UUIDField(source="volume_uid", allow_null=True)
     ticket = serializers.UUIDField(source="ticket_uid", allow_null=True)
 
     class Meta:
         model = Order
         fields = [
             "uid", "no", "form", "form_no", "state", "commodity_name", "supplier", "applicant_name",
-            "organization_name", "business_system", "duration_s", "workload", "ticket", "note", "started_at",
+            "organization_name", "business_system", "duration_s", "workload", "volume", "ticket", "note", "started_at",
             "ended_at", "end_reason_code", "end_reason", "created_at", "updated_at",
         ]  # fmt: skip
 
@@ -194,6 +195,7 @@ class FormOrderOut(serializers.Serializer[Any]):
     no = serializers.CharField()
     state = serializers.ChoiceField(OrderState.choices)
     workload = serializers.UUIDField(source="workload_uid", allow_null=True)
+    volume = serializers.UUIDField(source="volume_uid", allow_null=True)
 
 
 class FormOut(FormRowOut):

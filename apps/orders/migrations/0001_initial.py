@@ -122,6 +122,7 @@ class Migration(migrations.Migration):
                 ('duration_s', models.PositiveIntegerField(verbose_name='duration (s)')),
                 ('quote', models.JSONField(verbose_name='quote')),
                 ('workload_uid', models.UUIDField(blank=True, null=True, unique=True)),
+                ('volume_uid', models.UUIDField(blank=True, null=True, unique=True)),
                 ('ticket_uid', models.UUIDField(blank=True, null=True)),
                 ('note', models.CharField(blank=True, max_length=500, verbose_name='note')),
                 ('started_at', models.DateTimeField(blank=True, null=True, verbose_name='started at')),

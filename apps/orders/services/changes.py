@@ -1,4 +1,4 @@
-"""Give the running resource of an order another share, applied for and approved like the order itself (PLAT-APPLY-22).
+"""Give the resource of an order another share or size, applied for and approved like the order itself (PLAT-APPLY-22).
 
 Locks: process before workload before order before form.
 """
@@ -28,14 +28,15 @@ from apps.orders.services.drafts import draft_check, form_lock
 from apps.orders.services.later_forms import later_form_make
 from apps.orders.services.notifications import form_notify, form_shown, order_shown
 from apps.orders.services.terminations import order_lock
+from apps.orders.services.volume_orders import volume_order_resize
 from apps.orders.states import FORM, IN_PROGRESS, FormKind, FormState
-from apps.orders.types import amounts_delivered
+from apps.orders.types import STORAGE, amounts_delivered
 from apps.scheduling.services.workloads.resizing import order_work_resize
 
 CHANGED = gettext_noop("Application %(no)s is carried out: the resource has what was applied for.")
 NOT_CHANGED = gettext_noop("Application %(no)s could not be carried out: %(reason)s")
-# What a node can change of running work; the rest stays as it was ordered.
-CHANGEABLE = ("compute_share", "gpu_memory")
+# What a node can change of running work, and the size of a volume; the rest stays as it was ordered.
+CHANGEABLE = ("compute_share", "gpu_memory", STORAGE)
 
 
 class _Tried(Exception):
@@ -48,9 +49,7 @@ def change_quote(order: Order, amounts: Mapping[str, int]) -> Quote:
     Conflict where it does not run, InvalidInput naming each amount that is out of range or cannot be changed.
     """
     if not order_is_changeable(order):
-        raise Conflict(
-            _("The order %(no)s has no running share of a card that could be changed.") % {"no": order.no}
-        )
+        raise Conflict(_("The order %(no)s has nothing running that could be changed.") % {"no": order.no})
     before = order.quote["amounts"]
     fixed = {
         f"amounts.{code}": _("This stays as long as it runs.")
@@ -109,7 +108,7 @@ def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationFor
     if quote.amounts == order.quote["amounts"]:
         raise InvalidInput(
             _("The resource of %(no)s has just these amounts.") % {"no": order.no},
-            cure=_("Choose another share or another memory."),
+            cure=_("Choose other amounts."),
         )
     _try(order, quote.amounts)
     locked = order_lock(order.uid)
@@ -177,6 +176,9 @@ def _try(order: Order, amounts: Mapping[str, int]) -> None:
 
 
 def _resize(order: Order, amounts: Mapping[str, int]) -> None:
+    if order.volume_uid is not None:
+        volume_order_resize(actor=SYSTEM, order_uid=order.uid, amounts=amounts)
+        return
     if order.workload_uid is None or order.line.hold_uid is None:
         raise Conflict(_("The order %(no)s has ended already.") % {"no": order.no})
     asked = amounts_delivered(amounts, order.quote["count"])

@@ -4,6 +4,7 @@ Locks: workload before order before ticket before form. Handlers of what happens
 they are told may come twice or late, and then changes nothing.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_noop
 
 from apps.billing.services.charges import charge_close, charge_open
 from apps.billing.types import CostLabels
+from apps.catalog.states import CommodityKind
 from apps.centre.selectors import tickets_are_sent
 from apps.kernel.actor import SYSTEM, Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, WeirError
@@ -23,6 +25,7 @@ from apps.orders.models import Order
 from apps.orders.services.form_progress import form_delivering, form_settle
 from apps.orders.services.notifications import order_notify, order_shown
 from apps.orders.services.terminations import order_ended_write, order_lock, order_terminated
+from apps.orders.services.volume_orders import volume_deliver, volume_meter
 from apps.orders.states import ORDER, FormState, OrderState
 from apps.orders.types import ordered_work
 from apps.scheduling.models import Workload
@@ -67,9 +70,12 @@ def order_deliver(*, actor: Actor, order_uid: UUID) -> Order:
     form_delivering(order.form_id)
     try:
         with transaction.atomic():
-            _resource_ask(order)
+            _resource_make(order)
     except WeirError as error:
         _fail(order, str(error))
+    if order.volume_uid is not None and order.state == OrderState.PROCESSING:
+        order_started(actor=SYSTEM, order_uid=order.uid, at=timezone.now())
+        order.refresh_from_db()
     order_shown(actor, order)
     return order
 
@@ -153,19 +159,48 @@ def _ticket_taken(actor: Actor, ticket: Ticket) -> bool:
     return True
 
 
-def _resource_ask(order: Order) -> None:
-    """Workload, quota and charge in the order's own transaction."""
+def _resource_make(order: Order) -> None:
+    """Volume or workload, quota and charge in the order's own transaction."""
     tenant, line = current_tenant(), order.line
+    organization = hold_organization(tenant, line.hold_uid)
     labels = {
         "business_system": order.business_system_name,
         "organization": order.organization_name,
         "person": order.applicant_name,
     }
-    workload = workload_submit(
+    run_s: int | None = order.duration_s
+    if line.commodity_snapshot["kind"] == CommodityKind.VOLUME:
+        uid = volume_deliver(order)
+    else:
+        uid, run_s = _workload_ask(order, organization, labels)
+    quota_use(actor=SYSTEM, tenant=tenant, holder_uid=line.hold_uid)
+    charge_open(
         actor=SYSTEM,
         tenant=tenant,
+        order_uid=order.uid,
+        order_no=order.no,
+        workload_uid=uid,
+        quote=order.quote,
+        labels=CostLabels(
+            **labels,
+            business_system_uid=order.business_system.uid if order.business_system else None,
+            organization_uid=organization,
+            user_id=order.applicant_id,
+        ),
+        run_s=run_s,
+    )
+
+
+def _workload_ask(
+    order: Order, organization: UUID | None, labels: Mapping[str, str]
+) -> tuple[UUID, int | None]:
+    """The workload of an order, and for how long it may run."""
+    line = order.line
+    workload = workload_submit(
+        actor=SYSTEM,
+        tenant=current_tenant(),
         user_id=order.applicant_id,
-        organization=hold_organization(tenant, line.hold_uid),
+        organization=organization,
         business_system=order.business_system.uid if order.business_system else None,
         order_uid=order.uid,
         order_no=order.no,
@@ -175,24 +210,9 @@ def _resource_ask(order: Order) -> None:
         run_timeout_s=order.duration_s,
         labels=labels,
     )
-    quota_use(actor=SYSTEM, tenant=tenant, holder_uid=line.hold_uid)
-    charge_open(
-        actor=SYSTEM,
-        tenant=tenant,
-        order_uid=order.uid,
-        order_no=order.no,
-        workload_uid=workload.uid,
-        quote=order.quote,
-        labels=CostLabels(
-            **labels,
-            business_system_uid=workload.business_system_uid,
-            organization_uid=workload.organization_id,
-            user_id=order.applicant_id,
-        ),
-        run_s=workload.run_timeout_s,
-    )
     order.workload_uid = workload.uid
     order.save(update_fields=["workload_uid", "updated_at"])
+    return workload.uid, workload.run_timeout_s
 
 
 # --- what happens to the workload ------------------------------------------------------------------------------
@@ -237,7 +257,9 @@ def order_ended(
         return
     act_subject("order", order.uid, no=order.no, reason=reason_code, failed=failed)
     quota_release(actor=SYSTEM, tenant=current_tenant(), holder_uid=order.line.hold_uid)
-    charge_close(actor=SYSTEM, workload_uid=order.workload_uid, at=at)
+    if order.volume_uid is not None:
+        volume_meter(order, at)
+    charge_close(actor=SYSTEM, workload_uid=order.charged_uid, at=at)
     order_ended_write(order, at, reason_code, reason)
     _ticket_end(order, reason or reason_code or "ended")
     if order.state == OrderState.TERMINATING:
@@ -305,4 +327,4 @@ def _ticket_end(order: Order, failure: str) -> None:
     if ticket.state == TicketState.WAITING:
         # Carried out and given back since: what it was for is done all the same.
         ticket_claim(actor=SYSTEM, ticket_uid=ticket.uid)
-    ticket_done(actor=SYSTEM, ticket_uid=ticket.uid, result={"workload": str(order.workload_uid)})
+    ticket_done(actor=SYSTEM, ticket_uid=ticket.uid, result={"workload": str(order.charged_uid)})

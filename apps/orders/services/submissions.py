@@ -17,7 +17,6 @@ from apps.billing.selectors import account_get
 from apps.billing.services.charges import funds_check
 from apps.catalog.models import Commodity
 from apps.catalog.selectors import commodity_get
-from apps.catalog.states import CommodityKind
 from apps.catalog.types import Quote
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
@@ -31,7 +30,7 @@ from apps.orders.services.drafts import fields_check, form_lock, one_process_che
 from apps.orders.services.notifications import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
-from apps.orders.types import MOUNTING, LineInput, amounts_delivered, ordered_work
+from apps.orders.types import MOUNTING, LineInput, ordered_work, quota_delivered
 from apps.scheduling.services.quota.quotas import quota_hold, quota_release
 from apps.scheduling.services.workloads.order_work import order_lines_check
 
@@ -98,7 +97,7 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
     mounts, storage = mounts_of(actor=actor, volumes=form.volumes, assets=())
     deliveries = [_delivery(each, mounts, storage) for each in commodities]
-    _runnable_check(form, lines, deliveries)
+    _runnable_check(form, lines, commodities, deliveries)
     metered = [quote.as_json() for quote, each in zip(quotes, commodities, strict=True) if not each.is_manual]
     funds_check(actor=actor, tenant=tenant, quotes=metered, run_s=form.duration_s)
     for line, commodity, quote, delivery in zip(lines, commodities, quotes, deliveries, strict=True):
@@ -124,7 +123,10 @@ def _delivery(commodity: Commodity, mounts: list[dict[str, Any]], storage: str) 
 
 
 def _runnable_check(
-    form: ApplicationForm, lines: list[FormLine], deliveries: Sequence[Mapping[str, object]]
+    form: ApplicationForm,
+    lines: list[FormLine],
+    commodities: Sequence[Commodity],
+    deliveries: Sequence[Mapping[str, object]],
 ) -> None:
     """Nobody is asked to approve what no node could ever run, or the applicant may not hold."""
     order_lines_check(
@@ -132,8 +134,8 @@ def _runnable_check(
         user_id=form.applicant_id,
         lines=[
             ordered_work(line.amounts, line.count, delivery)
-            for line, delivery in zip(lines, deliveries, strict=True)
-            if delivery["kind"] != CommodityKind.MANUAL
+            for line, commodity, delivery in zip(lines, commodities, deliveries, strict=True)
+            if commodity.is_scheduled
         ],
         run_timeout_s=form.duration_s,
     )
@@ -155,8 +157,8 @@ def _line_freeze(line: FormLine, commodity: Commodity, quote: Quote, delivery: M
 
 
 def quota_amounts(line: FormLine) -> dict[str, int]:
-    """What a line takes of a quota (PLAT-TEN-10): shares, percent of devices, memory of devices and nodes, cores."""
-    return amounts_delivered(line.amounts, line.count).quota()
+    """What a line takes of a quota (PLAT-TEN-10)."""
+    return quota_delivered(line.amounts, line.count)
 
 
 def _process_data(form: ApplicationForm) -> dict[str, object]:
@@ -169,8 +171,8 @@ def _process_data(form: ApplicationForm) -> dict[str, object]:
         "amount": round(float(form.total or 0), 2),
         "duration_s": form.duration_s,
         "count": sum(line.count for line in lines),
-        "compute_percent": sum(one["compute_percent"] for one in held),
-        "gpu_memory_mib": sum(one["gpu_memory_mib"] for one in held),
+        "compute_percent": sum(one.get("compute_percent", 0) for one in held),
+        "gpu_memory_mib": sum(one.get("gpu_memory_mib", 0) for one in held),
         "organization": form.organization_name,
         "business_system": form.business_system_name,
     }

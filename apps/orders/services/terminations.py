@@ -26,6 +26,7 @@ from apps.orders.services.notifications import form_notify, form_shown, order_no
 from apps.orders.states import FORM, ORDER, FormKind, FormState, OrderState
 from apps.scheduling.services.quota.quotas import quota_release
 from apps.scheduling.services.workloads.stopping import workload_stop
+from apps.storage.services.ordered import ordered_volume_end
 from apps.tickets.services.life import ticket_fail
 
 TERMINATED = gettext_noop("Order %(no)s is terminated and its resource released.")
@@ -135,9 +136,14 @@ def termination_refused(actor: Actor, form: ApplicationForm, state: FormState) -
 def termination_granted(actor: Actor, form: ApplicationForm) -> None:
     """Stop the resource; the order is terminated when it is released, at once if it runs no more.
 
-    The workload is locked before the order, as it is where a workload ends by itself.
+    Workload and volume are locked before the order, as they are where they end by themselves.
     """
     order = Order.objects.get(pk=form.target_order_id)
+    if order.volume_uid and not order.is_ended:
+        now = timezone.now()
+        ordered_volume_end(
+            actor=SYSTEM, volume_uid=order.volume_uid, at=now, reason_code="stopped", reason=form.no
+        )
     if order.workload_uid and not order.is_ended:
         tenant = current_tenant()
         workload_stop(actor=SYSTEM, tenant=tenant, workload_uid=order.workload_uid, reason=form.no)
@@ -145,7 +151,7 @@ def termination_granted(actor: Actor, form: ApplicationForm) -> None:
     FORM.move(form, FormState.APPROVED, actor=actor)
     FORM.move(form, FormState.DELIVERING, actor=actor)
     form_shown(actor, form)
-    if order.workload_uid is None:
+    if order.charged_uid is None:
         _never_delivered(order)
     if order.is_ended:
         order_terminated(actor, order)

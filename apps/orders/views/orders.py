@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -25,6 +26,7 @@ from apps.orders.services.changes import CHANGEABLE, change_quote, order_change
 from apps.orders.services.terminations import order_terminate
 from apps.orders.states import OrderState
 from apps.orgs.selectors import business_system_list
+from apps.storage.selectors import volume_by_uid
 from apps.tickets.selectors import tickets_of
 
 
@@ -53,6 +55,8 @@ def order(request: TenantRequest, uid: UUID) -> HttpResponse:
         "tickets": tickets_of(row.uid),
         "processes": [process for form in (*reversed(later), row.form) for process in process_list(form.uid)],
         "later_forms": later,
+        "volume": volume_by_uid(row.volume_uid) if row.volume_uid else None,
+        "kept_days": settings.WEIR_ENDED_VOLUME_DAYS,
         "parts": _changeable(row) if request.actor.may("orders.apply") else [],
         "may_terminate": request.actor.may("orders.terminate") and order_is_terminable(row),
         "live": [f"order.{row.uid}", f"form.{row.form.uid}", *(f"form.{form.uid}" for form in later)],

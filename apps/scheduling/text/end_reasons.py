@@ -28,6 +28,7 @@ _SENTENCES = {
             "It was put aside: the money of the account is used up. Top it up, then resume the work by hand."
         ),
     ),
+    "volume_funds_used_up": ("", gettext_noop("It ended: the money of the account is used up.")),
     "dependency_failed": (
         gettext_noop("It never started: %(said)s has ended otherwise than it waited for."),
         gettext_noop("It never started: work has ended otherwise than it waited for."),

@@ -23,7 +23,7 @@ class VolumeOut(serializers.ModelSerializer[Volume]):
         model = Volume
         fields = [
             "uid", "name", "owner", "person", "organization", "size_mib", "used_bytes", "free_bytes", "piece_bytes",
-            "measured_at", "may_open", "may_keep", "created_at",
+            "measured_at", "may_open", "may_keep", "order_no", "kept_until", "created_at",
         ]  # fmt: skip
 
     def get_piece_bytes(self, row: Volume) -> int:

@@ -15,7 +15,7 @@ from apps.storage.events import VolumeChanged
 from apps.storage.models import Volume
 from apps.storage.paths import file_names
 from apps.storage.permissions import StoragePermission as P
-from apps.storage.selectors import key_of, volume_open
+from apps.storage.selectors import key_of, volume_writable
 from apps.storage.services.volumes import volume_lock
 from apps.storage.types import Kind
 
@@ -54,6 +54,6 @@ def file_remove(*, actor: Actor, volume_uid: UUID, path: str) -> None:
 
 
 def _volume(actor: Actor, uid: UUID) -> Volume:
-    volume = volume_open(actor=actor, uid=uid)
+    volume = volume_writable(actor=actor, uid=uid)
     act_subject("volume", volume.uid, name=volume.name)
     return volume

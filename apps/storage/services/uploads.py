@@ -29,7 +29,7 @@ from apps.storage.errors import (
 from apps.storage.models import Upload, Volume
 from apps.storage.paths import file_names, path_of
 from apps.storage.permissions import StoragePermission as P
-from apps.storage.selectors import key_of, upload_get, volume_open
+from apps.storage.selectors import key_of, upload_get, volume_writable
 from apps.storage.services.volumes import volume_lock
 from apps.storage.types import Kind, Names
 
@@ -71,7 +71,7 @@ def upload_make(
         raise InvalidInput(
             fields={"size_bytes": _("%(least)s to %(most)s") % {"least": 0, "most": SIZE_MAX_BYTES}}
         )
-    volume = volume_lock(volume_open(actor=actor, uid=volume_uid))
+    volume = volume_lock(volume_writable(actor=actor, uid=volume_uid))
     act_subject("volume", volume.uid, name=volume.name, size_bytes=size_bytes)
     if volume.uploads.filter(sender_id=actor.user_id, finished_at=None).count() >= OPEN_MAX:
         raise Conflict(

@@ -43,7 +43,7 @@ def volume_make(
         Conflict: the owner has a volume of that name.
     """
     _name_check(name)
-    _size_check(size_mib)
+    size_check(size_mib)
     if owner not in Owner.values:
         raise InvalidInput(fields={"owner": _("one of %(names)s") % {"names": ", ".join(Owner.values)}})
     if owner != Owner.PERSON:
@@ -65,20 +65,16 @@ def volume_make(
 
 @service(P.USE)
 def volume_change(*, actor: Actor, uid: UUID, name: str | None = None, size_mib: int | None = None) -> Volume:
-    """Rename a volume, or give it another size: never less than it holds."""
+    """Rename a volume, or give it another size: never less than it holds, and not what an order holds."""
     row = volume_kept_lock(actor, uid)
     if name is not None and name != row.name:
         _name_check(name)
         row.name = name
         _name_free_check(row)
     if size_mib is not None and size_mib != row.size_mib:
-        _size_check(size_mib)
-        held = int(row.used_bytes) + int(row.upload_bytes)
-        if size_mib * 2**20 < held:
-            raise Conflict(
-                _("%(name)s holds %(held)s MiB already.") % {"name": row.name, "held": -(-held // 2**20)},
-                cure=_("Delete files first, or choose a larger size."),
-            )
+        size_check(size_mib)
+        _ordered_check(row)
+        size_holds_check(row, size_mib)
         row.size_mib = size_mib
         _quota_keep(actor, row)
     row.save(update_fields=["name", "size_mib", "updated_at"])
@@ -90,6 +86,7 @@ def volume_delete(*, actor: Actor, uid: UUID) -> None:
     """Delete a volume with all that is in it; its quota is free at once, its files go after the commit. Raises
     Conflict while work mounts it or is to leave its outputs there."""
     row = volume_kept_lock(actor, uid)
+    _ordered_check(row)
     if users := workload_numbers_using(current_tenant(), row.uid, key_of(row.uid)):
         raise Conflict(
             _("%(name)s is used by work that has not ended: %(works)s.")
@@ -133,7 +130,7 @@ def volume_frozen_make(actor: Actor, size_bytes: int) -> Volume:
     """Within a service: a volume for a version of an asset, held of the quota of who publishes it. Raises
     QuotaExceeded."""
     size_mib = max(1, -(-size_bytes // 2**20))
-    _size_check(size_mib)
+    size_check(size_mib)
     uid = uuid4()
     row = Volume(
         uid=uid,
@@ -216,7 +213,27 @@ def _name_free_check(row: Volume) -> None:
         )
 
 
-def _size_check(size_mib: int) -> None:
+def _ordered_check(row: Volume) -> None:
+    """Conflict for a volume that an order holds: forms about that order resize and end it."""
+    if row.is_ordered:
+        raise Conflict(
+            _("%(name)s was delivered by the order %(no)s, which says how large it is and when it ends.")
+            % {"name": row.name, "no": row.order_no},
+            cure=_("Apply for a change or for the end of that order."),
+        )
+
+
+def size_holds_check(row: Volume, size_mib: int) -> None:
+    """Conflict where a volume holds more than it is to be large."""
+    held = int(row.used_bytes) + int(row.upload_bytes)
+    if size_mib * 2**20 < held:
+        raise Conflict(
+            _("%(name)s holds %(held)s MiB already.") % {"name": row.name, "held": -(-held // 2**20)},
+            cure=_("Delete files first, or choose a larger size."),
+        )
+
+
+def size_check(size_mib: int) -> None:
     if not 1 <= size_mib <= SIZE_MAX_MIB:
         raise InvalidInput(
             fields={"size_mib": _("%(least)s to %(most)s") % {"least": 1, "most": SIZE_MAX_MIB}}

@@ -8,8 +8,8 @@ from apps.catalog.services.categories import category_create
 from apps.catalog.services.commodities import (
     commodity_create,
     commodity_list_,
-    component_create,
 )
+from apps.catalog.services.components import component_create
 from apps.catalog.services.form_templates import form_template_create
 from apps.catalog.services.prices import price_publish
 from apps.catalog.services.processes import (

@@ -386,6 +386,12 @@ def test_an_environment_is_a_template_and_a_session_runs_nothing_of_the_centres(
     assert (row.kind, row.work["web"], row.environment) == ("environment", True, TEMPLATE.name)
     went(page.post(f"{ROOT}new/session/", asked(name_en="Card elsewhere")))
     assert Commodity.objects.get(name_en="Card elsewhere").work == {}
+    sizes = {"storage_minimum": 10, "storage_maximum": 500, "storage_default": 50, "storage_step": 10}
+    went(page.post(f"{ROOT}new/volume/", asked(name_en="Room for files", **sizes)))
+    row = Commodity.objects.get(name_en="Room for files")
+    (part,) = row.components.all()
+    assert (row.work, row.max_count, part.component.code, part.maximum) == ({}, 1, "storage", 500)
+    assert 'data-test="storage-minimum"' in page.get(f"{ROOT}commodities/{row.uid}/edit/").content.decode()
     went(page.post(f"{ROOT}new/manual/", asked(name_en="Course")))
     row = Commodity.objects.get(name_en="Course")
     assert (row.is_manual, row.components.count()) == (True, 0)

@@ -1,0 +1,85 @@
+"""Volumes that orders deliver: made, resized and ended as their orders are, their files kept for a stated time.
+
+Locks: volume before order before charge.
+"""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+
+from apps.kernel.actor import Actor, act_subject
+from apps.kernel.errors import NotFound
+from apps.kernel.events import emit
+from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.service import service
+from apps.scheduling.selectors.workloads import workload_numbers_using
+from apps.storage.drivers.chosen import driver
+from apps.storage.events import OrderedVolumeEnded, VolumeChanged
+from apps.storage.models import Volume
+from apps.storage.selectors import key_of
+from apps.storage.services.volumes import size_check, size_holds_check
+from apps.storage.states import Owner
+
+
+def ordered_volume_make(actor: Actor, *, order_uid: UUID, order_no: str, size_mib: int) -> Volume:
+    """Within a service: the tenant's volume for an order, called by its number; its quota is the order's."""
+    size_check(size_mib)
+    name = order_no.lower()
+    row = Volume(owner=Owner.TENANT, name=name, size_mib=size_mib, order_uid=order_uid, order_no=order_no)
+    if Volume.objects.filter(owner=Owner.TENANT, name=name).exists():
+        row.name = f"{name}-{row.uid.hex[:6]}"
+    row.save()
+    driver().volume_make(key_of(row.uid))
+    return row
+
+
+def ordered_volume_lock(uid: UUID) -> Volume:
+    """The volume, locked before its order is; NotFound where there is none."""
+    row = Volume.objects.select_for_update(no_key=True).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
+
+
+def ordered_volume_resize(actor: Actor, *, volume: Volume, size_mib: int) -> None:
+    """Within a service: another size for a locked volume. Conflict where it holds more already."""
+    size_check(size_mib)
+    size_holds_check(volume, size_mib)
+    volume.size_mib = size_mib
+    volume.save(update_fields=["size_mib", "updated_at"])
+
+
+@service()
+def ordered_volume_end(
+    *, actor: Actor, volume_uid: UUID, at: datetime, reason_code: str, reason: str = ""
+) -> None:
+    """The order of a volume ends: nothing more is written or mounted for writing, and its files are kept to be read
+    for as long as the centre says. Again it changes nothing."""
+    row = ordered_volume_lock(volume_uid)
+    act_subject("volume", row.uid, name=row.name, reason=reason_code)
+    if row.order_uid is None or row.kept_until is not None:
+        return
+    row.kept_until = timezone.now() + timedelta(days=settings.WEIR_ENDED_VOLUME_DAYS)
+    row.save(update_fields=["kept_until", "updated_at"])
+    emit(OrderedVolumeEnded(current_schema(), row.order_uid, at, reason_code, reason), actor=actor)
+
+
+@service()
+def ended_volume_remove(*, actor: Actor, volume_uid: UUID) -> bool:
+    """The time for which the files of an ended order were kept is over: they are removed; whether they were. What work
+    still mounts waits for that work's end."""
+    row = ordered_volume_lock(volume_uid)
+    act_subject("volume", row.uid, name=row.name, order=row.order_no)
+    is_over = row.kept_until is not None and row.kept_until <= timezone.now()
+    if not is_over or workload_numbers_using(current_tenant(), row.uid, key_of(row.uid)):
+        return False
+    row.delete()
+    emit(VolumeChanged(current_schema(), str(volume_uid)), actor=actor)
+    return True
+
+
+def ended_volumes_due() -> list[UUID]:
+    """The volumes of ended orders whose files have been kept for long enough."""
+    return list(Volume.objects.filter(kept_until__lte=timezone.now()).values_list("uid", flat=True))
