@@ -11,8 +11,9 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 
 from node_agent.credential import Credential, credential_load, credential_save, token_digest
 from node_agent.drivers.base import DriverError, RuntimeDriver
@@ -30,6 +31,7 @@ from node_agent.protocol.fields import (
     USAGE_PER_SYNC,
 )
 from node_agent.protocol.join import JoinRequest
+from node_agent.protocol.metrics import METRICS_PER_SYNC, MetricBatch
 from node_agent.protocol.slices import DesiredSlice, LogChunk, SliceReport, UsageReport
 from node_agent.protocol.sync import SyncReply, SyncRequest
 from node_agent.remote_config import Configured
@@ -147,6 +149,8 @@ class Daemon:
                 raise
             log.info("the stored credential is refused; joining again with the new join token")
             return self._join()
+        for uid, seq in reply.metric_acks.items():
+            self._runtime.metrics_drop(uid, seq)
         has_more = self._events.ack(reply.event_ack) or self._has_more(reply)
         self._recover(0.0 if has_more else reply.next_sync_s)
         self._handle(Replied(reply))
@@ -185,6 +189,7 @@ class Daemon:
             usage=tuple(self._usage(uids)),
             logs=tuple(self._logs(uids)),
             events=self._events.pending(),
+            metrics=tuple(self._metrics(uids)),
             folders=self._machine.folders_idle(self._runtime.folders.names())[:SLICES_PER_NODE],
         )
 
@@ -215,14 +220,22 @@ class Daemon:
                 room, bytes_left = room - 1, bytes_left - size
                 yield chunk
 
+    def _metrics(self, uids: Sequence[str]) -> Iterable[MetricBatch]:
+        """The oldest batch of each slice, of some slices in turn where there are many."""
+        first = self._seq % max(len(uids), 1)
+        batches = (self._runtime.metrics(uid) for uid in (*uids[first:], *uids[:first]))
+        return islice((batch for batch in batches if batch is not None), METRICS_PER_SYNC)
+
     def _has_more(self, reply: SyncReply) -> bool:
         """Whether acknowledgements rose and leave something unsent: then the next sync is due at once."""
         machine = self._machine
         risen = [uid for uid, seq in reply.usage_acks.items() if seq > machine.usage_acks.get(uid, 0)]
         grown = [uid for uid, offset in reply.log_acks.items() if offset > machine.log_acks.get(uid, 0)]
         held = set(machine.slice_uids())
-        return any(self._runtime.usage(uid, reply.usage_acks[uid], 1) for uid in risen if uid in held) or any(
-            self._runtime.log(uid, reply.log_acks[uid]) for uid in grown if uid in held
+        return (
+            any(self._runtime.usage(uid, reply.usage_acks[uid], 1) for uid in risen if uid in held)
+            or any(self._runtime.log(uid, reply.log_acks[uid]) for uid in grown if uid in held)
+            or any(self._runtime.metrics(uid) for uid in reply.metric_acks if uid in held)
         )
 
     def _recover(self, wait_s: float) -> None:

@@ -44,7 +44,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class SliceFolder:
-    """The files of one slice. The shim writes state, journal and log; the agent writes spec and control.
+    """The files of one slice. The shim writes state, journal, log and metrics; the agent writes spec and control.
 
     `home`: where its program runs, where that is to outlive the slice.
     """
@@ -76,6 +76,11 @@ class SliceFolder:
     @property
     def log(self) -> Path:
         return self.path / "log.txt"
+
+    @property
+    def metrics(self) -> Path:
+        """What its work has written of itself, on its way to the server."""
+        return self.path / "metrics"
 
     @property
     def lock(self) -> Path:

@@ -197,6 +197,7 @@ within(WhatIfEnded, pages.topic("what-ifs"))
 within(ReservationChanged, pages.topic("reservations"))
 within(HookSettled, pages.topic("hooks"))
 within(fleet.LogGrew, pages.log_grew)
+within(fleet.MetricsGrew, pages.metrics_grew)
 within(CaseChanged, pages.case)
 for kind in (UsageRated, BillMade, BillConfirmed, BillPaid, BalanceChanged):
     within(kind, pages.money)

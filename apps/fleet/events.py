@@ -276,6 +276,13 @@ class LogGrew(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MetricsGrew(Event):
+    """A workload has written more of itself."""
+
+    workload_uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class SliceMeasured(Event):
     """A running slice was measured (at most every few seconds): percent of the device, MiB; None: unknown."""
 

@@ -11,7 +11,17 @@ from django.utils.translation import gettext as _
 
 from apps.fleet.errors import NoSuchGroup, NoSuchSpec
 from apps.fleet.migration_rules import move_why_not
-from apps.fleet.models import LOG_MAX_BYTES, Device, GroupGrant, LogChunk, Node, ResourceGroup, Slice, Spec
+from apps.fleet.models import (
+    LOG_MAX_BYTES,
+    Device,
+    GroupGrant,
+    LogChunk,
+    MetricSeries,
+    Node,
+    ResourceGroup,
+    Slice,
+    Spec,
+)
 from apps.fleet.session_keys import unseal
 from apps.fleet.states import MOVING, Desired, NodeState, SliceKind
 from apps.fleet.types import LogExcerpt, SessionConnection
@@ -110,6 +120,11 @@ def slice_list(*, workload_uids: Iterable[UUID | str]) -> QuerySet[Slice]:
     """The slices of workloads in the order they were wanted, with device and node."""
     rows = Slice.objects.across().filter(workload_uid__in=list(workload_uids))
     return rows.select_related("device", "node").order_by("workload_uid", "pk")
+
+
+def metric_series_list(*, workload_uids: Iterable[UUID | str], name: str = "") -> QuerySet[MetricSeries]:
+    """What workloads have written of themselves, by name; with `name` the metrics in whose names that occurs."""
+    return MetricSeries.objects.across().filter(workload_uid__in=list(workload_uids), name__icontains=name)
 
 
 def slice_share_numbers(uids: Iterable[UUID]) -> set[int]:

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from apps.fleet.services import folder_transfers, folder_uploads
-from apps.fleet.services.nodes import node_liveness
+from apps.fleet.services.nodes import metrics, node_liveness
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 
@@ -19,7 +19,9 @@ def nodes_check() -> None:
 
 @provider_task
 def archives_tidy() -> None:
-    """Delete sent folders that were not used for long, and archives that nobody knows of any more: every hour."""
+    """Delete what was not used or added to for long, folders that were sent and metrics, and archives that nobody knows
+    of any more: every hour."""
     now = timezone.now()
     folder_uploads.uploads_tidy(actor=SYSTEM, now=now)
+    metrics.metrics_prune(actor=SYSTEM)
     folder_transfers.archives_tidy(now)

@@ -2161,6 +2161,20 @@ class WorkloadLogOut(TypedDict):
     ended: bool
 
 
+class WorkloadMetricOut(TypedDict):
+    """
+    A metric that a share of the work has written: at each step its value, and when, in seconds since 1970. Of a
+    long one points are left out evenly.
+    """
+
+    name: str
+    share: int
+    steps: list[int]
+    values: list[float]
+    times: list[float]
+    updated_at: str
+
+
 class WorkloadPortIn(TypedDict):
     """A port on which the work listens on its own machine; `share` counts from 0."""
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         UserGroupOut,
         WorkloadExecOut,
         WorkloadIn,
+        WorkloadMetricOut,
         WorkloadOut,
         WorkloadRowOut,
         WorkloadSessionOut,
@@ -54,6 +55,11 @@ class Scheduling(Calls):
     def workloads_submit(self, jobs: Sequence[WorkloadIn]) -> BulkOut:
         """Put up to 10,000 in their queues in one call, all or none; each as for `workload_submit`."""
         return self.post("workloads/bulk", {"jobs": list(jobs)})
+
+    def metrics(self, workload: str, name: str = "") -> list[WorkloadMetricOut]:
+        """What a workload has written of itself, by metric and share, of metrics in whose names `name` occurs."""
+        found: list[WorkloadMetricOut] = self.get(f"workloads/{workload}/metrics", name=name)
+        return found
 
     def workload_dry_run(self, **body: Unpack[WorkloadIn]) -> DryRunOut:
         """When such work would start, and with how much it could start now; nothing is submitted."""

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from node_agent.images.store import ImageStore
 from node_agent.protocol.fields import Health, PowerSource
+from node_agent.protocol.metrics import MetricBatch
 from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
 from node_agent.slice_state import LocalSlice
 from node_agent.web.work_socket import WorkSocket
@@ -210,4 +211,12 @@ class RuntimeDriver(Protocol):
 
     def log(self, slice_uid: str, offset: int) -> LogChunk | None:
         """Output from a byte offset, or None where there is no more."""
+        ...
+
+    def metrics(self, slice_uid: str) -> MetricBatch | None:
+        """What its work has written of itself and the server does not have, the oldest of it; None: nothing."""
+        ...
+
+    def metrics_drop(self, slice_uid: str, seq: int) -> None:
+        """The server has the batches up to this one."""
         ...

@@ -6,6 +6,7 @@ from node_agent.protocol.errors import ErrorDetail, ErrorReply
 from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH, TERMINAL_STATES
 from node_agent.protocol.folders import DesiredFolder, FolderArchive, FolderSend, FolderSent, FolderTaken
 from node_agent.protocol.join import DeviceReport, JoinReply, JoinRequest, NodeInfo
+from node_agent.protocol.metrics import MetricBatch, MetricSeries
 from node_agent.protocol.slices import (
     DesiredSession,
     DesiredSize,
@@ -42,6 +43,8 @@ __all__ = [
     "JoinReply",
     "JoinRequest",
     "LogChunk",
+    "MetricBatch",
+    "MetricSeries",
     "MoveTarget",
     "NodeInfo",
     "SessionReport",

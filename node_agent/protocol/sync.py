@@ -31,6 +31,7 @@ from node_agent.protocol.fields import (
 )
 from node_agent.protocol.folders import FolderSend
 from node_agent.protocol.join import Devices, NodeInfo
+from node_agent.protocol.metrics import METRICS_PER_SYNC, MetricBatch
 from node_agent.protocol.slices import DesiredSlice, LogChunk, SliceReport, UsageReport
 
 
@@ -80,6 +81,7 @@ class SyncRequest(Message):
     usage: Annotated[tuple[UsageReport, ...], Field(max_length=USAGE_PER_SYNC)] = ()
     logs: Annotated[tuple[LogChunk, ...], Field(max_length=LOGS_PER_SYNC)] = ()
     events: Annotated[tuple[EventReport, ...], Field(max_length=EVENTS_PER_SYNC)] = ()
+    metrics: Annotated[tuple[MetricBatch, ...], Field(max_length=METRICS_PER_SYNC)] = ()
     folders: Annotated[tuple[Uid, ...], Field(max_length=SLICES_PER_NODE)] | None = None
 
 
@@ -91,6 +93,7 @@ class SyncReply(Message):
     """All that the server wants.
 
     `usage_acks`: highest contiguous usage seq stored per slice. `log_acks`: next byte wanted.
+    `metric_acks`: the last batch taken of those that were sent.
     `forget`: finished and fully acknowledged, the node may delete them. `unknown`: stop them.
     `event_ack`: the last event of this boot that was stored. `folders_over`: work folders that nothing goes on in any
     more, to be deleted; `folders_send`: those that are wanted on another node.
@@ -102,6 +105,7 @@ class SyncReply(Message):
     desired: Annotated[tuple[DesiredSlice, ...], Field(max_length=SLICES_PER_NODE)] = ()
     usage_acks: Acks = {}
     log_acks: Acks = {}
+    metric_acks: Acks = {}
     forget: Uids = ()
     unknown: Uids = ()
     event_ack: Counter = 0
@@ -112,6 +116,7 @@ class SyncReply(Message):
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agent that knows no folders is told of none."""
+        """An agent that knows no folders or no metrics is told of none."""
         told: dict[str, Any] = dump(self)
-        return {key: told[key] for key in told if not key.startswith("folders_") or told[key]}
+        later = ("folders_over", "folders_send", "metric_acks")
+        return {key: told[key] for key in told if key not in later or told[key]}

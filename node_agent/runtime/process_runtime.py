@@ -19,12 +19,14 @@ from node_agent.drivers.base import Device, DriverError, SliceDriver
 from node_agent.files import SliceFolder, write_json
 from node_agent.images.store import ImageStore
 from node_agent.protocol.fields import LOG_CHUNK_BYTES
+from node_agent.protocol.metrics import MetricBatch
 from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
 from node_agent.remote_config import Configured
 from node_agent.runtime import proc
 from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.isolation.work_environment import tree_remove
+from node_agent.runtime.metrics.sending import batch_oldest, batches_drop
 from node_agent.runtime.records.slice_records import Control, ShimState
 from node_agent.runtime.records.state_reader import (
     last_line,
@@ -331,6 +333,14 @@ class ProcessRuntime:
         """Up to 64 KiB of output from `offset`."""
         text = read_chunk(self._folder(slice_uid).log, offset, LOG_CHUNK_BYTES)
         return LogChunk(slice_uid=slice_uid, offset=offset, text=text) if text else None
+
+    def metrics(self, slice_uid: str) -> MetricBatch | None:
+        """What its work has written of itself and the server does not have, the oldest of it."""
+        return batch_oldest(self._folder(slice_uid).metrics, slice_uid)
+
+    def metrics_drop(self, slice_uid: str, seq: int) -> None:
+        """The server has the batches up to this one."""
+        batches_drop(self._folder(slice_uid).metrics, seq)
 
     def stop_all(self, *, wait_s: float = 15.0) -> int:
         """End every work of this node at once; returns how many there were."""

@@ -37,6 +37,10 @@ def log_grew(event: fleet.LogGrew, actor: Actor) -> None:
     push(f"log.{event.workload_uid}")
 
 
+def metrics_grew(event: fleet.MetricsGrew, actor: Actor) -> None:
+    push(f"metrics.{event.workload_uid}")
+
+
 def case(event: CaseChanged, actor: Actor) -> None:
     push("cases", "changed", kind=event.kind)
 

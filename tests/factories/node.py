@@ -11,12 +11,15 @@ from node_agent.protocol.messages import (
     DeviceReport,
     JoinRequest,
     LogChunk,
+    MetricBatch,
+    MetricSeries,
     NodeInfo,
     SliceReport,
     SyncReply,
     SyncRequest,
     UsageReport,
 )
+from node_agent.protocol.metrics import METRICS_PER_SYNC
 
 
 class SpokenNode:
@@ -68,7 +71,7 @@ class SpokenNode:
         body = message.model_dump_json()
         return self.http.post(f"/api/agent/v1/{path}", body, content_type="application/json", headers=headers)
 
-    def sync(self, slices=(), usage=(), logs=()) -> SyncReply:
+    def sync(self, slices=(), usage=(), logs=(), metrics=()) -> SyncReply:
         """One message; the server's answer."""
         self.seq += 1
         request = SyncRequest(
@@ -81,6 +84,7 @@ class SpokenNode:
             slices=tuple(slices),
             usage=tuple(usage),
             logs=tuple(logs),
+            metrics=tuple(metrics),
         )
         answer = self._post("sync", request)
         assert answer.status_code == 200, answer.content
@@ -106,7 +110,8 @@ class SpokenNode:
         return SliceReport(**{**fields, **more})
 
     def run_all(self, seconds=10) -> None:
-        """Start everything desired `seconds` ago, with a log line and one usage interval; stop what is to stop."""
+        """Start everything desired `seconds` ago, with a log line, a metric and one usage interval; stop what
+        is to stop."""
         desired = self.sync().desired
         running = [part for part in desired if part.state == "running"]
         for part in running:
@@ -115,7 +120,12 @@ class SpokenNode:
         self.sync(slices=[self.report(part, "running") for part in running])
         usage = [self.interval(part, seconds) for part in running if not self.usage_seq.get(part.slice_uid)]
         logs = [LogChunk(slice_uid=part.slice_uid, offset=0, text="epoch 1 loss 0.5\n") for part in running]
-        self.sync([self.report(part, "running") for part in running], usage, logs)
+        loss = MetricSeries(name="loss", steps=(1, 2), values=(0.5, 0.25), times=(1e9, 1e9 + 1))
+        metrics = [
+            MetricBatch(slice_uid=part.slice_uid, seq=1, series=(loss,))
+            for part in running[:METRICS_PER_SYNC]
+        ]
+        self.sync([self.report(part, "running") for part in running], usage, logs, metrics)
         self.end([part for part in desired if part.state == "stopped"])
 
     def interval(self, part, seconds) -> UsageReport:

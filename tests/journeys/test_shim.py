@@ -18,6 +18,7 @@ import pytest
 
 from node_agent.files import SliceFolder, read_json, write_json
 from node_agent.runtime import proc
+from node_agent.runtime.metrics.sending import batch_oldest, batches_drop
 from tests.journeys.priority import go_first
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("shim")]
@@ -443,3 +444,25 @@ def test_a_secret_is_in_the_programs_environment_and_in_no_file(kept: Callable[.
     kept_files = [path for path in one.files.path.rglob("*") if path.is_file()]
     assert kept_files
     assert not [path for path in kept_files if b"s3cr3t-9f" in path.read_bytes()]
+
+
+def test_what_work_writes_of_itself_is_on_its_way_while_it_runs_and_at_its_end(
+    kept: Callable[..., ShimSlice],
+) -> None:
+    one = kept().program(
+        "import os, pathlib, time\n"
+        "folder = pathlib.Path(os.environ['WEIR_METRICS_DIR'])\n"
+        "path = folder / 'a.jsonl'\n"
+        'path.write_text(\'{"step": 1, "loss": 0.5}\\n\')\n'
+        "while not pathlib.Path('go').exists(): time.sleep(0.05)\n"
+        'path.open(\'a\').write(\'{"step": 2, "loss": 0.25}\\n{"step": 3, "loss": NaN}\\n\')\n'
+    )
+    one.until(lambda: batch_oldest(one.files.metrics, "s"))
+    (one.files.work / "go").touch()
+    assert one.ended()["state"] == "exited"
+    found = []
+    while (batch := batch_oldest(one.files.metrics, "s")) is not None:
+        found += [point for series in batch.series for point in zip(series.steps, series.values, strict=True)]
+        batches_drop(one.files.metrics, batch.seq)
+    assert found == [(1, 0.5), (2, 0.25)]
+    assert "no finite number at step 3" in one.log()

@@ -3,6 +3,7 @@
 from apps.fleet.gangs import GangSize
 from apps.fleet.models.folder_uploads import FolderUpload, FolderUse
 from apps.fleet.models.logs import LOG_MAX_BYTES, LogChunk, Watch
+from apps.fleet.models.metrics import MetricSeries
 from apps.fleet.models.pool import (
     OVERSUBSCRIBE_MAX_PERMILLE,
     Device,
@@ -24,6 +25,7 @@ __all__ = [
     "GangSize",
     "GroupGrant",
     "LogChunk",
+    "MetricSeries",
     "Node",
     "ResourceGroup",
     "Secret",

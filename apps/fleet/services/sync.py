@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from apps.fleet.errors import IdentityMismatch, IdentityTaken
 from apps.fleet.events import (
     LogGrew,
+    MetricsGrew,
     NodeClockOff,
     NodeDoubled,
     NodeMeasured,
@@ -31,6 +32,7 @@ from apps.fleet.services.clock_skew import clock_follow
 from apps.fleet.services.device_capacity import Freed, hold_shrink, holds_release
 from apps.fleet.services.nodes.discovery import MEASURE_EVERY, devices_observe
 from apps.fleet.services.nodes.logs import events_take, logs_take
+from apps.fleet.services.nodes.metrics import metrics_take
 from apps.fleet.services.slices.desired_state import reply_make
 from apps.fleet.services.slices.moves import move_follow
 from apps.fleet.services.slices.observed_state import (
@@ -93,6 +95,8 @@ def node_sync(*, actor: Actor, request: SyncRequest) -> SyncReply:
     turn.events += [
         LogGrew(workload_uid=uid) for uid in sorted({str(turn.rows[s].workload_uid) for s in grown})
     ]
+    grown_of = metrics_take(request.metrics, turn.rows, turn.now)
+    turn.events += [MetricsGrew(workload_uid=str(uid)) for uid in sorted(grown_of)]
     turn.closed = [row for row in turn.rows.values() if slice_close(row, now=turn.now)]
     if request.boot_id == turn.node.boot_id:
         turn.events += events_take(turn.node, request.events, turn.rows, now=turn.now)
@@ -197,7 +201,7 @@ _NODE_FIELDS = [
 
 
 def _named(request: SyncRequest) -> set[str]:
-    spoken = (request.slices, request.usage, request.logs, request.events)
+    spoken = (request.slices, request.usage, request.logs, request.events, request.metrics)
     return {report.slice_uid for reports in spoken for report in reports if report.slice_uid}
 
 

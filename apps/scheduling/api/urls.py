@@ -35,6 +35,11 @@ urlpatterns = [
     path("workloads/<uuid:uid>/explain", explain.WorkloadExplainView.as_view(), name="workload_explain"),
     path("workloads/<uuid:uid>", workloads.WorkloadView.as_view(), name="workload"),
     path("workloads/<uuid:uid>/logs", workload_records.WorkloadLogsView.as_view(), name="workload_logs"),
+    path(
+        "workloads/<uuid:uid>/metrics",
+        workload_records.WorkloadMetricsView.as_view(),
+        name="workload_metrics",
+    ),
     path("workloads/<uuid:uid>/usage", workload_records.WorkloadUsageView.as_view(), name="workload_usage"),
     path("workloads/<uuid:uid>/stop", workloads.WorkloadStopView.as_view(), name="workload_stop"),
     path("workloads/<uuid:uid>/scale", workload_control.WorkloadScaleView.as_view(), name="workload_scale"),

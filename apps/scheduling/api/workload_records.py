@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.billing.selectors import usage_list
-from apps.fleet.selectors import log_read, slice_list
+from apps.fleet.selectors import log_read, metric_series_list, slice_list
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.serializers import workload_records as r
@@ -17,6 +17,7 @@ from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission
 from apps.scheduling.selectors.model_usage import quota_list
 from apps.scheduling.selectors.workloads import workload_expected_start, workload_get
+from node_agent.protocol.metric_bounds import NAME_CHARACTERS
 
 _LOG_MOST = 256 * 1024
 _NUMBER_MOST = 99_999
@@ -65,6 +66,22 @@ class WorkloadLogsView(ApiView):
         # Work that was stopped while it waited never printed and never will.
         ended = part.ended or (row.is_final and not part.text)
         return Response(r.WorkloadLogOut(asdict(part) | {"ended": ended}).data)
+
+
+class WorkloadMetricsView(ApiView):
+    permission = ResourcePermission.VIEW
+    pagination_class = None
+
+    @extend_schema(
+        parameters=[OpenApiParameter("name", str, description="Only metrics in whose names this occurs.")],
+        responses=r.WorkloadMetricOut(many=True),
+    )
+    def get(self, request: Request, uid: UUID) -> Response:
+        """What the work has written of itself, as TensorBoard's files or as lines of JSON, by name and share."""
+        row = workload_get(self.entered, uid, actor=self.actor)
+        name = request.query_params.get("name", "")[:NAME_CHARACTERS].replace("\0", "")
+        found = metric_series_list(workload_uids=[row.uid], name=name)
+        return Response(r.WorkloadMetricOut(found, many=True).data)
 
 
 class WorkloadUsageView(ApiView):

@@ -10,6 +10,7 @@ from apps.scheduling.models import PLACINGS
 from apps.scheduling.services.workloads.checks import SIGNALS
 from apps.scheduling.states import Purpose, WorkKind, WorkloadState
 from apps.scheduling.types import WorkloadRequest
+from node_agent.protocol.metric_bounds import NAME_CHARACTERS
 from weir_wire.workload_request import Ask, asks
 
 
@@ -30,6 +31,10 @@ class LogForm(forms.Form):
     offset = forms.IntegerField(label=_("From byte"), min_value=0, max_value=2**40, required=False)
     share = forms.IntegerField(label=_("Share"), min_value=0, max_value=99_999, required=False)
     attempt = forms.IntegerField(label=_("Attempt"), min_value=1, max_value=99_999, required=False)
+
+
+class MetricsForm(forms.Form):
+    name = forms.CharField(label=_("Metric"), max_length=NAME_CHARACTERS, required=False)
 
 
 class StopForm(forms.Form):

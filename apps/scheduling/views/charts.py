@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, pgettext
 
 from apps.billing.models import UsageRecord
 from apps.scheduling.selectors.timeline import Calibration
@@ -58,6 +58,41 @@ def use_option(records: Sequence[UsageRecord]) -> dict[str, Any]:
                 "showSymbol": len(cores) < 2,
                 "data": memory,
             },
+        ],
+    }
+
+
+def metric_option(lines: Sequence[tuple[str, Sequence[int], Sequence[float]]]) -> dict[str, Any]:
+    """One metric: a line for each of whom it is, over its steps."""
+    return {
+        "aria": {"enabled": True},
+        # It is drawn anew as it grows.
+        "animation": False,
+        "tooltip": {"trigger": "axis"},
+        "legend": {"top": 0, "type": "scroll", "show": len(lines) > 1},
+        "grid": {
+            "left": 8,
+            "right": 24,
+            "top": 40 if len(lines) > 1 else 16,
+            "bottom": 8,
+            "containLabel": True,
+        },
+        "xAxis": {
+            "type": "value",
+            "name": pgettext("of a metric", "step"),
+            "nameGap": 4,
+            "min": "dataMin",
+            "max": "dataMax",
+        },
+        "yAxis": {"type": "value", "scale": True},
+        "series": [
+            {
+                "name": label,
+                "type": "line",
+                "showSymbol": len(steps) < 2,
+                "data": [list(point) for point in zip(steps, values, strict=True)],
+            }
+            for label, steps, values in lines
         ],
     }
 

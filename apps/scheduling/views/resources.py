@@ -204,7 +204,8 @@ def resource(request: TenantRequest, uid: UUID) -> HttpResponse:
         "lines": timeline(row),
         "estimate": start_estimate_of(row),
         "expected": expectation_of(row) if row.state == WorkloadState.PENDING else None,
-        "live": [f"workload.{row.uid}", f"log.{row.uid}", f"tenant.{tenant.schema_name}.billing"],
+        "live": [f"{kind}.{row.uid}" for kind in ("workload", "log", "metrics")]
+        + [f"tenant.{tenant.schema_name}.billing"],
     }
     return show(request, "scheduling/resource", context)
 

@@ -2,6 +2,7 @@ from django.urls import path
 
 from apps.scheduling.views import (
     environment_templates,
+    metrics,
     resource_actions,
     resources,
     scaling,
@@ -39,5 +40,7 @@ urlpatterns = [
     path("environments/add/", resource_actions.environment_add, name="environment_add"),
     path("environments/<uuid:uid>/remove/", resource_actions.environment_remove, name="environment_remove"),
     path("<uuid:uid>/brief/", resources.brief, name="brief"),
+    path("<uuid:uid>/metrics/", metrics.metrics, name="metrics"),
+    path("compare/", metrics.compare, name="compare"),
     path("<uuid:uid>/log/", resources.log, name="log"),
 ]

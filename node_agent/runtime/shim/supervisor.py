@@ -29,6 +29,7 @@ from node_agent.runtime.shim.elastic_size import SizeControl
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.executions import Executions
 from node_agent.runtime.shim.kernel_limits import KernelLimits
+from node_agent.runtime.shim.metrics import LOOK_S, MetricsControl
 from node_agent.runtime.shim.output import Output
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.share import Share
@@ -58,7 +59,7 @@ class Shim:
         self._refused: Control | None = None
         self._is_output_open = True
         self.stop_wanted = ""
-        self._watch_at_ns = self._state_at_ns = 0
+        self._watch_at_ns = self._state_at_ns = self._metrics_at_ns = 0
 
     # ---- life ----
 
@@ -101,6 +102,7 @@ class Shim:
         self._checkpoints = CheckpointControl(
             self._folder.work, spec.checkpoint, lambda text: self._output.note(text)
         )
+        self._metrics = self._metrics_open()
         self._work = Work(spec, self._folder, device_meter, group, host)
         # Building its namespaces takes seconds on a busy node: that is not the work's time, and nobody watched it.
         started_at, now_ns = datetime.now(UTC), clock_ns()
@@ -126,6 +128,14 @@ class Shim:
         except OSError as error:
             self._output.note(f"no terminal can be opened beside this work: {error.strerror}")
             return None
+
+    def _metrics_open(self) -> MetricsControl | None:
+        """None for a session: it runs our own program."""
+        if self._spec.is_session:
+            return None
+        return MetricsControl(
+            self._folder.work, self._spec.work_uid, self._folder.metrics, lambda text: self._output.note(text)
+        )
 
     def _meter(self, started_at: datetime, now_ns: int) -> Meter:
         spec = self._spec
@@ -165,6 +175,9 @@ class Shim:
         self._read_control()
         self._check_ends(now_ns)
         self._tell_session()
+        if self._metrics is not None and now_ns >= self._metrics_at_ns:
+            self._metrics_at_ns = now_ns + int(LOOK_S * NS)
+            self._metrics.look()
         if has_news or now_ns >= self._state_at_ns:
             self._observe(now_ns)
 
@@ -377,6 +390,8 @@ class Shim:
             self._executions.close()
         self._work.close_output()
         self._output.drain()
+        if self._metrics is not None:
+            self._metrics.finish()
         if self._ended_ns is None:
             self._ended_ns = now_ns + min(meter.remaining_ns(now_ns) or 0, 0)
             self._book.see(now_ns, self._share.cpu_s)

@@ -30,6 +30,7 @@ from node_agent.runtime.shim.disk import DiskWatch
 from node_agent.runtime.shim.elastic_size import meeting_environment, size_environment
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
+from node_agent.runtime.shim.metrics import metrics_environment
 from node_agent.runtime.shim.pauses import Pauses
 from node_agent.web import work_socket as web_socket
 from node_agent.web.terminal_device import control_take, shell_find, terminal_open
@@ -381,7 +382,7 @@ def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
         own |= size_environment(spec.size, home)
         meeting = meeting_environment(spec.size, spec.interface)
     if not spec.is_session:
-        own |= checkpoint_environment(home)
+        own |= checkpoint_environment(home) | metrics_environment(home)
     if spec.has_outputs:
         own["WEIR_OUTPUTS"] = str(home / OUTPUTS)
     if spec.image is not None:

@@ -67,7 +67,17 @@ class Agent:
         )
 
     def message(
-        self, *, slices=(), usage=(), logs=(), events=(), devices=None, seq=None, boot_id=None, sent_at=None
+        self,
+        *,
+        slices=(),
+        usage=(),
+        logs=(),
+        events=(),
+        metrics=(),
+        devices=None,
+        seq=None,
+        boot_id=None,
+        sent_at=None,
     ):
         if seq is None:
             self.seq += 1
@@ -82,6 +92,7 @@ class Agent:
             usage=tuple(usage),
             logs=tuple(logs),
             events=tuple(events),
+            metrics=tuple(metrics),
         )
 
     def send(self, message):

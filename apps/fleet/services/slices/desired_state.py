@@ -21,6 +21,7 @@ from node_agent.protocol.fields import (
     TERMINAL_STATES,
 )
 from node_agent.protocol.folders import DesiredFolder
+from node_agent.protocol.metrics import METRICS_PER_SYNC
 from node_agent.protocol.slices import (
     DesiredSession,
     DesiredSize,
@@ -58,6 +59,9 @@ def reply_make(
         desired=_desired_slices(rows, knows_folders=request.folders is not None),
         usage_acks={str(row.uid): row.usage_seq for row in acked[:SLICES_PER_NODE]},
         log_acks={str(row.uid): row.log_next for row in acked[:SLICES_PER_NODE]},
+        metric_acks={
+            batch.slice_uid: batch.seq for batch in sorted(request.metrics, key=lambda one: one.seq)
+        },
         forget=tuple(_forgettable(request, taken, now)) if is_fresh else (),
         unknown=tuple(report.slice_uid for report in request.slices if report.slice_uid not in taken),
         event_ack=node.event_seq if request.boot_id == node.boot_id else 0,
@@ -189,7 +193,8 @@ def _forgettable(request: SyncRequest, taken: Mapping[str, Slice], now: datetime
     """Slices that ended, of which the node has nothing left to tell."""
     is_full = len(request.logs) >= LOGS_PER_SYNC
     is_full |= sum(len(chunk.text.encode()) for chunk in request.logs) >= _LOG_BYTES_FULL
-    loud = {chunk.slice_uid for chunk in request.logs}
+    is_full |= len(request.metrics) >= METRICS_PER_SYNC
+    loud = {chunk.slice_uid for chunk in request.logs} | {batch.slice_uid for batch in request.metrics}
     for report in request.slices:
         row = taken.get(report.slice_uid)
         if row is None or report.state not in TERMINAL_STATES or report.slice_uid in loud or is_full:

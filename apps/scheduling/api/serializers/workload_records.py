@@ -273,6 +273,18 @@ class WorkloadLogOut(serializers.Serializer):
     ended = serializers.BooleanField()
 
 
+class WorkloadMetricOut(serializers.Serializer[Any]):
+    """A metric that a share of the work has written: at each step its value, and when, in seconds since 1970. Of a
+    long one points are left out evenly."""
+
+    name = serializers.CharField()
+    share = serializers.IntegerField()
+    steps = serializers.ListField(child=serializers.IntegerField())
+    values = serializers.ListField(child=serializers.FloatField())
+    times = serializers.ListField(child=serializers.FloatField())
+    updated_at = serializers.DateTimeField()
+
+
 class UsageOut(serializers.Serializer):
     slice_uid = serializers.CharField()
     seq = serializers.IntegerField()
