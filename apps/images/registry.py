@@ -8,11 +8,13 @@ from __future__ import annotations
 import base64
 import json
 import os
+import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -125,13 +127,25 @@ class Registry:
         try:
             # Some registries lead to where the files of images lie.
             answer = httpx.request(
-                method, url, headers=told, timeout=_TIMEOUT_S, follow_redirects=True, trust_env=False
+                method,
+                url,
+                headers=told,
+                timeout=_TIMEOUT_S,
+                follow_redirects=True,
+                trust_env=False,
+                verify=_authorities(),
             )
         except httpx.HTTPError as error:
             raise RegistryAway() from error
         if answer.is_success or (missing_is_fine and answer.status_code == 404):
             return answer
         raise RegistryAway()
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Whom to believe: read once, as each of an image's many pieces is a request of its own."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 def registry() -> Registry:

@@ -1,22 +1,30 @@
 """What the way through portal and tunnel costs a request to the web pages of work, beside that to its socket."""
 
+import os
+import shutil
 import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 import httpx
 import pytest
+from weir.volume_copying import bring, place_of
 
 from portal.demo.seed import TEMPLATE
 from portal.devstack.demo_order import Journey
+from portal.devstack.registry_server import PROGRAM as REGISTRY
 from portal.devstack.stack import Stack
-from tests.harness.web_pages import ECHO, Caller
+from tests.factories.archive import docker_archive, layer, program_layer
+from tests.harness.web_pages import ECHO, SERVE_PAGE, Caller
 
 ROUNDS, LARGE_ROUNDS, LARGE_MIB = 400, 20, 5
 # Both ways go through Python; the gateway parses each request twice more, and copies each byte four times.
 MOST_S, LEAST_MIB_S = 0.1, 10
+IMAGE_TOOLS = (REGISTRY, "skopeo", "runc", "umoci", "perl")
+IMAGE_MIB, MOST_COLD_S = 256, 120
 
 
 @pytest.fixture
@@ -74,3 +82,32 @@ def test_how_long_an_environment_takes_to_open(stack: Stack, journey: Journey):
             f"{attempt} environment: {time.perf_counter() - began_s:.1f} s from the click to its first byte"
         )
         alice.workload_stop(work["uid"])
+
+
+def test_how_long_work_of_an_image_takes_to_open(stack: Stack, journey: Journey, tmp_path: Path):
+    """From its submission to the first byte of its page: the image not on the node yet, and there."""
+    if missing := [name for name in IMAGE_TOOLS if not shutil.which(name)]:
+        pytest.skip(f"{', '.join(missing)} is not installed")
+    alice, name = journey.person("alice"), f"bench-{uuid4().hex[:6]}"
+    large = layer({"srv/data": os.urandom(IMAGE_MIB * 2**20), "srv/serve.pl": SERVE_PAGE})
+    program = ("/usr/bin/perl", "/srv/serve.pl")
+    archive = docker_archive(tmp_path / "box.tar", program_layer("perl"), large, entry_point=program)
+    volume = alice.volume_make(name, 2 * IMAGE_MIB)
+    place = place_of(alice, f"vol://{name}/")
+    bring(alice, archive, place, recursive=False, progress=lambda _path, _done, _size: None)
+    began_s = time.perf_counter()
+    version = alice.image_settled(alice.image_import(volume["uid"], archive.name, name)["uid"])
+    assert version["state"] == "ready", version["problem"]
+    print(f"{IMAGE_MIB} MiB image checked and in the registry: {time.perf_counter() - began_s:.1f} s")
+    times_s = []
+    for attempt in ("cold", "warm", "warm"):
+        began_s = time.perf_counter()
+        work = alice.workload_submit(
+            name=name, image=name, node="node-1", compute_percent=30, memory_mib=1024, web=True
+        )
+        caller = Caller(stack, alice.workload_web(work["uid"])["url"])
+        assert caller.ready(caller.cookie()).status_code == 200
+        times_s.append(time.perf_counter() - began_s)
+        print(f"{attempt} image: {times_s[-1]:.1f} s from the submission to the first byte")
+        alice.workload_stop(work["uid"])
+    assert min(times_s[1:]) < times_s[0] < MOST_COLD_S

@@ -28,6 +28,8 @@ DETAILS = [
     ("alice", "/files/{volume}/file/?path=plan.md"),
     ("alice", "/files/outputs/{resource}/"),
     ("alice", "/assets/{asset}/"),
+    ("alice", "/images/{image}/"),
+    ("admin", "/images/{image}/"),
     ("alice", "/resources/{resource}/brief/"),
     ("alice", "/resources/{resource}/log/?offset=0"),
     ("dan", "/tasks/{task}/"),

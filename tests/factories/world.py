@@ -15,6 +15,8 @@ from rest_framework.test import APIClient
 from apps.billing.services.rating import usage_rate
 from apps.identity.models import User
 from apps.identity.services.tokens import api_token_make
+from apps.images.models import Image, ImageVersion
+from apps.images.states import Owner, VersionState
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.selectors import orders_undelivered
@@ -163,6 +165,31 @@ class Story:
             uids["upload"] = good(answer)["uid"]
         body = {"kind": "dataset", "name": "plans", "introduction": f"secret plans of {self.schema}"}
         uids["asset"] = good(self.user.post("/api/v1/assets", body, format="json"))["uid"]
+        self.images()
+
+    def images(self) -> None:
+        """An image of the user's own, with a version as it stands once a worker has brought it to a registry."""
+        image = Image.objects.create(
+            tenant=Tenant.objects.get(schema_name=self.schema),
+            name="plans",
+            introduction=f"secret plan of {self.schema}",
+            owner=Owner.PERSON,
+            person=User.objects.get(username=CREW[self.schema][0]),
+        )
+        version = ImageVersion.objects.create(
+            image=image,
+            tag="1",
+            state=VersionState.READY,
+            repository=f"{self.schema}/{image.uid.hex}",
+            digest=f"sha256:{image.uid.hex * 2}",
+            architecture="amd64",
+            size_bytes=2**20,
+            unpacked_bytes=2**22,
+            entry_point=["/bin/plan", "--all"],
+            layers=[{"digest": f"sha256:{image.uid.hex * 2}", "size_bytes": 2**20}],
+            made_by=image.person,
+        )
+        self.uids |= {"image": str(image.uid), "image_version": str(version.uid)}
 
     def request(self) -> None:
         """A ticket that the user opened, with a file."""

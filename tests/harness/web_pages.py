@@ -37,6 +37,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 Server("", Handler).serve_forever()
 """
 
+# The same without Python, for images that hold little: one page, in Perl without its library.
+SERVE_PAGE = rb"""
+my ($path, $listening, $caller) = $ENV{WEIR_WEB_SOCKET};
+socket($listening, 1, 1, 0) && bind($listening, pack('S a*', 1, "$path\0")) && listen($listening, 8) or die $!;
+while (accept($caller, $listening)) {
+    my $asked = ''; sysread $caller, $asked, 4096, length $asked until $asked =~ /\r\n\r\n/;
+    syswrite $caller, "HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: close\r\n\r\nof the image\n"; close $caller;
+}
+"""
+
 
 class Caller:
     """A browser without its protections: what a program can send to the pages of work."""

@@ -21,7 +21,7 @@ from portal.devstack.registry_server import PROGRAM as REGISTRY
 from portal.devstack.stack import Stack
 from tests.factories.archive import busybox_layer, docker_archive, layer, program_layer
 from tests.harness.portal import password_of
-from tests.harness.web_pages import Caller
+from tests.harness.web_pages import SERVE_PAGE, Caller
 
 pytestmark = [
     pytest.mark.journey,
@@ -31,18 +31,12 @@ pytestmark = [
 ]
 _NEEDED = (REGISTRY, "skopeo", "runc", "umoci", "busybox", "perl")
 WEIR = (sys.executable, "-m", "weir")
-# The image's own program: it reads and writes the volume, says what it sees, and serves a page.
-SERVE = rb"""
+# It reads and writes the volume, says what it sees, and then serves its page.
+LOOKS = rb"""
 $| = 1;
 open my $given, '<', '/mnt/set/given.txt' or die "no volume: $!"; print "GIVEN ", <$given>;
 open my $made, '>', '/mnt/set/made.txt' or die "not written: $!"; print $made "made inside\n"; close $made;
 open my $motd, '<', '/etc/motd'; print "SAYS ", <$motd>; print "VAR $ENV{FROM_IMAGE}\n";
-my ($path, $listening, $caller) = $ENV{WEIR_WEB_SOCKET};
-socket($listening, 1, 1, 0) && bind($listening, pack('S a*', 1, "$path\0")) && listen($listening, 8) or die $!;
-while (accept($caller, $listening)) {
-    my $asked = ''; sysread $caller, $asked, 4096, length $asked until $asked =~ /\r\n\r\n/;
-    syswrite $caller, "HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: close\r\n\r\nof the image\n"; close $caller;
-}
 """
 
 
@@ -50,7 +44,7 @@ while (accept($caller, $listening)) {
 def archive(tmp_path: Path) -> Path:
     if missing := [name for name in _NEEDED if not shutil.which(name)]:
         pytest.skip(f"{', '.join(missing)} is not installed")
-    layers = (busybox_layer(), program_layer("perl"), layer({"srv/serve.pl": SERVE}))
+    layers = (busybox_layer(), program_layer("perl"), layer({"srv/serve.pl": LOOKS + SERVE_PAGE}))
     return docker_archive(
         tmp_path / "box.tar",
         *layers,
