@@ -13,7 +13,8 @@ from apps.scheduling.api.serializers import workloads as serializers
 from apps.scheduling.forms import submit as forms
 from apps.scheduling.models import Workload
 from apps.scheduling.services.workloads import submit
-from weir_wire.workload_request import Ask, WorkloadRequest, asks
+from weir_wire.asks import Ask
+from weir_wire.workload_request import WorkloadRequest, asks
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_FILES = 8

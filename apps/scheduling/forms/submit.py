@@ -11,7 +11,8 @@ from apps.scheduling.services.workloads.checks import SIGNALS
 from apps.scheduling.states import Purpose, WorkKind, WorkloadState
 from apps.scheduling.types import WorkloadRequest
 from node_agent.protocol.metric_bounds import NAME_CHARACTERS
-from weir_wire.workload_request import Ask, asks
+from weir_wire.asks import Ask
+from weir_wire.workload_request import asks
 
 
 class ResourcesForm(forms.Form):

@@ -17,7 +17,8 @@ from weir.cli.units import (
     pairs,
     signal_name,
 )
-from weir_wire.workload_request import Ask, WorkloadRequest, asks
+from weir_wire.asks import Ask
+from weir_wire.workload_request import WorkloadRequest, asks
 
 Json = dict[str, Any]
 Command = TypeVar("Command", bound=Callable[..., None])

@@ -8,7 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from apps.scheduling.models import Environment
-from weir_wire.workload_request import Ask, WorkloadRequest
+from weir_wire.asks import Ask
+from weir_wire.workload_request import WorkloadRequest
 
 AnyField = serializers.Field[Any, Any, Any, Any]
 
