@@ -3488,7 +3488,7 @@ class QueueOut(TypedDict):
 
 
 class QuoteAndStartOut(TypedDict):
-    """What an application would cost and when its work would start."""
+    """What an application would cost and when its work would start; null for what runs nothing in the pool."""
 
     commodity: str
     commodity_number: str
@@ -3508,7 +3508,7 @@ class QuoteAndStartOut(TypedDict):
     payable: str
     currency: str
     at: str
-    expected_start: QuoteStartOut
+    expected_start: QuoteStartOut | None
 
 
 class ResourceTicketOut(TypedDict):

@@ -90,9 +90,9 @@ class QuoteStartOut(serializers.Serializer[Any]):
 
 
 class QuoteAndStartOut(QuoteOut):
-    """What an application would cost and when its work would start."""
+    """What an application would cost and when its work would start; null for what runs nothing in the pool."""
 
-    expected_start = QuoteStartOut()
+    expected_start = QuoteStartOut(allow_null=True)
 
 
 @extend_schema_field(QuoteOut)

@@ -61,6 +61,8 @@ class QuotesView(ApiView):
             at=timezone.now(),
             coupon=data["coupon"],
         )
+        if not commodity.is_scheduled:
+            return Response({**quote.as_json(), "expected_start": None})
         start = expected_start_get(
             tenant=self.tenant,
             amounts=amounts_delivered(data["amounts"], data["count"]),

@@ -47,7 +47,7 @@ def cart_add(
     order_lines_check(
         tenant=tenant,
         user_id=actor.user_id,
-        lines=[] if commodity.is_manual else [ordered_work(chosen, count, commodity.delivery)],
+        lines=[ordered_work(chosen, count, commodity.delivery)] if commodity.is_scheduled else [],
         run_timeout_s=wanted_s,
     )
     if CartLine.objects.filter(user_id=actor.user_id).count() >= CART_MAX:

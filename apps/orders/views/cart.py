@@ -25,11 +25,14 @@ CHOSEN_DURATION = "weir_duration"
 
 
 def quote_context(tenant: Tenant, lines: list[LineInput], given: dict) -> dict[str, object]:
-    """The quotes of some lines, their sum, and when each would start."""
+    """The quotes of some lines, their sum, and when each that runs would start."""
     commodities = [commodity_get(tenant=tenant, uid=line.commodity_uid) for line in lines]
     quotes = quotes_make(commodities, lines, given["seconds"], given["coupon"])
     return {
-        "quotes": [(quote, _expected_start(tenant, quote)) for quote in quotes],
+        "quotes": [
+            (quote, _expected_start(tenant, quote) if each.is_scheduled else None)
+            for quote, each in zip(quotes, commodities, strict=True)
+        ],
         "total": sum(quote.total for quote in quotes),
         "payable": sum(quote.payable for quote in quotes),
     }

@@ -17,7 +17,7 @@ from apps.catalog.types import ComponentRange, PriceInput
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, WeirError
 from apps.kernel.planes import in_tenant
-from apps.orders.models import Order
+from apps.orders.models import CartLine, FormLine, Order
 from apps.orders.services.changes import order_change
 from apps.orders.services.deliveries import order_deliver
 from apps.orders.services.drafts import form_draft
@@ -237,3 +237,32 @@ def test_nobody_approves_more_than_the_quota_of_storage(shop: Scene) -> None:
     with pytest.raises(WeirError) as caught:
         form_submit(actor=shop.ann.actor, form_uid=form(shop, gib=210).uid)
     assert caught.value.code == "quota_exceeded"
+
+
+def test_it_is_quoted_put_into_the_cart_and_applied_for_by_pages_and_api(shop: Scene) -> None:
+    page, api, uid = shop.ann.page(), shop.ann.api(), shop.commodity.uid
+    given = {"amount_storage": 50, "count": 1, "duration": 1, "duration_unit": DAY_S}
+    assert page.get(f"/commodities/{uid}/").status_code == 200
+    quote = page.get(f"/commodities/{uid}/quote/", given).content.decode()
+    assert "50 GiB" in quote
+    assert 'data-test="expected-start"' not in quote
+    assert page.post(f"/commodities/{uid}/put-in-cart/", given).status_code == 302
+    with in_tenant("acme"):
+        line = CartLine.objects.get()
+    made = page.post("/cart/make-form/", {"lines": [line.uid], "duration": 1, "duration_unit": DAY_S})
+    assert made.status_code == 302
+    edit = made.headers["Location"]
+    assert "50" in page.get(edit).content.decode()
+    sent = {"line_0_commodity": uid, "line_0_amount_storage": 60, "line_0_count": 1, "act": "submit"}
+    saved = edit.replace("/edit/", "/save/")
+    assert page.post(saved, sent | {"duration": 1, "duration_unit": DAY_S}).status_code == 302
+    with in_tenant("acme"):
+        assert FormLine.objects.get().form.state == "submitted"
+        assert FormLine.objects.get().quote["amounts"] == {"storage": 60}
+    asked = {"commodity": str(uid), "amounts": {"storage": 50}, "count": 1, "duration_s": DAY_S}
+    answer = api.post("/api/v1/quotes", asked)
+    assert (answer.status_code, answer.json()["expected_start"], answer.json()["per_hour"]) == (
+        200,
+        None,
+        "1.00",
+    )
