@@ -312,7 +312,10 @@ def _short(amounts: dict[str, int]) -> str:
 
 
 def _start(quote: "QuoteAndStartOut") -> str:
-    return quote["expected_start"]["sentence"] or quote["expected_start"]["start_at"] or "unknown"
+    start = quote["expected_start"]
+    if start is None:
+        raise JourneyFailed("what is quoted runs nothing in the pool")
+    return start["sentence"] or start["start_at"] or "unknown"
 
 
 def _workload(order: "OrderOut") -> str:
