@@ -52,6 +52,7 @@ def test_what_is_sold_kept_and_measured_stands_side_by_side(alice, acme):
     page = alice.page().get(f"/resources/{row.uid}/").content.decode()
     assert page.count('data-test="delivered-line"') == 4
     assert "12.5 %" in page
+    assert "compute_share<" not in page, "parts have names"
 
 
 @pytest.mark.req("POOL-12.3", "PLAT-SVC-8")
