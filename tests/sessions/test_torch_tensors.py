@@ -216,3 +216,45 @@ def test_a_chosen_device_is_the_default(attach):
     with torch.device("weir:1"):
         assert torch.ones(2).device.index == 1
     assert (weir.torch.device_count(), torch.weir.is_available()) == (2, True)
+
+
+def test_results_are_written_to_tensors_that_are_given(weir0):
+    matrix = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+    for write in (
+        torch.linalg.matrix_rank,
+        torch.linalg.inv,
+        torch.linalg.cholesky,
+        torch.linalg.det,
+        torch.msort,
+    ):
+        wanted = write(matrix)
+        room = torch.zeros_like(wanted, device=weir0)
+        write(matrix.to(weir0), out=room)
+        assert room.cpu().equal(wanted), write
+    with pytest.raises(RuntimeError, match="cannot be resized"):
+        torch.linalg.matrix_rank(matrix.to(weir0), out=torch.zeros(3, dtype=torch.int64, device=weir0))
+
+
+def test_what_pytorch_infers_otherwise_than_it_computes(weir0):
+    row = torch.tensor([0.1, 0.2, 0.7])
+    for loss, target in (
+        (torch.nn.functional.multi_margin_loss, torch.tensor(2)),
+        (torch.nn.functional.multilabel_margin_loss, torch.tensor([2, -1, 0])),
+    ):
+        found = loss(row.to(weir0), target.to(weir0), reduction="none")
+        assert found.shape == ()
+        assert torch.allclose(found.cpu(), loss(row, target, reduction="none"))
+    whole = torch.tensor([1, 2, 2, 3], dtype=torch.int32, device=weir0)
+    assert torch.histc(whole, bins=4, min=0, max=3).tolist() == [0, 1, 2, 1]
+
+
+def test_an_encoder_takes_a_padding_mask_when_it_evaluates(weir0):
+    torch.manual_seed(0)
+    encoder = torch.nn.TransformerEncoder(
+        torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1
+    ).eval()
+    rows, padding = torch.randn(2, 3, 8), torch.tensor([[False, False, True], [False, False, False]])
+    with torch.no_grad():
+        wanted = encoder(rows, src_key_padding_mask=padding)
+    found = encoder.to(weir0)(rows.to(weir0), src_key_padding_mask=padding.to(weir0))
+    assert torch.allclose(found.cpu()[~padding], wanted[~padding], atol=1e-6)

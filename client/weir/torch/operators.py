@@ -19,6 +19,11 @@ LAID_OUT_BY_DEVICE = frozenset(
         "_batch_norm_with_update",
         "_embedding_bag",
         "_embedding_bag_forward_only",
+        # PyTorch's inference knows it for bfloat16 alone.
+        "_grouped_mm",
+        # PyTorch's inference says a row where there is a number: no batch, nothing reduced.
+        "multi_margin_loss",
+        "multilabel_margin_loss_forward",
     }
 )
 # A number where the schema says Tensor is one that PyTorch has wrapped: x * 2.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from weir.torch.kernels import attention, autocast, factories, recurrent, sparse, special, splitting
+from weir.torch.kernels import attention, autocast, factories, into, recurrent, sparse, special, splitting
 
 
 def register(aten: torch.library.Library, everything: torch.library.Library) -> None:
@@ -15,4 +15,5 @@ def register(aten: torch.library.Library, everything: torch.library.Library) -> 
     autocast.register(aten, everything)
     sparse.register(aten)
     splitting.register(aten)
+    into.register(aten)
     recurrent.register(aten)

@@ -53,6 +53,15 @@ def view_as_real(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return forward(func, (forward(aten.resolve_conj.default, args, {}),), kwargs)
 
 
+@special("histc")
+def histc(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Of whole numbers too, as on other devices: a session on a CPU counts floats alone."""
+    kind = args[0].dtype
+    if kind.is_floating_point:
+        return forward(func, args, kwargs)
+    return forward(func, (args[0].double(), *args[1:]), kwargs).to(kind)
+
+
 @special("is_same_size")
 def is_same_size(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return bool(args[0].shape == args[1].shape)
@@ -67,6 +76,12 @@ def is_pinned(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def has_one_kind(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether `a.data = b` can be done in place; asked of operators under inference mode alone."""
     return type(args[0]) is type(args[1])
+
+
+@special("_nested_tensor_from_mask_left_aligned")
+def has_no_nested_tensors(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a padded batch may be run as nested tensors, as nn.TransformerEncoder asks: no."""
+    return False
 
 
 @special("record_stream")
