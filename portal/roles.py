@@ -109,7 +109,7 @@ TENANT_ROLES = (
         "approvals.decide",
         "tickets.open",
         "billing.view",
-        data=DataPermission(Scope.ALL, Scope.ALL, Scope.OWN),
+        data=DataPermission(Scope.ALL, Scope.ALL, Scope.OWN, Scope.ALL, Scope.ALL),
     ),
     _role(
         "tenant_operations_manager",
@@ -142,7 +142,7 @@ TENANT_ROLES = (
         "tickets.open",
         "tickets.work",
         # What the organization runs concerns all who work on it; what others have applied for does not.
-        data=DataPermission(Scope.OWN, Scope.ALL, Scope.OWN),
+        data=DataPermission(Scope.OWN, Scope.ALL, Scope.OWN, people=Scope.ALL),
     ),
     _role(
         "tenant_system_administrator",

@@ -9,6 +9,7 @@ from apps.assets.models import Asset, AssetVersion
 from apps.assets.states import Reach, VersionState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound
+from apps.kernel.reach import Records
 from apps.orgs.selectors import organization_uids_above
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.selectors import Listing, listing_of, opened_file
@@ -26,9 +27,14 @@ def assets_seen(actor: Actor) -> Q:
 
 
 def assets_kept(actor: Actor) -> Q:
-    """Those that the actor may change and delete: who manages storage all that he sees, which are no person's alone."""
+    """Those that the actor may change and delete: who manages storage all that he sees, which are no person's alone, as
+    far as his role reaches (PLAT-SEC-4)."""
     own = Q(owner_id=actor.user_id)
-    return own | (assets_seen(actor) & ~Q(reach=Reach.PERSON)) if actor.may(P.MANAGE) else own
+    if not actor.may(P.MANAGE):
+        return own
+    place = "organization__uid"
+    reached = actor.reaches(Records.RESOURCES, own=own, organization=place, system=place)
+    return own | (assets_seen(actor) & ~Q(reach=Reach.PERSON) & reached)
 
 
 def asset_list(

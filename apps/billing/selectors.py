@@ -32,9 +32,10 @@ from apps.catalog.models import Coupon
 from apps.catalog.pricing.price import SECONDS, PriceUnit, price
 from apps.catalog.selectors import coupon_usable_list, price_lines, pricing_line, uid_of
 from apps.centre.selectors import centre_zone
-from apps.kernel.actor import Actor
+from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.money import ZERO, MoneyField
+from apps.kernel.reach import Records
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_list
 
@@ -200,8 +201,8 @@ def account_overview(*, tenant: Tenant) -> AccountOverview:
         unpaid=funds.unpaid,
         coupon_count=coupons["count"],
         coupon_remaining=coupons["sum"] or ZERO,
-        month_cost=cost_total(tenant=tenant, since=month),
-        year_cost=cost_total(tenant=tenant, since=month.replace(month=1)),
+        month_cost=cost_total(actor=SYSTEM, tenant=tenant, since=month),
+        year_cost=cost_total(actor=SYSTEM, tenant=tenant, since=month.replace(month=1)),
     )
 
 
@@ -239,7 +240,7 @@ def bill_list(*, actor: Actor, tenant: Tenant | None = None, state: str = "") ->
 
 def _bills(actor: Actor) -> QuerySet[Bill]:
     if actor.tenant:
-        return Bill.objects.of(actor.tenant)
+        return Bill.objects.of(actor.tenant) if actor.reaches_all(Records.COSTS) else Bill.plain.none()
     return Bill.objects.across() if actor.kind in ("operator", "system") else Bill.plain.none()
 
 
@@ -345,8 +346,15 @@ def with_own_books() -> QuerySet[Tenant]:
     return tenant_list().filter(pk__in=own.values("tenant"))
 
 
-def _items(tenant: Tenant | None, since: datetime | None, until: datetime | None) -> QuerySet[RatedItem]:
-    wanted = Q()
+def _items(
+    actor: Actor, tenant: Tenant | None, since: datetime | None, until: datetime | None
+) -> QuerySet[RatedItem]:
+    wanted = actor.reaches(
+        Records.COSTS,
+        own=Q(charge__user_id=actor.user_id),
+        organization="charge__organization_uid",
+        system="charge__business_system_uid",
+    )
     wanted &= ~Q(charge__tenant__in=with_own_books()) if tenant is None else Q(charge__tenant=tenant)
     if since is not None:
         wanted &= Q(usage__end_at__gt=since)
@@ -356,16 +364,22 @@ def _items(tenant: Tenant | None, since: datetime | None, until: datetime | None
 
 
 def cost_total(
-    *, tenant: Tenant | None, since: datetime | None = None, until: datetime | None = None
+    *, actor: Actor, tenant: Tenant | None, since: datetime | None = None, until: datetime | None = None
 ) -> Decimal:
-    """Exact CNY of rated use whose interval ended in (since, until]."""
-    return _items(tenant, since, until).aggregate(sum=Sum("exact"))["sum"] or ZERO
+    """Exact CNY of rated use that the actor reaches and whose interval ended in (since, until]."""
+    return _items(actor, tenant, since, until).aggregate(sum=Sum("exact"))["sum"] or ZERO
 
 
 def cost_by(
-    *, tenant: Tenant | None, dimension: str, since: datetime | None = None, until: datetime | None = None
+    *,
+    actor: Actor,
+    tenant: Tenant | None,
+    dimension: str,
+    since: datetime | None = None,
+    until: datetime | None = None,
 ) -> list[CostRow]:
-    """Rated use by one of `DIMENSIONS`, the highest first; each adds up to the same total (PLAT-OPS-38).
+    """Rated use that the actor reaches by one of `DIMENSIONS`, the highest first; each adds up to the same total
+    (PLAT-OPS-38).
 
     It is told apart by identifiers, and called what it was called last: another name makes no other row, and two of one
     name stay two. What was charged without an identifier is told apart by its name. `tenant` None sums over all
@@ -375,7 +389,7 @@ def cost_by(
         raise InvalidInput(fields={"dimension": ", ".join(DIMENSIONS)})
     key, label_zh, label_en = DIMENSIONS[dimension]
     known = Coalesce(Cast(F(key), TextField()), Cast(F(label_zh), TextField()))
-    groups = _items(tenant, since, until).values(key=known, zh=F(label_zh), en=F(label_en))
+    groups = _items(actor, tenant, since, until).values(key=known, zh=F(label_zh), en=F(label_en))
     groups = groups.annotate(
         sum=Sum("exact"), share_seconds=Sum("seconds"), named_at=Max("charge__opened_at")
     ).order_by("-named_at")
@@ -391,7 +405,7 @@ def cost_by(
 
 
 def cost_by_day(
-    *, tenant: Tenant | None, since: datetime | None = None, until: datetime | None = None
+    *, actor: Actor, tenant: Tenant | None, since: datetime | None = None, until: datetime | None = None
 ) -> list[dict[str, Any]]:
     """`[{day, exact}]` in the tenant's zone, oldest first: the cost trend (PLAT-OPS-54).
 
@@ -399,7 +413,7 @@ def cost_by_day(
     """
     zone = ZoneInfo(tenant.timezone) if tenant else centre_zone()
     day = TruncDate("usage__end_at", tzinfo=zone)
-    groups = _items(tenant, since, until).annotate(day=day).values("day")
+    groups = _items(actor, tenant, since, until).annotate(day=day).values("day")
     return [
         {"day": group["day"], "exact": group["sum"]}
         for group in groups.annotate(sum=Sum("exact")).order_by("day")
@@ -408,7 +422,7 @@ def cost_by_day(
 
 def workload_cost(*, tenant: Tenant, workload_uid: Id) -> Decimal:
     """Exact CNY rated so far for one workload."""
-    items = _items(tenant, None, None).filter(charge__workload_uid=uid_of(workload_uid))
+    items = _items(SYSTEM, tenant, None, None).filter(charge__workload_uid=uid_of(workload_uid))
     return items.aggregate(sum=Sum("exact"))["sum"] or ZERO
 
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 from apps.billing.charts import bars_option, trend_option
 from apps.billing.forms import BillsForm, CostForm, PayForm
 from apps.billing.models import Bill
+from apps.billing.permissions import books_check
 from apps.billing.selectors import (
     account_overview,
     bill_corrected,
@@ -48,6 +49,7 @@ DIMENSIONS = {
 @page("billing.view")
 def account(request: TenantRequest) -> HttpResponse:
     """Balance, coupons and past transactions (PLAT-OPS-7, -8, -31)."""
+    books_check(request.actor)
     tenant = request.entered_tenant
     context = {
         "overview": account_overview(tenant=tenant),
@@ -65,13 +67,13 @@ def costs(request: TenantRequest) -> HttpResponse:
     chosen = cleaned(CostForm(request.GET))
     tenant = request.entered_tenant
     since = _beginning(tenant, chosen["span"])
-    rows = cost_by(tenant=tenant, dimension=chosen["dimension"], since=since)
-    days = cost_by_day(tenant=tenant, since=since)
+    rows = cost_by(actor=request.actor, tenant=tenant, dimension=chosen["dimension"], since=since)
+    days = cost_by_day(actor=request.actor, tenant=tenant, since=since)
     context = {
         "chosen": chosen,
         "dimensions": DIMENSIONS.items(),
         "rows": rows,
-        "total": cost_total(tenant=tenant, since=since),
+        "total": cost_total(actor=request.actor, tenant=tenant, since=since),
         "trend": trend_option(days),
         "bars": bars_option(rows[:5]),
     }
@@ -87,6 +89,7 @@ def _beginning(tenant: Tenant, span: str) -> datetime:
 
 @page("billing.view")
 def bills(request: TenantRequest) -> HttpResponse:
+    books_check(request.actor)
     chosen = cleaned(BillsForm(request.GET))
     rows = bill_list(actor=request.actor, tenant=request.entered_tenant, state=chosen["state"])
     context = {

@@ -19,7 +19,7 @@ from apps.cases.selectors import case_list
 from apps.cases.types import CaseKind
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import node_list, slice_open_list
-from apps.kernel.actor import Actor
+from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.money import ZERO
 from apps.orders.states import FormState, OrderState
 from apps.scheduling.models import Workload
@@ -157,7 +157,7 @@ def month_begin() -> datetime:
 
 def revenue_days() -> tuple[list[dict[str, Any]], Decimal]:
     """CNY of rated use by day of this month over all tenants, and its sum."""
-    days = cost_by_day(tenant=None, since=month_begin())
+    days = cost_by_day(actor=SYSTEM, tenant=None, since=month_begin())
     return days, sum((day["exact"] for day in days), ZERO)
 
 

@@ -8,13 +8,15 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.actor import Actor
+from apps.kernel.reach import Records
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A page of the navigation: open to who holds one of `permissions`, to everybody if there are none.
 
-    Pages under its address belong to it, and those of the views that `beside` names.
+    Pages under its address belong to it, and those of the views that `beside` names. What is the whole tenant's is
+    shown to who reaches all records of the kind `whole`.
     """
 
     label: str | Promise
@@ -22,6 +24,7 @@ class Entry:
     view: str
     permissions: frozenset[str] = frozenset()
     beside: frozenset[str] = frozenset()
+    whole: Records | None = None
 
     @property
     def url(self) -> str:
@@ -31,6 +34,10 @@ class Entry:
     def key(self) -> str:
         return self.view.replace(":", "-")
 
+    def is_open_to(self, actor: Actor) -> bool:
+        is_reached = self.whole is None or actor.reaches_all(self.whole)
+        return is_reached and (not self.permissions or any(map(actor.may, self.permissions)))
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -39,9 +46,14 @@ class Group:
 
 
 def _entry(
-    label: str | Promise, icon: str, view: str, *permissions: str, beside: tuple[str, ...] = ()
+    label: str | Promise,
+    icon: str,
+    view: str,
+    *permissions: str,
+    beside: tuple[str, ...] = (),
+    whole: Records | None = None,
 ) -> Entry:
-    return Entry(label, icon, view, frozenset(permissions), frozenset(beside))
+    return Entry(label, icon, view, frozenset(permissions), frozenset(beside), whole)
 
 
 TENANT = (
@@ -78,8 +90,9 @@ TENANT = (
     Group(
         _("Cost"),
         (
-            _entry(_("Bills"), "receipt", "billing:bills", "billing.view", beside=("billing:costs",)),
-            _entry(_("Account"), "wallet", "billing:account", "billing.view"),
+            _entry(_("Cost analysis"), "chart-bar", "billing:costs", "billing.view"),
+            _entry(_("Bills"), "receipt", "billing:bills", "billing.view", whole=Records.COSTS),
+            _entry(_("Account"), "wallet", "billing:account", "billing.view", whole=Records.COSTS),
             _entry(_("Coupon centre"), "ticket", "catalog:coupons", "coupons.claim", "billing.view"),
         ),
     ),
@@ -216,7 +229,7 @@ def navigation_for(actor: Actor, *, in_tenant: bool) -> list[Group]:
     """The groups with at least one page that the actor may open, with those pages only."""
     found = []
     for group in TENANT if in_tenant else PROVIDER:
-        entries = tuple(e for e in group.entries if not e.permissions or any(map(actor.may, e.permissions)))
+        entries = tuple(entry for entry in group.entries if entry.is_open_to(actor))
         if entries:
             found.append(Group(group.label, entries))
     return found

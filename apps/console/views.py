@@ -13,6 +13,7 @@ from apps.billing.charts import trend_option
 from apps.billing.selectors import account_overview, cost_by_day, cost_total
 from apps.identity.pages.access import page, show
 from apps.identity.pages.requests import TenantRequest
+from apps.kernel.reach import Records
 from apps.orders.selectors import form_list
 from apps.scheduling.selectors.model_usage import quota_list
 from apps.scheduling.selectors.workloads import workload_list
@@ -37,7 +38,7 @@ def home(request: TenantRequest) -> HttpResponse:
     if actor.may("orders.view"):
         context["forms"] = form_list(actor=actor)[:SHOWN]
         context["form_count"] = form_list(actor=actor, tab="in_progress").count()
-    if actor.may("billing.view"):
+    if actor.may("billing.view") and actor.reaches_all(Records.COSTS):
         context["overview"] = account_overview(tenant=tenant)
     return show(request, "console/home", context)
 
@@ -53,8 +54,9 @@ def trend(request: TenantRequest) -> HttpResponse:
     """Cost by day of the present month."""
     tenant = request.entered_tenant
     since = _month_begin(tenant)
-    days = cost_by_day(tenant=tenant, since=since)
-    context = {"option": trend_option(days), "total": cost_total(tenant=tenant, since=since), "days": days}
+    days = cost_by_day(actor=request.actor, tenant=tenant, since=since)
+    total = cost_total(actor=request.actor, tenant=tenant, since=since)
+    context = {"option": trend_option(days), "total": total, "days": days}
     return render(request, "console/_trend.html", context)
 
 

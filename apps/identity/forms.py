@@ -125,6 +125,8 @@ class RoleForm(forms.Form):
     orders = ScopeField(Records.ORDERS)
     resources = ScopeField(Records.RESOURCES)
     systems = ScopeField(Records.SYSTEMS)
+    costs = ScopeField(Records.COSTS)
+    people = ScopeField(Records.PEOPLE)
 
 
 class OrganizationSearchForm(forms.Form):

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from apps.kernel.errors import Forbidden
-from apps.kernel.reach import Reach, Records
+from apps.kernel.reach import Reach, Records, Scope
 
 ActorKind = Literal["user", "operator", "agent", "system", "anonymous"]
 
@@ -54,6 +54,10 @@ class Actor:
         if self.kind in ("user", "anonymous"):
             return self.reach.rows(records, own=own, organization=organization, system=system)
         return ~Q(pk__in=[])
+
+    def reaches_all(self, records: Records) -> bool:
+        """Whether no row of the tenant is out of reach: asked for what is the whole tenant's, as its account is."""
+        return self.kind not in ("user", "anonymous") or self.reach.permission.of(records) is Scope.ALL
 
     def may(self, permission: str) -> bool:
         return self.kind == "system" or permission in self.permissions

@@ -36,6 +36,8 @@ class Records(StrEnum):
     ORDERS = "orders"
     RESOURCES = "resources"
     SYSTEMS = "systems"
+    COSTS = "costs"
+    PEOPLE = "people"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,17 @@ class DataPermission:
 
     Attributes:
         orders: applications, orders, tickets and the processes that decide on them.
-        resources: jobs, sessions and environments that run.
+        resources: jobs, sessions and environments that run, volumes and assets for who manages storage.
         systems: business systems; one's own are those one takes part in.
+        costs: what use has cost; the account and its bills are the whole tenant's, for who reaches all.
+        people: who belongs to the tenant, and who is invited.
     """
 
     orders: Scope = Scope.OWN
     resources: Scope = Scope.OWN
     systems: Scope = Scope.OWN
+    costs: Scope = Scope.OWN
+    people: Scope = Scope.OWN
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -65,7 +71,7 @@ class DataPermission:
         return next((kind for kind in Records if not other.of(kind).covers(self.of(kind))), None)
 
 
-EVERYTHING = DataPermission(Scope.ALL, Scope.ALL, Scope.ALL)
+EVERYTHING = DataPermission(*[Scope.ALL] * len(Records))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from guardian.models import UserObjectPermissionBase
 from apps.centre.mail_address import MAIL_TRIES_MAX
 from apps.identity.models import PostFields
 from apps.kernel.planes import SharedForeignKey
-from apps.kernel.reach import DataPermission, Scope
+from apps.kernel.reach import DataPermission, Records, Scope
 
 TAKE_PART = "take_part"
 
@@ -84,6 +84,8 @@ class TenantRole(models.Model):
     orders_scope = models.CharField(max_length=12, default=Scope.OWN.value)
     resources_scope = models.CharField(max_length=12, default=Scope.OWN.value)
     systems_scope = models.CharField(max_length=12, default=Scope.OWN.value)
+    costs_scope = models.CharField(max_length=12, default=Scope.OWN.value)
+    people_scope = models.CharField(max_length=12, default=Scope.OWN.value)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
@@ -97,6 +99,8 @@ class TenantRole(models.Model):
                     orders_scope__in=list(Scope),
                     resources_scope__in=list(Scope),
                     systems_scope__in=list(Scope),
+                    costs_scope__in=list(Scope),
+                    people_scope__in=list(Scope),
                 ),
             )
         ]
@@ -108,7 +112,7 @@ class TenantRole(models.Model):
     def data_permission(self) -> DataPermission:
         """Whose records it reaches (PLAT-TEN-32)."""
         return DataPermission(
-            Scope(self.orders_scope), Scope(self.resources_scope), Scope(self.systems_scope)
+            **{records.value: getattr(self, f"{records.value}_scope") for records in Records}
         )
 
 

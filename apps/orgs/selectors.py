@@ -176,7 +176,7 @@ def person_list(
     `organization` narrows to it and all below, `role` to who holds it. `people_of` makes persons of a page of them.
     """
     actor.require(P.VIEW)
-    rows = memberships_present(current_tenant())
+    rows = memberships_present(current_tenant()).filter(people_reached(actor))
     if search:
         rows = rows.filter(Q(user__username__icontains=search) | Q(user__display_name__icontains=search))
     if organization is not None:
@@ -185,6 +185,20 @@ def person_list(
     if role:
         rows = rows.filter(user_id__in=RoleBinding.objects.filter(role__code=role).values("user_id"))
     return rows.order_by("user__username", "pk")
+
+
+def people_reached(actor: Actor) -> Q:
+    """Rows with a `user_id` whose person the actor reaches (PLAT-SEC-4)."""
+    if actor.reaches_all(Records.PEOPLE):
+        return Q()
+    return Q(user_id=actor.user_id) | Q(user_id__in=member_ids_reached(actor, Records.PEOPLE))
+
+
+def member_ids_reached(actor: Actor, records: Records) -> QuerySet[Member, int]:
+    """Those in the organizations whose records the actor reaches, and himself."""
+    place = "organization__uid"
+    reached = actor.reaches(records, own=Q(user_id=actor.user_id), organization=place, system=place)
+    return Member.objects.filter(reached).values_list("user_id", flat=True)
 
 
 def people_of(memberships: Iterable[Membership]) -> list[Person]:
@@ -242,7 +256,10 @@ def person_get(*, actor: Actor, uid: UUID) -> Person:
 def invitation_list(*, actor: Actor) -> QuerySet[Invitation]:
     """Invitations that nobody has used or withdrawn, newest first; those that are too old among them."""
     actor.require(P.MANAGE)
-    rows = Invitation.objects.filter(used_at=None, withdrawn_at=None)
+    place = "organization__uid"
+    own = Q(made_by_id=actor.user_id)
+    reached = actor.reaches(Records.PEOPLE, own=own, organization=place, system=place)
+    rows = Invitation.objects.filter(reached, used_at=None, withdrawn_at=None)
     return rows.select_related("organization", "made_by", "mail").prefetch_related("roles")
 
 
@@ -336,7 +353,7 @@ def member_list(
 ) -> QuerySet[Member]:
     """Members of the tenant, or of one organization; part of a login account narrows (PLAT-TEN-17, PLAT-TEN-25)."""
     actor.require(P.VIEW)
-    rows = Member.objects.select_related("user", "organization", "post")
+    rows = Member.objects.filter(people_reached(actor)).select_related("user", "organization", "post")
     if organization is not None:
         rows = rows.filter(organization=organization)
     return rows.filter(user__username__icontains=search) if search else rows
@@ -352,7 +369,7 @@ def member_get(*, actor: Actor, uid: UUID) -> Member:
 def tenant_user_get(*, actor: Actor, username: str) -> User:
     """A user who belongs to the current tenant, by login account; NotFound for anybody else."""
     actor.require(P.VIEW)
-    memberships = members_enabled(current_tenant())
+    memberships = members_enabled(current_tenant()).filter(people_reached(actor))
     row = User.objects.filter(username__iexact=username, pk__in=memberships.values("user_id")).first()
     if row is None:
         raise NotFound()

@@ -5,7 +5,8 @@ from enum import StrEnum
 from django.db.models import Q
 
 from apps.kernel.actor import Actor
-from apps.orgs.selectors import organization_uids_above
+from apps.kernel.reach import Records
+from apps.orgs.selectors import member_ids_reached, organization_uids_above
 from apps.storage.states import Owner
 
 
@@ -28,11 +29,23 @@ def volumes_opened(actor: Actor) -> Q:
 
 
 def volumes_seen(actor: Actor) -> Q:
-    """The volumes that the actor finds in lists: who manages them sees all of the tenant, not what is in them."""
-    return Q(is_asset=False) if actor.may(StoragePermission.MANAGE) else volumes_opened(actor)
+    """The volumes that the actor finds in lists: who manages them sees those that he reaches, not what is in them."""
+    return volumes_opened(actor) | _managed(actor)
 
 
 def volumes_kept(actor: Actor) -> Q:
     """The volumes that the actor may rename, resize and delete."""
     own = Q(owner=Owner.PERSON, person_id=actor.user_id)
-    return Q(is_asset=False) if actor.may(StoragePermission.MANAGE) else own & Q(is_asset=False)
+    return own & Q(is_asset=False) | _managed(actor)
+
+
+def _managed(actor: Actor) -> Q:
+    """The volumes that the actor manages: as far as his role reaches, people's by their organization (PLAT-SEC-4)."""
+    if not actor.may(StoragePermission.MANAGE):
+        return Q(pk__in=[])
+    if actor.reaches_all(Records.RESOURCES):
+        return Q(is_asset=False)
+    people = Q(person_id__in=member_ids_reached(actor, Records.RESOURCES))
+    place = "organization__uid"
+    reached = actor.reaches(Records.RESOURCES, own=people, organization=place, system=place)
+    return reached & Q(is_asset=False)

@@ -2581,6 +2581,8 @@ class DataPermissionOut(TypedDict):
     orders: NotRequired[Literal["own", "organization", "below", "systems", "all"]]
     resources: NotRequired[Literal["own", "organization", "below", "systems", "all"]]
     systems: NotRequired[Literal["own", "organization", "below", "all"]]
+    costs: NotRequired[Literal["own", "organization", "below", "systems", "all"]]
+    people: NotRequired[Literal["own", "organization", "below", "all"]]
 
 
 class DecideIn(TypedDict):

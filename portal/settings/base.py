@@ -234,6 +234,7 @@ SPECTACULAR_SETTINGS = {
         "TaskStateEnum": "apps.approvals.states.TaskState",
         "RunStateEnum": "apps.conformance.states.RunState",
         "DataScopeEnum": "apps.kernel.reach.Scope",
+        "PlaceScopeEnum": "apps.orgs.api.serializers.PLACE_SCOPES",
         "OwnerEnum": "apps.storage.states.Owner",
         "ImageOwnerEnum": "apps.images.states.Owner",
         "ImageStateEnum": "apps.images.states.VersionState",

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from apps.billing.api import serializers as s
 from apps.billing.permissions import BillingPermission as P
+from apps.billing.permissions import books_check
 from apps.billing.selectors import (
     account_overview,
     bill_get,
@@ -127,7 +128,8 @@ class AccountView(ApiView):
 
     @extend_schema(responses=s.AccountOut)
     def get(self, request: Request) -> Response:
-        """Balance, coupons, what is owed and what was used."""
+        """Balance, coupons, what is owed and what was used; for who reaches the costs of the whole tenant."""
+        books_check(self.actor)
         return Response(s.AccountOut(account_overview(tenant=self.tenant)).data)
 
 
@@ -136,7 +138,8 @@ class TransactionsView(ApiView):
 
     @extend_schema(responses=s.TransactionOut(many=True))
     def get(self, request: Request) -> Response:
-        """Deposits, bills and payments with the balance after each."""
+        """Deposits, bills and payments with the balance after each; for who reaches the costs of the whole tenant."""
+        books_check(self.actor)
         return self.page(transaction_list(tenant=self.tenant), s.TransactionOut)
 
 
@@ -146,11 +149,11 @@ class CostsView(ApiView):
 
     @extend_schema(parameters=[s.CostsIn], responses=s.CostsOut)
     def get(self, request: Request) -> Response:
-        """Rated use by one dimension; every dimension adds up to the same total."""
+        """Rated use that one reaches by one dimension; every dimension adds up to the same total."""
         wanted = read(s.CostsIn, request.query_params)
         if self.tenant is None and self.actor.kind != "operator":
             raise Forbidden()
-        rows = cost_by(tenant=self.tenant, **wanted)
+        rows = cost_by(actor=self.actor, tenant=self.tenant, **wanted)
         total = sum((row.exact for row in rows), ZERO)
         return Response(s.CostsOut({"dimension": wanted["dimension"], "total": total, "rows": rows}).data)
 

@@ -25,6 +25,7 @@ from apps.billing.models import (
     UsageRecord,
 )
 from apps.billing.permissions import BillingPermission as P
+from apps.billing.permissions import books_check
 from apps.billing.selectors import balance_get, bill_corrected, bill_get
 from apps.billing.services.funds import holds_bill, holds_lock
 from apps.billing.services.ledger import (
@@ -80,6 +81,7 @@ def _may_settle(actor: Actor, tenant: Tenant) -> None:
         raise NotFound()
     if not actor.may(P.PAY) and not actor.may(P.MANAGE):
         raise Forbidden(fields={"permission": P.PAY})
+    books_check(actor)
 
 
 def _pending_rate(tenant: Tenant, until: datetime, actor: Actor) -> None:

@@ -140,9 +140,13 @@ def permissions_checked(actor: Actor, side: Side, draft: RoleDraft, *, grant: st
 
 RECORD_LABELS = {
     Records.ORDERS: gettext_lazy("Applications, orders and tickets"),
-    Records.RESOURCES: gettext_lazy("Jobs, sessions and environments"),
+    Records.RESOURCES: gettext_lazy("Jobs, sessions, environments and files"),
     Records.SYSTEMS: gettext_lazy("Business systems"),
+    Records.COSTS: gettext_lazy("Costs, bills and the account"),
+    Records.PEOPLE: gettext_lazy("People"),
 }
+# Of these a row is of no business system.
+_WITHOUT_SYSTEMS = {Records.SYSTEMS, Records.PEOPLE}
 _SCOPE_LABELS = {
     Scope.OWN: pgettext_lazy("records", "own"),
     Scope.ORGANIZATION: pgettext_lazy("records", "own organization"),
@@ -161,7 +165,7 @@ def scope_label(records: Records, scope: Scope) -> str:
 
 def scopes_of(records: Records) -> list[Scope]:
     """What can be chosen for these records."""
-    return [scope for scope in Scope if (records, scope) != (Records.SYSTEMS, Scope.SYSTEMS)]
+    return [scope for scope in Scope if records not in _WITHOUT_SYSTEMS or scope is not Scope.SYSTEMS]
 
 
 def data_permission_of(actor: Actor) -> DataPermission:

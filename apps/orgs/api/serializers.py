@@ -138,6 +138,10 @@ def _scope_choices(records: Records) -> list[tuple[str, str]]:
     return [(scope.value, scope.name) for scope in scopes_of(records)]
 
 
+# Of records that are of no business system.
+PLACE_SCOPES = _scope_choices(Records.PEOPLE)
+
+
 class DataPermissionOut(serializers.Serializer[Any]):
     """How far a role reaches; one's own records, and the business systems one takes part in, are always within."""
 
@@ -149,12 +153,22 @@ class DataPermissionOut(serializers.Serializer[Any]):
     resources = serializers.ChoiceField(
         choices=_scope_choices(Records.RESOURCES),
         default=Scope.OWN.value,
-        help_text="Jobs, sessions and environments.",
+        help_text="Jobs, sessions and environments; volumes and assets for who manages storage.",
     )
     systems = serializers.ChoiceField(
         choices=_scope_choices(Records.SYSTEMS),
         default=Scope.OWN.value,
         help_text="Business systems.",
+    )
+    costs = serializers.ChoiceField(
+        choices=_scope_choices(Records.COSTS),
+        default=Scope.OWN.value,
+        help_text="What use has cost; bills and the account are for who reaches all.",
+    )
+    people = serializers.ChoiceField(
+        choices=_scope_choices(Records.PEOPLE),
+        default=Scope.OWN.value,
+        help_text="Who belongs to the tenant, and who is invited.",
     )
 
 

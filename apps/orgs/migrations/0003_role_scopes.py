@@ -26,8 +26,18 @@ class Migration(migrations.Migration):
             name='systems_scope',
             field=models.CharField(default='own', max_length=12),
         ),
+        migrations.AddField(
+            model_name='tenantrole',
+            name='costs_scope',
+            field=models.CharField(default='own', max_length=12),
+        ),
+        migrations.AddField(
+            model_name='tenantrole',
+            name='people_scope',
+            field=models.CharField(default='own', max_length=12),
+        ),
         migrations.AddConstraint(
             model_name='tenantrole',
-            constraint=models.CheckConstraint(condition=models.Q(('orders_scope__in', [apps.kernel.reach.Scope['OWN'], apps.kernel.reach.Scope['ORGANIZATION'], apps.kernel.reach.Scope['BELOW'], apps.kernel.reach.Scope['SYSTEMS'], apps.kernel.reach.Scope['ALL']]), ('resources_scope__in', [apps.kernel.reach.Scope['OWN'], apps.kernel.reach.Scope['ORGANIZATION'], apps.kernel.reach.Scope['BELOW'], apps.kernel.reach.Scope['SYSTEMS'], apps.kernel.reach.Scope['ALL']]), ('systems_scope__in', [apps.kernel.reach.Scope['OWN'], apps.kernel.reach.Scope['ORGANIZATION'], apps.kernel.reach.Scope['BELOW'], apps.kernel.reach.Scope['SYSTEMS'], apps.kernel.reach.Scope['ALL']])), name='tenant_role_scopes'),
+            constraint=models.CheckConstraint(condition=models.Q(('costs_scope__in', [apps.kernel.reach.Scope['OWN'], apps.kernel.reach.Scope['ORGANIZATION'], apps.kernel.reach.Scope['BELOW'], apps.kernel.reach.Scope['SYSTEMS'], apps.kernel.reach.Scope['ALL']]), ('orders_scope__in', [apps.kernel.reach.Scope['OWN'], apps.kernel.reach.Scope['ORGANIZATION'], apps.kernel.reach.Scope['BELOW'], apps.kernel.reach.Scope['SYSTEMS'], apps.kernel.reach.Scope['ALL']]), ('people_scope__in', [apps.kernel.reach.Scope['OWN'], apps.kernel.reach.Scope['ORGANIZATION'], apps.kernel.reach.Scope['BELOW'], apps.kernel.reach.Scope['SYSTEMS'], apps.kernel.reach.Scope['ALL']]), ('resources_scope__in', [apps.kernel.reach.Scope['OWN'], apps.kernel.reach.Scope['ORGANIZATION'], apps.kernel.reach.Scope['BELOW'], apps.kernel.reach.Scope['SYSTEMS'], apps.kernel.reach.Scope['ALL']]), ('systems_scope__in', [apps.kernel.reach.Scope['OWN'], apps.kernel.reach.Scope['ORGANIZATION'], apps.kernel.reach.Scope['BELOW'], apps.kernel.reach.Scope['SYSTEMS'], apps.kernel.reach.Scope['ALL']])), name='tenant_role_scopes'),
         ),
     ]

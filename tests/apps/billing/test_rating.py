@@ -10,13 +10,24 @@ import pytest
 from django.db import IntegrityError, InternalError, OperationalError, connection, transaction
 
 from apps.billing.models import LedgerLeg, LedgerTransaction, RatedItem, UsageRecord
-from apps.billing.selectors import cost_by, cost_by_day, cost_total, ledger_sum, usage_list, workload_cost
+from apps.billing.selectors import (
+    bill_list,
+    cost_by,
+    cost_by_day,
+    cost_total,
+    ledger_sum,
+    usage_list,
+    workload_cost,
+)
+from apps.billing.services.bills import bill_make
 from apps.billing.services.rating import usage_rate
 from apps.catalog.services.prices import price_publish
 from apps.catalog.types import PriceInput
 from apps.identity.models import User
-from apps.kernel.actor import SYSTEM
-from apps.kernel.errors import InvalidInput
+from apps.kernel.actor import SYSTEM, Actor
+from apps.kernel.errors import Forbidden, InvalidInput
+from apps.kernel.reach import DataPermission, Reach, Scope
+from apps.tenancy.models import Tenant
 from tests.apps.billing.scene import books_balance, charge_make, rated_once, record
 from tests.apps.catalog.market import PER_HOUR, PRICES
 from tests.apps.catalog.racing import race
@@ -101,8 +112,8 @@ class TestDimensions:
         record(charge_make(acme, business_system="Speech", person="Bob"), [120])
         record(charge_make(globex), [300])
         rate()
-        total = cost_total(tenant=acme)
-        assert total == cost_total(tenant=None) - cost_total(tenant=globex)
+        total = cost_total(actor=SYSTEM, tenant=acme)
+        assert total == cost_total(actor=SYSTEM, tenant=None) - cost_total(actor=SYSTEM, tenant=globex)
         for dimension in (
             "supplier",
             "tenant",
@@ -112,11 +123,14 @@ class TestDimensions:
             "person",
             "workload",
         ):
-            assert sum(row.exact for row in cost_by(tenant=acme, dimension=dimension)) == total
-        systems = cost_by(tenant=acme, dimension="business_system")
+            assert sum(row.exact for row in cost_by(actor=SYSTEM, tenant=acme, dimension=dimension)) == total
+        systems = cost_by(actor=SYSTEM, tenant=acme, dimension="business_system")
         assert [(row.key, row.share_seconds) for row in systems] == [("Speech", 480), ("Vision", 360)]
-        assert [row.key for row in cost_by(tenant=None, dimension="tenant")] == ["globex", "acme"]
-        assert sum(day["exact"] for day in cost_by_day(tenant=acme)) == total
+        assert [row.key for row in cost_by(actor=SYSTEM, tenant=None, dimension="tenant")] == [
+            "globex",
+            "acme",
+        ]
+        assert sum(day["exact"] for day in cost_by_day(actor=SYSTEM, tenant=acme)) == total
 
     @pytest.mark.req("PLAT-OPS-38")
     def test_costs_are_grouped_by_identifiers_and_called_what_they_were_called_last(
@@ -136,29 +150,67 @@ class TestDimensions:
         )
         record(charge_make(acme, business_system="Vision"), [120])
         rate()
-        rows = cost_by(tenant=acme, dimension="business_system")
+        rows = cost_by(actor=SYSTEM, tenant=acme, dimension="business_system")
         assert {(row.key, row.label_en, row.share_seconds) for row in rows} == {
             (str(one), "Sight", 480), (str(other), "Vision", 240), ("Vision", "Vision", 480),
         }  # fmt: skip
-        assert sum(row.exact for row in rows) == cost_total(tenant=acme)
-        people = cost_by(tenant=acme, dimension="person")
+        assert sum(row.exact for row in rows) == cost_total(actor=SYSTEM, tenant=acme)
+        people = cost_by(actor=SYSTEM, tenant=acme, dimension="person")
         assert {(row.key, row.label_en) for row in people} == {(str(user.uid), "Ada L."), ("Ada", "Ada")}
-        places = cost_by(tenant=acme, dimension="organization")
+        places = cost_by(actor=SYSTEM, tenant=acme, dimension="organization")
         assert {row.key for row in places} == {str(one), "Research"}
+
+    @pytest.mark.req("PLAT-SEC-4", "PLAT-OPS-53")
+    @pytest.mark.parametrize(
+        ("scope", "reached"),
+        [("own", {"own"}), ("organization", {"own", "up"}), ("below", {"own", "up", "low"}),
+         ("systems", {"own", "shared"}), ("all", {"own", "up", "low", "shared", "far"})],
+    )  # fmt: skip
+    def test_costs_are_those_that_are_reached_and_the_books_are_for_who_reaches_all(
+        self, acme: Tenant, scope: str, reached: set[str]
+    ) -> None:
+        user = User.objects.create(username="ada", display_name="Ada")
+        up, low, far, system = (uuid4() for _ in range(4))
+        charges = {
+            "own": charge_make(acme, user_id=user.pk),
+            "up": charge_make(acme, organization_uid=up),
+            "low": charge_make(acme, organization_uid=low),
+            "shared": charge_make(acme, organization_uid=far, business_system_uid=system),
+            "far": charge_make(acme, organization_uid=far),
+        }
+        for charge in charges.values():
+            record(charge, [60])
+        rate()
+        reach = Reach(DataPermission(costs=Scope(scope)), up, frozenset({up, low}), frozenset({system}))
+        rights = frozenset({"billing.view", "billing.pay"})
+        actor = Actor("user", "ada", user.pk, "acme", permissions=rights, reach=reach)
+        found = cost_by(actor=actor, tenant=acme, dimension="workload")
+        names = {str(charge.workload_uid): name for name, charge in charges.items()}
+        assert {names[row.key] for row in found} == reached
+        total = cost_total(actor=actor, tenant=acme)
+        assert total == sum(row.exact for row in found)
+        assert sum(day["exact"] for day in cost_by_day(actor=actor, tenant=acme)) == total
+        if scope != "all":
+            with pytest.raises(Forbidden, match="of the whole tenant"):
+                bill_make(actor=actor, tenant=acme)
+            bill_make(actor=SYSTEM, tenant=acme)
+            assert not bill_list(actor=actor).exists()
+        else:
+            assert bill_make(actor=actor, tenant=acme) == bill_list(actor=actor).get()
 
     def test_a_period_holds_what_ended_in_it(self, acme: object) -> None:
         charge = charge_make(acme)
         record(charge, [60, 30])
         rate()
         edge = UsageRecord.plain.get(seq=1).end_at
-        before = cost_total(tenant=acme, until=edge)
-        after = cost_total(tenant=acme, since=edge)
+        before = cost_total(actor=SYSTEM, tenant=acme, until=edge)
+        after = cost_total(actor=SYSTEM, tenant=acme, since=edge)
         assert abs(before - 2 * after) < Decimal("1e-8")
-        assert cost_total(tenant=acme, since=edge + timedelta(hours=1)) == 0
+        assert cost_total(actor=SYSTEM, tenant=acme, since=edge + timedelta(hours=1)) == 0
 
     def test_an_unknown_dimension_is_refused(self, acme: object) -> None:
         with pytest.raises(InvalidInput):
-            cost_by(tenant=acme, dimension="colour")
+            cost_by(actor=SYSTEM, tenant=acme, dimension="colour")
 
 
 class Killed(BaseException):

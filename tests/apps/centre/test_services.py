@@ -76,7 +76,7 @@ def test_clocks_and_new_tenants_go_by_its_zone():
     monday = datetime(2026, 1, 5, 8, 30, tzinfo=UTC)
     first = windows_of([span], monday)[0]
     assert first.from_s == int(datetime(2026, 1, 5, 8, tzinfo=UTC).timestamp())
-    assert cost_by_day(tenant=None, since=monday) == []
+    assert cost_by_day(actor=SYSTEM, tenant=None, since=monday) == []
 
 
 def test_a_process_keeps_what_it_read_for_seconds_and_its_own_change_shows_at_once(

@@ -19,8 +19,14 @@ from apps.orders.services.deliveries import order_deliver
 from apps.orders.services.drafts import form_draft
 from apps.orders.services.submissions import form_submit
 from apps.orders.types import LineInput
-from apps.orgs.models import TenantRole
-from apps.orgs.selectors import business_system_list, reach_of
+from apps.orgs.models import Organization, TenantRole
+from apps.orgs.selectors import (
+    business_system_list,
+    member_list,
+    person_list,
+    reach_of,
+    tenant_user_get,
+)
 from apps.orgs.services.business_systems import business_system_create, business_system_member_add
 from apps.orgs.services.organizations import member_add, organization_create, organization_delete
 from apps.orgs.services.own_roles import role_edit, role_make
@@ -30,6 +36,10 @@ from apps.scheduling.selectors.workloads import workload_list
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workload_control import workload_suspend
 from apps.scheduling.services.workloads.stopping import workload_halt
+from apps.storage.models import Volume
+from apps.storage.permissions import volumes_kept
+from apps.storage.selectors import volume_list
+from apps.storage.states import Owner
 from apps.tickets.models import Ticket
 from apps.tickets.services.life import ticket_claim, ticket_executed, ticket_return
 from tests.apps.catalog.market import AMOUNTS
@@ -58,11 +68,13 @@ class Office:
     scene: Scene
     orders: dict[str, Order]
     reader: Person
-    institute: object
+    institute: Organization
+    works: Organization
 
     def acting(self, scope: Scope, functions=FUNCTIONS) -> Actor:
         """The reader in a role that reaches so far."""
-        data = DataPermission(scope, scope, Scope.OWN if scope is Scope.SYSTEMS else scope)
+        without_systems = Scope.OWN if scope is Scope.SYSTEMS else scope
+        data = DataPermission(scope, scope, without_systems, scope, without_systems)
         reach = reach_of(self.reader.user.pk, data, self.institute.uid)
         return replace(self.reader.actor, reach=reach, permissions=frozenset(functions), role="reader")
 
@@ -98,7 +110,7 @@ def office(acme, member, operator):
         reader = member("acme", "tenant_front_line", "reader")
         member_add(actor=SYSTEM, user=reader.user, organization=institute)
         business_system_member_add(actor=SYSTEM, business_system=system, user=reader.user)
-        yield Office(scene, orders, reader, institute)
+        yield Office(scene, orders, reader, institute, works)
 
 
 @pytest.mark.req("PLAT-SEC-4", "PLAT-TEN-32")
@@ -112,6 +124,30 @@ def test_each_list_shows_what_is_reached_and_nothing_else(office, acme, scope):
     assert {by_work[row.uid] for row in workload_list(acme, actor=actor)} == REACHED[scope]
     # The business system belongs to the works; who takes part in it sees it anyhow.
     assert [row.name for row in business_system_list(actor=actor)] == ["Vision"]
+
+
+@pytest.mark.req("PLAT-SEC-4")
+@pytest.mark.parametrize("scope", list(Scope))
+def test_people_and_the_volumes_that_one_manages_are_those_of_what_is_reached(office, scope):
+    reached = REACHED[scope] - {"shared"}
+    keeper = office.acting(scope, functions=("orgs.view", "orgs.manage", "storage.view", "storage.manage"))
+    for order in office.orders.values():
+        Volume.objects.create(
+            name=order.applicant.username, owner=Owner.PERSON, person=order.applicant, size_mib=1
+        )
+    Volume.objects.create(name="works", owner=Owner.ORGANIZATION, organization=office.works, size_mib=1)
+    kept = {row.name for row in volume_list(actor=keeper)}
+    seen = {row.user.username for row in person_list(actor=keeper)}
+    assert {row.user.username for row in member_list(actor=keeper)} <= seen
+    if scope is Scope.ALL:
+        assert kept == {*office.orders, "works"}
+        assert {"reader", *office.orders} < seen
+    else:
+        assert kept == reached
+        assert seen == {"reader", *reached}
+        with pytest.raises(NotFound):
+            tenant_user_get(actor=keeper, username="far")
+    assert {row.name for row in Volume.objects.filter(volumes_kept(keeper))} == kept
 
 
 @pytest.mark.req("PLAT-SEC-4")
@@ -316,10 +352,22 @@ def test_the_data_permission_is_kept_and_shown_by_pages_and_api(acme, member):
     assert page.post("/people/roles/new/", {**given, "name": "Odd", "orders": "galaxy"}).status_code == 400
     code = made["Location"].rstrip("/").rsplit("/", 1)[1]
     row = api.get(f"/api/v1/roles/{code}").json()
-    assert row["data_permission"] == {"orders": "below", "resources": "all", "systems": "own"}
+    assert row["data_permission"] == {
+        "orders": "below",
+        "resources": "all",
+        "systems": "own",
+        "costs": "own",
+        "people": "own",
+    }
     body = {"name": "Head of lab", "permissions": ["orders.view"], "data_permission": {"orders": "systems"}}
     changed = api.put(f"/api/v1/roles/{code}", body, format="json").json()
-    assert changed["data_permission"] == {"orders": "systems", "resources": "own", "systems": "own"}
+    assert changed["data_permission"] == {
+        "orders": "systems",
+        "resources": "own",
+        "systems": "own",
+        "costs": "own",
+        "people": "own",
+    }
     wrong = {**body, "data_permission": {"systems": "systems"}}
     assert api.put(f"/api/v1/roles/{code}", wrong, format="json").status_code == 400
     with in_tenant("acme"):

@@ -33,7 +33,7 @@ class Tree:
 
     def keeper(self, scope, *more) -> "tuple[object, TenantRole]":
         """Nell's API in a role that keeps the tenant's map and reaches so far."""
-        data = DataPermission(scope, scope, Scope.OWN if scope is Scope.SYSTEMS else scope)
+        data = DataPermission(scope, scope, Scope.OWN if scope is Scope.SYSTEMS else scope, scope, Scope.ALL)
         with in_tenant("acme"):
             role = role_make(
                 actor=SYSTEM, draft=RoleDraft("Keeper", ["orgs.view", "orgs.manage", *more], data=data)
@@ -196,7 +196,9 @@ def taking_part(system):
 def test_nobody_lets_himself_in_where_that_shows_him_more(tree, systems, kinds, other, status):
     with in_tenant("acme"):
         for data in filter(None, (other, kinds)):
-            draft = RoleDraft(f"Keeper {data}", ["orgs.view", "orgs.manage"], data=DataPermission(*data))
+            draft = RoleDraft(
+                f"Keeper {data}", ["orgs.view", "orgs.manage"], data=DataPermission(*data, people=Scope.ALL)
+            )
             role = role_make(actor=SYSTEM, draft=draft)
             role_bind(actor=SYSTEM, user=tree.people["nell"].user, role=role)
     api = tree.people["nell"].api()
@@ -210,7 +212,7 @@ def test_nobody_lets_himself_in_where_that_shows_him_more(tree, systems, kinds, 
 
 def test_who_reaches_business_systems_by_taking_part_lets_others_into_his_alone(tree, systems):
     with in_tenant("acme"):
-        data = DataPermission(Scope.SYSTEMS, Scope.SYSTEMS, Scope.ALL)
+        data = DataPermission(Scope.SYSTEMS, Scope.SYSTEMS, Scope.ALL, people=Scope.ALL)
         role = role_make(actor=SYSTEM, draft=RoleDraft("Keeper", ["orgs.view", "orgs.manage"], data=data))
         nell, bob = (tree.people[name].user for name in ("nell", "bob"))
         role_bind(actor=SYSTEM, user=nell, role=role)

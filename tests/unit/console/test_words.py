@@ -9,6 +9,7 @@ from django.utils import timezone, translation
 from apps.console.templatetags import weir
 from apps.console.tenant_navigation import navigation_for
 from apps.kernel.actor import Actor
+from apps.kernel.reach import Reach
 from portal.roles import TENANT_ROLES
 
 
@@ -68,8 +69,8 @@ def test_names_follow_the_language(language):
 
 
 def views_of(role: str) -> set[str]:
-    permissions = next(row.permissions for row in TENANT_ROLES if row.code == role)
-    actor = Actor("user", "x", 1, "acme", role, frozenset(permissions))
+    row = next(row for row in TENANT_ROLES if row.code == role)
+    actor = Actor("user", "x", 1, "acme", role, row.permissions, Reach(row.data))
     return {entry.view for group in navigation_for(actor, in_tenant=True) for entry in group.entries}
 
 
