@@ -41,6 +41,13 @@ class Migration(migrations.Migration):
                 'verbose_name': 'process',
                 'verbose_name_plural': 'processes',
                 'ordering': ['-created_at', '-pk'],
+                "constraints": [
+                    models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('subject_uid',), name='process_running_once'),
+                    models.CheckConstraint(condition=models.Q(('state__in', ['running', 'approved', 'rejected', 'sent_back', 'withdrawn'])), name='process_state_known'),
+                ],
+                "indexes": [
+                    models.Index(fields=['subject_uid', '-created_at'], name='process_by_subject'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -70,6 +77,14 @@ class Migration(migrations.Migration):
                 'verbose_name': 'approval task',
                 'verbose_name_plural': 'approval tasks',
                 'ordering': ['-created_at', '-pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('instance', 'engine_task_id'), name='task_once'),
+                    models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'done', 'cancelled'])), name='task_state_known'),
+                ],
+                "indexes": [
+                    django.contrib.postgres.indexes.GinIndex(condition=models.Q(('state', 'waiting')), fields=['roles'], name='task_roles'),
+                    django.contrib.postgres.indexes.GinIndex(fields=['user_ids'], name='task_users'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -91,33 +106,5 @@ class Migration(migrations.Migration):
                 'ordering': ['at', 'pk'],
                 'constraints': [models.UniqueConstraint(fields=('task', 'user'), name='decision_once')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='processinstance',
-            index=models.Index(fields=['subject_uid', '-created_at'], name='process_by_subject'),
-        ),
-        migrations.AddConstraint(
-            model_name='processinstance',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('subject_uid',), name='process_running_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='processinstance',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['running', 'approved', 'rejected', 'sent_back', 'withdrawn'])), name='process_state_known'),
-        ),
-        migrations.AddIndex(
-            model_name='humantask',
-            index=django.contrib.postgres.indexes.GinIndex(condition=models.Q(('state', 'waiting')), fields=['roles'], name='task_roles'),
-        ),
-        migrations.AddIndex(
-            model_name='humantask',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['user_ids'], name='task_users'),
-        ),
-        migrations.AddConstraint(
-            model_name='humantask',
-            constraint=models.UniqueConstraint(fields=('instance', 'engine_task_id'), name='task_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='humantask',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'done', 'cancelled'])), name='task_state_known'),
         ),
     ]

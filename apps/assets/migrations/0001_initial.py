@@ -38,6 +38,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'asset',
                 'verbose_name_plural': 'assets',
                 'ordering': ['name', 'pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('kind', 'owner', 'name'), name='asset_name_once'),
+                    models.CheckConstraint(condition=models.Q(('organization', None), ('reach', 'organization'), _connector='OR'), name='asset_organization'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -65,22 +69,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'version of an asset',
                 'verbose_name_plural': 'versions of assets',
                 'ordering': ['-number'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('asset', 'number'), name='asset_version_once'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'ready'), _negated=True), models.Q(('sha256', ''), _negated=True), _connector='OR'), name='asset_version_summed'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='asset',
-            constraint=models.UniqueConstraint(fields=('kind', 'owner', 'name'), name='asset_name_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='asset',
-            constraint=models.CheckConstraint(condition=models.Q(('organization', None), ('reach', 'organization'), _connector='OR'), name='asset_organization'),
-        ),
-        migrations.AddConstraint(
-            model_name='assetversion',
-            constraint=models.UniqueConstraint(fields=('asset', 'number'), name='asset_version_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='assetversion',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'ready'), _negated=True), models.Q(('sha256', ''), _negated=True), _connector='OR'), name='asset_version_summed'),
         ),
     ]

@@ -40,6 +40,13 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['made', 'confirmed', 'paid', 'written_off'])), name='bill_state'),
+                    models.CheckConstraint(condition=models.Q(('total__gte', 0)), name='bill_total'),
+                ],
+                "indexes": [
+                    models.Index(fields=['tenant', '-created_at'], name='bill_of_tenant'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -78,6 +85,12 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['open', 'closed'])), name='charge_state'),
+                ],
+                "indexes": [
+                    models.Index(fields=['tenant', '-created_at'], name='charge_of_tenant'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -103,6 +116,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'bill line',
                 'verbose_name_plural': 'bill lines',
                 'ordering': ['pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('bill', 'charge', 'price_line', 'quantity'), name='bill_line_once'),
+                    models.CheckConstraint(condition=models.Q(('amount__gte', 0)), name='bill_line_amount'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -143,6 +160,14 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('amount__gte', 0), ('billed__gte', 0), ('hourly__gte', 0), ('used__gte', models.F('billed'))), name='funds_hold_figures'),
+                ],
+                "indexes": [
+                    models.Index(condition=models.Q(('billed__lt', models.F('amount')), ('billed__lt', models.F('used')), _connector='OR'), fields=['tenant'], include=('amount', 'used', 'billed', 'hourly'), name='funds_hold_standing'),
+                    models.Index(condition=models.Q(('ended_at__isnull', True)), fields=['check_at'], name='funds_hold_due'),
+                    models.Index(condition=models.Q(('released_at__isnull', True)), fields=['ended_at'], name='funds_hold_unsettled'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -179,6 +204,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'transaction',
                 'verbose_name_plural': 'transactions',
                 'ordering': ['-created_at', '-pk'],
+                "indexes": [
+                    models.Index(fields=['tenant', 'kind', '-created_at'], name='ledger_tx_of_tenant'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -193,6 +221,13 @@ class Migration(migrations.Migration):
                 'verbose_name': 'leg',
                 'verbose_name_plural': 'legs',
                 'ordering': ['pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('transaction', 'account'), name='ledger_leg_once'),
+                    models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='ledger_leg_amount'),
+                ],
+                "indexes": [
+                    models.Index(fields=['account', 'id'], include=('amount',), name='ledger_leg_of_account'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -216,6 +251,9 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('balance_amount__gte', 0), ('coupon_amount__gte', 0)), name='bill_payment_amounts'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -252,6 +290,15 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(fields=('slice_uid', 'seq'), name='usage_once'),
+                    models.CheckConstraint(condition=models.Q(('end_at__gt', models.F('start_at'))), name='usage_interval'),
+                ],
+                "indexes": [
+                    models.Index(fields=['slice_uid', 'end_at'], name='usage_of_slice'),
+                    models.Index(fields=['charge', 'start_at'], name='usage_of_charge'),
+                    models.Index(condition=models.Q(('rated_at__isnull', True)), fields=['id'], name='usage_unrated'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -277,6 +324,14 @@ class Migration(migrations.Migration):
                 'verbose_name': 'rated item',
                 'verbose_name_plural': 'rated items',
                 'ordering': ['pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('usage', 'component'), name='rated_item_once'),
+                    models.CheckConstraint(condition=models.Q(('exact__gte', 0)), name='rated_item_exact'),
+                ],
+                "indexes": [
+                    models.Index(condition=models.Q(('bill__isnull', True)), fields=['charge'], name='rated_item_unbilled'),
+                    models.Index(fields=['bill', 'charge', 'component'], name='rated_item_of_bill'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -321,105 +376,5 @@ class Migration(migrations.Migration):
             managers=[
                 ('plain', django.db.models.manager.Manager()),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='bill',
-            index=models.Index(fields=['tenant', '-created_at'], name='bill_of_tenant'),
-        ),
-        migrations.AddConstraint(
-            model_name='bill',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['made', 'confirmed', 'paid', 'written_off'])), name='bill_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='bill',
-            constraint=models.CheckConstraint(condition=models.Q(('total__gte', 0)), name='bill_total'),
-        ),
-        migrations.AddIndex(
-            model_name='charge',
-            index=models.Index(fields=['tenant', '-created_at'], name='charge_of_tenant'),
-        ),
-        migrations.AddConstraint(
-            model_name='charge',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'closed'])), name='charge_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='billline',
-            constraint=models.UniqueConstraint(fields=('bill', 'charge', 'price_line', 'quantity'), name='bill_line_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='billline',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__gte', 0)), name='bill_line_amount'),
-        ),
-        migrations.AddIndex(
-            model_name='fundshold',
-            index=models.Index(condition=models.Q(('billed__lt', models.F('amount')), ('billed__lt', models.F('used')), _connector='OR'), fields=['tenant'], include=('amount', 'used', 'billed', 'hourly'), name='funds_hold_standing'),
-        ),
-        migrations.AddIndex(
-            model_name='fundshold',
-            index=models.Index(condition=models.Q(('ended_at__isnull', True)), fields=['check_at'], name='funds_hold_due'),
-        ),
-        migrations.AddIndex(
-            model_name='fundshold',
-            index=models.Index(condition=models.Q(('released_at__isnull', True)), fields=['ended_at'], name='funds_hold_unsettled'),
-        ),
-        migrations.AddConstraint(
-            model_name='fundshold',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__gte', 0), ('billed__gte', 0), ('hourly__gte', 0), ('used__gte', models.F('billed'))), name='funds_hold_figures'),
-        ),
-        migrations.AddIndex(
-            model_name='ledgertransaction',
-            index=models.Index(fields=['tenant', 'kind', '-created_at'], name='ledger_tx_of_tenant'),
-        ),
-        migrations.AddIndex(
-            model_name='ledgerleg',
-            index=models.Index(fields=['account', 'id'], include=('amount',), name='ledger_leg_of_account'),
-        ),
-        migrations.AddConstraint(
-            model_name='ledgerleg',
-            constraint=models.UniqueConstraint(fields=('transaction', 'account'), name='ledger_leg_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='ledgerleg',
-            constraint=models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='ledger_leg_amount'),
-        ),
-        migrations.AddConstraint(
-            model_name='billpayment',
-            constraint=models.CheckConstraint(condition=models.Q(('balance_amount__gte', 0), ('coupon_amount__gte', 0)), name='bill_payment_amounts'),
-        ),
-        migrations.AddIndex(
-            model_name='usagerecord',
-            index=models.Index(fields=['slice_uid', 'end_at'], name='usage_of_slice'),
-        ),
-        migrations.AddIndex(
-            model_name='usagerecord',
-            index=models.Index(fields=['charge', 'start_at'], name='usage_of_charge'),
-        ),
-        migrations.AddIndex(
-            model_name='usagerecord',
-            index=models.Index(condition=models.Q(('rated_at__isnull', True)), fields=['id'], name='usage_unrated'),
-        ),
-        migrations.AddConstraint(
-            model_name='usagerecord',
-            constraint=models.UniqueConstraint(fields=('slice_uid', 'seq'), name='usage_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='usagerecord',
-            constraint=models.CheckConstraint(condition=models.Q(('end_at__gt', models.F('start_at'))), name='usage_interval'),
-        ),
-        migrations.AddIndex(
-            model_name='rateditem',
-            index=models.Index(condition=models.Q(('bill__isnull', True)), fields=['charge'], name='rated_item_unbilled'),
-        ),
-        migrations.AddIndex(
-            model_name='rateditem',
-            index=models.Index(fields=['bill', 'charge', 'component'], name='rated_item_of_bill'),
-        ),
-        migrations.AddConstraint(
-            model_name='rateditem',
-            constraint=models.UniqueConstraint(fields=('usage', 'component'), name='rated_item_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='rateditem',
-            constraint=models.CheckConstraint(condition=models.Q(('exact__gte', 0)), name='rated_item_exact'),
         ),
     ]

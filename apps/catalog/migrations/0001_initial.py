@@ -90,6 +90,12 @@ class Migration(migrations.Migration):
                 'verbose_name': 'commodity',
                 'verbose_name_plural': 'commodities',
                 'ordering': ['number'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('max_duration_s__gte', models.F('min_duration_s')), ('min_duration_s__gte', 1)), name='commodity_durations'),
+                    models.CheckConstraint(condition=models.Q(('max_count__gte', 1)), name='commodity_count'),
+                    models.CheckConstraint(condition=models.Q(('kind__in', ['work', 'environment', 'session', 'volume', 'manual'])), name='commodity_kind'),
+                    models.CheckConstraint(condition=models.Q(('card_use__in', ['share', 'whole', 'mig'])), name='commodity_card_use'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -161,6 +167,10 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['claimed', 'used', 'expired', 'recalled'])), name='coupon_state'),
+                    models.CheckConstraint(condition=models.Q(('remaining__gte', 0), ('remaining__lte', models.F('face_value'))), name='coupon_remaining'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -200,6 +210,10 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(fields=('coupon', 'reference'), name='coupon_redemption_once'),
+                    models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='coupon_redemption_amount'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -219,6 +233,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'price version',
                 'verbose_name_plural': 'price versions',
                 'ordering': ['commodity', '-number'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('commodity', 'number'), name='price_version_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -236,6 +253,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'price',
                 'verbose_name_plural': 'prices',
                 'ordering': ['component'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('price_version', 'component'), name='price_line_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -256,6 +276,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'process application',
                 'verbose_name_plural': 'process applications',
                 'ordering': ['code'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['draft', 'published', 'unpublished'])), name='process_app_state'),
+                ],
             },
         ),
         migrations.AddField(
@@ -328,49 +351,5 @@ class Migration(migrations.Migration):
                 'ordering': ['component'],
                 'constraints': [models.UniqueConstraint(fields=('commodity', 'component'), name='commodity_component_once'), models.CheckConstraint(condition=models.Q(('default__gte', models.F('minimum')), ('default__lte', models.F('maximum')), ('maximum__gte', models.F('minimum')), ('minimum__gte', 1), ('step__gte', 1)), name='commodity_component_range')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='coupon',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['claimed', 'used', 'expired', 'recalled'])), name='coupon_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='coupon',
-            constraint=models.CheckConstraint(condition=models.Q(('remaining__gte', 0), ('remaining__lte', models.F('face_value'))), name='coupon_remaining'),
-        ),
-        migrations.AddConstraint(
-            model_name='couponredemption',
-            constraint=models.UniqueConstraint(fields=('coupon', 'reference'), name='coupon_redemption_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='couponredemption',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='coupon_redemption_amount'),
-        ),
-        migrations.AddConstraint(
-            model_name='priceversion',
-            constraint=models.UniqueConstraint(fields=('commodity', 'number'), name='price_version_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='priceline',
-            constraint=models.UniqueConstraint(fields=('price_version', 'component'), name='price_line_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='commodity',
-            constraint=models.CheckConstraint(condition=models.Q(('max_duration_s__gte', models.F('min_duration_s')), ('min_duration_s__gte', 1)), name='commodity_durations'),
-        ),
-        migrations.AddConstraint(
-            model_name='commodity',
-            constraint=models.CheckConstraint(condition=models.Q(('max_count__gte', 1)), name='commodity_count'),
-        ),
-        migrations.AddConstraint(
-            model_name='commodity',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['work', 'environment', 'session', 'volume', 'manual'])), name='commodity_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='commodity',
-            constraint=models.CheckConstraint(condition=models.Q(('card_use__in', ['share', 'whole', 'mig'])), name='commodity_card_use'),
-        ),
-        migrations.AddConstraint(
-            model_name='processapp',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['draft', 'published', 'unpublished'])), name='process_app_state'),
         ),
     ]

@@ -121,6 +121,13 @@ class Migration(migrations.Migration):
                 'verbose_name': 'device',
                 'verbose_name_plural': 'devices',
                 'ordering': ['node__name', 'index', 'pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('health__in', ['ok', 'degraded', 'failed'])), name='device_health'),
+                    models.CheckConstraint(condition=models.Q(('held_percent__gte', 0), ('held_percent__lte', django.db.models.expressions.CombinedExpression(models.F('oversubscribe_permille'), '/', models.Value(10)))), name='device_compute_held'),
+                    models.CheckConstraint(condition=models.Q(('held_mib__gte', 0), ('held_mib__lte', django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(models.F('memory_mib'), '*', models.F('memory_oversubscribe_permille')), '/', models.Value(1000)))), name='device_memory_held'),
+                    models.CheckConstraint(condition=models.Q(('memory_oversubscribe_permille__range', (1000, 10000)), ('oversubscribe_permille__range', (1000, 10000))), name='device_oversubscribe'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('is_sliced', True), ('whole_held', False)), models.Q(('is_sliced', False), ('whole_held', True)), models.Q(('held_mib', 0), ('held_percent', 0), ('is_sliced', False)), _connector='OR'), name='device_class'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -193,6 +200,20 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['desired', 'starting', 'running', 'stopping', 'exited', 'failed', 'released', 'lost'])), name='slice_state'),
+                    models.CheckConstraint(condition=models.Q(('desired__in', ['running', 'stopped'])), name='slice_desired'),
+                    models.CheckConstraint(condition=models.Q(('compute_percent__range', (1, 100)), ('memory_mib__gte', 1)), name='slice_share'),
+                    models.CheckConstraint(condition=models.Q(('kind__in', ['program', 'session'])), name='slice_kind'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('move_state', ''), ('moves_from', None)), models.Q(('move_state__in', ['waiting', 'sending', 'done', 'failed']), ('moves_from__isnull', False)), _connector='OR'), name='slice_move'),
+                    models.UniqueConstraint(condition=models.Q(('move_state__in', ['sending', 'waiting'])), fields=('moves_from',), name='slice_moves_once'),
+                    models.CheckConstraint(condition=models.Q(('state__in', ['exited', 'failed', 'lost', 'released']), ('final_at__isnull', True), _connector='XOR'), name='slice_final'),
+                    models.CheckConstraint(condition=models.Q(('closed_at__isnull', True), ('final_at__isnull', False), _connector='OR'), name='slice_closed'),
+                ],
+                "indexes": [
+                    models.Index(condition=models.Q(('closed_at__isnull', True)), fields=['node', 'id'], name='slice_open'),
+                    models.Index(fields=['tenant', '-created_at'], name='slice_of_tenant'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -212,6 +233,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'output',
                 'verbose_name_plural': 'output',
                 'ordering': ['slice', 'offset'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('slice', 'offset'), name='log_chunk_once'),
+                    models.CheckConstraint(condition=models.Q(('offset__lt', 16777216)), name='log_chunk_bounded'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -269,74 +294,6 @@ class Migration(migrations.Migration):
             managers=[
                 ('plain', django.db.models.manager.Manager()),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='device',
-            constraint=models.CheckConstraint(condition=models.Q(('health__in', ['ok', 'degraded', 'failed'])), name='device_health'),
-        ),
-        migrations.AddConstraint(
-            model_name='device',
-            constraint=models.CheckConstraint(condition=models.Q(('held_percent__gte', 0), ('held_percent__lte', django.db.models.expressions.CombinedExpression(models.F('oversubscribe_permille'), '/', models.Value(10)))), name='device_compute_held'),
-        ),
-        migrations.AddConstraint(
-            model_name='device',
-            constraint=models.CheckConstraint(condition=models.Q(('held_mib__gte', 0), ('held_mib__lte', django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(models.F('memory_mib'), '*', models.F('memory_oversubscribe_permille')), '/', models.Value(1000)))), name='device_memory_held'),
-        ),
-        migrations.AddConstraint(
-            model_name='device',
-            constraint=models.CheckConstraint(condition=models.Q(('memory_oversubscribe_permille__range', (1000, 10000)), ('oversubscribe_permille__range', (1000, 10000))), name='device_oversubscribe'),
-        ),
-        migrations.AddConstraint(
-            model_name='device',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('is_sliced', True), ('whole_held', False)), models.Q(('is_sliced', False), ('whole_held', True)), models.Q(('held_mib', 0), ('held_percent', 0), ('is_sliced', False)), _connector='OR'), name='device_class'),
-        ),
-        migrations.AddIndex(
-            model_name='slice',
-            index=models.Index(condition=models.Q(('closed_at__isnull', True)), fields=['node', 'id'], name='slice_open'),
-        ),
-        migrations.AddIndex(
-            model_name='slice',
-            index=models.Index(fields=['tenant', '-created_at'], name='slice_of_tenant'),
-        ),
-        migrations.AddConstraint(
-            model_name='slice',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['desired', 'starting', 'running', 'stopping', 'exited', 'failed', 'released', 'lost'])), name='slice_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='slice',
-            constraint=models.CheckConstraint(condition=models.Q(('desired__in', ['running', 'stopped'])), name='slice_desired'),
-        ),
-        migrations.AddConstraint(
-            model_name='slice',
-            constraint=models.CheckConstraint(condition=models.Q(('compute_percent__range', (1, 100)), ('memory_mib__gte', 1)), name='slice_share'),
-        ),
-        migrations.AddConstraint(
-            model_name='slice',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['program', 'session'])), name='slice_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='slice',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('move_state', ''), ('moves_from', None)), models.Q(('move_state__in', ['waiting', 'sending', 'done', 'failed']), ('moves_from__isnull', False)), _connector='OR'), name='slice_move'),
-        ),
-        migrations.AddConstraint(
-            model_name='slice',
-            constraint=models.UniqueConstraint(condition=models.Q(('move_state__in', ['sending', 'waiting'])), fields=('moves_from',), name='slice_moves_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='slice',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['exited', 'failed', 'lost', 'released']), ('final_at__isnull', True), _connector='XOR'), name='slice_final'),
-        ),
-        migrations.AddConstraint(
-            model_name='slice',
-            constraint=models.CheckConstraint(condition=models.Q(('closed_at__isnull', True), ('final_at__isnull', False), _connector='OR'), name='slice_closed'),
-        ),
-        migrations.AddConstraint(
-            model_name='logchunk',
-            constraint=models.UniqueConstraint(fields=('slice', 'offset'), name='log_chunk_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='logchunk',
-            constraint=models.CheckConstraint(condition=models.Q(('offset__lt', 16777216)), name='log_chunk_bounded'),
         ),
         migrations.AddField(
             model_name='slice',

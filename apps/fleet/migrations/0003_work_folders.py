@@ -79,6 +79,9 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'owner', 'sha256'), name='folder_upload_once'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -95,9 +98,5 @@ class Migration(migrations.Migration):
                 'verbose_name': 'use of a sent folder',
                 'verbose_name_plural': 'uses of sent folders',
             },
-        ),
-        migrations.AddConstraint(
-            model_name='folderupload',
-            constraint=models.UniqueConstraint(fields=('tenant', 'owner', 'sha256'), name='folder_upload_once'),
         ),
     ]

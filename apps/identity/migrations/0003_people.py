@@ -57,6 +57,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'organization',
                 'verbose_name_plural': 'organizations',
                 'ordering': ['name'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('parent', 'name'), name='operator_organization_name_once', nulls_distinct=False),
+                    models.CheckConstraint(condition=models.Q(('parent', None), models.Q(('parent', models.F('id')), _negated=True), _connector='OR'), name='operator_organization_not_own_parent'),
+                ],
             },
         ),
         migrations.AddField(
@@ -83,13 +87,5 @@ class Migration(migrations.Migration):
             model_name='user',
             name='post',
             field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='holders', to='identity.operatorpost'),
-        ),
-        migrations.AddConstraint(
-            model_name='operatororganization',
-            constraint=models.UniqueConstraint(fields=('parent', 'name'), name='operator_organization_name_once', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='operatororganization',
-            constraint=models.CheckConstraint(condition=models.Q(('parent', None), models.Q(('parent', models.F('id')), _negated=True), _connector='OR'), name='operator_organization_not_own_parent'),
         ),
     ]

@@ -36,6 +36,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'container image',
                 'verbose_name_plural': 'container images',
                 'ordering': ['name', 'pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'owner', 'person', 'organization', 'name'), name='image_name_once', nulls_distinct=False),
+                    models.CheckConstraint(condition=models.Q(models.Q(('organization', None), ('owner', 'centre'), ('person', None), ('tenant', None)), models.Q(('organization', None), ('owner', 'tenant'), ('person', None), ('tenant__isnull', False)), models.Q(('owner', 'organization'), ('person', None), ('tenant__isnull', False)), models.Q(('organization', None), ('owner', 'person'), ('person__isnull', False), ('tenant__isnull', False)), _connector='OR'), name='image_owner'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -63,22 +67,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'image version',
                 'verbose_name_plural': 'image versions',
                 'ordering': ['-created_at', '-pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('image', 'tag'), name='image_tag_once'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'ready'), _negated=True), models.Q(models.Q(('digest', ''), _negated=True), models.Q(('repository', ''), _negated=True)), _connector='OR'), name='image_version_ready'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='image',
-            constraint=models.UniqueConstraint(fields=('tenant', 'owner', 'person', 'organization', 'name'), name='image_name_once', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='image',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('organization', None), ('owner', 'centre'), ('person', None), ('tenant', None)), models.Q(('organization', None), ('owner', 'tenant'), ('person', None), ('tenant__isnull', False)), models.Q(('owner', 'organization'), ('person', None), ('tenant__isnull', False)), models.Q(('organization', None), ('owner', 'person'), ('person__isnull', False), ('tenant__isnull', False)), _connector='OR'), name='image_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='imageversion',
-            constraint=models.UniqueConstraint(fields=('image', 'tag'), name='image_tag_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='imageversion',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'ready'), _negated=True), models.Q(models.Q(('digest', ''), _negated=True), models.Q(('repository', ''), _negated=True)), _connector='OR'), name='image_version_ready'),
         ),
     ]

@@ -47,6 +47,12 @@ class Migration(migrations.Migration):
                 'verbose_name': 'application form',
                 'verbose_name_plural': 'application forms',
                 'ordering': ['-created_at', '-pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['draft', 'submitted', 'approving', 'approved', 'delivering', 'completed', 'rejected'])), name='form_state_known'),
+                ],
+                "indexes": [
+                    models.Index(fields=['applicant', '-created_at'], name='form_by_applicant'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -140,28 +146,18 @@ class Migration(migrations.Migration):
                 'verbose_name': 'order',
                 'verbose_name_plural': 'orders',
                 'ordering': ['-created_at', '-pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'processing', 'shipped', 'completed', 'terminating', 'terminated', 'failed'])), name='order_state_known'),
+                ],
+                "indexes": [
+                    models.Index(fields=['applicant', '-created_at'], name='order_by_applicant'),
+                ],
             },
         ),
         migrations.AddField(
             model_name='applicationform',
             name='target_order',
             field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='later_forms', to='orders.order', verbose_name='order to end or change'),
-        ),
-        migrations.AddIndex(
-            model_name='order',
-            index=models.Index(fields=['applicant', '-created_at'], name='order_by_applicant'),
-        ),
-        migrations.AddConstraint(
-            model_name='order',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'processing', 'shipped', 'completed', 'terminating', 'terminated', 'failed'])), name='order_state_known'),
-        ),
-        migrations.AddIndex(
-            model_name='applicationform',
-            index=models.Index(fields=['applicant', '-created_at'], name='form_by_applicant'),
-        ),
-        migrations.AddConstraint(
-            model_name='applicationform',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['draft', 'submitted', 'approving', 'approved', 'delivering', 'completed', 'rejected'])), name='form_state_known'),
         ),
         migrations.AddConstraint(
             model_name='applicationform',

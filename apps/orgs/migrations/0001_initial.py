@@ -78,6 +78,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'organization',
                 'verbose_name_plural': 'organizations',
                 'ordering': ['name'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('parent', 'name'), name='organization_name_once', nulls_distinct=False),
+                    models.CheckConstraint(condition=models.Q(('parent', None), models.Q(('parent', models.F('id')), _negated=True), _connector='OR'), name='organization_not_own_parent'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -128,6 +132,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'role binding',
                 'verbose_name_plural': 'role bindings',
                 'ordering': ['pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('user', 'role'), name='role_binding_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -158,17 +165,5 @@ class Migration(migrations.Migration):
                 'verbose_name': 'default business system',
                 'verbose_name_plural': 'default business systems',
             },
-        ),
-        migrations.AddConstraint(
-            model_name='organization',
-            constraint=models.UniqueConstraint(fields=('parent', 'name'), name='organization_name_once', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='organization',
-            constraint=models.CheckConstraint(condition=models.Q(('parent', None), models.Q(('parent', models.F('id')), _negated=True), _connector='OR'), name='organization_not_own_parent'),
-        ),
-        migrations.AddConstraint(
-            model_name='rolebinding',
-            constraint=models.UniqueConstraint(fields=('user', 'role'), name='role_binding_once'),
         ),
     ]

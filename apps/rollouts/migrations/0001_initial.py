@@ -97,6 +97,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'roll-out',
                 'verbose_name_plural': 'roll-outs',
                 'ordering': ['-created_at', '-pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['running', 'paused', 'rolling_back', 'done', 'rolled_back', 'cancelled'])), name='rollout_state'),
+                    models.CheckConstraint(condition=models.Q(('batch__gte', 1), ('gate_s__gte', 1)), name='rollout_batch'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -123,6 +127,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'step',
                 'verbose_name_plural': 'steps',
                 'ordering': ['rollout', 'batch_no', 'pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'upgrading', 'done', 'failed', 'rolling_back', 'rolled_back', 'skipped'])), name='rolloutstep_state'),
+                    models.UniqueConstraint(condition=models.Q(('is_open', True)), fields=('kind', 'node_uid'), name='rollout_target_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -159,21 +167,5 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'server generations',
                 'constraints': [models.CheckConstraint(condition=models.Q(('is_only', True)), name='server_generation_only_one')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='rollout',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['running', 'paused', 'rolling_back', 'done', 'rolled_back', 'cancelled'])), name='rollout_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='rollout',
-            constraint=models.CheckConstraint(condition=models.Q(('batch__gte', 1), ('gate_s__gte', 1)), name='rollout_batch'),
-        ),
-        migrations.AddConstraint(
-            model_name='rolloutstep',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'upgrading', 'done', 'failed', 'rolling_back', 'rolled_back', 'skipped'])), name='rolloutstep_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='rolloutstep',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_open', True)), fields=('kind', 'node_uid'), name='rollout_target_once'),
         ),
     ]

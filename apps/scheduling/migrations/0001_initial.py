@@ -83,6 +83,10 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(condition=models.Q(('is_retired', False)), fields=('tenant', 'name'), name='environment_name_once'),
+                    models.CheckConstraint(condition=models.Q(('compute_percent__gte', 1), ('compute_percent__lte', 100), ('memory_mib__gte', 1), ('shares__gte', 1)), name='environment_amounts'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -127,6 +131,9 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant',), name='past_use_once'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -168,6 +175,14 @@ class Migration(migrations.Migration):
                 'verbose_name': 'queue',
                 'verbose_name_plural': 'queues',
                 'ordering': ['code'],
+                "constraints": [
+                    models.UniqueConstraint(condition=models.Q(('retired_at__isnull', True)), fields=('code',), name='queue_code_once'),
+                    models.CheckConstraint(condition=models.Q(('weight__gte', 1)), name='queue_weight'),
+                    models.UniqueConstraint(condition=models.Q(('is_default', True)), fields=('is_default',), name='queue_default_once'),
+                    models.CheckConstraint(condition=models.Q(('is_default', False), ('retired_at', None), _connector='OR'), name='queue_default_stands'),
+                    models.CheckConstraint(condition=models.Q(('max_run_s', None), ('max_run_s__gte', 1), _connector='OR'), name='queue_run'),
+                    models.CheckConstraint(condition=models.Q(('max_jobs', None), models.Q(('max_jobs__gte', 1), ('oversubscribe__in', ['yes', 'force'])), _connector='OR'), name='queue_jobs'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -183,6 +198,9 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(fields=('queue', 'tenant'), name='queue_tenant_once'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -202,6 +220,9 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'windows',
                 'ordering': ['queue', 'weekday', 'from_minute'],
                 'abstract': False,
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('from_minute__lt', models.F('to_minute')), ('to_minute__lte', 1440), ('weekday__lte', 6)), name='queuewindow_span'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -222,6 +243,13 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'holder_uid', 'item'), name='quota_hold_once'),
+                    models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='quota_hold_amount'),
+                ],
+                "indexes": [
+                    models.Index(condition=models.Q(('state', 'released'), _negated=True), fields=['tenant', 'item', 'state'], name='quota_hold_sums'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -250,6 +278,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'reservation',
                 'verbose_name_plural': 'reservations',
                 'ordering': ['from_at', 'pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('to_at__gt', models.F('from_at'))), name='reservation_span'),
+                    models.CheckConstraint(condition=models.Q(('tenant__isnull', False), ('queue__isnull', False), _connector='OR'), name='reservation_holder'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -281,6 +313,12 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('until_at__gt', models.F('from_at'))), name='resource_ticket_span'),
+                ],
+                "indexes": [
+                    models.Index(condition=models.Q(('state', 'approved')), fields=['tenant', 'until_at'], name='resource_ticket_force'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -313,6 +351,9 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'scheduling policy',
                 'verbose_name_plural': 'scheduling policy',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('pk', 1)), name='scheduling_policy_one'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -337,6 +378,9 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('until_at__gt', models.F('from_at'))), name='special_spec_span'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -360,6 +404,10 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'item', 'model'), name='tenant_quota_once'),
+                    models.CheckConstraint(condition=models.Q(('allocated__lte', models.F('total'))), name='tenant_quota_allocated'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -379,6 +427,10 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant',), name='tenant_share_once'),
+                    models.CheckConstraint(condition=models.Q(('share__lte', 1000)), name='tenant_share_most'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -419,6 +471,9 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'user priority',
                 'verbose_name_plural': 'user priorities',
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('priority__lte', models.F('most_priority'))), name='user_priority_bounds'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -436,6 +491,9 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'validity periods',
                 'ordering': ['rule', 'purpose', 'weekday', 'from_minute'],
                 'abstract': False,
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('from_minute__lt', models.F('to_minute')), ('to_minute__lte', 1440), ('weekday__lte', 6)), name='validityperiod_span'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -448,6 +506,9 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'user of a validity rule',
                 'verbose_name_plural': 'users of a validity rule',
+                "constraints": [
+                    models.UniqueConstraint(fields=('rule', 'user'), name='validity_user_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -547,6 +608,20 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'order_uid'), name='workload_once_per_order'),
+                    models.CheckConstraint(condition=models.Q(('compute_percent__gte', 1), ('compute_percent__lte', 100), ('memory_mib__gte', 1), ('shares__gte', 1)), name='workload_amounts'),
+                    models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'placed', 'running', 'stopping', 'finished', 'failed', 'lost', 'suspended'])), name='workload_state'),
+                    models.UniqueConstraint(condition=models.Q(('client_key', ''), _negated=True), fields=('tenant', 'client_key'), name='workload_once_per_key'),
+                    models.CheckConstraint(condition=models.Q(('min_shares__isnull', True), models.Q(('min_shares__gte', 1), ('min_shares__lte', models.F('shares'))), _connector='OR'), name='workload_elastic'),
+                    models.CheckConstraint(condition=models.Q(('shares_per_replica__gte', 1), ('shares_per_replica__lte', models.F('shares'))), name='workload_replicas'),
+                ],
+                "indexes": [
+                    models.Index(fields=['state', 'id'], name='workload_waiting'),
+                    models.Index(condition=models.Q(('ended_at', None)), fields=['submitted_by'], name='workload_open_of_user'),
+                    models.Index(fields=['tenant', '-created_at'], name='workload_of_tenant'),
+                    models.Index(fields=['-created_at', '-id'], name='workload_newest'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -574,6 +649,11 @@ class Migration(migrations.Migration):
                 'verbose_name': 'scaling rule',
                 'verbose_name_plural': 'scaling rules',
                 'ordering': ['pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('queue__isnull', True), ('workload__isnull', True), _connector='XOR'), name='scaling_rule_of_one'),
+                    models.CheckConstraint(condition=models.Q(('by', 'window'), models.Q(('low__lt', models.F('high')), ('step__gte', 1)), _connector='OR'), name='scaling_rule_band'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('by', 'window'), _negated=True), models.Q(('shares__gte', 1), ('shares__isnull', False)), _connector='OR'), name='scaling_rule_window'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -595,6 +675,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'start estimate',
                 'verbose_name_plural': 'start estimates',
                 'ordering': ['-pk'],
+                "indexes": [
+                    models.Index(fields=['started_at'], name='start_estimate_scored'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -625,6 +708,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'decision',
                 'verbose_name_plural': 'decisions',
                 'ordering': ['pk'],
+                "indexes": [
+                    models.Index(fields=['kind', 'at'], name='decision_kinds'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -647,6 +733,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'allocation',
                 'verbose_name_plural': 'allocations',
                 'ordering': ['pk'],
+                "indexes": [
+                    models.Index(condition=models.Q(('state', 'active')), fields=['workload'], name='allocation_held'),
+                    models.Index(condition=models.Q(('released_at__isnull', False)), fields=['released_at'], name='allocation_released'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -664,187 +754,10 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'size of elastic work',
                 'verbose_name_plural': 'sizes of elastic work',
+                "indexes": [
+                    models.Index(condition=models.Q(('is_open', True)), fields=['workload'], name='size_open'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='environment',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_retired', False)), fields=('tenant', 'name'), name='environment_name_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='environment',
-            constraint=models.CheckConstraint(condition=models.Q(('compute_percent__gte', 1), ('compute_percent__lte', 100), ('memory_mib__gte', 1), ('shares__gte', 1)), name='environment_amounts'),
-        ),
-        migrations.AddConstraint(
-            model_name='pastuse',
-            constraint=models.UniqueConstraint(fields=('tenant',), name='past_use_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='queuetenant',
-            constraint=models.UniqueConstraint(fields=('queue', 'tenant'), name='queue_tenant_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='queuewindow',
-            constraint=models.CheckConstraint(condition=models.Q(('from_minute__lt', models.F('to_minute')), ('to_minute__lte', 1440), ('weekday__lte', 6)), name='queuewindow_span'),
-        ),
-        migrations.AddIndex(
-            model_name='quotahold',
-            index=models.Index(condition=models.Q(('state', 'released'), _negated=True), fields=['tenant', 'item', 'state'], name='quota_hold_sums'),
-        ),
-        migrations.AddConstraint(
-            model_name='quotahold',
-            constraint=models.UniqueConstraint(fields=('tenant', 'holder_uid', 'item'), name='quota_hold_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='quotahold',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='quota_hold_amount'),
-        ),
-        migrations.AddConstraint(
-            model_name='reservation',
-            constraint=models.CheckConstraint(condition=models.Q(('to_at__gt', models.F('from_at'))), name='reservation_span'),
-        ),
-        migrations.AddConstraint(
-            model_name='reservation',
-            constraint=models.CheckConstraint(condition=models.Q(('tenant__isnull', False), ('queue__isnull', False), _connector='OR'), name='reservation_holder'),
-        ),
-        migrations.AddIndex(
-            model_name='resourceticket',
-            index=models.Index(condition=models.Q(('state', 'approved')), fields=['tenant', 'until_at'], name='resource_ticket_force'),
-        ),
-        migrations.AddConstraint(
-            model_name='resourceticket',
-            constraint=models.CheckConstraint(condition=models.Q(('until_at__gt', models.F('from_at'))), name='resource_ticket_span'),
-        ),
-        migrations.AddConstraint(
-            model_name='schedulingpolicy',
-            constraint=models.CheckConstraint(condition=models.Q(('pk', 1)), name='scheduling_policy_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='specialspec',
-            constraint=models.CheckConstraint(condition=models.Q(('until_at__gt', models.F('from_at'))), name='special_spec_span'),
-        ),
-        migrations.AddConstraint(
-            model_name='tenantquota',
-            constraint=models.UniqueConstraint(fields=('tenant', 'item', 'model'), name='tenant_quota_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='tenantquota',
-            constraint=models.CheckConstraint(condition=models.Q(('allocated__lte', models.F('total'))), name='tenant_quota_allocated'),
-        ),
-        migrations.AddConstraint(
-            model_name='tenantshare',
-            constraint=models.UniqueConstraint(fields=('tenant',), name='tenant_share_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='tenantshare',
-            constraint=models.CheckConstraint(condition=models.Q(('share__lte', 1000)), name='tenant_share_most'),
-        ),
-        migrations.AddConstraint(
-            model_name='queue',
-            constraint=models.UniqueConstraint(condition=models.Q(('retired_at__isnull', True)), fields=('code',), name='queue_code_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='queue',
-            constraint=models.CheckConstraint(condition=models.Q(('weight__gte', 1)), name='queue_weight'),
-        ),
-        migrations.AddConstraint(
-            model_name='queue',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_default', True)), fields=('is_default',), name='queue_default_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='queue',
-            constraint=models.CheckConstraint(condition=models.Q(('is_default', False), ('retired_at', None), _connector='OR'), name='queue_default_stands'),
-        ),
-        migrations.AddConstraint(
-            model_name='queue',
-            constraint=models.CheckConstraint(condition=models.Q(('max_run_s', None), ('max_run_s__gte', 1), _connector='OR'), name='queue_run'),
-        ),
-        migrations.AddConstraint(
-            model_name='queue',
-            constraint=models.CheckConstraint(condition=models.Q(('max_jobs', None), models.Q(('max_jobs__gte', 1), ('oversubscribe__in', ['yes', 'force'])), _connector='OR'), name='queue_jobs'),
-        ),
-        migrations.AddConstraint(
-            model_name='userpriority',
-            constraint=models.CheckConstraint(condition=models.Q(('priority__lte', models.F('most_priority'))), name='user_priority_bounds'),
-        ),
-        migrations.AddConstraint(
-            model_name='validityperiod',
-            constraint=models.CheckConstraint(condition=models.Q(('from_minute__lt', models.F('to_minute')), ('to_minute__lte', 1440), ('weekday__lte', 6)), name='validityperiod_span'),
-        ),
-        migrations.AddConstraint(
-            model_name='validityuser',
-            constraint=models.UniqueConstraint(fields=('rule', 'user'), name='validity_user_once'),
-        ),
-        migrations.AddIndex(
-            model_name='workload',
-            index=models.Index(fields=['state', 'id'], name='workload_waiting'),
-        ),
-        migrations.AddIndex(
-            model_name='workload',
-            index=models.Index(condition=models.Q(('ended_at', None)), fields=['submitted_by'], name='workload_open_of_user'),
-        ),
-        migrations.AddIndex(
-            model_name='workload',
-            index=models.Index(fields=['tenant', '-created_at'], name='workload_of_tenant'),
-        ),
-        migrations.AddIndex(
-            model_name='workload',
-            index=models.Index(fields=['-created_at', '-id'], name='workload_newest'),
-        ),
-        migrations.AddConstraint(
-            model_name='workload',
-            constraint=models.UniqueConstraint(fields=('tenant', 'order_uid'), name='workload_once_per_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='workload',
-            constraint=models.CheckConstraint(condition=models.Q(('compute_percent__gte', 1), ('compute_percent__lte', 100), ('memory_mib__gte', 1), ('shares__gte', 1)), name='workload_amounts'),
-        ),
-        migrations.AddConstraint(
-            model_name='workload',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'placed', 'running', 'stopping', 'finished', 'failed', 'lost', 'suspended'])), name='workload_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='workload',
-            constraint=models.UniqueConstraint(condition=models.Q(('client_key', ''), _negated=True), fields=('tenant', 'client_key'), name='workload_once_per_key'),
-        ),
-        migrations.AddConstraint(
-            model_name='workload',
-            constraint=models.CheckConstraint(condition=models.Q(('min_shares__isnull', True), models.Q(('min_shares__gte', 1), ('min_shares__lte', models.F('shares'))), _connector='OR'), name='workload_elastic'),
-        ),
-        migrations.AddConstraint(
-            model_name='workload',
-            constraint=models.CheckConstraint(condition=models.Q(('shares_per_replica__gte', 1), ('shares_per_replica__lte', models.F('shares'))), name='workload_replicas'),
-        ),
-        migrations.AddConstraint(
-            model_name='scalingrule',
-            constraint=models.CheckConstraint(condition=models.Q(('queue__isnull', True), ('workload__isnull', True), _connector='XOR'), name='scaling_rule_of_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='scalingrule',
-            constraint=models.CheckConstraint(condition=models.Q(('by', 'window'), models.Q(('low__lt', models.F('high')), ('step__gte', 1)), _connector='OR'), name='scaling_rule_band'),
-        ),
-        migrations.AddConstraint(
-            model_name='scalingrule',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('by', 'window'), _negated=True), models.Q(('shares__gte', 1), ('shares__isnull', False)), _connector='OR'), name='scaling_rule_window'),
-        ),
-        migrations.AddIndex(
-            model_name='startestimate',
-            index=models.Index(fields=['started_at'], name='start_estimate_scored'),
-        ),
-        migrations.AddIndex(
-            model_name='decision',
-            index=models.Index(fields=['kind', 'at'], name='decision_kinds'),
-        ),
-        migrations.AddIndex(
-            model_name='allocation',
-            index=models.Index(condition=models.Q(('state', 'active')), fields=['workload'], name='allocation_held'),
-        ),
-        migrations.AddIndex(
-            model_name='allocation',
-            index=models.Index(condition=models.Q(('released_at__isnull', False)), fields=['released_at'], name='allocation_released'),
-        ),
-        migrations.AddIndex(
-            model_name='workloadsize',
-            index=models.Index(condition=models.Q(('is_open', True)), fields=['workload'], name='size_open'),
         ),
         migrations.CreateModel(
             name='WorkloadDependency',
@@ -857,6 +770,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'dependency',
                 'verbose_name_plural': 'dependencies',
                 'ordering': ['pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('kind__in', ['after', 'after_ok', 'after_any', 'after_not_ok'])), name='dependency_kind'),
+                ],
             },
         ),
         migrations.AddField(
@@ -896,6 +812,9 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'plain',
                 'default_manager_name': 'plain',
+                "indexes": [
+                    models.Index(fields=['tenant', '-created_at'], name='array_of_tenant'),
+                ],
             },
             managers=[
                 ('plain', django.db.models.manager.Manager()),
@@ -925,20 +844,12 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='dependencies', to='scheduling.workload'),
         ),
         migrations.AddIndex(
-            model_name='workloadarray',
-            index=models.Index(fields=['tenant', '-created_at'], name='array_of_tenant'),
-        ),
-        migrations.AddIndex(
             model_name='workloaddependency',
             index=models.Index(condition=models.Q(('is_open', True)), fields=['on'], name='dependency_open'),
         ),
         migrations.AddConstraint(
             model_name='workloaddependency',
             constraint=models.UniqueConstraint(fields=('workload', 'on', 'kind'), name='dependency_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='workloaddependency',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['after', 'after_ok', 'after_any', 'after_not_ok'])), name='dependency_kind'),
         ),
         migrations.AddConstraint(
             model_name='workloaddependency',

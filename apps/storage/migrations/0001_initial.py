@@ -43,6 +43,11 @@ class Migration(migrations.Migration):
                 'verbose_name': 'volume',
                 'verbose_name_plural': 'volumes',
                 'ordering': ['name', 'pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('owner', 'person', 'organization', 'name'), name='volume_name_once', nulls_distinct=False),
+                    models.CheckConstraint(condition=models.Q(('size_mib__gt', 0)), name='volume_size'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('organization', None), ('owner', 'person'), ('person__isnull', False)), models.Q(('owner', 'organization'), ('person', None)), models.Q(('organization', None), ('owner', 'tenant'), ('person', None)), _connector='OR'), name='volume_owner'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -65,6 +70,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'upload',
                 'verbose_name_plural': 'uploads',
                 'ordering': ['-created_at', '-pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('received_bytes__lte', models.F('size_bytes'))), name='upload_received'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -89,26 +97,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'output',
                 'verbose_name_plural': 'outputs',
                 'ordering': ['-created_at', 'share'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('workload_uid', 'share'), name='output_once'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='volume',
-            constraint=models.UniqueConstraint(fields=('owner', 'person', 'organization', 'name'), name='volume_name_once', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='volume',
-            constraint=models.CheckConstraint(condition=models.Q(('size_mib__gt', 0)), name='volume_size'),
-        ),
-        migrations.AddConstraint(
-            model_name='volume',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('organization', None), ('owner', 'person'), ('person__isnull', False)), models.Q(('owner', 'organization'), ('person', None)), models.Q(('organization', None), ('owner', 'tenant'), ('person', None)), _connector='OR'), name='volume_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='upload',
-            constraint=models.CheckConstraint(condition=models.Q(('received_bytes__lte', models.F('size_bytes'))), name='upload_received'),
-        ),
-        migrations.AddConstraint(
-            model_name='workoutput',
-            constraint=models.UniqueConstraint(fields=('workload_uid', 'share'), name='output_once'),
         ),
     ]

@@ -98,6 +98,14 @@ class Migration(migrations.Migration):
                 'verbose_name': 'alarm',
                 'verbose_name_plural': 'alarms',
                 'ordering': ['-created_at', '-pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['firing', 'acknowledged', 'resolved'])), name='alarm_state'),
+                    models.CheckConstraint(condition=models.Q(('level__in', ['critical', 'major', 'minor', 'notice'])), name='alarm_level'),
+                    models.UniqueConstraint(condition=models.Q(('state', 'resolved'), _negated=True), fields=('key',), name='alarm_once_while_open'),
+                ],
+                "indexes": [
+                    models.Index(fields=['state', '-created_at', '-id'], name='alarm_by_state'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -215,21 +223,5 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'breaches',
                 'constraints': [models.UniqueConstraint(fields=('rule', 'subject'), name='alarm_breach_once')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='alarm',
-            index=models.Index(fields=['state', '-created_at', '-id'], name='alarm_by_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['firing', 'acknowledged', 'resolved'])), name='alarm_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.CheckConstraint(condition=models.Q(('level__in', ['critical', 'major', 'minor', 'notice'])), name='alarm_level'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'resolved'), _negated=True), fields=('key',), name='alarm_once_while_open'),
         ),
     ]

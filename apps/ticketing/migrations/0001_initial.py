@@ -51,6 +51,11 @@ class Migration(migrations.Migration):
                 'verbose_name': 'ticket category',
                 'verbose_name_plural': 'ticket categories',
                 'ordering': ['path'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('parent', 'name_zh'), name='ticket_category_name_zh_once', nulls_distinct=False),
+                    models.UniqueConstraint(fields=('parent', 'name_en'), name='ticket_category_name_en_once', nulls_distinct=False),
+                    models.CheckConstraint(condition=models.Q(models.Q(('builtin__isnull', False), ('parent', None)), models.Q(('builtin__isnull', True), ('parent__isnull', False)), _connector='OR'), name='ticket_category_place'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -70,6 +75,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'routing rule',
                 'verbose_name_plural': 'routing rules',
                 'ordering': [models.OrderBy(models.F('field'), descending=True), 'pk'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('category', 'field', 'value'), name='routing_rule_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -86,21 +94,5 @@ class Migration(migrations.Migration):
                 'ordering': ['weekday', 'opens'],
                 'constraints': [models.CheckConstraint(condition=models.Q(('weekday__lte', 6)), name='working_hours_weekday')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='ticketcategory',
-            constraint=models.UniqueConstraint(fields=('parent', 'name_zh'), name='ticket_category_name_zh_once', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='ticketcategory',
-            constraint=models.UniqueConstraint(fields=('parent', 'name_en'), name='ticket_category_name_en_once', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='ticketcategory',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('builtin__isnull', False), ('parent', None)), models.Q(('builtin__isnull', True), ('parent__isnull', False)), _connector='OR'), name='ticket_category_place'),
-        ),
-        migrations.AddConstraint(
-            model_name='routingrule',
-            constraint=models.UniqueConstraint(fields=('category', 'field', 'value'), name='routing_rule_once'),
         ),
     ]

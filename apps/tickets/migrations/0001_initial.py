@@ -66,6 +66,14 @@ class Migration(migrations.Migration):
                 'verbose_name': 'work ticket',
                 'verbose_name_plural': 'work tickets',
                 'ordering': ['-created_at', '-pk'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'delivering', 'asked', 'done', 'failed', 'closed'])), name='ticket_state_known'),
+                    models.CheckConstraint(condition=models.Q(('rating', None), ('rating__range', (1, 5)), _connector='OR'), name='ticket_rating'),
+                    models.UniqueConstraint(condition=models.Q(('state__in', ['waiting', 'delivering'])), fields=('category', 'subject_uid'), name='ticket_open_once'),
+                ],
+                "indexes": [
+                    models.Index(fields=['subject_uid'], name='ticket_by_subject'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -106,21 +114,5 @@ class Migration(migrations.Migration):
                 'ordering': ['pk'],
                 'abstract': False,
             },
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(fields=['subject_uid'], name='ticket_by_subject'),
-        ),
-        migrations.AddConstraint(
-            model_name='ticket',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'delivering', 'asked', 'done', 'failed', 'closed'])), name='ticket_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='ticket',
-            constraint=models.CheckConstraint(condition=models.Q(('rating', None), ('rating__range', (1, 5)), _connector='OR'), name='ticket_rating'),
-        ),
-        migrations.AddConstraint(
-            model_name='ticket',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['waiting', 'delivering'])), fields=('category', 'subject_uid'), name='ticket_open_once'),
         ),
     ]
