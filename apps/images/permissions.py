@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from apps.images.states import Owner
 from apps.kernel.actor import Actor
+from apps.kernel.reach import Records
 from apps.scheduling.selectors.quotas import organizations_above
 
 
@@ -27,20 +28,26 @@ def images_opened(actor: Actor) -> Q:
 
 
 def images_seen(actor: Actor) -> Q:
-    """The images that the actor finds in lists: who manages them sees all of his tenant, on the operators' side all."""
-    if not actor.may(ImagePermission.MANAGE):
-        return images_opened(actor)
-    if not actor.tenant:
-        return ~Q(pk__in=[])
-    return Q(owner=Owner.CENTRE) | Q(tenant__schema_name=actor.tenant)
+    """The images that the actor finds in lists: beside those that he may run, those that he manages."""
+    return images_opened(actor) | _managed(actor)
 
 
 def images_kept(actor: Actor) -> Q:
     """The images that the actor may describe, give versions and delete. The centre's are kept on the operators' side
     alone."""
+    own = Q(tenant__schema_name=actor.tenant, owner=Owner.PERSON, person_id=actor.user_id)
+    return own | _managed(actor) if actor.tenant else _managed(actor)
+
+
+def _managed(actor: Actor) -> Q:
+    """On the operators' side all; in a tenant those of the organizations that the actor's role reaches, and people's
+    where it reaches everything (PLAT-SEC-4)."""
+    if not actor.may(ImagePermission.MANAGE):
+        return Q(pk__in=[])
     if not actor.tenant:
-        return ~Q(pk__in=[]) if actor.may(ImagePermission.MANAGE) else Q(pk__in=[])
+        return ~Q(pk__in=[])
     within = Q(tenant__schema_name=actor.tenant)
-    if actor.may(ImagePermission.MANAGE):
+    if actor.reaches_all(Records.RESOURCES):
         return within
-    return within & Q(owner=Owner.PERSON, person_id=actor.user_id)
+    own, place = Q(person_id=actor.user_id), "organization__uid"
+    return within & actor.reaches(Records.RESOURCES, own=own, organization=place, system=place)
