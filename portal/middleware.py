@@ -42,7 +42,7 @@ from apps.kernel.log_context import log_context, log_known
 from apps.kernel.planes import in_tenant
 from apps.kernel.reach import Reach
 from apps.kernel.service import refusal_record
-from apps.orgs.selectors import reach_of, standing_of
+from apps.orgs.selectors.roles import reach_of, standing_of
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_by_host, tenant_get
 from portal.settings.env import env

@@ -22,7 +22,7 @@ from apps.identity.services.users import membership_add, user_create
 from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole
-from apps.orgs.selectors import reach_of
+from apps.orgs.selectors.roles import reach_of
 from apps.orgs.services.roles import role_bind
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision

@@ -12,11 +12,11 @@ from apps.approvals.permissions import tasks_reached
 from apps.approvals.states import TaskState
 from apps.cases.types import CaseData, CaseKind
 from apps.catalog.models import ProcessTemplate
-from apps.catalog.selectors import process_definition
+from apps.catalog.selectors.processes import process_definition
 from apps.identity.selectors import operators_who_may, operators_with_role
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
-from apps.orgs.selectors import members_who_may, role_codes_of, users_with_role
+from apps.orgs.selectors.roles import members_who_may, role_codes_of, users_with_role
 from workflows.engine import Definition, Node
 
 TABS = ("todo", "done", "urged")

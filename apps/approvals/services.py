@@ -40,7 +40,8 @@ from apps.kernel.service import service
 from apps.notices.push import push
 from apps.notices.services import notice_send
 from apps.orgs.models import Member, Organization
-from apps.orgs.selectors import organization_of, role_title, users_with_role
+from apps.orgs.selectors.organizations import organization_of
+from apps.orgs.selectors.roles import role_title, users_with_role
 from workflows import engine
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from apps.assets.states import Reach, VersionState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.reach import Records
-from apps.orgs.selectors import organization_uids_above
+from apps.orgs.selectors.organizations import organization_uids_above
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.selectors import Listing, listing_of, opened_file
 from apps.storage.types import OpenFile

@@ -23,7 +23,7 @@ from apps.billing.models import (
     UsageRefusal,
 )
 from apps.billing.permissions import BillingPermission as P
-from apps.billing.selectors import account_list, balance_get, funds_of
+from apps.billing.selectors.accounts import account_list, balance_get, funds_of
 from apps.billing.services.bills import bill_correct, bill_make, bill_write_off
 from apps.billing.services.ledger import account_deposit, account_open, account_refund, credit_limit_set
 from apps.billing.states import BillState

@@ -1,7 +1,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from apps.billing.selectors import DIMENSIONS
+from apps.billing.selectors.costs import DIMENSIONS
 from apps.billing.states import BillState
 
 

@@ -5,7 +5,8 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 
 from apps.billing.errors import NothingToBill
-from apps.billing.selectors import bill_due_list, funds_watched
+from apps.billing.selectors.accounts import funds_watched
+from apps.billing.selectors.bills import bill_due_list
 from apps.billing.services.bills import bill_make
 from apps.billing.services.funds import funds_settle
 from apps.billing.services.funds import funds_watch as watch

@@ -15,22 +15,19 @@ from apps.billing.charts import bars_option, trend_option
 from apps.billing.forms import BillsForm, CostForm, PayForm
 from apps.billing.models import Bill
 from apps.billing.permissions import books_check
-from apps.billing.selectors import (
-    account_overview,
+from apps.billing.selectors.accounts import account_overview, transaction_list
+from apps.billing.selectors.bills import (
     bill_corrected,
     bill_get,
     bill_line_get,
     bill_line_items,
     bill_lines,
     bill_list,
-    cost_by,
-    cost_by_day,
-    cost_total,
-    transaction_list,
 )
+from apps.billing.selectors.costs import cost_by, cost_by_day, cost_total
 from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.states import BillState
-from apps.catalog.selectors import coupon_list, coupon_usable_list
+from apps.catalog.selectors.coupons import coupon_list, coupon_usable_list
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.tenancy.models import Tenant

@@ -24,7 +24,8 @@ from apps.catalog.models import (
 )
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.permissions import CouponPermission
-from apps.catalog.selectors import coupon_activity_summary, coupon_claim_totals, process_template_list
+from apps.catalog.selectors.coupons import coupon_activity_summary, coupon_claim_totals
+from apps.catalog.selectors.processes import process_template_list
 from apps.catalog.states import ActivityState, CouponState
 from apps.identity.admin_base import Act, OperatorAdmin, OperatorInline, money
 from apps.kernel.money import bill_round

@@ -10,18 +10,9 @@ from django.views.decorators.http import require_POST
 
 from apps.catalog.forms import CommodityFilterForm, CouponCentreForm
 from apps.catalog.models import Category
-from apps.catalog.selectors import (
-    category_list,
-    commodity_get,
-    commodity_is_open,
-    commodity_list,
-    coupon_activity_list,
-    coupon_list,
-    coupon_usable_list,
-    price_lines,
-    price_version_get,
-    prices_least,
-)
+from apps.catalog.selectors.commodities import category_list, commodity_get, commodity_is_open, commodity_list
+from apps.catalog.selectors.coupons import coupon_activity_list, coupon_list, coupon_usable_list
+from apps.catalog.selectors.prices import price_lines, price_version_get, prices_least
 from apps.catalog.services.coupons import coupon_claim
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest

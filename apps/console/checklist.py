@@ -7,13 +7,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from apps.approvals.selectors import steps_undecidable_here
-from apps.billing.selectors import tenants_without_account
+from apps.billing.selectors.accounts import tenants_without_account
 from apps.catalog.models import ProcessApp
-from apps.catalog.selectors import (
+from apps.catalog.selectors.commodities import (
     category_list,
     commodities_listed,
     commodities_priced,
     commodity_all,
+)
+from apps.catalog.selectors.processes import (
     form_template_list,
     operator_roles_asked,
     process_apps_published,

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from apps.approvals.states import TaskState
-from apps.billing.selectors import cost_by_day
+from apps.billing.selectors.costs import cost_by_day
 from apps.cases.models import Case
 from apps.cases.selectors import case_list
 from apps.cases.types import CaseKind

@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from apps.billing.services.ledger import account_open, credit_limit_set
 from apps.catalog.models import Commodity
 from apps.catalog.permissions import CatalogPermission
-from apps.catalog.selectors import category_get, commodity_any_get, process_app_get
+from apps.catalog.selectors.commodities import category_get, commodity_any_get
+from apps.catalog.selectors.processes import process_app_get
 from apps.catalog.services.commodities import WHERE, commodity_change, commodity_create
 from apps.catalog.services.components import components_ensure
 from apps.catalog.services.processes import process_template_import
@@ -38,7 +39,7 @@ from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.planes import in_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Organization
-from apps.orgs.selectors import roles_named
+from apps.orgs.selectors.roles import roles_named
 from apps.orgs.services.business_systems import business_system_create
 from apps.orgs.services.invitations import invitation_make
 from apps.orgs.services.organizations import organization_create

@@ -7,7 +7,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.billing.selectors import account_overview, balance_get, bill_due_list, bill_list
+from apps.billing.selectors.accounts import account_overview, balance_get
+from apps.billing.selectors.bills import bill_due_list, bill_list
 from apps.billing.states import BillState
 from apps.billing.types import AccountOverview
 from apps.cases.models import Case
@@ -17,7 +18,9 @@ from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.money import ZERO, bill_round
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import BusinessSystem
-from apps.orgs.selectors import Person, business_system_list, organization_list, people_of, person_list
+from apps.orgs.selectors.business_systems import business_system_list
+from apps.orgs.selectors.organizations import organization_list
+from apps.orgs.selectors.people import Person, people_of, person_list
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.workloads import quota_get, workload_list
 from apps.scheduling.states import FINAL_STATES, WorkloadState

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from apps.approvals.selectors import task_list
 from apps.billing.charts import trend_option
-from apps.billing.selectors import account_overview, cost_by_day, cost_total
+from apps.billing.selectors.accounts import account_overview
+from apps.billing.selectors.costs import cost_by_day, cost_total
 from apps.identity.pages.access import page, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.reach import Records

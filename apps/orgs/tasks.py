@@ -3,7 +3,7 @@ import smtplib
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.kernel.tasks import provider_task, tenant_task
-from apps.orgs.selectors import invitation_mails_due
+from apps.orgs.selectors.people import invitation_mails_due
 from apps.orgs.services import invitation_mails
 from apps.tenancy.selectors import tenant_active_list
 

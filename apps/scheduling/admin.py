@@ -12,7 +12,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from unfold.decorators import display
 
-from apps.catalog.selectors import commodity_all
+from apps.catalog.selectors.commodities import commodity_all
 from apps.fleet.models import ResourceGroup
 from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline
 from apps.kernel.actor import Actor

@@ -1,7 +1,7 @@
 import logging
 from uuid import UUID
 
-from apps.billing.selectors import funds_due
+from apps.billing.selectors.accounts import funds_due
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.scheduling.models import HookCall, WorkloadSize

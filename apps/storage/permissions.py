@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from apps.kernel.actor import Actor
 from apps.kernel.reach import Records
-from apps.orgs.selectors import member_ids_reached, organization_uids_above
+from apps.orgs.selectors.organizations import member_ids_reached, organization_uids_above
 from apps.storage.states import Owner
 
 

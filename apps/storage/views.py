@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
-from apps.orgs.selectors import organization_list
+from apps.orgs.selectors.organizations import organization_list
 from apps.storage.file_answers import file_answer
 from apps.storage.forms import FolderForm, PathForm, RenameForm, VolumeForm, VolumeNewForm, VolumesForm
 from apps.storage.labels import output_sentence

@@ -19,15 +19,9 @@ from apps.identity.selectors import (
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
-from apps.orgs.selectors import (
-    member_ids,
-    member_ids_of_post,
-    member_ids_within,
-    members_who_may,
-    role_codes_named,
-    role_codes_of,
-    users_with_role,
-)
+from apps.orgs.selectors.organizations import member_ids_within
+from apps.orgs.selectors.people import member_ids, member_ids_of_post
+from apps.orgs.selectors.roles import members_who_may, role_codes_named, role_codes_of, users_with_role
 from apps.ticketing.models import RoutingRule, TicketCategory
 from apps.ticketing.selectors import categories_offered, operators_answering, receiver_text, rule_of
 from apps.ticketing.states import FieldState, ReceiverKind, Side

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.billing.selectors import account_get
+from apps.billing.selectors.accounts import account_get
 from apps.billing.services.ledger import account_deposit, account_open, credit_limit_set
 from apps.catalog.models import Category, Commodity, CouponActivity, FormTemplate, ProcessApp
 from apps.catalog.services import (
@@ -34,7 +34,7 @@ from apps.identity.services.users import membership_add, user_create
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import BusinessSystem, BusinessSystemUser, Member, Organization
-from apps.orgs.selectors import role_list_of, roles_named
+from apps.orgs.selectors.roles import role_list_of, roles_named
 from apps.orgs.services.business_systems import business_system_create, business_system_member_add
 from apps.orgs.services.organizations import organization_create
 from apps.orgs.services.people import person_move, person_roles_set

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.kernel.planes import in_public, in_tenant
-from apps.orgs.selectors import permissions_of
+from apps.orgs.selectors.roles import permissions_of
 from apps.scheduling.permissions import ResourcePermission
 from apps.scheduling.selectors.web_pages import WebPages, web_pages_get
 from apps.scheduling.services.web_pages import ACCESS_S, web_access_get, web_ticket_take

@@ -9,7 +9,7 @@ from apps.identity.selectors import members_enabled
 from apps.kernel.actor import Actor
 from apps.kernel.planes import in_tenant
 from apps.notices.services import notice_send
-from apps.orgs.selectors import members_who_may
+from apps.orgs.selectors.roles import members_who_may
 from apps.tenancy.selectors import tenant_get
 
 _TOLD = {

@@ -8,7 +8,7 @@ from apps.catalog.services.processes import process_template_import
 from apps.fleet.events import GroupMade, GroupRemoved
 from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.planes import in_tenant
-from apps.orgs.selectors import organization_of
+from apps.orgs.selectors.organizations import organization_of
 from apps.scheduling.events import ResourceTicketAsked, ResourceTicketWithdrawn
 from apps.scheduling.selectors.entitlements import ticket_get_across
 from apps.scheduling.services.entitlements.resource_tickets import KIND, resource_ticket_decided

@@ -12,7 +12,7 @@ from apps.assets.states import AssetKind, Reach
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.service import service
-from apps.orgs.selectors import organization_of
+from apps.orgs.selectors.organizations import organization_of
 from apps.storage.permissions import StoragePermission as P
 
 TAGS_MAX = 16

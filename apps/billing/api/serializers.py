@@ -6,11 +6,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.billing.models import Bill, BillLine, BillPayment, LedgerTransaction, RatedItem
-from apps.billing.selectors import bill_lines
+from apps.billing.selectors.bills import bill_lines
 from apps.billing.states import FundsLevel
 from apps.catalog.api.serializers import Money, PriceStepOut, PriceVersionOut
 from apps.catalog.pricing.tiers import steps
-from apps.catalog.selectors import pricing_line
+from apps.catalog.selectors.prices import pricing_line
 from apps.catalog.types import steps_json
 
 

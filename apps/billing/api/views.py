@@ -11,15 +11,9 @@ from rest_framework.response import Response
 from apps.billing.api import serializers as s
 from apps.billing.permissions import BillingPermission as P
 from apps.billing.permissions import books_check
-from apps.billing.selectors import (
-    account_overview,
-    bill_get,
-    bill_line_get,
-    bill_line_items,
-    bill_list,
-    cost_by,
-    transaction_list,
-)
+from apps.billing.selectors.accounts import account_overview, transaction_list
+from apps.billing.selectors.bills import bill_get, bill_line_get, bill_line_items, bill_list
+from apps.billing.selectors.costs import cost_by
 from apps.billing.services.bills import bill_confirm, bill_correct, bill_make, bill_pay, bill_write_off
 from apps.billing.services.ledger import account_deposit, account_open, account_refund, credit_limit_set
 from apps.identity.api.base import ApiView

@@ -26,7 +26,8 @@ from apps.billing.models import (
 )
 from apps.billing.permissions import BillingPermission as P
 from apps.billing.permissions import books_check
-from apps.billing.selectors import balance_get, bill_corrected, bill_get
+from apps.billing.selectors.accounts import balance_get
+from apps.billing.selectors.bills import bill_corrected, bill_get
 from apps.billing.services.funds import holds_bill, holds_lock
 from apps.billing.services.ledger import (
     amount_problems,
@@ -38,7 +39,7 @@ from apps.billing.services.ledger import (
 from apps.billing.services.rating import tariff_at, usage_rated
 from apps.billing.states import BILL, BillState
 from apps.catalog.models import PriceLine
-from apps.catalog.selectors import coupon_get
+from apps.catalog.selectors.coupons import coupon_get
 from apps.catalog.services.coupons import coupon_redeem
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound

@@ -24,7 +24,7 @@ from apps.billing.types import CostLabels
 from apps.catalog.models import PriceVersion
 from apps.catalog.pricing.price import price
 from apps.catalog.pricing.tiers import TierError
-from apps.catalog.selectors import price_lines, pricing_line
+from apps.catalog.selectors.prices import price_lines, pricing_line
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.money import ZERO

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_noop
 from apps.billing.models import Charge
 from apps.catalog.models import Coupon
 from apps.catalog.pricing.price import price
-from apps.catalog.selectors import price_lines, pricing_line
+from apps.catalog.selectors.prices import price_lines, pricing_line
 from apps.catalog.services.compensation_coupons import coupon_grant
 from apps.kernel.actor import Actor
 from apps.kernel.money import bill_round

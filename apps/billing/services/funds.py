@@ -18,7 +18,8 @@ from apps.billing.errors import FundsTooLow
 from apps.billing.events import BalanceChanged, FundsFell
 from apps.billing.locks import account_locked
 from apps.billing.models import Account, Charge, FundsHold, RatedItem, UsageRecord
-from apps.billing.selectors import HOLD_STANDS, burn_of, funds_of, hourly_cost
+from apps.billing.selectors.accounts import HOLD_STANDS, burn_of, funds_of
+from apps.billing.selectors.charges import hourly_cost
 from apps.billing.states import ChargeState, FundsLevel
 from apps.billing.types import Funds
 from apps.kernel.actor import Actor

@@ -12,7 +12,7 @@ from apps.billing.events import BalanceChanged
 from apps.billing.locks import PLATFORM_KINDS, TENANT_KINDS, account_locked, ledger_accounts, ledger_code
 from apps.billing.models import Account, LedgerAccount, LedgerLeg, LedgerTransaction
 from apps.billing.permissions import BillingPermission as P
-from apps.billing.selectors import refundable
+from apps.billing.selectors.accounts import refundable
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.events import emit

@@ -20,7 +20,7 @@ from apps.billing.models import (
 from apps.billing.services.funds import holds_draw
 from apps.catalog.models import PriceLine
 from apps.catalog.pricing.price import Line, cost, quantity_of, unit_amount
-from apps.catalog.selectors import price_lines, pricing_line
+from apps.catalog.selectors.prices import price_lines, pricing_line
 from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.money import ZERO, exact

@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from apps.catalog.api.serializers import CategoryOut
 from apps.catalog.models import Category, FormTemplate, ProcessApp
 from apps.catalog.permissions import CatalogPermission
-from apps.catalog.selectors import (
-    category_get,
+from apps.catalog.selectors.commodities import category_get
+from apps.catalog.selectors.processes import (
     form_template_get,
     form_template_list,
     process_app_get,

@@ -10,15 +10,10 @@ from apps.catalog.api import serializers as s
 from apps.catalog.api.applying import CategoryNewIn
 from apps.catalog.models import Commodity
 from apps.catalog.permissions import CatalogPermission, CouponPermission
-from apps.catalog.selectors import (
-    category_list,
-    commodity_any_get,
-    commodity_get,
-    coupon_activity_list,
-    coupon_list,
-    price_version_list,
-    process_template_list,
-)
+from apps.catalog.selectors.commodities import category_list, commodity_any_get, commodity_get
+from apps.catalog.selectors.coupons import coupon_activity_list, coupon_list
+from apps.catalog.selectors.prices import price_version_list
+from apps.catalog.selectors.processes import process_template_list
 from apps.catalog.services.categories import category_create
 from apps.catalog.services.coupons import coupon_claim
 from apps.catalog.services.prices import price_publish

@@ -16,7 +16,8 @@ from apps.catalog.models import (
     ProcessApp,
 )
 from apps.catalog.permissions import CatalogPermission as P
-from apps.catalog.selectors import price_lines, price_version_get, uid_of
+from apps.catalog.selectors.ids import uid_of
+from apps.catalog.selectors.prices import price_lines, price_version_get
 from apps.catalog.services.commodity_checks import (
     count_check,
     delivery_check,

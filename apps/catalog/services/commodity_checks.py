@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.catalog.models import Commodity, Component, FormTemplate
-from apps.catalog.selectors import price_lines, price_version_get
+from apps.catalog.selectors.prices import price_lines, price_version_get
 from apps.catalog.states import CardUse, CommodityKind
 from apps.catalog.types import ICONS
 from apps.kernel.errors import Conflict, InvalidInput

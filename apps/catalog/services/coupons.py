@@ -13,7 +13,7 @@ from apps.catalog.errors import BudgetExceeded, CouponNotClaimable, CouponNotUsa
 from apps.catalog.models import Coupon, CouponActivity, CouponBudget, CouponRedemption
 from apps.catalog.permissions import CouponPermission as P
 from apps.catalog.pricing.coupons import redeemable
-from apps.catalog.selectors import uid_of
+from apps.catalog.selectors.ids import uid_of
 from apps.catalog.services.rows import row_check
 from apps.catalog.states import ACTIVITY, COUPON, ActivityState, CouponState
 from apps.kernel.actor import Actor, act_subject

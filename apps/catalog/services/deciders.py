@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 
 from apps.catalog.errors import Undecidable
 from apps.catalog.models import ProcessApp
-from apps.catalog.selectors import operator_roles_asked, steps_undecidable
+from apps.catalog.selectors.processes import operator_roles_asked, steps_undecidable
 from apps.identity.selectors import operator_role_title
 from apps.kernel.translatable import localized
 

@@ -13,7 +13,7 @@ from apps.catalog.models import Commodity, CommodityComponent, PriceLine, PriceV
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.pricing.price import SECONDS, Line, quantity_of, unit_amount
 from apps.catalog.pricing.tiers import TierError, TierMethod, tiers_raw, tiers_read
-from apps.catalog.selectors import uid_of
+from apps.catalog.selectors.ids import uid_of
 from apps.catalog.types import PriceInput
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound

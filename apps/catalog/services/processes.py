@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from apps.catalog.models import Category, Commodity, FormTemplate, ProcessApp, ProcessTemplate
 from apps.catalog.permissions import CatalogPermission as P
-from apps.catalog.selectors import uid_of
+from apps.catalog.selectors.ids import uid_of
 from apps.catalog.services.deciders import decidable_check
 from apps.catalog.services.rows import code_new, row_check
 from apps.catalog.states import PROCESS_APP, ProcessAppState

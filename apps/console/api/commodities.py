@@ -13,7 +13,7 @@ from apps.catalog.api.serializers import CommodityOut
 from apps.catalog.api.views import CatalogView
 from apps.catalog.models import Commodity
 from apps.catalog.permissions import CatalogPermission
-from apps.catalog.selectors import commodity_all, commodity_any_get, commodity_list
+from apps.catalog.selectors.commodities import commodity_all, commodity_any_get, commodity_list
 from apps.catalog.services import commodities
 from apps.catalog.states import CardUse, CommodityKind
 from apps.catalog.types import ICONS, ComponentRange

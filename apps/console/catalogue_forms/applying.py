@@ -8,12 +8,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.models import FormTemplate, ProcessTemplate
-from apps.catalog.selectors import (
-    categories_top,
-    category_list,
-    form_template_list,
-    process_template_list,
-)
+from apps.catalog.selectors.commodities import categories_top, category_list
+from apps.catalog.selectors.processes import form_template_list, process_template_list
 from apps.catalog.services.form_templates import FieldDraft
 from apps.catalog.states import FieldKind
 from apps.console.centre_forms import StyledForm

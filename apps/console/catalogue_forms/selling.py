@@ -9,10 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.models import Commodity, FormTemplate
-from apps.catalog.selectors import (
-    category_tree,
-    process_app_list,
-)
+from apps.catalog.selectors.commodities import category_tree
+from apps.catalog.selectors.processes import process_app_list
 from apps.catalog.states import CardUse, CommodityKind
 from apps.catalog.types import ICONS, ComponentRange
 from apps.console.catalogue_forms.applying import MEMORY, SECONDS, Choices, NamesForm

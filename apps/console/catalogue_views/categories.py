@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.catalog.permissions import CatalogPermission as P
-from apps.catalog.selectors import category_get, category_tree
+from apps.catalog.selectors.commodities import category_get, category_tree
 from apps.catalog.services.categories import (
     category_change,
     category_create,

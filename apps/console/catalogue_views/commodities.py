@@ -12,7 +12,8 @@ from django.views.decorators.http import require_POST
 
 from apps.catalog.models import Commodity
 from apps.catalog.permissions import CatalogPermission as P
-from apps.catalog.selectors import commodity_all, commodity_any_get, price_version_list
+from apps.catalog.selectors.commodities import commodity_all, commodity_any_get
+from apps.catalog.selectors.prices import price_version_list
 from apps.catalog.services.commodities import (
     commodity_copy,
     commodity_delist,

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 
 from apps.catalog.models import FormTemplate
 from apps.catalog.permissions import CatalogPermission as P
-from apps.catalog.selectors import form_template_get, form_template_list
+from apps.catalog.selectors.processes import form_template_get, form_template_list
 from apps.catalog.services.form_templates import (
     form_field_order,
     form_field_put,

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.catalog.permissions import CatalogPermission as P
-from apps.catalog.selectors import process_app_get, process_app_list, process_template_list
+from apps.catalog.selectors.processes import process_app_get, process_app_list, process_template_list
 from apps.catalog.services.processes import (
     process_app_create,
     process_app_delete,

@@ -13,7 +13,8 @@ from rest_framework.response import Response
 
 from apps.approvals.selectors import process_list
 from apps.cases.api.base import CaseView
-from apps.catalog.selectors import commodity_get, quote_get
+from apps.catalog.selectors.commodities import commodity_get
+from apps.catalog.selectors.prices import quote_get
 from apps.identity.api.base import ApiView
 from apps.kernel.attached_files import file_answer
 from apps.orders.api import serializers as s

@@ -5,7 +5,8 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.catalog.selectors import commodity_get, quote_get
+from apps.catalog.selectors.commodities import commodity_get
+from apps.catalog.selectors.prices import quote_get
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_tenant

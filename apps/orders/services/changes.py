@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 
 from apps.approvals.services import process_start
 from apps.catalog.models import ProcessApp
-from apps.catalog.selectors import quote_get
+from apps.catalog.selectors.prices import quote_get
 from apps.catalog.states import ProcessAppState
 from apps.catalog.types import Quote
 from apps.kernel.actor import SYSTEM, Actor

@@ -12,7 +12,8 @@ from apps.assets.mounts import mounts_of
 from apps.cases.services import case_drop
 from apps.cases.types import CaseKind
 from apps.catalog.models import Commodity, FormTemplate
-from apps.catalog.selectors import commodity_get, commodity_is_open, quote_get
+from apps.catalog.selectors.commodities import commodity_get, commodity_is_open
+from apps.catalog.selectors.prices import quote_get
 from apps.catalog.services.form_templates import field_fits
 from apps.catalog.states import FieldKind
 from apps.catalog.types import Quote
@@ -28,7 +29,8 @@ from apps.orders.selectors import field_options, fields_open
 from apps.orders.states import FormKind
 from apps.orders.types import MOUNTING, LineInput
 from apps.orgs.models import BusinessSystem
-from apps.orgs.selectors import business_system_get, organization_of
+from apps.orgs.selectors.business_systems import business_system_get
+from apps.orgs.selectors.organizations import organization_of
 from apps.orgs.services.default_systems import default_system_use
 from apps.orgs.services.numbers import number_next
 

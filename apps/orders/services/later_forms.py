@@ -8,7 +8,7 @@ from apps.kernel.errors import InvalidInput
 from apps.orders.models import ApplicationForm, Order
 from apps.orders.services.drafts import REMARK_MAX
 from apps.orders.states import FormKind
-from apps.orgs.selectors import organization_of
+from apps.orgs.selectors.organizations import organization_of
 from apps.orgs.services.numbers import number_next
 
 

@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from apps.approvals.services import process_start, process_withdraw
 from apps.assets.mounts import mounts_of
 from apps.billing.errors import AccountNotOpened
-from apps.billing.selectors import account_get
+from apps.billing.selectors.accounts import account_get
 from apps.billing.services.charges import funds_check
 from apps.catalog.models import Commodity
-from apps.catalog.selectors import commodity_get
+from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.types import Quote
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from apps.billing.selectors import usage_last, usage_rated_until
+from apps.billing.selectors.charges import usage_last, usage_rated_until
 from apps.billing.services.charges import charge_storage_resize
 from apps.billing.services.funds import funds_top_up
 from apps.billing.services.usage import INTERVAL_MAX, usage_record

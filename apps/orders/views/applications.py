@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.approvals.selectors import has_decisions, process_list
-from apps.catalog.selectors import commodity_get, coupon_usable_list
+from apps.catalog.selectors.commodities import commodity_get
+from apps.catalog.selectors.coupons import coupon_usable_list
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
@@ -41,7 +42,7 @@ from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.states import FINISHED, FormKind, FormState
 from apps.orders.types import MOUNTING
 from apps.orders.views.cart import quote_context
-from apps.orgs.selectors import business_system_list
+from apps.orgs.selectors.business_systems import business_system_list
 from apps.storage.mounts import mount_read
 from apps.tenancy.models import Tenant
 from apps.tickets.selectors import tickets_of

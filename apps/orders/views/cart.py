@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from apps.catalog.selectors import commodity_get, commodity_list
+from apps.catalog.selectors.commodities import commodity_get, commodity_list
 from apps.catalog.types import Quote
 from apps.identity.pages.access import cleaned, go, page, show
 from apps.identity.pages.requests import TenantRequest

@@ -25,7 +25,7 @@ from apps.orders.selectors import (
 from apps.orders.services.changes import CHANGEABLE, change_quote, order_change
 from apps.orders.services.terminations import order_terminate
 from apps.orders.states import OrderState
-from apps.orgs.selectors import business_system_list
+from apps.orgs.selectors.business_systems import business_system_list
 from apps.storage.selectors import volume_by_uid
 from apps.tickets.selectors import tickets_of
 

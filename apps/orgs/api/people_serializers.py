@@ -4,7 +4,7 @@ from rest_framework import serializers
 
 from apps.identity.api.serializers import FirstPasswordOut, PeopleImportIn, SignInWayOut
 from apps.orgs.models import Invitation
-from apps.orgs.selectors import people_of
+from apps.orgs.selectors.people import people_of
 
 ROLES_HELP = "Codes of roles; GET roles lists them."
 

@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.catalog.selectors import uid_of
+from apps.catalog.selectors.ids import uid_of
 from apps.identity.api.base import ApiView, OpenView
 from apps.identity.api.people_files import FILES, file_sent, form_asked, imported
 from apps.identity.api.serializers import (
@@ -29,16 +29,10 @@ from apps.kernel.planes import in_tenant
 from apps.orgs.addresses import mail_portal
 from apps.orgs.api import people_serializers as s
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import (
-    Person,
-    business_systems_of,
-    invitation_get,
-    invitation_list,
-    organization_get,
-    person_get,
-    person_list,
-    roles_named,
-)
+from apps.orgs.selectors.business_systems import business_systems_of
+from apps.orgs.selectors.organizations import organization_get
+from apps.orgs.selectors.people import Person, invitation_get, invitation_list, person_get, person_list
+from apps.orgs.selectors.roles import roles_named
 from apps.orgs.services import invitations, people, people_files
 from apps.orgs.services.invitation_mails import MailPortal, invitation_send
 from apps.tenancy.selectors import tenant_active_list

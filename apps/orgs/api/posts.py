@@ -10,7 +10,7 @@ from apps.identity.api import serializers as s
 from apps.identity.api.base import ApiView
 from apps.identity.rules.posts import post_of
 from apps.orgs.api.people_serializers import PersonOut
-from apps.orgs.selectors import person_get, post_list
+from apps.orgs.selectors.people import person_get, post_list
 from apps.orgs.services.posts import person_post_set, post_create, post_end, post_rename
 
 

@@ -6,25 +6,17 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.catalog.selectors import uid_of
+from apps.catalog.selectors.ids import uid_of
 from apps.identity.api.base import ApiView
 from apps.identity.api.serializers import OrganizationIn, OrganizationsIn, RoleFunctionOut
 from apps.identity.rules.role_functions import Side, functions_of
 from apps.kernel.planes import current_tenant
 from apps.orgs.api import serializers as s
 from apps.orgs.models import BusinessSystem
-from apps.orgs.selectors import (
-    business_system_get,
-    business_system_list,
-    member_get,
-    member_list,
-    organization_get,
-    organization_list,
-    organization_tree,
-    role_get,
-    role_list,
-    tenant_user_get,
-)
+from apps.orgs.selectors.business_systems import business_system_get, business_system_list
+from apps.orgs.selectors.organizations import organization_get, organization_list, organization_tree
+from apps.orgs.selectors.people import member_get, member_list, tenant_user_get
+from apps.orgs.selectors.roles import role_get, role_list
 from apps.orgs.services.business_systems import (
     business_system_create,
     business_system_member_add,

@@ -12,7 +12,7 @@ from apps.kernel.planes import in_tenant
 from apps.kernel.service import service
 from apps.orgs.models import TAKE_PART, BusinessSystem, BusinessSystemUser, DefaultSystem
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import business_system_list
+from apps.orgs.selectors.business_systems import business_system_list
 
 
 @service(P.VIEW, own=True)

@@ -24,7 +24,7 @@ from apps.kernel.service import service
 from apps.orgs.events import InvitationMailAsked
 from apps.orgs.models import Invitation, InvitationMail
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import invitation_mails_due, invitations_open
+from apps.orgs.selectors.people import invitation_mails_due, invitations_open
 from apps.orgs.services.invitation_secrets import secret_make
 
 log = logging.getLogger(__name__)

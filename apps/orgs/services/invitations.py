@@ -16,7 +16,7 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Invitation, Organization, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import invitations_open
+from apps.orgs.selectors.people import invitations_open
 from apps.orgs.services.invitation_mails import MailPortal, mail_ask
 from apps.orgs.services.invitation_secrets import secret_make
 from apps.orgs.services.people import person_place

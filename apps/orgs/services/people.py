@@ -20,7 +20,7 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Invitation, Member, Organization, RoleBinding, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import organization_of
+from apps.orgs.selectors.organizations import organization_of
 from apps.orgs.services.placing import placing_check
 from apps.orgs.services.roles import administrator_stays, grant_check, person_reach_check
 

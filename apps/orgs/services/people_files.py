@@ -25,16 +25,16 @@ from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Organization, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import (
+from apps.orgs.selectors.organizations import organization_paths
+from apps.orgs.selectors.people import (
     PEOPLE_COLUMNS,
     Person,
     invitation_list,
-    organization_paths,
     people_of,
     people_rows,
     person_list,
-    role_list,
 )
+from apps.orgs.selectors.roles import role_list
 from apps.orgs.services.invitation_mails import MailPortal, mail_check
 from apps.orgs.services.invitations import invitation_make
 from apps.orgs.services.people import person_edit, person_move, person_roles_set

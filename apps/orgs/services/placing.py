@@ -11,12 +11,9 @@ from apps.kernel.errors import Forbidden
 from apps.kernel.reach import EVERYTHING, Scope
 from apps.orgs.models import BusinessSystem, Organization
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import (
-    business_system_list,
-    business_system_user_ids,
-    organization_uids_below,
-    role_list_of,
-)
+from apps.orgs.selectors.business_systems import business_system_list, business_system_user_ids
+from apps.orgs.selectors.organizations import organization_uids_below
+from apps.orgs.selectors.roles import role_list_of
 
 
 def placing_check(actor: Actor, *organizations: Organization | None, user: User | None = None) -> None:

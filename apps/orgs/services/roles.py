@@ -18,7 +18,7 @@ from apps.kernel.reach import DataPermission, Records
 from apps.kernel.service import service
 from apps.orgs.models import BusinessSystemUser, Invitation, Member, RoleBinding, TenantRole
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import role_list_of
+from apps.orgs.selectors.roles import role_list_of
 
 
 @service(P.MANAGE)

@@ -22,18 +22,19 @@ from apps.orgs.forms import (
 )
 from apps.orgs.models import Organization
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import (
+from apps.orgs.selectors.business_systems import (
     business_system_get,
     business_system_list,
     business_system_user_ids,
-    member_get,
-    member_list,
+)
+from apps.orgs.selectors.organizations import (
     organization_get,
     organization_ids_below,
     organization_list,
     organization_tree,
     organization_uids_below,
 )
+from apps.orgs.selectors.people import member_get, member_list
 from apps.orgs.services.business_systems import (
     business_system_create,
     business_system_member_add,

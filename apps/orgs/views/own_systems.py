@@ -11,7 +11,7 @@ from apps.identity.pages.access import cleaned, go, page, show
 from apps.identity.pages.requests import TenantRequest
 from apps.orgs.forms import DefaultSystemForm
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import business_system_get
+from apps.orgs.selectors.business_systems import business_system_get
 from apps.orgs.services.default_systems import (
     default_system_find,
     default_system_is_usable,

@@ -28,20 +28,18 @@ from apps.orgs.forms import (
 )
 from apps.orgs.models import Invitation
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import (
+from apps.orgs.selectors.business_systems import business_systems_of
+from apps.orgs.selectors.organizations import organization_get, organization_tree
+from apps.orgs.selectors.people import (
     Person,
-    business_systems_of,
     invitation_get,
     invitation_list,
-    organization_get,
-    organization_tree,
     people_of,
     person_get,
     person_list,
     post_list,
-    role_list,
-    roles_named,
 )
+from apps.orgs.selectors.roles import role_list, roles_named
 from apps.orgs.services import invitation_mails, invitations
 from apps.orgs.services import people as services
 from apps.orgs.services.roles import may_give

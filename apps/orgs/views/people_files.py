@@ -14,7 +14,7 @@ from apps.identity.rules.people_file import Outcome
 from apps.kernel.spreadsheet import ROWS_MAX
 from apps.orgs.addresses import mail_portal
 from apps.orgs.forms import ImportForm, PeopleFilterForm
-from apps.orgs.selectors import organization_get
+from apps.orgs.selectors.organizations import organization_get
 from apps.orgs.services import invitations, people_files
 
 MANAGE = "orgs.manage"

@@ -13,7 +13,7 @@ from apps.identity.pages.posts import PostPages
 from apps.identity.pages.requests import TenantRequest
 from apps.identity.rules.posts import post_of
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import person_get, post_list
+from apps.orgs.selectors.people import person_get, post_list
 from apps.orgs.services.posts import person_post_set, post_create, post_end, post_rename
 
 _PAGES = PostPages("people", "people:people", P.MANAGE, post_list, post_create, post_rename, post_end)

@@ -6,7 +6,7 @@ from apps.identity.pages.access import page
 from apps.identity.pages.roles import RolePages
 from apps.identity.rules.role_functions import Side
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors import role_get, role_list
+from apps.orgs.selectors.roles import role_get, role_list
 from apps.orgs.services.own_roles import role_delete, role_edit, role_make
 
 _PAGES = RolePages(

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.catalog.models import Commodity
-from apps.catalog.selectors import commodity_all
+from apps.catalog.selectors.commodities import commodity_all
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.serializers import queues as d

@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.billing.selectors import usage_list
+from apps.billing.selectors.charges import usage_list
 from apps.fleet.selectors import log_read, metric_series_list, slice_list
 from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput

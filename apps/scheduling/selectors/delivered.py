@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.billing.models import UsageRecord
-from apps.billing.selectors import charge_amounts
+from apps.billing.selectors.charges import charge_amounts
 from apps.fleet.models import Slice
 from apps.scheduling.models import Workload
 from apps.tenancy.models import Tenant

@@ -5,7 +5,7 @@ from decimal import Decimal
 from django.utils import timezone
 
 from apps.catalog.pricing.price import price
-from apps.catalog.selectors import price_lines, price_version_get, pricing_line
+from apps.catalog.selectors.prices import price_lines, price_version_get, pricing_line
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.workloads import policy_get
 from apps.scheduling.types import COMPUTE_COMPONENT, MEMORY_COMPONENT

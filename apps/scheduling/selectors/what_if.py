@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.billing.selectors import workload_costs
+from apps.billing.selectors.costs import workload_costs
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.scheduling.engine.simulate.replay import (
     KnownReservation,

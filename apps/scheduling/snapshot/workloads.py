@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.billing.selectors import charge_prices
+from apps.billing.selectors.charges import charge_prices
 from apps.centre.selectors import centre_zone
 from apps.fleet.models import Slice
 from apps.kernel.prepared_queries import ArrayParam, PreparedQuery

@@ -14,7 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
-from apps.billing.selectors import usage_list, workload_cost
+from apps.billing.selectors.charges import usage_list
+from apps.billing.selectors.costs import workload_cost
 from apps.fleet.models import Device, Slice
 from apps.fleet.selectors import log_read, slice_list
 from apps.fleet.types import SessionConnection

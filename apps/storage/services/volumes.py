@@ -12,7 +12,7 @@ from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.orgs.models import Organization
-from apps.orgs.selectors import organization_get, organization_of
+from apps.orgs.selectors.organizations import organization_get, organization_of
 from apps.scheduling.selectors.workloads import workload_numbers_using
 from apps.scheduling.services.quota.quotas import quota_keep, quota_release
 from apps.scheduling.states import QuotaItem

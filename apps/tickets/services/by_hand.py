@@ -14,7 +14,7 @@ from apps.kernel.actor import Actor, act_subject
 from apps.kernel.attached_files import file_keep
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
 from apps.kernel.service import service
-from apps.orgs.selectors import organization_of
+from apps.orgs.selectors.organizations import organization_of
 from apps.orgs.services.numbers import number_next
 from apps.ticketing.ticket_form import values_begin, values_take
 from apps.tickets.models import Ticket, TicketFile

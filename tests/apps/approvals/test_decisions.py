@@ -16,7 +16,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
 from apps.notices.models import Message
-from apps.orgs.selectors import role_get
+from apps.orgs.selectors.roles import role_get
 from apps.orgs.services.organizations import member_add, organization_create
 from apps.orgs.services.posts import post_create
 from apps.orgs.services.roles import role_bind

@@ -16,7 +16,7 @@ from apps.billing.services.ledger import account_deposit
 from apps.billing.services.usage import usage_record
 from apps.billing.types import CostLabels, Usage, UsageReceipt
 from apps.catalog.models import Commodity
-from apps.catalog.selectors import quote_get
+from apps.catalog.selectors.prices import quote_get
 from apps.kernel.actor import SYSTEM, Actor
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import AMOUNTS, commodity_make

@@ -9,17 +9,14 @@ from django.utils import timezone
 
 from apps.billing.errors import BalanceTooLow, NothingToBill
 from apps.billing.models import Bill, BillLine, BillPayment, RatedItem, UsageRecord
-from apps.billing.selectors import (
-    account_overview,
-    balance_get,
+from apps.billing.selectors.accounts import account_overview, balance_get, ledger_sum, transaction_list
+from apps.billing.selectors.bills import (
     bill_due_list,
     bill_get,
     bill_line_get,
     bill_line_items,
     bill_lines,
     bill_list,
-    ledger_sum,
-    transaction_list,
 )
 from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.services.ledger import account_open

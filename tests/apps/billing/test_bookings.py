@@ -8,7 +8,7 @@ from django.urls import reverse
 from apps.audit.models import Record
 from apps.billing.errors import CorrectionTooHigh, RefundTooHigh
 from apps.billing.models import LedgerTransaction
-from apps.billing.selectors import account_get, funds_of, ledger_sum
+from apps.billing.selectors.accounts import account_get, funds_of, ledger_sum
 from apps.billing.services.bills import bill_confirm, bill_correct, bill_make, bill_pay, bill_write_off
 from apps.billing.services.ledger import account_open, account_refund, credit_limit_set
 from apps.kernel.actor import SYSTEM

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.audit.models import Record
 from apps.billing.errors import AccountNotOpened, FundsTooLow
 from apps.billing.models import Account, FundsHold
-from apps.billing.selectors import account_get, coupons_worth, funds_of, funds_watched, ledger_sum
+from apps.billing.selectors.accounts import account_get, coupons_worth, funds_of, funds_watched, ledger_sum
 from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.services.charges import charge_close, charge_open, charge_resize, funds_check
 from apps.billing.services.funds import (
@@ -28,7 +28,7 @@ from apps.billing.services.ledger import account_open, credit_limit_set
 from apps.billing.services.rating import usage_rate
 from apps.billing.services.usage import usage_record
 from apps.catalog.models import Commodity, Coupon, CouponActivity
-from apps.catalog.selectors import quote_get
+from apps.catalog.selectors.prices import quote_get
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Forbidden, InvalidInput
 from apps.notices.models import Message

@@ -13,11 +13,11 @@ from django.db.models import F, Sum
 
 from apps.billing.locks import account_locked
 from apps.billing.models import FundsHold, LedgerTransaction, RatedItem
-from apps.billing.selectors import account_get, funds_of, ledger_sum
+from apps.billing.selectors.accounts import account_get, funds_of, ledger_sum
 from apps.billing.services.funds import funds_settle
 from apps.billing.services.ledger import account_open, credit_limit_set
 from apps.billing.services.rating import usage_rate
-from apps.catalog.selectors import quote_get
+from apps.catalog.selectors.prices import quote_get
 from apps.catalog.types import PriceInput
 from apps.kernel.actor import SYSTEM
 from apps.tenancy.models import Tenant

@@ -10,7 +10,9 @@ from django.utils import timezone
 from apps.billing.errors import AccountNotOpened, RefundTooHigh
 from apps.billing.locks import ledger_accounts
 from apps.billing.models import LedgerAccount, LedgerLeg, LedgerTransaction
-from apps.billing.selectors import account_overview, balance_get, bill_due_list, cost_total, transaction_list
+from apps.billing.selectors.accounts import account_overview, balance_get, transaction_list
+from apps.billing.selectors.bills import bill_due_list
+from apps.billing.selectors.costs import cost_total
 from apps.billing.services.ledger import account_deposit, account_open, account_refund
 from apps.billing.services.rating import usage_rate
 from apps.kernel.actor import SYSTEM

@@ -10,15 +10,10 @@ import pytest
 from django.db import IntegrityError, InternalError, OperationalError, connection, transaction
 
 from apps.billing.models import LedgerLeg, LedgerTransaction, RatedItem, UsageRecord
-from apps.billing.selectors import (
-    bill_list,
-    cost_by,
-    cost_by_day,
-    cost_total,
-    ledger_sum,
-    usage_list,
-    workload_cost,
-)
+from apps.billing.selectors.accounts import ledger_sum
+from apps.billing.selectors.bills import bill_list
+from apps.billing.selectors.charges import usage_list
+from apps.billing.selectors.costs import cost_by, cost_by_day, cost_total, workload_cost
 from apps.billing.services.bills import bill_make
 from apps.billing.services.rating import usage_rate
 from apps.catalog.services.prices import price_publish

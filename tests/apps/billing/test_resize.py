@@ -8,7 +8,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from apps.billing.models import ChargeResize, RatedItem
-from apps.billing.selectors import bill_line_items, bill_lines
+from apps.billing.selectors.bills import bill_line_items, bill_lines
 from apps.billing.services.bills import bill_make
 from apps.billing.services.charges import charge_resize
 from apps.billing.services.rating import usage_rate

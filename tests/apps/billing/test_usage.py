@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.billing.errors import AccountNotOpened
 from apps.billing.models import Charge, UsageRecord, UsageRefusal
-from apps.billing.selectors import charge_get, usage_list
+from apps.billing.selectors.charges import charge_get, usage_list
 from apps.billing.services.charges import charge_close, charge_open
 from apps.billing.services.usage import usage_record
 from apps.billing.types import CostLabels, Usage, UsageReceipt

@@ -8,7 +8,8 @@ from django.db.utils import IntegrityError
 from django.utils import timezone
 
 from apps.catalog.models import Commodity, PriceLine, PriceVersion, ProcessTemplate
-from apps.catalog.selectors import commodity_get, commodity_list, price_lines
+from apps.catalog.selectors.commodities import commodity_get, commodity_list
+from apps.catalog.selectors.prices import price_lines
 from apps.catalog.services.categories import category_create
 from apps.catalog.services.commodities import (
     commodity_change,

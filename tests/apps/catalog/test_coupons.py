@@ -10,15 +10,15 @@ from django.utils import timezone
 
 from apps.catalog.errors import BudgetExceeded, CouponNotClaimable, CouponNotUsable
 from apps.catalog.models import Coupon, CouponActivity, CouponRedemption
-from apps.catalog.selectors import (
+from apps.catalog.selectors.coupons import (
     coupon_activity_list,
     coupon_activity_summary,
     coupon_claim_totals,
     coupon_get,
     coupon_list,
     coupon_usable_list,
-    quote_get,
 )
+from apps.catalog.selectors.prices import quote_get
 from apps.catalog.services.coupons import (
     coupon_activity_create,
     coupon_activity_end,

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from apps.catalog.selectors import quote_get
+from apps.catalog.selectors.prices import quote_get
 from apps.catalog.services.prices import price_publish
 from apps.catalog.types import PriceInput
 from apps.kernel.actor import SYSTEM

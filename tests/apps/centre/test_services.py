@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.utils.translation import override
 
-from apps.billing.selectors import cost_by_day
+from apps.billing.selectors.costs import cost_by_day
 from apps.centre import selectors
 from apps.centre.errors import AlreadySetUp
 from apps.centre.models import Centre

@@ -20,13 +20,9 @@ from apps.orders.services.drafts import form_draft
 from apps.orders.services.submissions import form_submit
 from apps.orders.types import LineInput
 from apps.orgs.models import Organization, TenantRole
-from apps.orgs.selectors import (
-    business_system_list,
-    member_list,
-    person_list,
-    reach_of,
-    tenant_user_get,
-)
+from apps.orgs.selectors.business_systems import business_system_list
+from apps.orgs.selectors.people import member_list, person_list, tenant_user_get
+from apps.orgs.selectors.roles import reach_of
 from apps.orgs.services.business_systems import business_system_create, business_system_member_add
 from apps.orgs.services.organizations import member_add, organization_create, organization_delete
 from apps.orgs.services.own_roles import role_edit, role_make

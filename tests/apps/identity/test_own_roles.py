@@ -15,7 +15,7 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, ReadOnly
 from apps.kernel.planes import in_tenant
 from apps.notices.services import message_read_all
 from apps.orgs.models import TenantRole
-from apps.orgs.selectors import role_get, role_list
+from apps.orgs.selectors.roles import role_get, role_list
 from apps.orgs.services.invitations import invitation_make
 from apps.orgs.services.organizations import organization_create
 from apps.orgs.services.own_roles import role_delete, role_edit, role_make

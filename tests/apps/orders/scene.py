@@ -10,7 +10,7 @@ from apps.approvals.models import HumanTask
 from apps.approvals.services import task_decide
 from apps.billing.models import Charge
 from apps.catalog.models import Commodity
-from apps.catalog.selectors import commodity_get
+from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.services.processes import process_template_import
 from apps.kernel.actor import SYSTEM
 from apps.orders.models import ApplicationForm, Order

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from apps.catalog.models import Commodity, FormTemplate
-from apps.catalog.selectors import commodity_get
+from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.services.commodities import commodity_change, commodity_list_
 from apps.catalog.services.form_templates import FieldDraft, form_field_put, form_field_remove
 from apps.fleet.models import Spec

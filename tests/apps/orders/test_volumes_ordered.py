@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.billing.models import FundsHold, UsageRecord
 from apps.billing.services.rating import usage_rate
-from apps.catalog.selectors import commodity_get
+from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.services.commodities import commodity_list_
 from apps.catalog.services.components import components_ensure
 from apps.catalog.types import ComponentRange, PriceInput

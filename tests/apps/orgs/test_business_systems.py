@@ -6,7 +6,11 @@ from django.db import IntegrityError, connection, transaction
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import BusinessSystem, BusinessSystemUser
-from apps.orgs.selectors import business_system_get, business_system_list, business_system_user_ids
+from apps.orgs.selectors.business_systems import (
+    business_system_get,
+    business_system_list,
+    business_system_user_ids,
+)
 from apps.orgs.services.business_systems import (
     business_system_create,
     business_system_member_add,

@@ -9,19 +9,15 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import Member, Organization, RoleBinding, TenantRole
-from apps.orgs.selectors import (
-    member_list,
+from apps.orgs.selectors.organizations import (
     organization_get,
     organization_ids_below,
     organization_list,
     organization_of,
     organization_tree,
-    permissions_of,
-    role_get,
-    role_list_of,
-    tenant_user_get,
-    users_with_role,
 )
+from apps.orgs.selectors.people import member_list, tenant_user_get
+from apps.orgs.selectors.roles import permissions_of, role_get, role_list_of, users_with_role
 from apps.orgs.services.numbers import number_next
 from apps.orgs.services.organizations import (
     member_add,

@@ -12,7 +12,7 @@ from apps.identity.models import Membership, User
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import Invitation, RoleBinding
-from apps.orgs.selectors import users_with_role
+from apps.orgs.selectors.roles import users_with_role
 from apps.orgs.services.business_systems import business_system_create, business_system_member_add
 from apps.orgs.services.organizations import organization_create
 from tests.conftest import PASSWORD

@@ -10,7 +10,8 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.kernel.reach import DataPermission, Scope
 from apps.orgs.models import Member, Organization, TenantRole
-from apps.orgs.selectors import business_system_user_ids, organization_of
+from apps.orgs.selectors.business_systems import business_system_user_ids
+from apps.orgs.selectors.organizations import organization_of
 from apps.orgs.services.business_systems import business_system_create, business_system_member_add
 from apps.orgs.services.organizations import member_add, organization_create
 from apps.orgs.services.own_roles import role_make

@@ -7,7 +7,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import Member, Post
-from apps.orgs.selectors import member_ids_of_post
+from apps.orgs.selectors.people import member_ids_of_post
 from apps.orgs.services.organizations import organization_create
 from apps.orgs.services.people import person_move
 from apps.ticketing.models import RoutingRule, TicketCategory

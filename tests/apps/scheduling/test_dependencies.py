@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.kernel.reach import DataPermission
-from apps.orgs.selectors import reach_of
+from apps.orgs.selectors.roles import reach_of
 from apps.scheduling import tasks
 from apps.scheduling.models import QuotaHold, Workload, WorkloadDependency
 from apps.scheduling.selectors.statistics import figures_get

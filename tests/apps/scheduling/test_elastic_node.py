@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.billing.models import UsageRecord
-from apps.billing.selectors import workload_cost
+from apps.billing.selectors.costs import workload_cost
 from apps.billing.services.rating import usage_rate
 from apps.fleet.models import Node, Slice, Watch
 from apps.fleet.services.nodes.node_liveness import nodes_check

@@ -9,14 +9,14 @@ from django.utils import timezone
 
 from apps.billing.errors import FundsTooLow
 from apps.billing.models import FundsHold
-from apps.billing.selectors import account_get, funds_of
+from apps.billing.selectors.accounts import account_get, funds_of
 from apps.billing.services.charges import charge_open
 from apps.billing.services.funds import funds_settle, funds_watch
 from apps.billing.services.ledger import account_deposit, account_open
 from apps.billing.services.rating import usage_rate
 from apps.billing.services.usage import usage_record
 from apps.billing.types import CostLabels
-from apps.catalog.selectors import quote_get
+from apps.catalog.selectors.prices import quote_get
 from apps.fleet.models import Slice
 from apps.kernel.actor import SYSTEM
 from apps.notices.models import Message

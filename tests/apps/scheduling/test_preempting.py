@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from apps.billing.models import Charge
-from apps.billing.selectors import charge_prices
+from apps.billing.selectors.charges import charge_prices
 from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.services.charges import charge_resize
 from apps.billing.services.compensation import preemption_compensate

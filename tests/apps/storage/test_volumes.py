@@ -9,7 +9,8 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import Member
-from apps.orgs.selectors import organization_of, reach_of
+from apps.orgs.selectors.organizations import organization_of
+from apps.orgs.selectors.roles import reach_of
 from apps.orgs.services.organizations import member_add, organization_create, organizations_delete
 from apps.scheduling.models import QuotaHold
 from apps.scheduling.services.quota.quotas import quota_set

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from apps.billing.selectors import usage_rated_until
+from apps.billing.selectors.charges import usage_rated_until
 from apps.billing.services.funds import LATE_S, FundsState, funds_again, funds_top_up, funds_wait
 from apps.fleet.selectors import slice_list
 from apps.kernel.actor import Actor

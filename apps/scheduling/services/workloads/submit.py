@@ -12,7 +12,7 @@ from apps.billing.services.charges import charge_close
 from apps.billing.services.charges_many import charges_open
 from apps.billing.types import CostLabels
 from apps.catalog.models import Commodity
-from apps.catalog.selectors import price_lines, price_version_get
+from apps.catalog.selectors.prices import price_lines, price_version_get
 from apps.fleet.selectors import device_memory_most, spec_get
 from apps.fleet.services.folder_uploads import upload_use
 from apps.fleet.services.secrets import secrets_find

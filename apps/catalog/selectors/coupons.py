@@ -1,0 +1,91 @@
+"""Reads: coupon activities and coupons."""
+
+from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.catalog.models import (
+    Coupon,
+    CouponActivity,
+    CouponRedemption,
+)
+from apps.catalog.selectors.ids import Id, uid_of
+from apps.catalog.states import ActivityState, CouponState
+from apps.kernel.errors import NotFound
+from apps.tenancy.models import Tenant
+
+
+def coupon_activity_list(
+    *, tenant: Tenant, search: str = "", claimable: bool = False
+) -> QuerySet[CouponActivity]:
+    """Issued activities as the coupon centre shows them, each with `claimed_by_tenant` (PLAT-OPS-29, -30)."""
+    own = Coupon.objects.of(tenant).filter(activity=OuterRef("pk")).order_by().values("activity")
+    rows = CouponActivity.objects.filter(state=ActivityState.ISSUED).annotate(
+        claimed_by_tenant=Coalesce(
+            Subquery(own.annotate(n=Count("pk")).values("n"), output_field=IntegerField()), Value(0)
+        )
+    )
+    if search:
+        rows = rows.filter(Q(name_zh__icontains=search) | Q(name_en__icontains=search))
+    if claimable:
+        now = timezone.now()
+        rows = rows.filter(
+            valid_from__lte=now,
+            valid_until__gt=now,
+            claimed_count__lt=F("quantity"),
+            claimed_by_tenant__lt=F("per_tenant_limit"),
+        )
+    return rows
+
+
+def coupon_activity_summary() -> QuerySet[CouponActivity]:
+    """Each activity with `issued_value`, `claimed_value` and `used_value` in CNY (PLAT-OPS-35)."""
+    used = (
+        CouponRedemption.objects.across()
+        .filter(coupon__activity=OuterRef("pk"))
+        .order_by()
+        .values("coupon__activity")
+        .annotate(sum=Sum("amount"))
+        .values("sum")
+    )
+    return CouponActivity.objects.annotate(
+        issued_value=F("face_value") * F("quantity"),
+        claimed_value=F("face_value") * F("claimed_count"),
+        used_value=Coalesce(
+            Subquery(used), Value(0), output_field=CouponRedemption._meta.get_field("amount")
+        ),
+    )
+
+
+def coupon_list(*, tenant: Tenant, state: str = "", search: str = "") -> QuerySet[Coupon]:
+    """The tenant's coupons, newest first."""
+    rows = Coupon.objects.of(tenant).select_related("activity")
+    if state:
+        rows = rows.filter(state=state)
+    if search:
+        rows = rows.filter(Q(activity__name_zh__icontains=search) | Q(activity__name_en__icontains=search))
+    return rows
+
+
+def coupon_usable_list(*, tenant: Tenant) -> QuerySet[Coupon]:
+    """Coupons that could pay now: claimed, valid, something left."""
+    now = timezone.now()
+    return coupon_list(tenant=tenant, state=CouponState.CLAIMED).filter(
+        remaining__gt=0, activity__valid_from__lte=now, activity__valid_until__gt=now
+    )
+
+
+def coupon_get(*, tenant: Tenant, uid: Id) -> Coupon:
+    row = coupon_list(tenant=tenant).filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound(_("There is no such coupon."))
+    return row
+
+
+def coupon_claim_totals() -> list[dict[str, object]]:
+    """Per tenant: coupons claimed, their face value, what remains (PLAT-OPS-36)."""
+    rows = (
+        Coupon.objects.across().order_by("tenant__schema_name").values("tenant__schema_name", "tenant__name")
+    )
+    return list(rows.annotate(count=Count("pk"), face_value=Sum("face_value"), remaining=Sum("remaining")))
