@@ -31,6 +31,7 @@ from apps.orders.permissions import orders_reached
 from apps.orders.states import FINISHED, IN_PROGRESS, TERMINABLE, FormKind, FormState, OrderState
 from apps.orders.types import STORAGE
 from apps.orgs.permissions import OrgsPermission
+from apps.orgs.selectors.people import people_reached
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.entitlements import queue_list_of
 from apps.scheduling.selectors.workloads import queue_list
@@ -110,7 +111,8 @@ def field_options(kind: str, actor: Actor) -> list[tuple[str, str]] | None:
     """What a field of the current tenant's forms offers by name, each with its value: the people and the queues that
     the actor may know of, the cards that the centre has; None for a field that is written."""
     if kind == FieldKind.PERSON:
-        people = memberships_present(current_tenant()).order_by("user__display_name", "user__username")
+        people = memberships_present(current_tenant()).filter(people_reached(actor))
+        people = people.order_by("user__display_name", "user__username")
         if not actor.may(OrgsPermission.VIEW):
             people = people.filter(user_id=actor.user_id or 0)
         return [(row.user.username, _person(row.user)) for row in people]

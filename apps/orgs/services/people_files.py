@@ -31,6 +31,7 @@ from apps.orgs.selectors.people import (
     Person,
     invitation_list,
     people_of,
+    people_reached,
     people_rows,
     person_list,
 )
@@ -89,10 +90,11 @@ def people_import(
 
 
 def _taker(actor: Actor, days: int, by_mail: MailPortal | None) -> Callable[[PersonRow], Outcome]:
-    """What is done to one row, with the tenant's people, organizations and roles as they are now."""
+    """What is done to one row, with the people whom the actor reaches, organizations and roles as they are now."""
     if by_mail is not None:
         mail_check()
-    people = {person.user.pk: person for person in people_of(memberships_present(current_tenant()))}
+    reached = memberships_present(current_tenant()).filter(people_reached(actor))
+    people = {person.user.pk: person for person in people_of(reached)}
     known = PeopleKnown(person.user for person in people.values())
     invited = {row.email.lower() for row in invitation_list(actor=actor) if row.state == "open" and row.email}
     organizations = OrganizationNames(organization_paths(actor=actor))

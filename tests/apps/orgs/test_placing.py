@@ -1,17 +1,20 @@
 """Nobody widens what his role reaches by placing himself or others: organizations, people's files, business systems."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
+from apps.catalog.states import FieldKind
 from apps.identity.pages.access import ROLE_SESSION_KEY
 from apps.identity.rules.role_functions import RoleDraft
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.kernel.reach import DataPermission, Scope
+from apps.orders.selectors import field_options
 from apps.orgs.models import Member, Organization, TenantRole
 from apps.orgs.selectors.business_systems import business_system_user_ids
 from apps.orgs.selectors.organizations import organization_of
+from apps.orgs.selectors.roles import reach_of
 from apps.orgs.services.business_systems import business_system_create, business_system_member_add
 from apps.orgs.services.organizations import member_add, organization_create
 from apps.orgs.services.own_roles import role_make
@@ -245,3 +248,18 @@ def test_nobody_invites_into_an_organization_beyond_his_reach(tree):
     for place, expected in (("root", 403), ("works", 403), ("lab", 201)):
         answer = api.post("/api/v1/invitations", {**invited, "organization": tree.uid(place)}, format="json")
         assert answer.status_code == expected, answer.json()
+
+
+def test_neither_a_file_nor_a_field_of_a_form_knows_people_out_of_reach(tree):
+    nell = tree.people["nell"]
+    with in_tenant("acme"):
+        role = role_make(actor=SYSTEM, draft=RoleDraft("Clerk", ["orgs.view", "orgs.manage"]))
+        role_bind(actor=SYSTEM, user=nell.user, role=role)
+        reach = reach_of(nell.user.pk, role.data_permission, None)
+        actor = replace(nell.actor, role=role.code, permissions=frozenset(role.permissions), reach=reach)
+        assert [value for value, _name in field_options(FieldKind.PERSON, actor)] == ["nell"]
+    api = nell.api()
+    api.credentials(**api._credentials, HTTP_WEIR_ROLE=role.code)
+    answer = sent(api, f"{HEAD}far,Mallory,,,\n")
+    assert answer.status_code == 400
+    assert "Nobody here has the login account far" in answer.json()["error"]["fields"]["Row 2"]
