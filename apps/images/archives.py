@@ -1,13 +1,12 @@
 """Archives of images, as `docker save`, `podman save`, `skopeo` and `buildah` write them: read without believing them.
 
 Nothing is unpacked here. What a header claims is bounded before it is read, and what a layer holds is counted while it
-streams by, so neither a huge header nor a small file that unpacks to a huge one does harm.
+streams by, whatever its headers say, so neither a huge header nor a small file that unpacks to a huge one does harm.
 """
 
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import lzma
 import posixpath
@@ -21,13 +20,17 @@ from typing import IO, Any, Literal, NoReturn, cast
 from django.utils.translation import gettext as _
 
 from apps.images.errors import ImageRefused
+from apps.images.tar_files import READ_MAX_BYTES, Bound, LayerStream, TarSource, entry_check, tar_opened
 from apps.images.zstd import ZstdFile, ZstdMissing
 
 Kind = Literal["docker-archive", "oci-archive"]
-# More than this no header of a tar file, no manifest and no configuration has.
-_READ_MAX_BYTES = 4 * 2**20
 _MEMBERS_MAX, _FILES_MAX, _LAYERS_MAX = 10_000, 2_000_000, 200
+# What a file takes of a disk at least, and how much more each time.
+_CLUSTER_BYTES = 4096
+_CHECK_S = 1800.0
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+# skopeo would unpack these (bzip2, xz), whatever else they are.
+_OTHERS = (b"BZh", b"\xfd7zX")
 _BROKEN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, RecursionError)
 
 
@@ -54,23 +57,31 @@ def archive_read(file: IO[bytes]) -> Archive:
 
 
 def layers_check(file: IO[bytes], archive: Archive, *, limit_bytes: int) -> int:
-    """Look at every file of every layer; how many bytes they are unpacked. Raises ImageRefused for a path that leads
-    out of the image, and for more than `limit_bytes`."""
-    count = total = 0
+    """Look at every file of every layer; how many bytes of disk they need unpacked. Raises ImageRefused for a path that
+    leads out of the image, for headers that can be read in several ways, and for more than `limit_bytes`."""
+    bound = Bound(limit_bytes, _CHECK_S)
+    count = disk_bytes = passed_bytes = 0
     with _opened(file) as tar:
         members = _members(tar)
         for name in archive.layers:
-            for entry in _layer(tar, members, name):
-                count, total = count + 1, total + entry.size
-                _path_check(entry.name)
-                if entry.islnk():
-                    _path_check(entry.linkname)
-                if total > limit_bytes or count > _FILES_MAX:
-                    raise ImageRefused(
-                        _("Unpacked the image is larger than the %(limit)s MiB that this centre allows.")
-                        % {"limit": limit_bytes // 2**20}
-                    )
-    return total
+            with _layer(tar, members, name, bound, passed_bytes) as stream:
+                for entry in _entries(stream):
+                    count, disk_bytes = count + 1, disk_bytes + _disk_bytes(entry)
+                    bound.check(disk_bytes)
+                    _path_check(entry.name)
+                    if entry.islnk():
+                        _path_check(entry.linkname)
+                    if count > _FILES_MAX:
+                        raise ImageRefused(
+                            _("The image holds more than %(limit)s files.") % {"limit": _FILES_MAX}
+                        )
+                passed_bytes += stream.passed_bytes
+    return max(disk_bytes, passed_bytes)
+
+
+def _disk_bytes(entry: tarfile.TarInfo) -> int:
+    size_bytes = entry.size if entry.isreg() else 0
+    return max(-(-size_bytes // _CLUSTER_BYTES), 1) * _CLUSTER_BYTES
 
 
 def _path_check(name: str) -> None:
@@ -83,30 +94,6 @@ def _path_check(name: str) -> None:
 # --- tar files within tar files ----------------------------------------------------------------------------------
 
 
-class _Bounded(io.RawIOBase):
-    """A file of which nobody reads a huge piece at once: tarfile reads whatever length a header claims."""
-
-    def __init__(self, inner: IO[bytes]) -> None:
-        self._inner = inner
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= _READ_MAX_BYTES:
-            raise ValueError("a header is too large")
-        return self._inner.read(size)
-
-    def tell(self) -> int:
-        return self._inner.tell()
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._inner.seek(offset, whence)
-
-
 @contextmanager
 def _opened(file: IO[bytes]) -> Iterator[tarfile.TarFile]:
     """The archive; what is wrong with it is said in one way."""
@@ -117,7 +104,7 @@ def _opened(file: IO[bytes]) -> Iterator[tarfile.TarFile]:
         )
     file.seek(0)
     try:
-        with tarfile.TarFile(fileobj=cast("IO[bytes]", _Bounded(file))) as tar:
+        with tar_opened(TarSource(file)) as tar:
             yield tar
     except _BROKEN as error:
         raise ImageRefused(_("The file is no whole archive of a container image.")) from error
@@ -126,7 +113,12 @@ def _opened(file: IO[bytes]) -> Iterator[tarfile.TarFile]:
 def _members(tar: tarfile.TarFile) -> dict[str, tarfile.TarInfo]:
     found: dict[str, tarfile.TarInfo] = {}
     for member in tar:
-        found[posixpath.normpath(member.name)] = member
+        entry_check(tar, member)
+        name = posixpath.normpath(member.name)
+        if name in found and not (member.isdir() and found[name].isdir()):
+            # Who stores it might take the other one.
+            raise ImageRefused(_("The archive holds %(name)s twice.") % {"name": name[:200]})
+        found[name] = member
         if len(found) > _MEMBERS_MAX:
             raise ImageRefused(_("The file is no archive of a container image."))
     return found
@@ -145,26 +137,38 @@ def _member(members: dict[str, tarfile.TarInfo], name: object) -> tarfile.TarInf
 
 def _json(tar: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: object) -> Any:
     member = _member(members, name)
-    if member.size > _READ_MAX_BYTES:
+    if member.size > READ_MAX_BYTES:
         raise ImageRefused(_("The file is no archive of a container image."))
     stream = tar.extractfile(member)
     assert stream is not None
     return json.loads(stream.read(member.size))
 
 
-def _layer(tar: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: str) -> Iterator[tarfile.TarInfo]:
+@contextmanager
+def _layer(
+    tar: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: str, bound: Bound, before_bytes: int
+) -> Iterator[LayerStream]:
     stream = tar.extractfile(_member(members, name))
     assert stream is not None
     begin = stream.read(4)
     stream.seek(0)
-    with (
-        closing(_unpacked(stream, begin)) as plain,
-        tarfile.TarFile(fileobj=cast("IO[bytes]", _Bounded(plain))) as layer,
-    ):
+    if begin.startswith(_OTHERS):
+        raise ImageRefused(
+            _("Layers that are compressed by bzip2 or xz are not taken."), cure=_("Save it with gzip layers.")
+        )
+    with closing(_unpacked(stream, begin)) as plain:
+        yield LayerStream(plain, bound, before_bytes)
+
+
+def _entries(stream: LayerStream) -> Iterator[tarfile.TarInfo]:
+    """Every file of a layer, to its very end."""
+    with tar_opened(stream) as layer:
         while (entry := layer.next()) is not None:
             # It would remember them all.
             layer.members.clear()  # type: ignore[attr-defined]
+            entry_check(layer, entry)
             yield entry
+    stream.end_check()
 
 
 def _unpacked(stream: IO[bytes], begin: bytes) -> IO[bytes]:

@@ -25,7 +25,9 @@ def test_an_archive_says_its_machine_its_entry_point_and_how_large_it_is(tmp_pat
     assert (found.kind, found.architecture, found.os, found.entry_point) == (
         "docker-archive", "amd64", "linux", ["/bin/hello"],
     )  # fmt: skip
-    assert size == 1002
+    assert size == 2 * tarfile.RECORDSIZE, "what streams by, headers and all"
+    _found, size = _read(docker_archive(tmp_path / "a.tar", layer({f"f{n}": b"x" for n in range(30)})))
+    assert size == 30 * 4096, "a small file takes a whole block of the disk"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,123 @@ def test_a_layer_cannot_claim_a_huge_header(tmp_path):
         _read(docker_archive(tmp_path / "a.tar", _with_huge_header()))
 
 
+def _pax(*records: tuple[str, str], kind: bytes = tarfile.XHDTYPE) -> bytes:
+    """An extended header."""
+    body = b""
+    for key, value in records:
+        bare = len(f" {key}={value}\n".encode())
+        size = bare + len(str(bare + len(str(bare))))
+        body += f"{size} {key}={value}\n".encode()
+    return _raw(body, kind, "pax")
+
+
+def _raw(
+    content: bytes, kind: bytes = tarfile.REGTYPE, name: str = "srv/x", size: int | None = None
+) -> bytes:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.size = kind, len(content) if size is None else size
+    return entry.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512)
+
+
+_END, _FILE = bytes(1024), _raw(b"x" * 600)
+_LONG = _raw(b"srv/y\0", tarfile.GNUTYPE_LONGNAME)
+
+
+def _with_prefix() -> bytes:
+    """By some readers "srv/x", by others "etc/srv/x"."""
+    head = bytearray(_FILE[:512])
+    head[345:348] = b"etc"
+    head[148:156] = b" " * 8
+    head[148:155] = f"{sum(head):06o}\0".encode()
+    return bytes(head) + _FILE[512:]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _pax(("GNU.sparse.size", "0")) + _FILE,
+        _pax(("GNU.sparse.size", "-99999999999")) + _FILE,
+        _pax(("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0")) + _FILE,
+        _raw(bytes(512), tarfile.GNUTYPE_SPARSE),
+        _pax(("size", "0"), kind=tarfile.XGLTYPE) + _FILE,
+        _pax(("path", "srv/z"), kind=tarfile.XGLTYPE) + _FILE,
+        _pax(("linkpath", "srv/z"), kind=tarfile.XGLTYPE) + _FILE,
+        _pax(("comment", "x" * 100_000), kind=tarfile.XGLTYPE) + _FILE,
+        _pax(("size", "-1024")) + _FILE,
+        _raw(b"", size=-1024) + _FILE,
+        _pax(("path", "srv/a")) + _pax(("path", "srv/b")) + _FILE,
+        _pax(("path", "")) + _FILE,
+        _pax(("path", "srv/a")) + _LONG + _FILE,
+        _LONG + _pax(("path", "srv/a")) + _FILE,
+        _pax(("path", "srv/a")) + _pax(("comment", "x"), kind=tarfile.XGLTYPE) + _FILE,
+        _with_prefix(),
+    ],
+    ids=lambda _content: "",
+)  # fmt: skip
+def test_what_two_readers_could_understand_differently_is_refused(tmp_path, content):
+    with pytest.raises(ImageRefused, match=r"several ways|holes"):
+        _read(docker_archive(tmp_path / "a.tar", content + _END))
+    whole = docker_archive(tmp_path / "b.tar", _GOOD)
+    whole.write_bytes(content + whole.read_bytes())
+    with pytest.raises(ImageRefused, match=r"several ways|holes"):
+        _read(whole)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _pax(("comment", "0" * 40), kind=tarfile.XGLTYPE) + _pax(("path", "srv/a"), ("size", "600")) + _FILE,
+        _raw(b"t\0", tarfile.GNUTYPE_LONGLINK) + _LONG + _FILE,
+    ],
+)
+def test_extended_headers_that_say_one_thing_are_taken(tmp_path, content):
+    _found, size = _read(docker_archive(tmp_path / "a.tar", content + _END))
+    assert size == len(content + _END)
+
+
+@pytest.mark.parametrize(
+    "behind", [_FILE, bytes(4096) + b"x", b"no header" + bytes(600)], ids=("file", "late", "other")
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd])
+def test_nothing_may_follow_the_end_of_a_layer(tmp_path, behind, pack):
+    for end in (bytes(512), _END):
+        with pytest.raises(ImageRefused, match="behind its end"):
+            _read(docker_archive(tmp_path / "a.tar", pack(_FILE + end + behind)))
+
+
+@pytest.mark.parametrize("key", ["size", "comment"])
+def test_what_streams_by_counts_whatever_the_headers_say(tmp_path, key):
+    """Headers and holes before the end too: what unpacks the layer reads them all."""
+    many = b"".join(
+        _pax((key, "0" * 60 if key == "size" else "x" * 2**20)) + _raw(b"") for _number in range(9)
+    )
+    with pytest.raises(ImageRefused, match="larger than"):
+        _read(docker_archive(tmp_path / "a.tar", gzip.compress(many + _END)), limit_bytes=8000)
+    with pytest.raises(ImageRefused, match="larger than"):
+        _read(docker_archive(tmp_path / "b.tar", gzip.compress(_GOOD + bytes(2**22))), limit_bytes=2**20)
+
+
+def test_an_endless_number_in_a_header_is_not_looked_at(tmp_path):
+    with pytest.raises(ImageRefused, match="no whole archive"):
+        _read(docker_archive(tmp_path / "a.tar", _raw(b"1" * 2**20, tarfile.XHDTYPE) + _FILE + _END))
+
+
+def test_a_check_that_takes_too_long_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr("apps.images.archives._CHECK_S", -1.0)
+    with pytest.raises(ImageRefused, match="within"):
+        _read(docker_archive(tmp_path / "a.tar", _GOOD))
+
+
+def test_a_layer_that_is_there_twice_or_packed_otherwise_is_refused(tmp_path):
+    path = docker_archive(tmp_path / "a.tar", _GOOD)
+    path.write_bytes(_raw(b"other", name="./0/layer.tar") + path.read_bytes())
+    with pytest.raises(ImageRefused, match="twice"):
+        _read(path)
+    for begin in (b"BZh9", b"\xfd7zXZ"):
+        with pytest.raises(ImageRefused, match="bzip2 or xz"):
+            _read(docker_archive(tmp_path / "b.tar", begin + _GOOD))
+
+
 def test_several_images_and_compressed_archives_are_refused_with_the_cure(tmp_path):
     with pytest.raises(ImageRefused, match="several"):
         _read(docker_archive(tmp_path / "a.tar", _GOOD, images=2))
@@ -83,7 +202,7 @@ def test_several_images_and_compressed_archives_are_refused_with_the_cure(tmp_pa
 def test_layers_by_zstd_are_read_as_any_other(tmp_path):
     many = layer({f"f{number}": bytes(str(number), "ascii") * 50_000 for number in range(9)})
     _found, size = _read(docker_archive(tmp_path / "a.tar", zstd(many), zstd(_GOOD)))
-    assert size == 9 * 50_000 + 1000
+    assert size == (9 * 13 + 1) * 4096
     with pytest.raises(ImageRefused, match="outside of the image"):
         _read(docker_archive(tmp_path / "b.tar", zstd(layer({"../x": b"x"}))))
     with pytest.raises(ImageRefused, match="no whole archive"):
