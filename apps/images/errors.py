@@ -19,6 +19,15 @@ class RegistryAway(Busy):
     default_message = _("The registry of container images does not answer.")
 
 
+class ImagesDiskFull(Busy):
+    """The portal cannot copy an archive to look at it."""
+
+    code = "images_disk_full"
+    retry_after_s = 60
+    default_message = _("The portal's disk is nearly full.")
+    default_cure = _("Ask an operator to free some of it; the image is looked at then.")
+
+
 class ImageRefused(InvalidInput):
     """The archive is no image that this centre can run; nothing of it was taken."""
 

@@ -70,7 +70,8 @@ class ImageVersion(models.Model):
     of an archive in `volume_uid`; once it is ready, the registry has it in `repository`.
 
     `size_bytes` is what it takes in the registry (of an archive on its way the archive's size), `unpacked_bytes` what a
-    node needs for it. `layers` are the files that it is made of, as digest and size.
+    node needs for it. `layers` are the files that it is made of, as digest and size. `taken_at` is when a worker last
+    took it up, `is_taken` whether that one still has it, `tries` how often one came to no end.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -91,6 +92,9 @@ class ImageVersion(models.Model):
         "identity.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    taken_at = models.DateTimeField(null=True, blank=True, editable=False)
+    is_taken = models.BooleanField(default=False, editable=False)
+    tries = models.PositiveSmallIntegerField(default=0, editable=False)
 
     class Meta:
         verbose_name = _("image version")

@@ -1,10 +1,12 @@
 """Archives into the registry: looked at when somebody asks, checked whole and taken by a worker."""
 
+import logging
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 from uuid import UUID
@@ -12,13 +14,14 @@ from uuid import UUID
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from apps.images.archives import Archive, archive_read, layers_check
-from apps.images.errors import ImageRefused
+from apps.images.errors import ImageRefused, ImagesDiskFull
 from apps.images.events import VersionAsked, VersionsGone
 from apps.images.models import Image, ImageVersion, image_tag
 from apps.images.permissions import ImagePermission as P
@@ -37,7 +40,13 @@ from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Tenant
 
 _BLOCK = 2**20
+# A worker that has had a version for longer is dead: looking at it and storing it end before.
 STUCK_S = 7200
+TRIES_MAX = 3
+# So much of the disk is left to others, whatever tenants send.
+RESERVE_BYTES = 2 * 1024**3
+
+log = logging.getLogger("weir.images")
 
 
 @service(P.USE)
@@ -158,37 +167,90 @@ def _readable(file: IO[bytes]) -> Archive:
 
 
 def version_take(*, actor: Actor, uid: UUID) -> None:
-    """Check a version's archive whole and put it into the registry. Coming twice changes nothing.
+    """Check a version's archive whole and put it into the registry. Coming twice changes nothing, and of several
+    workers one does it.
 
     No transaction is open meanwhile: it may take minutes. It is read from a copy of its own, since work that mounts
     the volume could write to the file between the look and the taking.
     """
-    rows = ImageVersion.objects.select_related("image__tenant", "made_by")
-    row = rows.filter(uid=uid, state=VersionState.CHECKING).first()
-    if row is None or row.image.tenant is None or row.volume_uid is None:
+    row = version_claim(actor=actor, uid=uid)
+    if row is None or row.image.tenant is None or row.volume_uid is None or row.taken_at is None:
         return
-    # What is wrong is told to who asked.
+    with _language_of(row):
+        try:
+            _take(actor, row, row.image.tenant)
+        except Busy as error:
+            # The registry, or the storage, cannot now: the sweep asks again, as often as it takes.
+            log.warning("image version %s waits: %s", uid, error.message)
+            version_let_go(actor=actor, uid=uid, taken_at=row.taken_at, is_try=False)
+        except WeirError as error:
+            version_refused(actor=actor, uid=uid, problem=f"{error.message} {error.cure}".strip())
+        except Exception:
+            log.exception("image version %s could not be taken", uid)
+            version_let_go(actor=actor, uid=uid, taken_at=row.taken_at, is_try=True)
+
+
+@service(recorded=False)
+def version_claim(*, actor: Actor, uid: UUID) -> ImageVersion | None:
+    """A version that this worker has from now on; None where it is done, or another's. One at which workers died or
+    failed too often is refused."""
+    row = _checking(uid)
+    if row is None or not ImageVersion.objects.filter(_free(), pk=row.pk).exists():
+        return None
+    if row.tries >= TRIES_MAX:
+        _give_up(actor, row)
+        return None
+    # It counts until it ends: a worker that dies over it says nothing.
+    row.taken_at, row.is_taken, row.tries = timezone.now(), True, row.tries + 1
+    row.save(update_fields=["taken_at", "is_taken", "tries"])
+    return row
+
+
+@service(recorded=False)
+def version_let_go(*, actor: Actor, uid: UUID, taken_at: datetime, is_try: bool) -> None:
+    """The worker that took a version at that time is through, and it is not done; `is_try` counts as a failed one."""
+    row = _checking(uid)
+    if row is None or row.taken_at != taken_at:
+        return
+    row.is_taken, row.tries = False, row.tries if is_try else row.tries - 1
+    row.save(update_fields=["is_taken", "tries"])
+    if row.tries >= TRIES_MAX:
+        _give_up(actor, row)
+
+
+def _give_up(actor: Actor, row: ImageVersion) -> None:
+    with _language_of(row):
+        problem = _("It could not be taken in %(count)s tries. Ask an operator: the portal's log says why.")
+        _refuse(actor, row, problem % {"count": row.tries})
+    if row.image.tenant is not None:
+        emit(VersionsGone((_repository(row, row.image.tenant),)), actor=actor)
+
+
+def _language_of(row: ImageVersion) -> override:
+    """What is wrong is told to who asked."""
     language = row.made_by.language if row.made_by is not None else ""
-    with override(language or settings.LANGUAGE_CODE):
-        _take(actor, row, row.image.tenant)
+    return override(language or settings.LANGUAGE_CODE)
+
+
+def _free() -> Q:
+    """Of versions: nobody has them, or who had them is dead."""
+    return Q(is_taken=False) | Q(taken_at__lt=timezone.now() - timedelta(seconds=STUCK_S))
+
+
+def _repository(row: ImageVersion, tenant: Tenant) -> str:
+    return f"{tenant.schema_name}/{row.image.uid.hex}"
 
 
 def _take(actor: Actor, row: ImageVersion, tenant: Tenant) -> None:
-    repository = f"{tenant.schema_name}/{row.image.uid.hex}"
-    limit_bytes = int(settings.WEIR_IMAGE_LIMIT_MIB) * 2**20
-    try:
-        with _copied(row) as copy:
-            with copy.open("rb") as file:
-                archive = _readable(file)
-                unpacked = layers_check(file, archive, limit_bytes=limit_bytes)
-            digest = registry().push(copy, archive.kind, repository, row.uid.hex)
-        size, layers = manifest_facts(registry().manifest(repository, digest))
-    except Busy:
-        # The registry, or the storage, does not answer: the sweep asks again.
-        return
-    except WeirError as error:
-        version_refused(actor=actor, uid=row.uid, problem=f"{error.message} {error.cure}".strip())
-        return
+    """Check it, and only then store it. Raises Busy to be asked again, and WeirError for what is refused."""
+    repository = _repository(row, tenant)
+    with _copied(row) as copy:
+        with copy.open("rb") as file:
+            archive = _readable(file)
+            limit_bytes = int(settings.WEIR_IMAGE_LIMIT_MIB) * 2**20
+            unpacked = layers_check(file, archive, limit_bytes=limit_bytes)
+        digest = registry().push(copy, archive.kind, repository, row.uid.hex)
+    size, layers = manifest_facts(registry().manifest(repository, digest))
     version_ready(
         actor=actor,
         uid=row.uid,
@@ -213,7 +275,7 @@ def version_ready(*, actor: Actor, uid: UUID, facts: dict[str, Any]) -> None:
         return
     for name, value in facts.items():
         setattr(row, name, value)
-    row.state, row.problem = VersionState.READY, ""
+    row.state, row.problem, row.is_taken = VersionState.READY, "", False
     row.save()
     try:
         with transaction.atomic():
@@ -233,21 +295,23 @@ def version_refused(*, actor: Actor, uid: UUID, problem: str) -> None:
 
 def _refuse(actor: Actor, row: ImageVersion, problem: str) -> None:
     row.state, row.problem, row.digest, row.repository = VersionState.REFUSED, problem[:500], "", ""
-    row.save(update_fields=["state", "problem", "digest", "repository"])
+    row.is_taken = False
+    row.save(update_fields=["state", "problem", "digest", "repository", "is_taken"])
     if row.image.tenant is not None:
         quota_release(actor=actor, tenant=row.image.tenant, holder_uid=row.uid)
 
 
 def _checking(uid: UUID) -> ImageVersion | None:
-    rows = ImageVersion.objects.select_for_update(of=("self",)).select_related("image__tenant")
+    rows = ImageVersion.objects.select_for_update(of=("self",)).select_related("image__tenant", "made_by")
     return rows.filter(uid=uid, state=VersionState.CHECKING).first()
 
 
 def versions_waiting() -> list[UUID]:
-    """Versions that were asked for a while ago and are still on their way: their hint was lost."""
+    """Versions that were asked for a while ago, are still on their way and in nobody's hands: their hint was lost, or
+    they were let go. First the one whose last try is the longest ago, so that none keeps others out."""
     before = timezone.now() - timedelta(seconds=60)
-    rows = ImageVersion.objects.filter(state=VersionState.CHECKING, created_at__lt=before)
-    return list(rows.order_by("pk").values_list("uid", flat=True)[:20])
+    rows = ImageVersion.objects.filter(_free(), state=VersionState.CHECKING, created_at__lt=before)
+    return list(rows.order_by(F("taken_at").asc(nulls_first=True), "pk").values_list("uid", flat=True)[:20])
 
 
 def registry_tidy(repositories: list[str] | None = None) -> None:
@@ -287,9 +351,12 @@ def _copied(row: ImageVersion) -> Iterator[Path]:
     assert volume is not None
     folder = Path(settings.WEIR_IMAGES_DIR)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _room_check(folder, row.size_bytes)
     try:
         with _file(tenant, volume, row.source) as file, tempfile.NamedTemporaryFile(dir=folder) as copy:
             while block := file.read(_BLOCK):
+                # Several are copied at once.
+                _room_check(folder, len(block))
                 copy.write(block)
                 if copy.tell() > row.size_bytes:
                     raise ImageRefused(_("The file was changed while it was taken."))
@@ -297,3 +364,8 @@ def _copied(row: ImageVersion) -> Iterator[Path]:
             yield Path(copy.name)
     except NotFound as error:
         raise ImageRefused(_("The file is gone from its volume.")) from error
+
+
+def _room_check(folder: Path, wanted_bytes: int) -> None:
+    if shutil.disk_usage(folder).free - wanted_bytes < RESERVE_BYTES:
+        raise ImagesDiskFull()
