@@ -1,9 +1,12 @@
-"""Where a slice's records lie, and how they are written so that no crash can leave half of one."""
+"""Where a slice's records lie, how they are written so that no crash can leave half of one, and how folders go."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,16 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
 def write_json(path: Path, value: dict[str, Any], *, mode: int = 0o600, durable: bool = True) -> None:
     """`write_atomic` for a JSON object."""
     write_atomic(path, json.dumps(value, separators=(",", ":")).encode(), mode=mode, durable=durable)
+
+
+def tree_remove(path: Path) -> None:
+    """Delete a folder that work, or an image, has filled, however deep it is; what resists stays."""
+    with suppress(OSError):
+        command = ["rm", "-rf", "--", str(path)]
+        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    # Without root a shim whose work has ended starts no process any more.
+    with suppress(RecursionError):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -5,20 +5,14 @@ from __future__ import annotations
 import json
 import os
 import posixpath
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from node_agent.files import read_json, write_json
+from node_agent.files import read_json, tree_remove, write_json
+from node_agent.images.unpacking import ImageFailed, unpack
 
-UNPACK_S = 3600
 # So much of the disk an image leaves free for what else this node keeps.
 FREE_BYTES = 2**30
-
-
-class ImageFailed(Exception):
-    """An image cannot be had on this node; the text says why, for people."""
 
 
 class ImageStore:
@@ -43,13 +37,14 @@ class ImageStore:
     def draft(self, digest: str) -> Path:
         """An empty folder for the files of an image on their way, laid out as OCI has it. Raises OSError."""
         path = self._draft(digest)
-        shutil.rmtree(path, ignore_errors=True)
+        tree_remove(path)
         (path / "layout" / "blobs" / "sha256").mkdir(parents=True)
         self._home.chmod(0o700)
         return path
 
-    def put(self, digest: str, manifest: bytes) -> None:
-        """Unpack what was fetched into its draft; from then on it is here. Raises ImageFailed, OSError."""
+    def put(self, digest: str, manifest: bytes, unpacked_bytes: int) -> None:
+        """Unpack what was fetched into its draft, where it may take so much; from then on it is here. Raises
+        ImageFailed, OSError."""
         draft = self._draft(digest)
         layout = draft / "layout"
         kind = json.loads(manifest).get("mediaType") or "application/vnd.oci.image.manifest.v1+json"
@@ -57,21 +52,8 @@ class ImageStore:
                  "annotations": {"org.opencontainers.image.ref.name": "work"}}  # fmt: skip
         write_json(layout / "oci-layout", {"imageLayoutVersion": "1.0.0"})
         write_json(layout / "index.json", {"schemaVersion": 2, "manifests": [named]})
-        command = ["umoci", "raw", "unpack", "--image", f"{layout}:work", str(draft / "rootfs")]
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=UNPACK_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ImageFailed(f"it was not unpacked within {UNPACK_S} s") from error
-        if done.returncode:
-            raise ImageFailed((done.stderr.strip().splitlines() or ["umoci cannot unpack it"])[-1][:300])
-        shutil.rmtree(layout, ignore_errors=True)
+        unpack(layout, draft / "rootfs", unpacked_bytes, floor_bytes=FREE_BYTES // 2)
+        tree_remove(layout)
         # Its own root may be closed to who is not its owner: work is a user of its own.
         (draft / "rootfs").chmod(0o755)
         write_json(draft / "image.json", {"digest": digest, **_settings_of(draft)})
@@ -83,7 +65,7 @@ class ImageStore:
 
     def drop(self, digest: str) -> None:
         """Delete what was fetched of an image that is not here."""
-        shutil.rmtree(self._draft(digest), ignore_errors=True)
+        tree_remove(self._draft(digest))
 
     def room_make(self, wanted_bytes: int, used: frozenset[str]) -> None:
         """Delete images that no work uses, the longest unused first, until there is room. Raises ImageFailed where
@@ -97,7 +79,7 @@ class ImageStore:
             oldest = min(idle, key=lambda path: path.stat().st_mtime)
             gone = oldest.with_name(f".{oldest.name}.gone")
             oldest.rename(gone)
-            shutil.rmtree(gone, ignore_errors=True)
+            tree_remove(gone)
 
     def touch(self, digest: str) -> None:
         """It is used now."""

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from node_agent.images.store import ImageFailed, ImageStore
+from node_agent.images.store import ImageStore
+from node_agent.images.unpacking import ImageFailed
 from node_agent.protocol.images import IMAGE_FILE_MAX_BYTES, IMAGE_PIECE_BYTES, WorkImage
 from node_agent.protocol.slices import DesiredSlice
 from node_agent.transport import TransportError, patiently
@@ -102,7 +103,7 @@ class ImageTransfers:
                 self._file(image.version, digest, size, blobs, slice_uid)
             config = blobs / files[0][0].removeprefix("sha256:")
             self._store.config_keep(image.digest, config.read_bytes())
-            self._store.put(image.digest, manifest)
+            self._store.put(image.digest, manifest, image.unpacked_bytes)
         finally:
             self._store.drop(image.digest)
 
@@ -119,6 +120,8 @@ class ImageTransfers:
                 piece = patiently(lambda n=number: self._portal.image_piece(version, digest, n))  # type: ignore[misc]
                 summed.update(piece)
                 got += len(piece)
+                if got > size:
+                    raise ImageFailed("a file of it is larger than was said")
                 file.write(piece)
         if (got, summed.hexdigest()) != (size, name):
             raise ImageFailed("a file of it came damaged")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from node_agent.drivers.base import Device, DriverError, SliceDriver
-from node_agent.files import SliceFolder, write_json
+from node_agent.files import SliceFolder, tree_remove, write_json
 from node_agent.images.store import ImageStore
 from node_agent.protocol.fields import LOG_CHUNK_BYTES
 from node_agent.protocol.metrics import MetricBatch
@@ -25,7 +25,6 @@ from node_agent.remote_config import Configured
 from node_agent.runtime import proc
 from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
-from node_agent.runtime.isolation.work_environment import tree_remove
 from node_agent.runtime.metrics.sending import batch_oldest, batches_drop
 from node_agent.runtime.records.slice_records import Control, ShimState
 from node_agent.runtime.records.state_reader import (

@@ -67,7 +67,8 @@ class ImageRoot:
         sys_.mount("none", "/", flags=sys_.MS_REC | sys_.MS_PRIVATE)
         layers = f"lowerdir={self.image},upperdir={self.changes}/files,workdir={self.changes}/work"
         sys_.mount("overlay", str(self.root), "overlay", _PLAIN, layers)
-        for source, seen in self.own:
+        # What is mounted later covers what lies deeper.
+        for source, seen in sorted(self.own, key=lambda item: len(item[1].parts)):
             target = self._place(seen, is_file=False)
             sys_.mount(str(source), target, flags=sys_.MS_BIND)
             sys_.mount("none", target, flags=sys_.MS_REMOUNT | sys_.MS_BIND | _PLAIN)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from node_agent.files import tree_remove
 from node_agent.runtime.isolation.image_root import ImageRoot
 from node_agent.runtime.isolation.users import SHARED_FOLDERS
 from node_agent.runtime.isolation.view import Mounted, View, interpreter_paths
@@ -112,16 +111,6 @@ class Surroundings:
                         tree_remove(path)
                     else:
                         path.unlink()
-
-
-def tree_remove(path: Path) -> None:
-    """Delete a folder that work has filled, however deep it is; what resists stays."""
-    with suppress(OSError):
-        command = ["rm", "-rf", "--", str(path)]
-        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    # Without root a shim whose work has ended starts no process any more.
-    with suppress(RecursionError):
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _left_by(uid: int) -> Iterable[Path]:
