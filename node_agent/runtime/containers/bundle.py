@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from node_agent.runtime.isolation.image_root import ImageRoot
 from node_agent.runtime.isolation.seccomp import oci_profile
 from node_agent.runtime.isolation.view import open_devices
 from node_agent.runtime.limits.cgroup import Cgroup
@@ -42,32 +43,29 @@ class Program:
     file_mib: int | None
 
     @property
-    def begins_in(self) -> str:
-        """The folder that the image names, or its own."""
-        return str((self.spec.image or {}).get("workdir") or self.home)
-
-    @property
     def group_name(self) -> str:
         """Its control group as the container runtime calls it."""
         return self.group.name if self.group is not None else f"weir/{self.spec.slice_uid}-{os.getpid()}"
 
 
-def bundle_of(program: Program, root: Path) -> dict[str, Any]:
+def bundle_of(program: Program, root: ImageRoot) -> dict[str, Any]:
     """The configuration: no capabilities, no new privileges, a user of its own, namespaces of its own."""
     user = program.spec.work_uid
+    named = Path(str((program.spec.image or {}).get("workdir") or program.home))
     limits = [_limit("RLIMIT_CORE", 0), _limit("RLIMIT_NPROC", PROCESSES)]
     if program.file_mib is not None:
         limits.append(_limit("RLIMIT_FSIZE", program.file_mib * _MIB))
     devices = [_device(path) for path in open_devices() if str(path) not in _PLAIN_DEVICES]
     return {
         "ociVersion": "1.0.2",
-        "root": {"path": str(root), "readonly": False},
+        "root": {"path": str(root.root), "readonly": False},
         "process": {
             "terminal": False,
             "user": {"uid": user, "gid": user, "umask": 0o077},
             "args": program.spec.argv,
             "env": [f"{name}={value}" for name, value in program.env.items()],
-            "cwd": program.begins_in,
+            # An image's word alone: what is not plainly a folder in it could lead the runtime out of the container.
+            "cwd": str(named if root.has_folder(named) else program.home),
             "capabilities": {kind: [] for kind in _CAPABILITIES},
             "rlimits": limits,
             "noNewPrivileges": True,

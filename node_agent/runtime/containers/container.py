@@ -40,7 +40,7 @@ class ContainerNamespaces(Namespaces):
         """Start the program; its process. Raises OSError with the runtime's words where it cannot."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         told, pid_file = self._folder / "log.json", self._folder / "pid"
-        write_json(self._folder / "config.json", bundle_of(program, root.root))
+        write_json(self._folder / "config.json", bundle_of(program, root))
         command = [*self._runtime, "--log", str(told), "--log-format", "json", "run", "--detach",
                    "--pid-file", str(pid_file), "--bundle", str(self._folder), _ID]  # fmt: skip
         try:

@@ -17,6 +17,7 @@ from node_agent.runtime.isolation.view import Mounted, is_folder
 # Where no volume may be, and nothing else of ours: programs need what an image has there.
 _NAMES = ("bin", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "var")
 _TAKEN = tuple(Path(f"/{name}") for name in _NAMES)
+_OF_THE_KERNEL = (Path("/dev"), Path("/proc"), Path("/sys"))
 _PASSWD, _USERS_BYTES = "etc/passwd", 2**20
 _NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 _PLAIN = sys_.MS_NOSUID | sys_.MS_NODEV
@@ -41,6 +42,19 @@ class ImageRoot:
     def root(self) -> Path:
         """What becomes the root of the container."""
         return self.changes / "root"
+
+    def has_folder(self, path: Path) -> bool:
+        """Whether this is a folder of the image itself, to which no link leads and over which nothing is mounted: a
+        program can begin there, and the container runtime has neither to follow anything nor to make it."""
+        over = (*_OF_THE_KERNEL, *(seen for _source, seen in self.own), *(one.path for one in self.volumes))
+        if not path.is_absolute() or ".." in path.parts or any(path.is_relative_to(one) for one in over):
+            return False
+        place = self.image
+        for name in path.parts[1:]:
+            place /= name
+            if place.is_symlink() or not place.is_dir():
+                return False
+        return True
 
     def make(self) -> None:
         """Make the folders that it is built of. Raises OSError."""
