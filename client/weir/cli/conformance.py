@@ -142,7 +142,7 @@ def report(
     with caller(ctx) as client:
         body = client.conformance_report(_run_of(client, uid), form)
     if output is None:
-        typer.echo(body.decode(), nl=False)
+        say(body.decode(), ends_line=False)
     else:
         output.write_bytes(body)
         tell(f"The report is in {output}.")

@@ -60,7 +60,7 @@ def export(
     if as_json(ctx):
         said(ctx, found, "")
     else:
-        typer.echo(found["text"], nl=False)
+        say(found["text"], ends_line=False)
 
 
 @queues.command("open")
@@ -112,7 +112,7 @@ def pull(ctx: typer.Context, kubeconfig: str = Kubeconfig, context: str = Contex
     if as_json(ctx):
         said(ctx, found, "")
     else:
-        typer.echo(text_of(found), nl=False)
+        say(text_of(found), ends_line=False)
 
 
 def _tell(ctx: typer.Context, found: "OutcomeOut") -> None:

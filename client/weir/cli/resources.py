@@ -3,7 +3,7 @@
 import typer
 
 from weir.cli.context import Work, caller, uid_of
-from weir.cli.show import one, rows
+from weir.cli.show import one, rows, say_printed
 from weir.output import output
 
 RESOURCE = [
@@ -64,8 +64,12 @@ def logs(
     follow: bool = typer.Option(False, "--follow", "-f", help="Go on as it prints, until it has ended."),
     share: int | None = typer.Option(None, min=0, help="Of this share alone, from 0."),
     attempt: int | None = typer.Option(None, min=1, help="Of this attempt alone, from 1."),
+    raw: bool = typer.Option(False, "--raw", help="Let the terminal obey what the work printed."),
 ) -> None:
-    """What the work printed. Of several shares each line begins with the number of its own."""
+    """What the work printed. Of several shares each line begins with the number of its own.
+
+    A terminal shows its colours and obeys nothing else of it; a pipe gets every byte.
+    """
     from weir.call.run import MARK
 
     with caller(ctx) as client:
@@ -73,7 +77,7 @@ def logs(
         for line in output(client, uid, share=share, attempt=attempt, follows=follow):
             # What a called function answers is for its caller.
             if not line.startswith(f"{MARK} "):
-                typer.echo(line, nl=False)
+                say_printed(line, is_raw=raw)
 
 
 def usage(ctx: typer.Context, uid: Work) -> None:

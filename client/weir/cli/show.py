@@ -1,4 +1,8 @@
-"""How answers look in a terminal: tables for people, JSON for programs."""
+"""How answers look in a terminal: tables for people, JSON for programs.
+
+What other people wrote never acts on a terminal: whatever would move its cursor, clear it, rename it or turn the
+direction of a text is shown by its number. A pipe gets every byte as it is.
+"""
 
 import json
 import re
@@ -6,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -19,26 +23,56 @@ _UID_SHOWN = 8
 _LEAST_COLUMNS = 3
 # A text as wide as this may be folded into several lines.
 _FOLDED = 36
+# A colour, or else what a terminal obeys: C0, delete, C1, and overrides of a text's direction.
+_OBEYED = re.compile("(\x1b\\[[0-9;:]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def say(text: str) -> None:
-    """A line of the answer, on the standard output."""
-    typer.echo(text)
+def visible(text: str, *, has_lines: bool = True, has_colours: bool = False) -> str:
+    """A text that a terminal shows and does not obey; its line ends and tabs stay where it `has_lines`."""
+    shown = _OBEYED.sub(lambda found: found[0] if found[1] and has_colours else _numbered(found[0]), text)
+    return shown if has_lines else shown.replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _numbered(characters: str) -> str:
+    """The first character, which is obeyed, by its number; what followed it is shown anyhow."""
+    number = ord(characters[0])
+    return (f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}") + characters[1:]
+
+
+def _shown(text: str, stream: TextIO, *, has_lines: bool = True) -> str:
+    return visible(text, has_lines=has_lines) if stream.isatty() else text
+
+
+def say(text: str, *, ends_line: bool = True) -> None:
+    """A text of the answer, on the standard output: a line of it, unless it brings its line ends."""
+    typer.echo(_shown(text, sys.stdout), nl=ends_line)
+
+
+def say_printed(text: str, *, is_raw: bool = False) -> None:
+    """What work printed, with its line end. A terminal shows its colours and obeys nothing else, unless `is_raw`."""
+    if sys.stdout.isatty() and not is_raw:
+        # A progress bar draws over its line: on a line of its own, each stays with whose it is.
+        text = visible(text.replace("\r\n", "\n").replace("\r", "\n  "), has_colours=True)
+    typer.echo(text, nl=False, color=True)
 
 
 def tell(text: str) -> None:
     """A line beside the answer, on the standard error."""
-    typer.echo(text, err=True)
+    typer.echo(_shown(text, sys.stderr), err=True)
 
 
 def heading(text: str) -> None:
     """The title of the table that follows."""
-    typer.secho(f"\n{text}", bold=True)
+    typer.secho(f"\n{_shown(text, sys.stdout)}", bold=True)
 
 
 def say_json(found: Any) -> None:
     """An answer for programs."""
-    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    written = json.dumps(found, indent=2, ensure_ascii=False)
+    if sys.stdout.isatty():
+        # The same to who parses it.
+        written = _OBEYED.sub(lambda each: f"\\u{ord(each[0][0]):04x}{each[0][1:]}", written)
+    typer.echo(written)
 
 
 def _print(table: "Table") -> None:
@@ -96,7 +130,10 @@ def rows(ctx: typer.Context, found: Iterable[Mapping[str, Any]], columns: Sequen
         return
     from rich.text import Text
 
-    shown = {heading: [cell(row, key) for row in listed] for heading, key in columns}
+    shown = {
+        heading: [_shown(cell(row, key), sys.stdout, has_lines=False) for row in listed]
+        for heading, key in columns
+    }
     left_out: list[str] = []
     if sys.stdout.isatty():
         shown, left_out = fitting(shown, shutil.get_terminal_size().columns)
@@ -150,7 +187,7 @@ def one(ctx: typer.Context, found: Mapping[str, Any], columns: Sequence[tuple[st
     table.add_column(overflow="fold")
     for heading, key in columns:
         if text := cell(found, key):
-            table.add_row(heading, Text(text))
+            table.add_row(heading, Text(_shown(text, sys.stdout)))
     _print(table)
 
 
@@ -171,7 +208,7 @@ def notes(found: Sequence[Mapping[str, Any]]) -> None:
     for name in found[0]:
         table.add_column(name, overflow="fold")
     for row in found:
-        table.add_row(*(Text(str(value)) for value in row.values()))
+        table.add_row(*(Text(_shown(str(value), sys.stderr, has_lines=False)) for value in row.values()))
     out = Console(highlight=False, stderr=True, soft_wrap=not sys.stderr.isatty())
     if not out.is_terminal:
         out.width = _PIPE_WIDTH

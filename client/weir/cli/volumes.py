@@ -9,7 +9,7 @@ import typer
 
 from weir.cli.context import caller
 from weir.cli.group import App
-from weir.cli.show import cell, one, rows, said, tell
+from weir.cli.show import cell, one, rows, said, tell, visible
 from weir.cli.units import memory_mib
 from weir.errors import WeirClientError
 from weir.volume_copying import Progress, bring, fetch, is_place, place_of, volume_of
@@ -181,7 +181,8 @@ def progress_line() -> Progress:
         shown_at = now
         percent = 100 * done // size if size else 100
         end = "\n" if done >= size else ""
-        sys.stderr.write(f"\r\x1b[K{path}  {percent} %  {size_text(done)} of {size_text(size)}{end}")
+        name = visible(path, has_lines=False)
+        sys.stderr.write(f"\r\x1b[K{name}  {percent} %  {size_text(done)} of {size_text(size)}{end}")
         sys.stderr.flush()
 
     return show
