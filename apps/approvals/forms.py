@@ -2,9 +2,10 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.approvals.states import DecisionKind, InstanceState
+from apps.kernel.forms import SoundForm
 
 
-class InboxForm(forms.Form):
+class InboxForm(SoundForm):
     tab = forms.ChoiceField(
         label=_("Tab"),
         required=False,
@@ -20,6 +21,6 @@ class InboxForm(forms.Form):
         return self.cleaned_data["tab"] or "todo"
 
 
-class DecisionForm(forms.Form):
+class DecisionForm(SoundForm):
     decision = forms.ChoiceField(label=_("Decision"), choices=DecisionKind.choices)
-    comment = forms.CharField(label=_("Comment"), required=False, max_length=1000)
+    comment = forms.CharField(label=_("Comment"), required=False, max_length=1000, widget=forms.Textarea)

@@ -6,10 +6,11 @@ from apps.assets.models import NAME_MAX, asset_name
 from apps.assets.services.assets import INTRODUCTION_MAX, TAG_MAX, TAGS_MAX
 from apps.assets.services.versions import NOTE_MAX
 from apps.assets.states import AssetKind, Reach
+from apps.kernel.forms import SoundForm
 from apps.storage.paths import PATH_MAX
 
 
-class AssetsForm(forms.Form):
+class AssetsForm(SoundForm):
     kind = forms.ChoiceField(required=False, choices=[("", _("All")), *AssetKind.choices])
     search = forms.CharField(label=pgettext_lazy("thing", "Name"), required=False, max_length=100)
     reach = forms.ChoiceField(
@@ -18,8 +19,10 @@ class AssetsForm(forms.Form):
     tag = forms.CharField(required=False, max_length=TAG_MAX)
 
 
-class DescriptionForm(forms.Form):
-    introduction = forms.CharField(label=_("Introduction"), required=False, max_length=INTRODUCTION_MAX)
+class DescriptionForm(SoundForm):
+    introduction = forms.CharField(
+        label=_("Introduction"), required=False, max_length=INTRODUCTION_MAX, widget=forms.Textarea
+    )
     tags = forms.CharField(label=_("Tags"), required=False, max_length=TAGS_MAX * (TAG_MAX + 2))
     reach = forms.ChoiceField(label=_("Shared with"), choices=Reach.choices, initial=Reach.PERSON)
 
@@ -32,13 +35,13 @@ class AssetNewForm(DescriptionForm):
     name = forms.CharField(label=pgettext_lazy("thing", "Name"), max_length=NAME_MAX, validators=[asset_name])
 
 
-class VersionForm(forms.Form):
+class VersionForm(SoundForm):
     volume = forms.UUIDField(label=_("Volume"))
     path = forms.CharField(label=_("Folder"), required=False, max_length=PATH_MAX, strip=False)
-    note = forms.CharField(label=_("Note"), required=False, max_length=NOTE_MAX)
+    note = forms.CharField(label=_("Note"), required=False, max_length=NOTE_MAX, widget=forms.Textarea)
 
 
-class PlaceForm(forms.Form):
+class PlaceForm(SoundForm):
     version = forms.IntegerField(required=False, min_value=1)
     path = forms.CharField(label=_("Path"), required=False, max_length=PATH_MAX, strip=False)
     after = forms.CharField(required=False, max_length=255, strip=False)

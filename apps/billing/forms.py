@@ -3,17 +3,18 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.billing.selectors.costs import DIMENSIONS
 from apps.billing.states import BillState
+from apps.kernel.forms import SoundForm
 
 
-class BillsForm(forms.Form):
+class BillsForm(SoundForm):
     state = forms.ChoiceField(label=_("State"), required=False, choices=[("", _("All")), *BillState.choices])
 
 
-class PayForm(forms.Form):
+class PayForm(SoundForm):
     coupon = forms.UUIDField(label=_("Compute coupon"), required=False)
 
 
-class CostForm(forms.Form):
+class CostForm(SoundForm):
     dimension = forms.ChoiceField(
         label=_("By"), required=False, choices=[(name, name) for name in DIMENSIONS if name != "tenant"]
     )

@@ -2,12 +2,13 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.conformance.catalogue.entries import LEVELS, own, standard
+from apps.kernel.forms import SoundForm
 
 CLAUSES = "clauses"
 CHOSEN = "chosen"
 
 
-class StartForm(forms.Form):
+class StartForm(SoundForm):
     """Which tests to run: a level's, those of the clauses, or the ones ticked."""
 
     what = forms.ChoiceField(

@@ -15,6 +15,7 @@ from apps.centre.models import Centre
 from apps.centre.services import MailGiven
 from apps.centre.states import MailSecurity
 from apps.kernel.errors import WeirError
+from apps.kernel.forms import SoundForm
 
 # Names of the database of zones that are no places people choose.
 _NO_PLACES = ("Etc/", "posix/", "right/", "SystemV/", "US/")
@@ -33,7 +34,7 @@ def _offset(name: str, now: datetime) -> str:
     return f"UTC{'−' if minutes < 0 else '+'}{hours:02}:{rest:02}"
 
 
-class StyledForm(forms.Form):
+class StyledForm(SoundForm):
     """Fields in the kit's looks; one that was refused says so to a screen reader too."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -199,5 +200,5 @@ class SetupForm(CentreForm, MailForm, FirstOperatorForm):
         return {**self.given(), **person, "mail": self.mail()}
 
 
-class MailTryForm(forms.Form):
+class MailTryForm(SoundForm):
     to = forms.EmailField(label=_("To"), max_length=254)

@@ -3,16 +3,17 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.cases.selectors import TICKET_TABS
 from apps.cases.types import CaseKind
+from apps.kernel.forms import SoundForm
 
 
-class InboxForm(forms.Form):
+class InboxForm(SoundForm):
     tab = forms.ChoiceField(choices=[(code, code) for code in ("todo", "done", "urged")], required=False)
 
     def clean_tab(self) -> str:
         return self.cleaned_data["tab"] or "todo"
 
 
-class CasesForm(forms.Form):
+class CasesForm(SoundForm):
     """The filters over all tenants' cases: each alone and together (PLAT-OPS-18)."""
 
     kind = forms.ChoiceField(label=_("Kind"), choices=CaseKind.choices, required=False)
@@ -32,7 +33,7 @@ class CasesForm(forms.Form):
         return self.cleaned_data["kind"] or CaseKind.FORM
 
 
-class AlarmsForm(forms.Form):
+class AlarmsForm(SoundForm):
     """Keyword, level, state and time narrow, alone and together (PLAT-OBS-12)."""
 
     search = forms.CharField(label=_("Keyword"), max_length=80, required=False)

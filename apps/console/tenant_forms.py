@@ -13,6 +13,7 @@ from apps.centre.selectors import mail_way
 from apps.console.centre_forms import StyledForm, zone_choices
 from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
 from apps.kernel.errors import WeirError
+from apps.kernel.forms import SoundForm
 from apps.kernel.money import ZERO
 from apps.orgs.services.invitation_mails import MailPortal
 from apps.scheduling.forms.quotas import quota_field
@@ -132,7 +133,7 @@ class TenantForm(StyledForm):
         }
 
 
-class TenantFilterForm(forms.Form):
+class TenantFilterForm(SoundForm):
     search = forms.CharField(required=False, max_length=120)
     state = forms.ChoiceField(required=False, choices=[("", ""), *TenantState.choices])
 

@@ -10,13 +10,14 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.console.reports.table import REPORTS
 from apps.identity.models import OperatorRole
+from apps.kernel.forms import SoundForm
 from apps.telemetry.metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.states import AlarmLevel, Channel, Comparison, LogLevel
 
 SPANS = [("1", _("Last 24 hours")), ("7", _("7 days")), ("30", _("30 days")), ("own", _("Other"))]
 
 
-class LogsForm(forms.Form):
+class LogsForm(SoundForm):
     """How grave, whose, of which task and priority, when, and what it says: each alone and all together."""
 
     level = forms.ChoiceField(
@@ -38,7 +39,7 @@ class ExportForm(LogsForm):
     format = forms.ChoiceField(choices=[("csv", "csv"), ("jsonl", "jsonl")])
 
 
-class StatisticsForm(forms.Form):
+class StatisticsForm(SoundForm):
     """Which report, over which time."""
 
     report = forms.ChoiceField(choices=[(name, name) for name in REPORTS], required=False)
@@ -56,7 +57,7 @@ class StatisticsForm(forms.Form):
         return found
 
 
-class RuleEditForm(forms.Form):
+class RuleEditForm(SoundForm):
     comparison = forms.ChoiceField(label=_("Comparison"), choices=Comparison.choices, required=False)
     threshold = forms.FloatField(label=_("Threshold"), required=False)
     for_s = forms.IntegerField(label=_("Lasts for (s)"), min_value=0, required=False)
@@ -80,13 +81,13 @@ class RuleForm(RuleEditForm):
     threshold = forms.FloatField(label=_("Threshold"))
 
 
-class RouteForm(forms.Form):
+class RouteForm(SoundForm):
     """A route of one channel: addresses with blanks, commas or lines between them, or roles."""
 
     channel = forms.ChoiceField(label=_("Channel"), choices=Channel.choices)
     name = forms.CharField(label=_("Name"), max_length=80, required=False)
     severities = forms.MultipleChoiceField(label=_("Severities"), choices=AlarmLevel.choices, required=False)
-    addresses = forms.CharField(label=_("Addresses"), max_length=8000, required=False)
+    addresses = forms.CharField(label=_("Addresses"), max_length=8000, required=False, widget=forms.Textarea)
     roles = forms.MultipleChoiceField(label=_("Roles"), choices=(), required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.fleet.models import OVERSUBSCRIBE_MAX_PERMILLE
 from apps.fleet.states import SliceKind
+from apps.kernel.forms import SoundForm
 
 _MOST = OVERSUBSCRIBE_MAX_PERMILLE // 10
 # What is chosen of devices: each word stands for one condition.
@@ -17,28 +18,28 @@ DEVICE_STATES = [
 ]
 
 
-class DevicesForm(forms.Form):
+class DevicesForm(SoundForm):
     search = forms.CharField(required=False, max_length=100)
     state = forms.ChoiceField(choices=[("", ""), *DEVICE_STATES], required=False)
 
 
-class SlicesForm(forms.Form):
+class SlicesForm(SoundForm):
     search = forms.CharField(required=False, max_length=100)
     kind = forms.ChoiceField(choices=[("", ""), *SliceKind.choices], required=False)
 
 
-class OversubscribeForm(forms.Form):
+class OversubscribeForm(SoundForm):
     """In percent of the device, as people say it: 200 is everything twice."""
 
     compute_percent = forms.IntegerField(label=_("Compute"), min_value=100, max_value=_MOST)
     memory_percent = forms.IntegerField(label=_("Memory"), min_value=100, max_value=_MOST)
 
 
-class MoveForm(forms.Form):
+class MoveForm(SoundForm):
     device = forms.CharField(label=_("Device"), max_length=100)
 
 
-class JoinForm(forms.Form):
+class JoinForm(SoundForm):
     """Which node is to join, and how long its token waits for it."""
 
     name = forms.RegexField(
@@ -58,7 +59,7 @@ class JoinForm(forms.Form):
     )
 
 
-class NameForm(forms.Form):
+class NameForm(SoundForm):
     code = forms.CharField(label=_("Code"), max_length=48)
     name_en = forms.CharField(label=_("Name in English"), max_length=80)
     name_zh = forms.CharField(label=_("Name in Chinese"), max_length=80, required=False)
@@ -69,7 +70,7 @@ class SpecForm(NameForm):
     memory_mib = forms.IntegerField(label=_("Memory (MiB)"))
 
 
-class GrantForm(forms.Form):
+class GrantForm(SoundForm):
     """`members`: login accounts apart by blanks or commas; none: all members."""
 
     tenant = forms.CharField(label=_("Tenant"), max_length=63)

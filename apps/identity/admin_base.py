@@ -34,6 +34,7 @@ from unfold.widgets import (
 from apps.identity.pages.requests import inside
 from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound, WeirError
+from apps.kernel.forms import SoundForm
 from apps.kernel.money import bill_round
 
 Text = str | Promise
@@ -63,7 +64,7 @@ class Secret:
     secret: str
 
 
-class ActForm(forms.Form):
+class ActForm(SoundForm):
     """The input of an act. `row` is what the act is done to; None for an act on the whole table."""
 
     def __init__(self, *args: Any, row: Any = None, **kwargs: Any) -> None:

@@ -6,33 +6,34 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from apps.identity.rules.role_functions import RECORD_LABELS, scopes_of
+from apps.kernel.forms import SoundForm
 from apps.kernel.reach import Records
 
 
-class SignInForm(forms.Form):
+class SignInForm(SoundForm):
     username = forms.CharField(label=_("Login account"), max_length=64)
     password = forms.CharField(label=_("Password"), max_length=256, strip=False)
 
 
-class TokenForm(forms.Form):
+class TokenForm(SoundForm):
     name = forms.CharField(label=_("Name"), max_length=80)
     days = forms.IntegerField(label=_("Days"), min_value=1, max_value=366)
 
 
-class PasswordForm(forms.Form):
+class PasswordForm(SoundForm):
     old_password = forms.CharField(label=_("Present password"), max_length=256, strip=False)
     new_password = forms.CharField(label=_("New password"), max_length=256, strip=False)
 
 
-class PasswordForgottenForm(forms.Form):
+class PasswordForgottenForm(SoundForm):
     account = forms.CharField(label=_("Login account or e-mail"), max_length=254)
 
 
-class PasswordResetForm(forms.Form):
+class PasswordResetForm(SoundForm):
     new_password = forms.CharField(label=_("New password"), max_length=256, strip=False)
 
 
-class OperatorFilterForm(forms.Form):
+class OperatorFilterForm(SoundForm):
     search = forms.CharField(label=_("Login account or name"), required=False, max_length=64)
     role = forms.CharField(label=_("Role"), required=False, max_length=48)
     organization = forms.UUIDField(label=_("Organization"), required=False)
@@ -48,7 +49,7 @@ class RoleCodesField(forms.MultipleChoiceField):
         return len(value) <= 48
 
 
-class OperatorRolesForm(forms.Form):
+class OperatorRolesForm(SoundForm):
     roles = RoleCodesField()
 
 
@@ -67,14 +68,18 @@ class AttributesField(forms.CharField):
         return found
 
 
-class OrganizationForm(forms.Form):
+class OrganizationForm(SoundForm):
     name = forms.CharField(label=_("Name"), max_length=120)
     parent = forms.UUIDField(label=_("Above it"), required=False)
-    description = forms.CharField(label=_("Description"), required=False, max_length=500)
-    attributes = AttributesField(label=_("Attributes"), required=False, max_length=4000, strip=False)
+    description = forms.CharField(
+        label=_("Description"), required=False, max_length=500, widget=forms.Textarea
+    )
+    attributes = AttributesField(
+        label=_("Attributes"), required=False, max_length=4000, strip=False, widget=forms.Textarea
+    )
 
 
-class OrganizationsChosenForm(forms.Form):
+class OrganizationsChosenForm(SoundForm):
     chosen = forms.MultipleChoiceField(label=_("Organizations"))
 
     def __init__(self, data: Any, rows: Iterable[Any]) -> None:
@@ -82,11 +87,11 @@ class OrganizationsChosenForm(forms.Form):
         self.fields["chosen"].choices = [(str(row.uid), row.name) for row in rows]  # type: ignore[attr-defined]
 
 
-class FileForm(forms.Form):
+class FileForm(SoundForm):
     format = forms.ChoiceField(label=_("Format"), choices=[("csv", "CSV"), ("xlsx", "XLSX")])
 
 
-class PersonEditForm(forms.Form):
+class PersonEditForm(SoundForm):
     display_name = forms.CharField(label=pgettext_lazy("person", "Name"), max_length=120)
     email = forms.EmailField(label=_("E-mail"), required=False)
 
@@ -95,7 +100,7 @@ class OperatorForm(OperatorRolesForm, PersonEditForm):
     username = forms.CharField(label=_("Login account"), max_length=64)
 
 
-class RoleFilterForm(forms.Form):
+class RoleFilterForm(SoundForm):
     search = forms.CharField(label=_("Role name"), required=False, max_length=80)
 
 
@@ -117,9 +122,11 @@ class ScopeField(forms.ChoiceField):
         super().__init__(label=RECORD_LABELS[records], required=False, choices=choices)
 
 
-class RoleForm(forms.Form):
+class RoleForm(SoundForm):
     name = forms.CharField(label=_("Role name"), max_length=80)
-    description = forms.CharField(label=_("Description"), required=False, max_length=500)
+    description = forms.CharField(
+        label=_("Description"), required=False, max_length=500, widget=forms.Textarea
+    )
     is_read_only = forms.BooleanField(label=_("Read-only"), required=False)
     permissions = PermissionsField()
     orders = ScopeField(Records.ORDERS)
@@ -129,21 +136,21 @@ class RoleForm(forms.Form):
     people = ScopeField(Records.PEOPLE)
 
 
-class OrganizationSearchForm(forms.Form):
+class OrganizationSearchForm(SoundForm):
     name = forms.CharField(label=_("Organization name"), required=False, max_length=120)
 
 
-class MoveForm(forms.Form):
+class MoveForm(SoundForm):
     organization = forms.UUIDField(label=_("Organization"))
 
 
-class PostForm(forms.Form):
+class PostForm(SoundForm):
     name = forms.CharField(label=_("Name"), max_length=120)
 
 
-class PostGivenForm(forms.Form):
+class PostGivenForm(SoundForm):
     post = forms.UUIDField(label=_("Post"), required=False)
 
 
-class TakeOutForm(forms.Form):
+class TakeOutForm(SoundForm):
     member = forms.UUIDField(label=_("Member"))

@@ -5,6 +5,7 @@ from django.utils.translation import pgettext_lazy
 from apps.images.models import NAME_MAX, TAG_MAX, image_name, image_tag
 from apps.images.services.images import INTRODUCTION_MAX
 from apps.images.states import Owner
+from apps.kernel.forms import SoundForm
 
 PATH_MAX = 1024
 
@@ -12,17 +13,19 @@ PATH_MAX = 1024
 OWNERS = [("", _("All")), *Owner.choices]
 
 
-class ImagesForm(forms.Form):
+class ImagesForm(SoundForm):
     search = forms.CharField(label=pgettext_lazy("thing", "Name"), required=False, max_length=NAME_MAX)
     owner = forms.ChoiceField(label=_("Owner"), required=False, choices=OWNERS)
 
 
-class ImageForm(forms.Form):
+class ImageForm(SoundForm):
     name = forms.CharField(label=pgettext_lazy("thing", "Name"), max_length=NAME_MAX, validators=[image_name])
-    introduction = forms.CharField(label=_("Introduction"), max_length=INTRODUCTION_MAX, required=False)
+    introduction = forms.CharField(
+        label=_("Introduction"), max_length=INTRODUCTION_MAX, required=False, widget=forms.Textarea
+    )
 
 
-class PlaceForm(forms.Form):
+class PlaceForm(SoundForm):
     """A file of a volume."""
 
     volume = forms.UUIDField(required=False)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
-from unicodedata import category
 
 from django.utils.translation import gettext as _
 
+from apps.kernel.control_characters import has_control
 from apps.kernel.errors import InvalidInput, TooLarge
 
 XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -36,6 +36,7 @@ _ELEMENTS_MAX = 200_000
 _PARTS_MAX = 200
 # What a spreadsheet would take for a formula and run.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ZIP = b"PK\x03\x04"
 
 
@@ -131,7 +132,7 @@ def _line(number: int, cells: Sequence[str], fault: str = "") -> Line:
         fault = fault or _("It has more than %(most)s cells.") % {"most": _COLUMNS_MAX}
     if any(len(text) > _CELL_MAX for text in texts):
         fault = fault or _("A cell holds more than %(most)s characters.") % {"most": _CELL_MAX}
-    if any(category(character) in ("Cc", "Cs") for text in texts for character in text):
+    if any(has_control(text) or _SURROGATE.search(text) for text in texts):
         fault = fault or _("A cell holds line breaks or characters that cannot be printed.")
     return Line(number, tuple(text[:_CELL_MAX] for text in texts[:_COLUMNS_MAX]), fault)
 

@@ -5,8 +5,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.forms import SoundForm
 
-class MessageFilterForm(forms.Form):
+
+class MessageFilterForm(SoundForm):
     search = forms.CharField(label=_("Title"), required=False, max_length=80)
     is_read = forms.TypedChoiceField(
         label=_("Read"),
@@ -29,6 +31,6 @@ class UuidListField(forms.Field):
             raise ValidationError(_("This is not an identifier.")) from error
 
 
-class ChosenForm(forms.Form):
+class ChosenForm(SoundForm):
     uid = UuidListField(label=_("Messages"))
     act = forms.ChoiceField(choices=[("read", _("Mark as read")), ("delete", _("Delete"))])

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from apps.catalog.states import FieldKind
 from apps.kernel.errors import InvalidInput
+from apps.kernel.forms import SoundForm
 from apps.orders.states import FormState, OrderState
 from apps.orders.types import LineInput
 
@@ -26,7 +27,7 @@ _MOST = 10**9
 _LINES_MOST = 20
 
 
-class DurationForm(forms.Form):
+class DurationForm(SoundForm):
     """A length of time as a figure and its unit; `seconds` after cleaning."""
 
     duration = forms.IntegerField(label=gettext_lazy("Duration"), min_value=1, max_value=10**6)
@@ -45,7 +46,9 @@ class QuoteForm(DurationForm):
 
 class ApplicationFormForm(QuoteForm):
     business_system = forms.UUIDField(label=gettext_lazy("Business system"), required=False)
-    remark = forms.CharField(label=gettext_lazy("Remark"), required=False, max_length=1000)
+    remark = forms.CharField(
+        label=gettext_lazy("Remark"), required=False, max_length=1000, widget=forms.Textarea
+    )
 
 
 class ChosenLinesForm(DurationForm):
@@ -58,7 +61,7 @@ class ChosenLinesForm(DurationForm):
             raise ValidationError(_("This is not an identifier.")) from error
 
 
-class FormsForm(forms.Form):
+class FormsForm(SoundForm):
     tab = forms.ChoiceField(
         label=gettext_lazy("Tab"),
         required=False,
@@ -74,7 +77,7 @@ class FormsForm(forms.Form):
         return self.cleaned_data["tab"] or "all"
 
 
-class OrdersForm(forms.Form):
+class OrdersForm(SoundForm):
     search = forms.CharField(label=gettext_lazy("Number"), required=False, max_length=80)
     state = forms.ChoiceField(
         label=gettext_lazy("State"), required=False, choices=[("", ""), *OrderState.choices]
@@ -83,12 +86,12 @@ class OrdersForm(forms.Form):
     supplier = forms.CharField(label=gettext_lazy("Supplier"), required=False, max_length=120)
 
 
-class ExecuteForm(forms.Form):
-    text = forms.CharField(label=gettext_lazy("Note"), required=False, max_length=2000)
+class ExecuteForm(SoundForm):
+    text = forms.CharField(label=gettext_lazy("Note"), required=False, max_length=2000, widget=forms.Textarea)
 
 
-class ReasonForm(forms.Form):
-    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=1000)
+class ReasonForm(SoundForm):
+    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=1000, widget=forms.Textarea)
 
 
 def changed_amounts(data: Mapping[str, Any]) -> dict[str, int]:

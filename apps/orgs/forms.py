@@ -3,6 +3,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from apps.identity.forms import PersonEditForm, RoleCodesField
+from apps.kernel.forms import SoundForm
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.states import QuotaItem
@@ -17,33 +18,33 @@ class OrganizationQuotaForm(MarkedForm):
         return {item: quota_field(item, required=False) for item in QuotaItem.values}
 
 
-class BusinessSystemForm(forms.Form):
+class BusinessSystemForm(SoundForm):
     name = forms.CharField(label=_("Information system name"), max_length=120)
     number = forms.CharField(label=_("System service number"), max_length=48)
     organization = forms.UUIDField(label=_("Organization"))
     parent = forms.UUIDField(label=_("Part of"), required=False)
 
 
-class DefaultSystemForm(forms.Form):
+class DefaultSystemForm(SoundForm):
     business_system = forms.UUIDField(label=_("Business system"), required=False)
 
 
-class MemberSearchForm(forms.Form):
+class MemberSearchForm(SoundForm):
     search = forms.CharField(label=_("Login account"), required=False, max_length=64)
     name = forms.CharField(label=_("Organization name"), required=False, max_length=120)
 
 
-class TakePartForm(forms.Form):
+class TakePartForm(SoundForm):
     member = forms.UUIDField(label=_("Member"))
 
 
-class PeopleFilterForm(forms.Form):
+class PeopleFilterForm(SoundForm):
     search = forms.CharField(label=_("Login account or name"), required=False, max_length=64)
     organization = forms.UUIDField(label=_("Organization"), required=False)
     role = forms.CharField(label=_("Role"), required=False, max_length=48)
 
 
-class RolesForm(forms.Form):
+class RolesForm(SoundForm):
     roles = RoleCodesField()
 
 
@@ -62,12 +63,12 @@ class InviteForm(RolesForm, PersonEditForm):
     by_mail = forms.BooleanField(label=_("Send the link by mail"), required=False)
 
 
-class ImportForm(forms.Form):
+class ImportForm(SoundForm):
     days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=30)
     by_mail = forms.BooleanField(label=_("Send the links by mail"), required=False)
 
 
-class JoinForm(forms.Form):
+class JoinForm(SoundForm):
     username = forms.CharField(label=_("Login account"), max_length=64)
     password = forms.CharField(label=_("Password"), max_length=256, strip=False)
 

@@ -3,6 +3,8 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.forms import SoundForm
+
 LEVELS = (
     ("", "–"),
     ("debug", "debug"),
@@ -12,7 +14,7 @@ LEVELS = (
 )
 
 
-class StartForm(forms.Form):
+class StartForm(SoundForm):
     """What is to come where. An empty release means: the configuration below."""
 
     what = forms.ChoiceField(
@@ -35,7 +37,7 @@ class StartForm(forms.Form):
         return {name: value for name, value in given.items() if value not in (None, "")}
 
 
-class ReleaseForm(forms.Form):
+class ReleaseForm(SoundForm):
     file = forms.FileField(label=_("Archive"))
     signature = forms.FileField(label=_("Signature"))
-    notes = forms.CharField(label=_("Notes"), required=False, max_length=500)
+    notes = forms.CharField(label=_("Notes"), required=False, max_length=500, widget=forms.Textarea)

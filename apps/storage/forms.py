@@ -2,6 +2,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from apps.kernel.forms import SoundForm
 from apps.storage.models import NAME_MAX, volume_name
 from apps.storage.paths import PATH_MAX
 from apps.storage.states import Owner
@@ -9,12 +10,12 @@ from apps.storage.states import Owner
 SIZE_SHOWN_MIB = 10 * 1024
 
 
-class VolumesForm(forms.Form):
+class VolumesForm(SoundForm):
     search = forms.CharField(label=pgettext_lazy("thing", "Name"), required=False, max_length=NAME_MAX)
     owner = forms.ChoiceField(label=_("Owner"), required=False, choices=[("", _("All")), *Owner.choices])
 
 
-class VolumeForm(forms.Form):
+class VolumeForm(SoundForm):
     """A volume's name and size."""
 
     name = forms.CharField(
@@ -28,17 +29,17 @@ class VolumeNewForm(VolumeForm):
     organization = forms.UUIDField(label=_("Organization"), required=False)
 
 
-class PathForm(forms.Form):
+class PathForm(SoundForm):
     # Blanks at the ends of names belong to them.
     path = forms.CharField(label=_("Path"), required=False, max_length=PATH_MAX, strip=False)
     after = forms.CharField(required=False, max_length=255, strip=False)
 
 
-class FolderForm(forms.Form):
+class FolderForm(SoundForm):
     folder = forms.CharField(required=False, max_length=PATH_MAX, strip=False)
     name = forms.CharField(label=_("Name of the folder"), max_length=255)
 
 
-class RenameForm(forms.Form):
+class RenameForm(SoundForm):
     path = forms.CharField(label=_("Path"), max_length=PATH_MAX, strip=False)
     to = forms.CharField(label=_("New name or path"), max_length=PATH_MAX)

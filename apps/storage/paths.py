@@ -1,9 +1,8 @@
 """Paths within a volume: checked as text before any file is touched."""
 
-import unicodedata
-
 from django.utils.translation import gettext as _
 
+from apps.kernel.control_characters import has_control
 from apps.storage.errors import PathRefused
 from apps.storage.types import Names
 
@@ -47,5 +46,5 @@ def _check(name: str) -> None:
         raise PathRefused(_("The path holds half of a surrogate pair.")) from error
     if length > _NAME_MAX_BYTES:
         raise PathRefused(_("A name in the path is longer than %(most)s bytes.") % {"most": _NAME_MAX_BYTES})
-    if any(unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") for one in name):
+    if has_control(name):
         raise PathRefused(_("The path holds a control character."))

@@ -15,6 +15,7 @@ from apps.identity.selectors import (
     operators_enabled,
 )
 from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.forms import SoundForm
 from apps.kernel.translatable import localized
 from apps.ticketing.models import TicketCategory
 from apps.ticketing.states import FieldKind, FieldState, ReceiverKind, Side
@@ -28,7 +29,7 @@ SPANS_A_DAY = 2
 _TEXTS = ("name_zh", "name_en", "hint_zh", "hint_en")
 
 
-class _Form(forms.Form):
+class _Form(SoundForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():

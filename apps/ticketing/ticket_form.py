@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from apps.kernel.control_characters import control_fault
 from apps.kernel.errors import InvalidInput
 from apps.kernel.translatable import localized
 from apps.ticketing.states import FieldKind, FieldState
@@ -144,7 +145,10 @@ def _value(field: Values, given: Any) -> Any:
             most = SHORT_MOST if field["kind"] == FieldKind.TEXT else LONG_MOST
             if len(given) > most:
                 raise _wrong(label_of(field), _("At most %(most)s characters.") % {"most": most})
-            return given.strip().replace("\x00", "")
+            fault = control_fault(given, has_lines=field["kind"] == FieldKind.LONG)
+            if fault:
+                raise _wrong(label_of(field), fault)
+            return given.strip()
     raise _wrong(label_of(field), _("This is no valid value here."))
 
 

@@ -1,10 +1,11 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.forms import SoundForm
 from apps.tickets.states import TicketState
 
 
-class TicketsForm(forms.Form):
+class TicketsForm(SoundForm):
     tab = forms.ChoiceField(
         label=_("Tab"),
         required=False,
@@ -20,22 +21,22 @@ class TicketsForm(forms.Form):
         return self.cleaned_data["tab"] or "submitted"
 
 
-class TicketForm(forms.Form):
+class TicketForm(SoundForm):
     """What every new ticket says, whatever its category asks for besides."""
 
     title = forms.CharField(label=_("Title"), max_length=200)
-    text = forms.CharField(label=_("Description"), required=False, max_length=4000)
+    text = forms.CharField(label=_("Description"), required=False, max_length=4000, widget=forms.Textarea)
 
 
-class TextForm(forms.Form):
-    text = forms.CharField(label=_("Text"), max_length=4000)
+class TextForm(SoundForm):
+    text = forms.CharField(label=_("Text"), max_length=4000, widget=forms.Textarea)
 
 
-class HandOverForm(forms.Form):
+class HandOverForm(SoundForm):
     user = forms.UUIDField(label=_("To"))
-    text = forms.CharField(label=_("Note"), required=False, max_length=4000)
+    text = forms.CharField(label=_("Note"), required=False, max_length=4000, widget=forms.Textarea)
 
 
-class RateForm(forms.Form):
+class RateForm(SoundForm):
     rating = forms.IntegerField(label=_("Rating"), min_value=1, max_value=5)
-    text = forms.CharField(label=_("Remark"), required=False, max_length=1000)
+    text = forms.CharField(label=_("Remark"), required=False, max_length=1000, widget=forms.Textarea)

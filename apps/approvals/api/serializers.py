@@ -4,11 +4,12 @@ from rest_framework import serializers
 
 from apps.approvals.models import Decision, HumanTask, ProcessInstance
 from apps.cases.models import Case
+from apps.identity.api.sound import SoundSerializer, TextField
 
 
-class DecideIn(serializers.Serializer):
+class DecideIn(SoundSerializer):
     decision = serializers.ChoiceField(["approve", "refuse", "send_back"])
-    comment = serializers.CharField(max_length=1000, required=False, allow_blank=True, default="")
+    comment = TextField(max_length=1000, required=False, allow_blank=True, default="")
 
 
 class DecisionOut(serializers.ModelSerializer):

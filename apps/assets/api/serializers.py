@@ -5,6 +5,7 @@ from rest_framework import serializers
 from apps.assets.labels import problem_sentence
 from apps.assets.models import Asset, AssetVersion
 from apps.assets.states import AssetKind, Reach
+from apps.identity.api.sound import SoundSerializer, TextField
 from apps.storage.paths import PATH_MAX
 
 
@@ -22,8 +23,8 @@ class AssetOut(serializers.ModelSerializer[Asset]):
         ]  # fmt: skip
 
 
-class AssetChangeIn(serializers.Serializer[Any]):
-    introduction = serializers.CharField(max_length=4000, allow_blank=True, required=False)
+class AssetChangeIn(SoundSerializer):
+    introduction = TextField(max_length=4000, allow_blank=True, required=False)
     tags = serializers.ListField(child=serializers.CharField(max_length=32), max_length=16, required=False)
     reach = serializers.ChoiceField(choices=Reach.choices, required=False)
 
@@ -33,12 +34,12 @@ class AssetIn(AssetChangeIn):
     name = serializers.CharField(max_length=48)
 
 
-class AssetVersionIn(serializers.Serializer[Any]):
+class AssetVersionIn(SoundSerializer):
     """A folder of a volume, "" for all of it; it is copied, and later changes there change nothing here."""
 
     volume = serializers.UUIDField()
     path = serializers.CharField(max_length=PATH_MAX, allow_blank=True, default="")
-    note = serializers.CharField(max_length=500, allow_blank=True, default="")
+    note = TextField(max_length=500, allow_blank=True, default="")
 
 
 class AssetVersionOut(serializers.ModelSerializer[AssetVersion]):

@@ -1,9 +1,10 @@
 from rest_framework import serializers
 
 from apps.audit.models import Record
+from apps.identity.api.sound import SoundSerializer
 
 
-class RecordFilter(serializers.Serializer):
+class RecordFilter(SoundSerializer):
     search = serializers.CharField(required=False, default="", allow_blank=True, max_length=80)
     schema = serializers.CharField(required=False, default="", allow_blank=True, max_length=63)
     subject_kind = serializers.CharField(required=False, default="", allow_blank=True, max_length=40)

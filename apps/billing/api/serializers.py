@@ -12,6 +12,7 @@ from apps.catalog.api.serializers import Money, PriceStepOut, PriceVersionOut
 from apps.catalog.pricing.tiers import steps
 from apps.catalog.selectors.prices import pricing_line
 from apps.catalog.types import steps_json
+from apps.identity.api.sound import SoundSerializer
 
 
 class PaymentOut(serializers.ModelSerializer):
@@ -185,20 +186,20 @@ class BillLineWholeOut(BillLineOut):
         return self.context["records"]
 
 
-class BillIn(serializers.Serializer):
+class BillIn(SoundSerializer):
     until = serializers.DateTimeField(required=False, allow_null=True, default=None)
 
 
-class PayIn(serializers.Serializer):
+class PayIn(SoundSerializer):
     coupon = serializers.UUIDField(required=False, allow_null=True, default=None)
 
 
-class DepositIn(serializers.Serializer):
+class DepositIn(SoundSerializer):
     amount = serializers.DecimalField(max_digits=18, decimal_places=2)
     reference = serializers.CharField(max_length=80)
 
 
-class CreditIn(serializers.Serializer[Any]):
+class CreditIn(SoundSerializer):
     amount = serializers.DecimalField(max_digits=18, decimal_places=2)
     reason = serializers.CharField(max_length=200)
 
@@ -207,7 +208,7 @@ class RefundIn(DepositIn):
     reason = serializers.CharField(max_length=200)
 
 
-class WriteOffIn(serializers.Serializer[Any]):
+class WriteOffIn(SoundSerializer):
     reason = serializers.CharField(max_length=200)
 
 
@@ -264,7 +265,7 @@ class CostsOut(serializers.Serializer):
     rows = CostOut(many=True)
 
 
-class CostsIn(serializers.Serializer):
+class CostsIn(SoundSerializer):
     dimension = serializers.CharField(max_length=32, default="resource_type")
     since = serializers.DateTimeField(required=False, allow_null=True, default=None)
     until = serializers.DateTimeField(required=False, allow_null=True, default=None)

@@ -24,12 +24,13 @@ from apps.catalog.services import categories, form_templates, processes
 from apps.catalog.services.form_templates import FieldDraft
 from apps.catalog.states import FieldKind
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import SoundSerializer
 from apps.kernel.errors import InvalidInput, NotFound
 
 _VERSION = OpenApiParameter("version", int, required=True, description="The form's, as it was read.")
 
 
-class NamesIn(serializers.Serializer[Any]):
+class NamesIn(SoundSerializer):
     name_zh = serializers.CharField(max_length=120)
     name_en = serializers.CharField(max_length=120)
 
@@ -55,7 +56,7 @@ class CategoryNewIn(CategoryIn):
     )
 
 
-class FormFieldData(serializers.Serializer[Any]):
+class FormFieldData(SoundSerializer):
     """A field of a form, as it is kept: durations in seconds, memory in MiB."""
 
     kind = serializers.ChoiceField(choices=FieldKind.choices)
@@ -94,7 +95,7 @@ class FormFieldIn(FormFieldData):
         return FieldDraft(**{**given, "choices": tuple(given["choices"])})
 
 
-class FormVersionIn(serializers.Serializer[Any]):
+class FormVersionIn(SoundSerializer):
     version = serializers.IntegerField(min_value=1, max_value=10**9, help_text="The form's, as it was read.")
 
 
@@ -130,7 +131,7 @@ class ProcessAppOut(serializers.ModelSerializer[ProcessApp]):
         ]  # fmt: skip
 
 
-class ProcessBindIn(serializers.Serializer[Any]):
+class ProcessBindIn(SoundSerializer):
     form_template = serializers.CharField(max_length=48, help_text="What is asked: a form's code.")
     process_template = serializers.UUIDField(help_text="Who decides: a version of a process.")
 

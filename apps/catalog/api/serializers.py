@@ -18,6 +18,7 @@ from apps.catalog.models import (
     ProcessTemplate,
 )
 from apps.catalog.types import decimal_text
+from apps.identity.api.sound import SoundSerializer
 
 _XML_MAX_BYTES = 512 * 1024
 
@@ -103,7 +104,7 @@ class PriceVersionOut(serializers.ModelSerializer):
         fields = ["uid", "number", "effective_from", "published_at", "lines"]
 
 
-class PriceLineIn(serializers.Serializer):
+class PriceLineIn(SoundSerializer):
     component = serializers.CharField(max_length=48)
     tiers = serializers.ListField(
         child=serializers.ListField(child=serializers.CharField(allow_null=True), min_length=2, max_length=2),
@@ -115,7 +116,7 @@ class PriceLineIn(serializers.Serializer):
     tier_method = serializers.CharField(max_length=16, default="flat")
 
 
-class PricesIn(serializers.Serializer):
+class PricesIn(SoundSerializer):
     lines = PriceLineIn(many=True)
     effective_from = serializers.DateTimeField(required=False, allow_null=True, default=None)
 
@@ -126,7 +127,7 @@ class ProcessTemplateOut(serializers.ModelSerializer):
         fields = ["uid", "key", "version", "name_zh", "name_en", "created_at"]
 
 
-class ProcessTemplateIn(serializers.Serializer):
+class ProcessTemplateIn(SoundSerializer):
     key = serializers.SlugField(max_length=80)
     name_zh = serializers.CharField(max_length=120, default="")
     name_en = serializers.CharField(max_length=120, default="")

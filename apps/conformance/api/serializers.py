@@ -6,9 +6,10 @@ from rest_framework import serializers
 from apps.conformance.catalogue.entries import Entry, own, standard
 from apps.conformance.models import ConformanceResult, ConformanceRun
 from apps.conformance.report.forms import FORMS
+from apps.identity.api.sound import SoundSerializer
 
 
-class RunIn(serializers.Serializer):
+class RunIn(SoundSerializer):
     """All 27 tests where nothing is named."""
 
     level = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1, max_value=5)
@@ -18,7 +19,7 @@ class RunIn(serializers.Serializer):
     clauses = serializers.BooleanField(required=False, default=False)
 
 
-class ReportFilter(serializers.Serializer):
+class ReportFilter(SoundSerializer):
     format = serializers.ChoiceField(sorted(FORMS), default="json")
 
 

@@ -25,12 +25,13 @@ from apps.centre.setup_token import setup_token_is
 from apps.centre.states import MailSecurity
 from apps.console.services import centre_setup
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import SoundSerializer
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import NotFound
 from apps.kernel.money import CURRENCY
 
 
-class MailIn(serializers.Serializer[Any]):
+class MailIn(SoundSerializer):
     """A mail server. Without `password` the one that is kept goes on to be used, for the same server and account."""
 
     host = serializers.CharField(max_length=253)
@@ -43,7 +44,7 @@ class MailIn(serializers.Serializer[Any]):
     sender = serializers.EmailField(help_text="Who mail is from.")
 
 
-class CentreIn(serializers.Serializer[Any]):
+class CentreIn(SoundSerializer):
     """What is not named stays as it is."""
 
     name = serializers.CharField(max_length=80, required=False, allow_blank=True)
@@ -57,7 +58,7 @@ class CentreIn(serializers.Serializer[Any]):
     )
 
 
-class SetupIn(serializers.Serializer[Any]):
+class SetupIn(SoundSerializer):
     """The first operator, and what the centre begins with."""
 
     token = serializers.CharField(max_length=128, help_text="From the link that the server printed.")
@@ -115,7 +116,7 @@ class CentreOut(serializers.ModelSerializer[Centre]):
         return mail_by_environment() is not None
 
 
-class MailTryIn(serializers.Serializer[Any]):
+class MailTryIn(SoundSerializer):
     to = serializers.EmailField(max_length=254)
 
 

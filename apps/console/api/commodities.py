@@ -20,6 +20,7 @@ from apps.catalog.types import ICONS, ComponentRange
 from apps.console.services import commodity_put
 from apps.console.types import CommodityDraft
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import ProgramField, SoundSerializer, TextField
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.tenancy.selectors import tenant_get
 
@@ -33,7 +34,7 @@ _AMOUNT_MOST = 2**31 - 1
 _DURATION_MOST = 10**6 * 86400
 
 
-class ComponentRangeIn(serializers.Serializer[Any]):
+class ComponentRangeIn(SoundSerializer):
     """How much of a component may be ordered: of the share in per cent, of memory in MiB, of CPU in cores, of
     storage in GiB."""
 
@@ -46,14 +47,14 @@ class ComponentRangeIn(serializers.Serializer[Any]):
     step = serializers.IntegerField(min_value=1, max_value=_AMOUNT_MOST, default=1)
 
 
-class CommodityDefinition(serializers.Serializer[Any]):
+class CommodityDefinition(SoundSerializer):
     """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
 
     kind = serializers.ChoiceField(choices=CommodityKind.choices, help_text="What an order yields. It stays.")
     name_zh = serializers.CharField(max_length=120)
     name_en = serializers.CharField(max_length=120)
-    intro_zh = serializers.CharField(max_length=4000, default="", allow_blank=True)
-    intro_en = serializers.CharField(max_length=4000, default="", allow_blank=True)
+    intro_zh = TextField(max_length=4000, default="", allow_blank=True)
+    intro_en = TextField(max_length=4000, default="", allow_blank=True)
     supplier = serializers.CharField(max_length=120, default="", allow_blank=True)
     icon = serializers.ChoiceField(choices=[(name, name) for name in ICONS], default="cpu")
     number = serializers.CharField(
@@ -63,13 +64,13 @@ class CommodityDefinition(serializers.Serializer[Any]):
     process_app = serializers.UUIDField(help_text="The process application by which it is applied for.")
     termination_app = serializers.UUIDField(help_text="The one by which an early end is applied for.")
     argv = serializers.ListField(
-        child=serializers.CharField(max_length=4000, trim_whitespace=False),
+        child=ProgramField(max_length=4000, trim_whitespace=False),
         max_length=256,
         default=list,
         help_text="Of work: the program with its arguments.",
     )
     env = serializers.DictField(
-        child=serializers.CharField(max_length=4000, allow_blank=True, trim_whitespace=False),
+        child=ProgramField(max_length=4000, allow_blank=True, trim_whitespace=False),
         default=dict,
         help_text="Of work: its environment variables.",
     )
@@ -135,7 +136,7 @@ class CommodityDefinitionOut(CommodityDefinition):
         return dict(cls(said).data)
 
 
-class CommodityTenantsIn(serializers.Serializer[Any]):
+class CommodityTenantsIn(SoundSerializer):
     is_for_all = serializers.BooleanField()
     tenants = serializers.ListField(
         child=serializers.CharField(max_length=31),

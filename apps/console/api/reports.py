@@ -11,12 +11,13 @@ from rest_framework.response import Response
 from apps.console.reports.base import period
 from apps.console.reports.table import COLUMNS, REPORTS, report_rows
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import SoundSerializer
 from apps.kernel.errors import NotFound
 from apps.telemetry.exports import exported
 from apps.telemetry.permissions import ReportPermission as P
 
 
-class ReportIn(serializers.Serializer):
+class ReportIn(SoundSerializer):
     """From an instant up to another, which is not in it; the last seven days where nothing is said."""
 
     format = serializers.ChoiceField(["json", "csv"], required=False, default="json")

@@ -6,13 +6,14 @@ from rest_framework import serializers
 
 from apps.console.checklist import LACKS
 from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
+from apps.identity.api.sound import SoundSerializer
 from apps.kernel.money import ZERO
 from apps.orgs.services.invitation_mails import MailPortal
 from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Tenant
 
 
-class AdministratorIn(serializers.Serializer[Any]):
+class AdministratorIn(SoundSerializer):
     """With a `username` he gets that account and a first password, without one an invitation link: shown once, or by
     mail."""
 
@@ -30,12 +31,12 @@ class AdministratorIn(serializers.Serializer[Any]):
         return given
 
 
-class BusinessSystemGivenIn(serializers.Serializer[Any]):
+class BusinessSystemGivenIn(SoundSerializer):
     name = serializers.CharField(max_length=120)
     number = serializers.CharField(max_length=48)
 
 
-class TenantIn(serializers.Serializer[Any]):
+class TenantIn(SoundSerializer):
     schema = serializers.CharField(max_length=31, help_text="2 to 31 lower-case letters and digits.")
     name = serializers.CharField(max_length=120)
     timezone = serializers.CharField(
@@ -114,7 +115,7 @@ class TenantDetailOut(TenantRowOut):
         return found
 
 
-class TenantNameIn(serializers.Serializer[Any]):
+class TenantNameIn(SoundSerializer):
     name = serializers.CharField(max_length=120, required=False)
     timezone = serializers.CharField(max_length=64, required=False)
 
@@ -127,11 +128,11 @@ class TenantMadeOut(TenantRowOut):
         fields = [*TenantRowOut.Meta.fields, "host", "administrator"]
 
 
-class ReasonIn(serializers.Serializer):
+class ReasonIn(SoundSerializer):
     reason = serializers.CharField(max_length=200, required=False, default="")
 
 
-class TenantQuotaIn(serializers.Serializer):
+class TenantQuotaIn(SoundSerializer):
     """Totals by item; what is not named stays as it is."""
 
     instances = serializers.IntegerField(min_value=0, required=False)

@@ -3,6 +3,7 @@ from rest_framework import serializers
 
 from apps.fleet.models import OVERSUBSCRIBE_MAX_PERMILLE, Device, GroupGrant, Node, ResourceGroup, Slice, Spec
 from apps.fleet.selectors import slice_open_list
+from apps.identity.api.sound import SoundSerializer
 
 
 class DeviceOut(serializers.ModelSerializer):
@@ -141,18 +142,18 @@ class NodeDetailOut(NodeOut):
         return list(SliceOut(slice_open_list(node_uid=node.uid), many=True).data)
 
 
-class OversubscribeIn(serializers.Serializer):
+class OversubscribeIn(SoundSerializer):
     compute_permille = serializers.IntegerField(min_value=1000, max_value=OVERSUBSCRIBE_MAX_PERMILLE)
     memory_permille = serializers.IntegerField(
         min_value=1000, max_value=OVERSUBSCRIBE_MAX_PERMILLE, default=1000
     )
 
 
-class MoveIn(serializers.Serializer):
+class MoveIn(SoundSerializer):
     device = serializers.CharField(max_length=100)
 
 
-class NameIn(serializers.Serializer):
+class NameIn(SoundSerializer):
     code = serializers.CharField(max_length=48)
     name_en = serializers.CharField(max_length=80)
     name_zh = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
@@ -163,11 +164,11 @@ class SpecIn(NameIn):
     memory_mib = serializers.IntegerField()
 
 
-class DevicesIn(serializers.Serializer):
+class DevicesIn(SoundSerializer):
     devices = serializers.ListField(child=serializers.CharField(max_length=100), max_length=10_000)
 
 
-class GrantIn(serializers.Serializer):
+class GrantIn(SoundSerializer):
     tenant = serializers.CharField(max_length=63)
     members = serializers.ListField(
         child=serializers.CharField(max_length=64), max_length=1000, allow_null=True, default=None

@@ -4,6 +4,7 @@ import re
 
 from django.utils.translation import gettext as _
 
+from apps.kernel.control_characters import control_fault
 from apps.kernel.errors import InvalidInput
 
 _CODE = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
@@ -17,7 +18,10 @@ def code_check(code: str) -> None:
 
 
 def name_check(*names: str) -> None:
-    """InvalidInput unless the first name says something and none is too long."""
-    wrong = not names[0].strip() or any(len(name) > NAME_MAX or "\x00" in name for name in names)
+    """InvalidInput unless the first name says something, none is too long and none holds a control character."""
+    for name in names:
+        if fault := control_fault(name):
+            raise InvalidInput(fields={"name_en": fault})
+    wrong = not names[0].strip() or any(len(name) > NAME_MAX for name in names)
     if wrong:
         raise InvalidInput(fields={"name_en": _("1 to %(most)s characters.") % {"most": NAME_MAX}})

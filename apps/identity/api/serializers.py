@@ -2,34 +2,35 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer, TextField
 from apps.identity.models import AgentToken, ApiToken, OperatorOrganization, OperatorRole, User
 from apps.identity.rules.people_file import Change
 from apps.identity.rules.role_functions import RoleDraft
 
 
-class SignInIn(serializers.Serializer):
+class SignInIn(SoundSerializer):
     username = serializers.CharField(max_length=64)
     password = serializers.CharField(max_length=256)
     tenant = serializers.CharField(max_length=63, required=False, allow_blank=True, default="")
     days = serializers.IntegerField(min_value=1, max_value=366, default=1)
 
 
-class PasswordIn(serializers.Serializer):
+class PasswordIn(SoundSerializer):
     old_password = serializers.CharField(max_length=256, trim_whitespace=False)
     new_password = serializers.CharField(max_length=256, trim_whitespace=False)
 
 
-class PasswordForgottenIn(serializers.Serializer[Any]):
+class PasswordForgottenIn(SoundSerializer):
     account = serializers.CharField(max_length=254, help_text="Login account or e-mail.")
     tenant = serializers.CharField(max_length=63, required=False, allow_blank=True, default="")
 
 
-class PasswordResetIn(serializers.Serializer[Any]):
+class PasswordResetIn(SoundSerializer):
     secret = serializers.CharField(max_length=200, help_text="The end of the link's address.")
     new_password = serializers.CharField(max_length=256, trim_whitespace=False)
 
 
-class PersonEditIn(serializers.Serializer[Any]):
+class PersonEditIn(SoundSerializer):
     display_name = serializers.CharField(max_length=120)
     email = serializers.EmailField(required=False, allow_blank=True, default="")
 
@@ -50,17 +51,17 @@ class SignInWayOut(serializers.Serializer[Any]):
     attempts = SignInAttemptOut(many=True, help_text="The latest five, newest first.")
 
 
-class OrganizationIn(serializers.Serializer[Any]):
+class OrganizationIn(SoundSerializer):
     name = serializers.CharField(max_length=120)
     # A serializer has a `parent` of its own, which this field is not taken for.
     parent = serializers.UUIDField(required=False, allow_null=True, default=None)  # type: ignore[assignment]
-    description = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
+    description = TextField(max_length=500, required=False, allow_blank=True, default="")
     attributes = serializers.DictField(
         child=serializers.CharField(max_length=120, allow_blank=True), required=False, help_text="By name."
     )
 
 
-class OrganizationsIn(serializers.Serializer[Any]):
+class OrganizationsIn(SoundSerializer):
     organizations = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=500)
 
 
@@ -78,15 +79,15 @@ class OperatorOrganizationRowOut(serializers.Serializer[Any]):
     head_count = serializers.IntegerField(help_text="Operators of it and of all below.")
 
 
-class OperatorPlaceIn(serializers.Serializer[Any]):
+class OperatorPlaceIn(SoundSerializer):
     organization = serializers.UUIDField(allow_null=True)
 
 
-class FileFormIn(serializers.Serializer[Any]):
+class FileFormIn(SoundSerializer):
     format = serializers.ChoiceField(["csv", "xlsx"], required=False, default="csv")
 
 
-class PeopleImportIn(serializers.Serializer[Any]):
+class PeopleImportIn(SoundSerializer):
     file = serializers.FileField(help_text="CSV or XLSX with the template's first row, at most 1 MiB.")
     dry_run = serializers.BooleanField(
         required=False, default=False, help_text="Say what would happen, and do nothing."
@@ -161,7 +162,7 @@ class MeOut(serializers.Serializer):
     tenants = TenantOut(many=True)
 
 
-class TokenIn(serializers.Serializer):
+class TokenIn(SoundSerializer):
     name = serializers.CharField(max_length=80)
     days = serializers.IntegerField(min_value=1, max_value=366, default=30)
 
@@ -179,7 +180,7 @@ class TokenMadeOut(TokenOut):
         fields = [*TokenOut.Meta.fields, "secret"]
 
 
-class AgentTokenIn(serializers.Serializer):
+class AgentTokenIn(SoundSerializer):
     note = serializers.CharField(max_length=120)
     ttl_s = serializers.IntegerField(min_value=60, max_value=30 * 86400, default=3600)
 
@@ -208,12 +209,12 @@ class OperatorRoleOut(serializers.ModelSerializer):
         fields = ROLE_FIELDS
 
 
-class RoleIn(serializers.Serializer[Any]):
+class RoleIn(SoundSerializer):
     name = serializers.CharField(max_length=80, help_text="As people see it; one of a kind.")
     permissions = serializers.ListField(
         child=serializers.CharField(max_length=64), help_text="What it allows; what these need is added."
     )
-    description = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
+    description = TextField(max_length=500, required=False, allow_blank=True, default="")
     is_read_only = serializers.BooleanField(
         required=False, default=False, help_text="It changes nothing but its holder's own account."
     )
@@ -231,14 +232,14 @@ class RoleFunctionOut(serializers.Serializer[Any]):
     needs = serializers.ListField(child=serializers.CharField(), help_text="What a role with it has too.")
 
 
-class OperatorIn(serializers.Serializer):
+class OperatorIn(SoundSerializer):
     username = serializers.CharField(max_length=64)
     display_name = serializers.CharField(max_length=120)
     email = serializers.EmailField(required=False, allow_blank=True, default="")
     roles = serializers.ListField(child=serializers.CharField(max_length=48), required=False, default=list)
 
 
-class OperatorRolesIn(serializers.Serializer):
+class OperatorRolesIn(SoundSerializer):
     roles = serializers.ListField(child=serializers.CharField(max_length=48), allow_empty=True)
 
 
@@ -266,7 +267,7 @@ class OperatorOut(serializers.ModelSerializer):
         return [binding.role.code for binding in user.operator_bindings.all()]
 
 
-class PostIn(serializers.Serializer[Any]):
+class PostIn(SoundSerializer):
     name = serializers.CharField(max_length=120)
 
 
@@ -277,7 +278,7 @@ class PostOut(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
-class PostGivenIn(serializers.Serializer[Any]):
+class PostGivenIn(SoundSerializer):
     post = serializers.UUIDField(allow_null=True, help_text="Null: none.")
 
 

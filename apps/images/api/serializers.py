@@ -2,6 +2,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer, TextField
 from apps.images.forms import PATH_MAX
 from apps.images.models import NAME_MAX, TAG_MAX, Image, ImageVersion
 from apps.images.services.images import INTRODUCTION_MAX
@@ -48,14 +49,14 @@ class ImageOut(serializers.ModelSerializer[Image]):
         return row.uid in self.context["view"].kept
 
 
-class ImageImportIn(serializers.Serializer[Any]):
+class ImageImportIn(SoundSerializer):
     """An archive, as `docker save` or `skopeo` write it, at a path of a volume."""
 
     volume = serializers.UUIDField()
     path = serializers.CharField(max_length=PATH_MAX, trim_whitespace=False)
     name = serializers.CharField(max_length=NAME_MAX)
     tag = serializers.CharField(max_length=TAG_MAX, default="latest")
-    introduction = serializers.CharField(max_length=INTRODUCTION_MAX, default="", allow_blank=True)
+    introduction = TextField(max_length=INTRODUCTION_MAX, default="", allow_blank=True)
     owner = serializers.ChoiceField(
         choices=[choice for choice in Owner.choices if choice[0] != Owner.CENTRE], default=Owner.PERSON.value
     )
@@ -64,6 +65,6 @@ class ImageImportIn(serializers.Serializer[Any]):
     )
 
 
-class ImageChangeIn(serializers.Serializer[Any]):
+class ImageChangeIn(SoundSerializer):
     name = serializers.CharField(max_length=NAME_MAX, required=False)
-    introduction = serializers.CharField(max_length=INTRODUCTION_MAX, required=False, allow_blank=True)
+    introduction = TextField(max_length=INTRODUCTION_MAX, required=False, allow_blank=True)

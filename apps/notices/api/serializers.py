@@ -1,9 +1,10 @@
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer
 from apps.notices.models import Message
 
 
-class MessageFilter(serializers.Serializer):
+class MessageFilter(SoundSerializer):
     search = serializers.CharField(required=False, default="", allow_blank=True, max_length=80)
     is_read = serializers.BooleanField(required=False, default=None, allow_null=True)
 

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from apps.approvals.api.serializers import ProcessOut
 from apps.catalog.api.serializers import Money, PriceStepOut
+from apps.identity.api.sound import SoundSerializer, TextField
 from apps.orders.models import ApplicationForm, Attachment, CartLine, FormLine, Order
 from apps.orders.selectors import order_end_reason
 from apps.orders.states import OrderState
@@ -19,7 +20,7 @@ class AmountField(serializers.IntegerField):
         super().__init__(min_value=0, max_value=2**31 - 1)
 
 
-class LineIn(serializers.Serializer):
+class LineIn(SoundSerializer):
     commodity = serializers.UUIDField()
     amounts = serializers.DictField(child=AmountField())
     count = serializers.IntegerField(min_value=1, max_value=10000, default=1)
@@ -100,7 +101,7 @@ class QuoteField(serializers.ReadOnlyField):
     """A quote as it was kept when it was made."""
 
 
-class CartIn(serializers.Serializer):
+class CartIn(SoundSerializer):
     commodity = serializers.UUIDField()
     amounts = serializers.DictField(child=AmountField(), required=False, default=dict)
     count = serializers.IntegerField(min_value=1, max_value=10000, default=1)
@@ -115,11 +116,11 @@ class CartOut(serializers.ModelSerializer):
         fields = ["uid", "commodity", "commodity_name", "amounts", "count", "created_at"]
 
 
-class FormIn(serializers.Serializer):
+class FormIn(SoundSerializer):
     lines = LineIn(many=True, allow_empty=False)
     duration_s = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
     business_system = serializers.UUIDField(required=False, allow_null=True, default=None)
-    remark = serializers.CharField(max_length=1000, required=False, allow_blank=True, default="")
+    remark = TextField(max_length=1000, required=False, allow_blank=True, default="")
     data = serializers.DictField(required=False, default=dict)
     coupon = serializers.UUIDField(required=False, allow_null=True, default=None)
     volumes = serializers.ListField(
@@ -247,7 +248,7 @@ class OrderOut(OrderRowOut):
         return ProcessOut(self.context["processes"], many=True).data
 
 
-class ChangeIn(serializers.Serializer[Any]):
+class ChangeIn(SoundSerializer):
     amounts = serializers.DictField(
         child=AmountField(),
         help_text="By component, of each share: compute_share in %, gpu_memory in MiB. What is not named stays.",
@@ -255,13 +256,13 @@ class ChangeIn(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=1000)
 
 
-class TerminateIn(serializers.Serializer):
+class TerminateIn(SoundSerializer):
     reason = serializers.CharField(max_length=1000)
 
 
-class TicketExecuteIn(serializers.Serializer):
-    text = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+class TicketExecuteIn(SoundSerializer):
+    text = TextField(max_length=2000, required=False, allow_blank=True, default="")
 
 
-class AttachmentIn(serializers.Serializer):
+class AttachmentIn(SoundSerializer):
     file = serializers.FileField(allow_empty_file=True, max_length=255)

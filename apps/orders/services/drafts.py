@@ -19,6 +19,7 @@ from apps.catalog.states import FieldKind
 from apps.catalog.types import Quote
 from apps.identity.models import User
 from apps.kernel.actor import Actor, act_subject
+from apps.kernel.control_characters import control_fault
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
@@ -247,6 +248,8 @@ def fields_check(
         if value in (None, ""):
             if is_final and field.get("is_required"):
                 wrong[f"data.{name}"] = _("Fill this in.")
+        elif isinstance(value, str) and (fault := control_fault(value)):
+            wrong[f"data.{name}"] = fault
         elif not _fits(actor, field, value):
             wrong[f"data.{name}"] = _bounds_sentence(field)
     if wrong:

@@ -3,6 +3,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.identity.api.serializers import FirstPasswordOut, PeopleImportIn, SignInWayOut
+from apps.identity.api.sound import SoundSerializer
 from apps.orgs.models import Invitation
 from apps.orgs.selectors.people import people_of
 
@@ -13,7 +14,7 @@ class _Roles(serializers.ListField):
     child = serializers.CharField(max_length=48)
 
 
-class PlaceIn(serializers.Serializer):
+class PlaceIn(SoundSerializer):
     """Where a person comes to: an organization and roles."""
 
     organization = serializers.UUIDField(required=False, allow_null=True, default=None)
@@ -39,11 +40,11 @@ class PersonAddIn(PlaceIn):
     username = serializers.CharField(max_length=64)
 
 
-class PersonRolesIn(serializers.Serializer):
+class PersonRolesIn(SoundSerializer):
     roles = _Roles(allow_empty=True, help_text=ROLES_HELP)
 
 
-class PersonMoveIn(serializers.Serializer):
+class PersonMoveIn(SoundSerializer):
     organization = serializers.UUIDField()
 
 
@@ -143,7 +144,7 @@ class InvitationMadeOut(InvitationOut):
         fields = [*InvitationOut.Meta.fields, "secret"]
 
 
-class InvitationAcceptIn(serializers.Serializer):
+class InvitationAcceptIn(SoundSerializer):
     tenant = serializers.CharField(max_length=63)
     secret = serializers.CharField(max_length=128)
     username = serializers.CharField(max_length=64)

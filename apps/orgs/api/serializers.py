@@ -4,6 +4,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from apps.identity.api.serializers import ROLE_FIELDS, RoleIn
+from apps.identity.api.sound import SoundSerializer
 from apps.identity.rules.role_functions import RoleDraft, scopes_of
 from apps.kernel.reach import DataPermission, Records, Scope
 from apps.orgs.models import BusinessSystem, Member, Organization, TenantRole
@@ -19,7 +20,7 @@ _QUOTA_HELP = {
 }
 
 
-class OrganizationQuotaIn(serializers.Serializer[Any]):
+class OrganizationQuotaIn(SoundSerializer):
     """Totals by item, null for no quota of its own; what is not named stays as it is."""
 
     def get_fields(self) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class OrganizationRowOut(serializers.Serializer):
     head_count = serializers.IntegerField()
 
 
-class BusinessSystemIn(serializers.Serializer):
+class BusinessSystemIn(SoundSerializer):
     name = serializers.CharField(max_length=120)
     number = serializers.CharField(max_length=48)
     organization = serializers.UUIDField()
@@ -92,7 +93,7 @@ class BusinessSystemOut(serializers.ModelSerializer):
         ]
 
 
-class DefaultSystemIn(serializers.Serializer[Any]):
+class DefaultSystemIn(SoundSerializer):
     business_system = serializers.CharField(max_length=48, help_text="Its number or uid.")
 
 
@@ -105,7 +106,7 @@ class DefaultSystemOut(serializers.Serializer[Any]):
     )
 
 
-class MemberIn(serializers.Serializer):
+class MemberIn(SoundSerializer):
     username = serializers.CharField(max_length=64)
     organization = serializers.UUIDField()
 
@@ -130,7 +131,7 @@ class MemberOut(serializers.ModelSerializer):
         ]
 
 
-class UsernameIn(serializers.Serializer):
+class UsernameIn(SoundSerializer):
     username = serializers.CharField(max_length=64)
 
 

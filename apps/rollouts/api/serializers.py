@@ -1,5 +1,6 @@
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer, TextField
 from apps.rollouts.models import Release, ReleaseKey, Rollout, RolloutStep
 
 
@@ -42,12 +43,12 @@ class ReleaseOut(serializers.ModelSerializer):
         ]
 
 
-class ReleaseIn(serializers.Serializer):
+class ReleaseIn(SoundSerializer):
     file = serializers.FileField(help_text="the archive that `manage.py release_build` made")
     signature = serializers.CharField(
         help_text="128 hexadecimal digits: the content of the .sig file beside it"
     )
-    notes = serializers.CharField(required=False, allow_blank=True, default="", max_length=500)
+    notes = TextField(required=False, allow_blank=True, default="", max_length=500)
 
 
 class ReleaseKeyOut(serializers.ModelSerializer):
@@ -56,12 +57,12 @@ class ReleaseKeyOut(serializers.ModelSerializer):
         fields = ["public_key", "name", "created_at", "revoked_at"]
 
 
-class ReleaseKeyIn(serializers.Serializer):
+class ReleaseKeyIn(SoundSerializer):
     public_key = serializers.CharField(max_length=64)
     name = serializers.CharField(max_length=80)
 
 
-class RolloutIn(serializers.Serializer):
+class RolloutIn(SoundSerializer):
     release = serializers.CharField(
         required=False, allow_blank=True, default="", help_text="a release's version"
     )

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
+from apps.kernel.control_characters import has_control
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.serializers import workloads as s
 from apps.scheduling.api.workloads import asked_of
@@ -70,7 +71,7 @@ def _shared_read(body: dict[str, Any], index: int) -> dict[str, Any]:
 def _is_own(name: str, value: Any) -> bool:
     ask = _OWN[name]
     if ask.kind == "text":
-        return _is_text(value, ask.most) and (bool(value) or name != "name")
+        return _is_text(value, ask.most) and not has_control(value) and (bool(value) or name != "name")
     if ask.kind == "words":
         return (
             isinstance(value, list)
@@ -78,7 +79,8 @@ def _is_own(name: str, value: Any) -> bool:
             and all(_is_text(part, ask.most) for part in value)
         )
     return isinstance(value, dict) and all(
-        _is_text(part, ask.most) for pair in value.items() for part in pair
+        _is_text(key, ask.most) and not has_control(key) and _is_text(text, ask.most)
+        for key, text in value.items()
     )
 
 

@@ -18,6 +18,7 @@ from apps.fleet.services.folder_uploads import (
     upload_piece_take,
 )
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import SoundSerializer
 from apps.scheduling.api.workloads import read
 from apps.scheduling.permissions import ResourcePermission
 from node_agent.protocol.folders import PIECE_BYTES
@@ -32,7 +33,7 @@ class PieceParser(BaseParser):
         return bytes(stream.read(PIECE_BYTES + 1))
 
 
-class FolderUploadIn(serializers.Serializer[Any]):
+class FolderUploadIn(SoundSerializer):
     """A folder's archive: a plain tar."""
 
     sha256 = serializers.CharField(max_length=64)

@@ -6,6 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import SoundSerializer, TextField
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.serializers import queues as d
 from apps.scheduling.api.workloads import read
@@ -27,10 +28,10 @@ class QueueFileOut(serializers.Serializer):
     state = serializers.CharField()
 
 
-class QueueFileIn(serializers.Serializer):
+class QueueFileIn(SoundSerializer):
     """`text`: queues.yaml, a ConfigMap that holds it, or manifests of Volcano's queues."""
 
-    text = serializers.CharField(max_length=MOST_BYTES, trim_whitespace=False)
+    text = TextField(max_length=MOST_BYTES, trim_whitespace=False)
     prune = serializers.BooleanField(default=False)
     state = serializers.CharField(max_length=64, default="", allow_blank=True)
 

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import SoundSerializer
 from apps.scheduling.api.workloads import read
 from apps.scheduling.models import Reservation
 from apps.scheduling.permissions import SchedulingPermission
@@ -16,7 +17,7 @@ from apps.scheduling.services.queues.reservations import reservation_cancel, res
 from apps.tenancy.selectors import tenant_get
 
 
-class ReservationIn(serializers.Serializer):
+class ReservationIn(SoundSerializer):
     """Named devices, which it keeps whole, or a number of devices with so much of each."""
 
     name = serializers.CharField(max_length=80)

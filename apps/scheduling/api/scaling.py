@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import SoundSerializer
 from apps.scheduling.api.serializers.queues import WindowSerializer
 from apps.scheduling.api.workloads import WorkView, read
 from apps.scheduling.models import ScalingRule
@@ -26,7 +27,7 @@ from apps.scheduling.text.scaling import rule_sentence
 _MOST = 10**6
 
 
-class ScalingRuleIn(serializers.Serializer):
+class ScalingRuleIn(SoundSerializer):
     """By queue depth (how many wait) or utilisation (percent of its shares): `low`, `high`, `step` and
     `grows_when_high`, which is true for utilisation and false for queue depth where it is not sent. By window:
     `shares` at most inside `windows`."""

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from apps.fleet.models import Secret
 from apps.fleet.services.secrets import VALUE_MOST, secret_delete, secret_set, secrets_seen
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import ProgramField
 from apps.scheduling.api.serializers.workloads import KnownFields
 from apps.scheduling.api.workloads import read
 from apps.scheduling.permissions import ResourcePermission
@@ -34,7 +35,7 @@ class SecretIn(KnownFields):
     """A name, as of a variable, and what is in it; `is_shared`: of all people of the tenant."""
 
     name = serializers.CharField(max_length=128)
-    value = serializers.CharField(max_length=VALUE_MOST, trim_whitespace=False, write_only=True)
+    value = ProgramField(max_length=VALUE_MOST, trim_whitespace=False, write_only=True)
     is_shared = serializers.BooleanField(default=False)
 
 

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
+from apps.identity.api.sound import SoundSerializer
 from apps.scheduling.api.workloads import read
 from apps.scheduling.models import UserGroup
 from apps.scheduling.permissions import SchedulingPermission
@@ -28,7 +29,7 @@ class UserGroupOut(serializers.ModelSerializer):
         fields = ["code", "name_en", "name_zh", "users", "queues"]
 
 
-class UserGroupChangeIn(serializers.Serializer):
+class UserGroupChangeIn(SoundSerializer):
     """`users` are login accounts, of any tenants: all of the group."""
 
     name_en = serializers.CharField(max_length=80)

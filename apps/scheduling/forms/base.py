@@ -4,8 +4,10 @@ from typing import Any
 
 from django import forms
 
+from apps.kernel.forms import SoundForm
 
-class MarkedForm(forms.Form):
+
+class MarkedForm(SoundForm):
     """A form whose fields look like the portal's, and are found by tests by `<mark>-<name>`."""
 
     mark = "form"

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.identity.models import User
 from apps.kernel.errors import InvalidInput
+from apps.kernel.forms import SoundForm
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import ValidityRule
 from apps.scheduling.models.entitlements import UserAmounts
@@ -169,6 +170,6 @@ class TicketForm(AmountsForm):
             del self.fields["for_all"]
 
 
-class TicketFilterForm(forms.Form):
+class TicketFilterForm(SoundForm):
     search = forms.CharField(label=_("Keyword"), max_length=120, required=False)
     state = forms.CharField(label=_("State"), max_length=12, required=False)

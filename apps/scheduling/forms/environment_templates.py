@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.forms import SoundForm
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import EnvironmentTemplate
 from apps.scheduling.services.environment_templates import TemplateDraft
@@ -107,6 +108,6 @@ def template_values(row: EnvironmentTemplate) -> dict[str, Any]:
     }
 
 
-class StartForm(forms.Form):
+class StartForm(SoundForm):
     name = forms.CharField(label=_("Name"), max_length=120, required=False)
     key = forms.CharField(max_length=64, required=False)

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.forms import SoundForm
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import PLACINGS
 from apps.scheduling.services.workloads.checks import SIGNALS
@@ -15,7 +16,7 @@ from weir_wire.asks import Ask
 from weir_wire.workload_request import asks
 
 
-class ResourcesForm(forms.Form):
+class ResourcesForm(SoundForm):
     """What is listed of the tenant's work: each alone and all together."""
 
     state = forms.ChoiceField(
@@ -28,31 +29,31 @@ class ResourcesForm(forms.Form):
     array = forms.CharField(label=_("Array"), max_length=40, required=False)
 
 
-class LogForm(forms.Form):
+class LogForm(SoundForm):
     offset = forms.IntegerField(label=_("From byte"), min_value=0, max_value=2**40, required=False)
     share = forms.IntegerField(label=_("Share"), min_value=0, max_value=99_999, required=False)
     attempt = forms.IntegerField(label=_("Attempt"), min_value=1, max_value=99_999, required=False)
 
 
-class MetricsForm(forms.Form):
+class MetricsForm(SoundForm):
     name = forms.CharField(label=_("Metric"), max_length=NAME_CHARACTERS, required=False)
 
 
-class StopForm(forms.Form):
+class StopForm(SoundForm):
     reason = forms.CharField(label=_("Reason"), max_length=200, required=False)
 
 
-class ResizeForm(forms.Form):
+class ResizeForm(SoundForm):
     compute_percent = forms.IntegerField(label=_("Compute share (%)"), min_value=1, max_value=100)
     memory_mib = forms.IntegerField(label=_("Accelerator memory (MiB)"), min_value=1, max_value=2**31 - 1)
 
 
-class MigrateForm(forms.Form):
+class MigrateForm(SoundForm):
     node = forms.CharField(label=_("Node"), max_length=200, required=False)
     share = forms.IntegerField(label=_("Share"), min_value=0, max_value=511, required=False)
 
 
-class EnvironmentForm(forms.Form):
+class EnvironmentForm(SoundForm):
     """A specification, or compute and memory."""
 
     name = forms.CharField(label=_("Name"), max_length=80)
@@ -67,11 +68,11 @@ class EnvironmentForm(forms.Form):
     is_fixed = forms.BooleanField(label=_("Fixed"), required=False)
 
 
-class ReasonForm(forms.Form):
+class ReasonForm(SoundForm):
     reason = forms.CharField(label=_("Reason"), max_length=200, required=False)
 
 
-class ScaleForm(forms.Form):
+class ScaleForm(SoundForm):
     shares = forms.IntegerField(label=_("Shares"), min_value=1, max_value=512)
 
 

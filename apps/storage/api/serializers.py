@@ -2,6 +2,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer
 from apps.storage.labels import output_sentence
 from apps.storage.models import Upload, Volume, WorkOutput
 from apps.storage.paths import PATH_MAX
@@ -36,7 +37,7 @@ class VolumeOut(serializers.ModelSerializer[Volume]):
         return row.uid in self.context["view"].kept
 
 
-class VolumeIn(serializers.Serializer[Any]):
+class VolumeIn(SoundSerializer):
     name = serializers.CharField(max_length=48)
     size_mib = serializers.IntegerField(min_value=1)
     owner = serializers.ChoiceField(choices=Owner.choices, default=Owner.PERSON.value)
@@ -45,7 +46,7 @@ class VolumeIn(serializers.Serializer[Any]):
     )
 
 
-class VolumeChangeIn(serializers.Serializer[Any]):
+class VolumeChangeIn(SoundSerializer):
     name = serializers.CharField(max_length=48, required=False)
     size_mib = serializers.IntegerField(min_value=1, required=False)
 
@@ -65,11 +66,11 @@ class ListingOut(serializers.Serializer[Any]):
     next_name = serializers.CharField()
 
 
-class FolderIn(serializers.Serializer[Any]):
+class FolderIn(SoundSerializer):
     path = serializers.CharField(max_length=PATH_MAX)
 
 
-class FileMoveIn(serializers.Serializer[Any]):
+class FileMoveIn(SoundSerializer):
     path = serializers.CharField(max_length=PATH_MAX)
     to = serializers.CharField(max_length=PATH_MAX)
 

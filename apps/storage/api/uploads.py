@@ -21,6 +21,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.kernel.control_characters import control_fault
 from apps.kernel.errors import InvalidInput
 from apps.storage.api import serializers as s
 from apps.storage.api.views import StorageView
@@ -209,8 +210,8 @@ def _metadata(request: Request) -> dict[str, str]:
             text = base64.b64decode(value, validate=True).decode()
         except (binascii.Error, ValueError) as error:
             raise InvalidInput(fields={"Upload-Metadata": _("keys with values in Base64")}) from error
-        if "\x00" in text:
-            raise InvalidInput(fields={"Upload-Metadata": _("A text holds a NUL character.")})
+        if fault := control_fault(text):
+            raise InvalidInput(fields={"Upload-Metadata": fault})
         found[name] = text
     return found
 

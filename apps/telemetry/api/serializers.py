@@ -2,12 +2,13 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer
 from apps.telemetry.metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute, AlarmRule, LogEntry
 from apps.telemetry.states import AlarmLevel, Channel, Comparison, DeliveryState
 
 
-class PeriodIn(serializers.Serializer):
+class PeriodIn(SoundSerializer):
     """From an instant up to another, which is not in it."""
 
     def get_fields(self) -> dict[str, Any]:
@@ -26,7 +27,7 @@ class AlarmFilter(PeriodIn):
     search = serializers.CharField(required=False, max_length=80)
 
 
-class DeliveryFilter(serializers.Serializer):
+class DeliveryFilter(SoundSerializer):
     alarm = serializers.UUIDField(required=False)
     state = serializers.ChoiceField(DeliveryState.choices, required=False)
 
@@ -117,7 +118,7 @@ class RuleOut(serializers.ModelSerializer):
         ]  # fmt: skip
 
 
-class RuleEditIn(serializers.Serializer):
+class RuleEditIn(SoundSerializer):
     """What is named changes; the rest stays."""
 
     comparison = serializers.ChoiceField(Comparison.choices, required=False)
@@ -131,7 +132,7 @@ class RuleEditIn(serializers.Serializer):
     is_enabled = serializers.BooleanField(required=False)
 
 
-class RuleIn(serializers.Serializer):
+class RuleIn(SoundSerializer):
     code = serializers.CharField(max_length=48)
     metric = serializers.ChoiceField([row for row in METRIC_CHOICES if not METRICS[row[0]].is_event])
     comparison = serializers.ChoiceField(Comparison.choices, default=Comparison.GE)
@@ -150,7 +151,7 @@ class RouteOut(serializers.ModelSerializer):
         ]  # fmt: skip
 
 
-class RouteEditIn(serializers.Serializer):
+class RouteEditIn(SoundSerializer):
     """What is named changes; the rest stays."""
 
     name = serializers.CharField(required=False, max_length=80, allow_blank=True)

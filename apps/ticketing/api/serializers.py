@@ -5,12 +5,13 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer
 from apps.ticketing.models import RoutingRule, SpecialDay, TicketCategory, WorkingHours
 from apps.ticketing.selectors import receiver_text
 from apps.ticketing.states import FieldKind, FieldState, ReceiverKind, Side
 
 
-class TicketFieldData(serializers.Serializer[Any]):
+class TicketFieldData(SoundSerializer):
     """A field of a ticket's form."""
 
     name = serializers.CharField(
@@ -41,7 +42,7 @@ class RoutingRuleOut(serializers.ModelSerializer[RoutingRule]):
         return receiver_text(row)
 
 
-class RoutingRuleIn(serializers.Serializer[Any]):
+class RoutingRuleIn(SoundSerializer):
     side = serializers.ChoiceField(choices=Side.choices, default=Side.OPERATOR)
     kind = serializers.ChoiceField(choices=ReceiverKind.choices)
     receiver = serializers.CharField(
@@ -83,7 +84,7 @@ class TicketCategoryOut(serializers.ModelSerializer[TicketCategory]):
         ]  # fmt: skip
 
 
-class TicketCategoryChangeIn(serializers.Serializer[Any]):
+class TicketCategoryChangeIn(SoundSerializer):
     """What is not named stays as it is."""
 
     name_zh = serializers.CharField(max_length=80, required=False)
@@ -116,7 +117,7 @@ class SpecialDayOut(serializers.ModelSerializer[SpecialDay]):
         fields = ["day", "name", "weekday"]
 
 
-class SpecialDaysIn(serializers.Serializer[Any]):
+class SpecialDaysIn(SoundSerializer):
     first = serializers.DateField()
     last = serializers.DateField(required=False, help_text="The first, if left out.")
     name = serializers.CharField(max_length=80)
@@ -125,7 +126,7 @@ class SpecialDaysIn(serializers.Serializer[Any]):
     )
 
 
-class WorkingHoursData(serializers.Serializer[Any]):
+class WorkingHoursData(SoundSerializer):
     hours = WorkingSpan(many=True, help_text="Without any every hour counts.")
 
 

@@ -3,6 +3,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer, TextField
 from apps.ticketing.ticket_form import label_of
 from apps.tickets.models import Ticket, TicketEntry, TicketFile
 from apps.tickets.selectors import fields_shown, receiver_shown
@@ -40,7 +41,7 @@ class TicketFileOut(serializers.ModelSerializer[TicketFile]):
         fields = ["uid", "name", "size", "content_type", "sha256", "created_at"]
 
 
-class TicketValue(serializers.Serializer[Any]):
+class TicketValue(SoundSerializer):
     name = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
     value = serializers.JSONField()
@@ -69,33 +70,33 @@ class TicketWholeOut(TicketOut):
         ]
 
 
-class TicketIn(serializers.Serializer[Any]):
+class TicketIn(SoundSerializer):
     category = serializers.UUIDField(help_text="One of `ticket-categories/offered`.")
     title = serializers.CharField(max_length=200)
-    text = serializers.CharField(max_length=4000, default="", allow_blank=True)
+    text = TextField(max_length=4000, default="", allow_blank=True)
     data = serializers.DictField(default=dict, help_text="The category's fields by their names.")  # type: ignore[assignment]
 
 
-class TicketTextIn(serializers.Serializer[Any]):
-    text = serializers.CharField(max_length=4000)
+class TicketTextIn(SoundSerializer):
+    text = TextField(max_length=4000)
 
 
 class TicketAnswerIn(TicketTextIn):
     data = serializers.DictField(default=dict, help_text="Fields of the form that are written at this step.")  # type: ignore[assignment]
 
 
-class TicketDataIn(serializers.Serializer[Any]):
+class TicketDataIn(SoundSerializer):
     data = serializers.DictField()  # type: ignore[assignment]
 
 
-class TicketHandOverIn(serializers.Serializer[Any]):
+class TicketHandOverIn(SoundSerializer):
     user = serializers.UUIDField(help_text="One of `tickets/…/colleagues`.")
-    text = serializers.CharField(max_length=4000, default="", allow_blank=True)
+    text = TextField(max_length=4000, default="", allow_blank=True)
 
 
-class TicketRateIn(serializers.Serializer[Any]):
+class TicketRateIn(SoundSerializer):
     rating = serializers.IntegerField(min_value=1, max_value=5)
-    text = serializers.CharField(max_length=1000, default="", allow_blank=True)
+    text = TextField(max_length=1000, default="", allow_blank=True)
 
 
 class ColleagueOut(serializers.Serializer[Any]):
@@ -103,5 +104,5 @@ class ColleagueOut(serializers.Serializer[Any]):
     name = serializers.CharField(source="display_name")
 
 
-class TicketFileIn(serializers.Serializer[Any]):
+class TicketFileIn(SoundSerializer):
     file = serializers.FileField()

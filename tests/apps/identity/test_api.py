@@ -92,3 +92,15 @@ def test_a_session_call_without_csrf_is_refused(member):
     client.force_login(person.user)
     assert client.get("/api/v1/auth/me").status_code == 200
     assert client.post("/api/v1/tokens", {"name": "x"}).status_code == 403
+
+
+@pytest.mark.parametrize("wrong", ["\x1b[2J", "\x9b", "\x7f", "\u202e", "\n"])
+def test_a_name_with_a_control_character_is_refused_by_its_field(member, wrong):
+    alice = member("acme", "tenant_front_line", username="alice")
+    refused = alice.api().post("/api/v1/tokens", {"name": f"lap{wrong}top", "days": 1})
+    assert refused.status_code == 400, refused.content
+    assert (
+        f"Character 4 is a control character (U+{ord(wrong[0]):04X})"
+        in refused.json()["error"]["fields"]["name"]
+    )
+    assert "lap" not in str(alice.api().get("/api/v1/tokens").json())

@@ -39,8 +39,8 @@ def read(person, volume, path) -> bytes:
         os.close(file.fd)
 
 
-WRONG = ("/etc/passwd", "../other", "a/../../b", "a//b", "./a", "a/.", "..", "a\x00b", "a\nb", "\ud800", "x" * 256,
-         "a/" * 65 + "b", "é" * 1025)  # fmt: skip
+WRONG = ("/etc/passwd", "../other", "a/../../b", "a//b", "./a", "a/.", "..", "a\x00b", "a\nb", "a\u202eb", "\ud800",
+         "x" * 256, "a/" * 65 + "b", "é" * 1025)  # fmt: skip
 
 
 @pytest.mark.parametrize("path", WRONG)

@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer, TextField
 from apps.scheduling.api.serializers.queues import WindowSerializer
 from apps.scheduling.models import ResourceTicket, SpecialSpec, ValidityRule
 from apps.scheduling.models.entitlements import UserAmounts
@@ -33,7 +34,7 @@ class ValidityRuleOut(serializers.ModelSerializer):
         return [each.user.username for each in row.users.all()]
 
 
-class ValidityRuleIn(serializers.Serializer):
+class ValidityRuleIn(SoundSerializer):
     """A purpose without a period is valid at all times."""
 
     name = serializers.CharField(max_length=80)
@@ -41,7 +42,7 @@ class ValidityRuleIn(serializers.Serializer):
     periods = PeriodSerializer(many=True, required=False)
 
 
-class ValidityRemoveIn(serializers.Serializer):
+class ValidityRemoveIn(SoundSerializer):
     ids = serializers.ListField(child=serializers.IntegerField(min_value=1), min_length=1, max_length=1000)
 
 
@@ -49,7 +50,7 @@ class RemovedOut(serializers.Serializer):
     count = serializers.IntegerField()
 
 
-class AmountsSerializer(serializers.Serializer):
+class AmountsSerializer(SoundSerializer):
     """The most of each; null says nothing of it."""
 
     instances = serializers.IntegerField(min_value=0, max_value=_MOST, default=None, allow_null=True)
@@ -103,7 +104,7 @@ class ResourceTicketOut(serializers.ModelSerializer):
 
 
 class ResourceTicketIn(AmountsSerializer):
-    reason = serializers.CharField(max_length=500)
+    reason = TextField(max_length=500)
     from_at = serializers.DateTimeField()
     until_at = serializers.DateTimeField()
     for_all = serializers.BooleanField(default=False)

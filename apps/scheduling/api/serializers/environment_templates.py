@@ -2,6 +2,7 @@
 
 from rest_framework import serializers
 
+from apps.identity.api.sound import TextField
 from apps.scheduling.api.serializers.workloads import KnownFields
 from apps.scheduling.models import EnvironmentTemplate
 from apps.scheduling.states import GpuKind, Software
@@ -14,7 +15,7 @@ class EnvironmentTemplateIn(KnownFields):
     """
 
     name = serializers.CharField(max_length=36)
-    description = serializers.CharField(max_length=500, default="", allow_blank=True)
+    description = TextField(max_length=500, default="", allow_blank=True)
     software = serializers.ChoiceField(choices=Software.choices, default=Software.JUPYTERLAB)
     image = serializers.CharField(
         max_length=36,

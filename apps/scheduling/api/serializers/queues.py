@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.identity.api.sound import SoundSerializer
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, SchedulingPolicy, WhatIf
 from apps.scheduling.models.oversubscription import MOST_JOBS
 from apps.scheduling.selectors.what_if import MOST_DAYS
@@ -20,7 +21,7 @@ _BOUNDS = [
 ]
 
 
-class WindowSerializer(serializers.Serializer):
+class WindowSerializer(SoundSerializer):
     """A span of a weekday (Monday is 0) in which work may start, in minutes of the centre's day."""
 
     weekday = serializers.IntegerField(min_value=0, max_value=6)
@@ -64,7 +65,7 @@ def _amount(*, allow_null: bool = False) -> serializers.IntegerField:
     return serializers.IntegerField(min_value=0, max_value=_MOST, required=False, allow_null=allow_null)
 
 
-class QueueChangeIn(serializers.Serializer):
+class QueueChangeIn(SoundSerializer):
     """What is not sent stays; null takes a limit away; an empty list of tenants admits all, of windows is always."""
 
     name_en = serializers.CharField(max_length=80, required=False)
@@ -125,7 +126,7 @@ def _seconds(least: int = 0, *, allow_null: bool = False) -> serializers.Integer
     return serializers.IntegerField(min_value=least, max_value=_YEAR_S, required=False, allow_null=allow_null)
 
 
-class PolicyIn(serializers.Serializer):
+class PolicyIn(SoundSerializer):
     """What is not sent stays; null: a head waits for ever, no aging, no memory of past use."""
 
     placing = serializers.ChoiceField(choices=PLACINGS, required=False)
@@ -165,7 +166,7 @@ class PriorityOut(serializers.Serializer):
     may_urgent = serializers.BooleanField()
 
 
-class PriorityIn(serializers.Serializer):
+class PriorityIn(SoundSerializer):
     priority = serializers.IntegerField(min_value=-1000, max_value=1000)
     most_priority = serializers.IntegerField(min_value=-1000, max_value=1000)
     may_urgent = serializers.BooleanField(default=False)
@@ -193,7 +194,7 @@ class TriedQueueIn(QueueChangeIn):
     user_groups = None
 
 
-class WhatIfIn(serializers.Serializer):
+class WhatIfIn(SoundSerializer):
     """Settings to try on the submissions of the last days. `policy`: as for the scheduling policy; `queues`: by code,
     as for a queue; `quotas`: by tenant, its totals by item."""
 

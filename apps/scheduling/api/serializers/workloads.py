@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
+from apps.identity.api.sound import ProgramField, SoundSerializer
 from apps.scheduling.models import Environment
 from weir_wire.asks import Ask
 from weir_wire.workload_request import WorkloadRequest
@@ -24,7 +25,7 @@ def _count(least: int | None, most: int) -> serializers.IntegerField:
     )
 
 
-class KnownFields(serializers.Serializer):
+class KnownFields(SoundSerializer):
     """Refuses a field it does not know by its name: a misspelt field is not silently dropped."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -56,11 +57,11 @@ def _field_of(ask: Ask, default: Any) -> AnyField:
         case "instant":
             return serializers.DateTimeField(required=False, default=None, allow_null=True)
         case "words":
-            return serializers.ListField(child=serializers.CharField(**line), **lists)
+            return serializers.ListField(child=ProgramField(**line), **lists)
         case "names":
             return serializers.ListField(child=serializers.CharField(max_length=ask.most), **lists)
         case "variables":
-            return serializers.DictField(child=serializers.CharField(**line), default=dict)
+            return serializers.DictField(child=ProgramField(**line), default=dict)
     assert_never(ask.kind)
 
 
@@ -80,7 +81,7 @@ class WorkloadIn(KnownFields):
         return fields_of()
 
 
-class StopIn(serializers.Serializer):
+class StopIn(SoundSerializer):
     reason = serializers.CharField(max_length=200, default="", allow_blank=True)
 
 
@@ -103,7 +104,7 @@ class WorkloadExecIn(KnownFields):
     """The words of a command, none for a shell; `tty`: with a terminal; `share` counts from 0."""
 
     argv = serializers.ListField(
-        child=serializers.CharField(max_length=16 * 1024, allow_blank=True, trim_whitespace=False),
+        child=ProgramField(max_length=16 * 1024, allow_blank=True, trim_whitespace=False),
         max_length=1024,
         default=list,
     )
@@ -147,7 +148,7 @@ class EnvironmentOut(serializers.ModelSerializer):
         ]
 
 
-class BulkIn(serializers.Serializer):
+class BulkIn(SoundSerializer):
     """Many at once, all taken in or none."""
 
     jobs = serializers.ListField(child=WorkloadIn(), min_length=1, max_length=10_000)
@@ -163,7 +164,7 @@ class BulkOut(serializers.Serializer):
     workloads = BulkRowOut(many=True)
 
 
-class ScaleIn(serializers.Serializer):
+class ScaleIn(SoundSerializer):
     """Another most number, in shares or in replicas."""
 
     shares = _count(1, 512)
@@ -183,7 +184,7 @@ class QuotaOut(serializers.Serializer):
     left = serializers.IntegerField()
 
 
-class QuotaIn(serializers.Serializer):
+class QuotaIn(SoundSerializer):
     item = serializers.CharField(max_length=24)
     model = _word(200)
     total = serializers.IntegerField(min_value=0, max_value=10**12)
