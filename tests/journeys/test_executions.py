@@ -295,7 +295,15 @@ def test_a_shell_that_is_held_to_its_share_never_takes_its_command_for_suspended
     assert not re.search("Stopped|已停止", shown)
 
 
+def _command_line(pid: int) -> bytes:
+    """Empty for one that has just gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
 def running(shim: ShimSlice) -> list[int]:
     """The work and what runs beside it; not the first process of its namespaces."""
     found = [pid for pid in proc.descendants(shim.shim.pid) if proc.stat_fields(pid)]
-    return [pid for pid in found if b"supervisor" not in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [pid for pid in found if b"supervisor" not in _command_line(pid)]
