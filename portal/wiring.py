@@ -156,6 +156,12 @@ after(AssetVersionAsked, lambda event: asset_tasks.version_copy.delay(event.sche
 # Sweep: storage_tidy, every ten minutes.
 after(VolumeChanged, lambda event: storage_tasks.volume_follow.delay(event.schema, event.uid))
 
+# Sweep: storage_tidy, every ten minutes.
+after(
+    OrderedVolumeEnded,
+    lambda event: storage_tasks.ended_volume_follow.delay(event.schema, str(event.volume_uid)),
+)
+
 # --- images → a worker ---------------------------------------------------------------------------------------------
 
 # Sweep: versions_sweep, every minute.

@@ -31,6 +31,13 @@ class VolumeFull(QuotaExceeded):
     default_cure = _("Delete files, make the volume larger, or upload to another one.")
 
 
+class VolumeEnded(Conflict):
+    """The order of the volume has ended: its files are only kept."""
+
+    code = "volume_ended"
+    default_cure = _("Copy them into another volume.")
+
+
 class StorageFull(WeirError):
     """The disk behind the volumes is nearly full; nothing that was acknowledged is lost."""
 

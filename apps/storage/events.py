@@ -18,6 +18,7 @@ class OrderedVolumeEnded(Event):
     """A volume that an order delivered is written no more: the order has ended."""
 
     schema: str
+    volume_uid: UUID
     order_uid: UUID
     at: datetime
     reason_code: str

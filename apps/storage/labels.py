@@ -30,6 +30,7 @@ def _problem(row: WorkOutput) -> str:
         "too_many": _("They are more than %(most)s files: pack them into an archive."),
         "path": _("Something else stands where they are to lie in the volume."),
         "volume_gone": _("The volume was deleted before they came."),
+        "volume_ended": _("The order of the volume had ended before they came."),
         "gone": _("They are on the node no more."),
         "damaged": _("They arrived damaged."),
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.kernel.actor import Actor
@@ -103,6 +104,7 @@ def _find(actor: Actor, name: str, field: str = "volumes") -> Volume:
         named = rows.filter(uid=UUID(name))
     except ValueError:
         named = rows.filter(name=name)
+    named = named.exclude(kept_until__lte=timezone.now())
     found = sorted(named, key=lambda row: _NEAREST.index(Owner(row.owner)))
     if not found:
         raise _wrong(_("There is no volume %(name)s that you may open.") % {"name": name}, field)

@@ -15,7 +15,7 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.planes import current_schema, current_tenant
 from apps.scheduling.selectors.workloads import workload_get
 from apps.storage.drivers.chosen import driver
-from apps.storage.errors import NoSuchFile, PathRefused
+from apps.storage.errors import NoSuchFile, PathRefused, VolumeEnded
 from apps.storage.models import Upload, Volume, WorkOutput
 from apps.storage.paths import file_names, names_of
 from apps.storage.permissions import StoragePermission as P
@@ -75,17 +75,21 @@ def volume_open(*, actor: Actor, uid: UUID) -> Volume:
 
 
 def volume_writable(*, actor: Actor, uid: UUID) -> Volume:
-    """A volume that the actor may change the files of. Conflict where its order has ended: they are only kept."""
+    """A volume that the actor may change the files of. VolumeEnded where its order has ended."""
     row = volume_open(actor=actor, uid=uid)
+    writable_check(row)
+    return row
+
+
+def writable_check(row: Volume) -> None:
+    """VolumeEnded where the order of a volume has ended. Who writes asks of the locked row."""
     if row.kept_until is not None:
-        raise Conflict(
+        raise VolumeEnded(
             _(
                 "The order %(no)s has ended: the files of %(name)s can be read until %(until)s, and not changed."
             )
-            % {"no": row.order_no, "name": row.name, "until": _minute(row.kept_until)},
-            cure=_("Copy them into another volume."),
+            % {"no": row.order_no, "name": row.name, "until": _minute(row.kept_until)}
         )
-    return row
 
 
 def _minute(at: datetime) -> str:

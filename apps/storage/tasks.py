@@ -1,5 +1,8 @@
 """By the clock: uploads that nobody goes on with, volumes measured, what deleted volumes left."""
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 from apps.kernel.actor import SYSTEM
@@ -11,11 +14,19 @@ from apps.storage.services import ordered, outputs, uploads, volumes
 from apps.tenancy.selectors import tenant_active_list, tenant_find
 from apps.tenancy.states import TenantState
 
+log = logging.getLogger(__name__)
+
 
 @tenant_task
 def volume_follow(schema: str, uid: str) -> None:
     """Measure one volume, or remove what a deleted one left. Coming twice changes nothing."""
     volumes.volume_follow(actor=SYSTEM, uid=UUID(uid))
+
+
+@tenant_task
+def ended_volume_follow(schema: str, uid: str) -> None:
+    """Stop the work that may write into a volume whose order has ended. Coming twice changes nothing."""
+    ordered.ended_volume_free(actor=SYSTEM, volume_uid=UUID(uid))
 
 
 @tenant_task
@@ -26,15 +37,29 @@ def outputs_follow(schema: str, workload_uid: str) -> None:
 
 @tenant_task
 def storage_tidy_tenant(schema: str) -> None:
-    """Settle one tenant's uploads and outputs, measure its volumes, remove what deleted ones left, and the files of
-    orders that ended long enough ago."""
-    for uid in ordered.ended_volumes_due():
-        ordered.ended_volume_remove(actor=SYSTEM, volume_uid=uid)
-    uploads.uploads_tidy(actor=SYSTEM)
+    """Settle one tenant's uploads and outputs, measure its volumes, remove what deleted ones left, stop what
+    may not use those of ended orders, and remove the files of orders that ended long enough ago: each whatever becomes
+    of the others."""
+    for uid in ordered.ended_volumes():
+        with _whatever_becomes_of(uid):
+            ordered.ended_volume_free(actor=SYSTEM, volume_uid=uid)
+            ordered.ended_volume_remove(actor=SYSTEM, volume_uid=uid)
+    with _whatever_becomes_of("uploads"):
+        uploads.uploads_tidy(actor=SYSTEM)
     for uid in outputs_coming():
-        outputs.outputs_follow(actor=SYSTEM, workload_uid=uid)
+        with _whatever_becomes_of(uid):
+            outputs.outputs_follow(actor=SYSTEM, workload_uid=uid)
     for uid in [*Volume.objects.values_list("uid", flat=True), *volumes.volumes_forgotten()]:
-        volumes.volume_follow(actor=SYSTEM, uid=uid)
+        with _whatever_becomes_of(uid):
+            volumes.volume_follow(actor=SYSTEM, uid=uid)
+
+
+@contextmanager
+def _whatever_becomes_of(what: object) -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        log.exception("the clock could not tidy up %s", what)
 
 
 @provider_task

@@ -287,9 +287,21 @@ def workload_numbers_mounting(key: str, most: int = 5) -> list[str]:
 def workload_numbers_using(tenant: Tenant, volume: UUID, key: str, most: int = 5) -> list[str]:
     """Numbers of the tenant's work that mounts a volume or is to leave its outputs there and has not ended, the first
     few. `key`: how nodes know the volume."""
-    mounts = Q(work__contains={"volumes": [{"key": key}]})
-    rows = Workload.objects.of(tenant).filter(mounts | Q(outputs=volume))
-    return list(rows.exclude(state__in=FINAL_STATES).order_by("pk").values_list("no", flat=True)[:most])
+    rows = _using(tenant, volume, {"key": key})
+    return list(rows.values_list("no", flat=True)[:most])
+
+
+def workloads_using(tenant: Tenant, volume: UUID, key: str, *, are_writers: bool) -> list[UUID]:
+    """All of the work that `workload_numbers_using` names; of `are_writers` no work that only reads there."""
+    mount: dict[str, object] = {"key": key}
+    if are_writers:
+        mount["read_only"] = False
+    return list(_using(tenant, volume, mount).values_list("uid", flat=True))
+
+
+def _using(tenant: Tenant, volume: UUID, mount: dict[str, object]) -> QuerySet[Workload]:
+    rows = Workload.objects.of(tenant).filter(Q(work__contains={"volumes": [mount]}) | Q(outputs=volume))
+    return rows.exclude(state__in=FINAL_STATES).order_by("pk")
 
 
 def workload_numbers_in_image(version: UUID, most: int = 5) -> list[str]:

@@ -29,6 +29,10 @@ _SENTENCES = {
         ),
     ),
     "volume_funds_used_up": ("", gettext_noop("It ended: the money of the account is used up.")),
+    "volume_ended": (
+        gettext_noop("It was stopped: order %(said)s has ended, and with it the volume that it uses."),
+        gettext_noop("It was stopped: the order of a volume that it uses has ended."),
+    ),
     "dependency_failed": (
         gettext_noop("It never started: %(said)s has ended otherwise than it waited for."),
         gettext_noop("It never started: work has ended otherwise than it waited for."),

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from apps.kernel.actor import Actor, act_subject
+from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.planes import current_schema
 from apps.kernel.service import service
@@ -15,15 +15,15 @@ from apps.storage.events import VolumeChanged
 from apps.storage.models import Volume
 from apps.storage.paths import file_names
 from apps.storage.permissions import StoragePermission as P
-from apps.storage.selectors import key_of, volume_writable
-from apps.storage.services.volumes import volume_lock
+from apps.storage.selectors import key_of
+from apps.storage.services.volumes import volume_writable_lock
 from apps.storage.types import Kind
 
 
 @service(P.USE)
 def folder_make(*, actor: Actor, volume_uid: UUID, path: str) -> None:
     """Make a folder, and those above it that are missing (PLAT-ASSET-7). Raises AlreadyThere, PathRefused."""
-    volume = _volume(actor, volume_uid)
+    volume = volume_writable_lock(actor, volume_uid)
     # A folder is rightly named with a slash behind it.
     driver().folder_make(key_of(volume.uid), file_names(path.removesuffix("/")))
 
@@ -31,14 +31,14 @@ def folder_make(*, actor: Actor, volume_uid: UUID, path: str) -> None:
 @service(P.USE)
 def file_move(*, actor: Actor, volume_uid: UUID, path: str, to: str) -> None:
     """Move or rename a file or folder within its volume. Raises NoSuchFile, AlreadyThere, PathRefused."""
-    volume = _volume(actor, volume_uid)
+    volume = volume_writable_lock(actor, volume_uid)
     driver().move(key_of(volume.uid), file_names(path.removesuffix("/")), file_names(to))
 
 
 @service(P.USE)
 def file_remove(*, actor: Actor, volume_uid: UUID, path: str) -> None:
     """Remove a file, or a folder with all that is in it, in one step (PLAT-ASSET-7). Raises NoSuchFile, PathRefused."""
-    volume = volume_lock(_volume(actor, volume_uid))
+    volume = volume_writable_lock(actor, volume_uid)
     names = file_names(path.removesuffix("/"))
     found = driver().entry(key_of(volume.uid), names)
     if found is None:
@@ -51,9 +51,3 @@ def file_remove(*, actor: Actor, volume_uid: UUID, path: str) -> None:
         # What it held is known when it has been walked through.
         emit(VolumeChanged(current_schema(), str(volume.uid)), actor=actor)
     driver().remove(key_of(volume.uid), names)
-
-
-def _volume(actor: Actor, uid: UUID) -> Volume:
-    volume = volume_writable(actor=actor, uid=uid)
-    act_subject("volume", volume.uid, name=volume.name)
-    return volume

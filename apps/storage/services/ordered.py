@@ -9,12 +9,14 @@ from uuid import UUID
 from django.conf import settings
 from django.utils import timezone
 
-from apps.kernel.actor import Actor, act_subject
+from apps.kernel.actor import SYSTEM, Actor, act_subject
 from apps.kernel.errors import NotFound
 from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
-from apps.scheduling.selectors.workloads import workload_numbers_using
+from apps.scheduling.selectors.workloads import workload_numbers_using, workloads_using
+from apps.scheduling.services.quota.quotas import quota_release
+from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.storage.drivers.chosen import driver
 from apps.storage.events import OrderedVolumeEnded, VolumeChanged
 from apps.storage.models import Volume
@@ -55,31 +57,48 @@ def ordered_volume_resize(actor: Actor, *, volume: Volume, size_mib: int) -> Non
 def ordered_volume_end(
     *, actor: Actor, volume_uid: UUID, at: datetime, reason_code: str, reason: str = ""
 ) -> None:
-    """The order of a volume ends: nothing more is written or mounted for writing, and its files are kept to be read
-    for as long as the centre says. Again it changes nothing."""
+    """The order of a volume ends: nothing more is written or mounted for writing, what may write is stopped after the
+    commit (`ended_volume_free`), and its files are kept to be read for as long as the centre says. Again it changes
+    nothing."""
     row = ordered_volume_lock(volume_uid)
     act_subject("volume", row.uid, name=row.name, reason=reason_code)
     if row.order_uid is None or row.kept_until is not None:
         return
     row.kept_until = timezone.now() + timedelta(days=settings.WEIR_ENDED_VOLUME_DAYS)
     row.save(update_fields=["kept_until", "updated_at"])
-    emit(OrderedVolumeEnded(current_schema(), row.order_uid, at, reason_code, reason), actor=actor)
+    emit(OrderedVolumeEnded(current_schema(), row.uid, row.order_uid, at, reason_code, reason), actor=actor)
+
+
+def ended_volume_free(*, actor: Actor, volume_uid: UUID) -> None:
+    """Stop the work that an ended volume is there for no more: what may write into it or is to leave its outputs there,
+    and once its files are kept no longer all that mounts it. Each in its own transaction; again it changes nothing."""
+    row = Volume.objects.filter(uid=volume_uid, kept_until__isnull=False).first()
+    if row is None or row.kept_until is None:
+        return
+    tenant, is_kept = current_tenant(), row.kept_until > timezone.now()
+    for uid in workloads_using(tenant, row.uid, key_of(row.uid), are_writers=is_kept):
+        workload_stop(
+            actor=actor, tenant=tenant, workload_uid=uid, reason=row.order_no, reason_code="volume_ended"
+        )
 
 
 @service()
 def ended_volume_remove(*, actor: Actor, volume_uid: UUID) -> bool:
-    """The time for which the files of an ended order were kept is over: they are removed; whether they were. What work
-    still mounts waits for that work's end."""
-    row = ordered_volume_lock(volume_uid)
+    """The time for which the files of an ended order were kept is over: they are removed; whether they were. Work that
+    still mounts it is stopped (`ended_volume_free`), and they go once it has ended. Again it changes nothing."""
+    row = Volume.objects.select_for_update(no_key=True).filter(uid=volume_uid).first()
+    if row is None:
+        return False
     act_subject("volume", row.uid, name=row.name, order=row.order_no)
     is_over = row.kept_until is not None and row.kept_until <= timezone.now()
     if not is_over or workload_numbers_using(current_tenant(), row.uid, key_of(row.uid)):
         return False
+    quota_release(actor=SYSTEM, tenant=current_tenant(), holder_uid=row.uid)
     row.delete()
     emit(VolumeChanged(current_schema(), str(volume_uid)), actor=actor)
     return True
 
 
-def ended_volumes_due() -> list[UUID]:
-    """The volumes of ended orders whose files have been kept for long enough."""
-    return list(Volume.objects.filter(kept_until__lte=timezone.now()).values_list("uid", flat=True))
+def ended_volumes() -> list[UUID]:
+    """The volumes whose orders have ended, of which files are kept still."""
+    return list(Volume.objects.filter(kept_until__isnull=False).order_by("pk").values_list("uid", flat=True))

@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import IO, cast
+from typing import IO, Any, cast
 from uuid import UUID, uuid4
 
 from django.db.models import F
@@ -25,11 +25,11 @@ from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.scheduling.selectors.workloads import workload_shares
 from apps.storage.drivers.chosen import driver
-from apps.storage.errors import AlreadyThere, PathRefused, StorageAway, StorageFull, VolumeFull
+from apps.storage.errors import AlreadyThere, PathRefused, StorageAway, StorageFull, VolumeEnded, VolumeFull
 from apps.storage.events import OutputsChanged
 from apps.storage.models import Volume, WorkOutput
 from apps.storage.paths import file_names
-from apps.storage.selectors import key_of
+from apps.storage.selectors import key_of, writable_check
 from apps.storage.services.volumes import volume_lock
 from apps.storage.states import OutputState
 from apps.storage.types import Names
@@ -43,12 +43,16 @@ _SPARSE = "GNU.sparse."
 
 @service(recorded=False)
 def outputs_expect(*, actor: Actor, workload_uid: UUID, volume_uid: UUID) -> None:
-    """Work with outputs is over: its nodes are asked for them, and a row for each share tells how far they are."""
+    """Work with outputs is over: its nodes are asked for them, and a row for each share tells how far they are.
+    Those for a volume whose order has ended are lost at once."""
     shares = outputs_ask(actor=actor, workload_uid=workload_uid)
     volume = Volume.objects.filter(uid=volume_uid).first()
     if not shares or volume is None:
         folders_end(actor=actor, workload_uid=workload_uid)
         return
+    lost: dict[str, Any] = {}
+    if volume.kept_until is not None:
+        lost = {"state": OutputState.LOST, "problem_code": VolumeEnded.code, "settled_at": timezone.now()}
     no, count = workload_shares(current_tenant(), workload_uid)
     WorkOutput.objects.bulk_create(
         WorkOutput(
@@ -56,9 +60,12 @@ def outputs_expect(*, actor: Actor, workload_uid: UUID, volume_uid: UUID) -> Non
             share=share,
             volume=volume,
             path=no if count == 1 else f"{no}/share-{share}",
+            **lost,
         )
         for share in shares
     )
+    if lost:
+        folders_end(actor=actor, workload_uid=workload_uid)
 
 
 def outputs_follow(*, actor: Actor, workload_uid: UUID) -> None:
@@ -97,6 +104,8 @@ def _fetch(actor: Actor, row: WorkOutput, volume: Volume, folder: WorkFolder) ->
             output_lose(actor=actor, row=row, code=error.code)
         else:
             output_wait(actor=actor, row=row, code=error.code)
+    except VolumeEnded as error:
+        output_lose(actor=actor, row=row, code=error.code)
     except (PathRefused, AlreadyThere):
         output_lose(actor=actor, row=row, code="path")
     except (tarfile.TarError, NotFound):
@@ -181,11 +190,14 @@ def _place(key: str, names: Names, content: IO[bytes]) -> int:
 
 @service(recorded=False)
 def output_room(*, actor: Actor, row: WorkOutput, size_bytes: int) -> None:
-    """Hold room for all of it in its volume, once. Raises VolumeFull."""
+    """Hold room for all of it in its volume, once: what has it is written whole. Raises VolumeFull, VolumeEnded."""
     found = _coming_lock(row)
-    if found is None or found.volume is None or found.room_bytes == size_bytes:
+    if found is None or found.volume is None:
         return
     volume = volume_lock(found.volume)
+    writable_check(volume)
+    if found.room_bytes == size_bytes:
+        return
     if size_bytes > volume.free_bytes + found.room_bytes:
         raise VolumeFull()
     more = size_bytes - int(found.room_bytes)

@@ -24,13 +24,14 @@ from apps.storage.errors import (
     PathRefused,
     StorageFull,
     UploadBusy,
+    VolumeEnded,
     VolumeFull,
 )
 from apps.storage.models import Upload, Volume
 from apps.storage.paths import file_names, path_of
 from apps.storage.permissions import StoragePermission as P
-from apps.storage.selectors import key_of, upload_get, volume_writable
-from apps.storage.services.volumes import volume_lock
+from apps.storage.selectors import key_of, upload_get, writable_check
+from apps.storage.services.volumes import volume_lock, volume_writable_lock
 from apps.storage.types import Kind, Names
 
 SIZE_MAX_BYTES = 2**50
@@ -71,7 +72,7 @@ def upload_make(
         raise InvalidInput(
             fields={"size_bytes": _("%(least)s to %(most)s") % {"least": 0, "most": SIZE_MAX_BYTES}}
         )
-    volume = volume_lock(volume_writable(actor=actor, uid=volume_uid))
+    volume = volume_writable_lock(actor, volume_uid)
     act_subject("volume", volume.uid, name=volume.name, size_bytes=size_bytes)
     if volume.uploads.filter(sender_id=actor.user_id, finished_at=None).count() >= OPEN_MAX:
         raise Conflict(
@@ -135,8 +136,10 @@ def upload_take(
         OffsetMismatch: the piece does not begin where the upload ends.
         ChecksumMismatch: it arrived damaged; nothing of it was kept.
         StorageFull: the disk has no room; what was acknowledged before stays.
+        VolumeEnded: the order of the volume has ended since.
     """
     row = _locked(upload_get(actor=actor, uid=uid))
+    writable_check(row.volume)
     if offset != row.received_bytes:
         raise OffsetMismatch(
             _("The upload goes on at byte %(offset)s, not at %(given)s.")
@@ -158,7 +161,7 @@ def upload_take(
 @service(P.USE)
 def upload_finish(*, actor: Actor, uid: UUID) -> Upload:
     """Put an upload whose bytes are all here in its place; done again it stays done. Raises AlreadyThere where a file
-    has come to stand there meanwhile that it is not to replace."""
+    has come to stand there meanwhile that it is not to replace, VolumeEnded where the volume's order has ended."""
     return _place(upload_get(actor=actor, uid=uid))
 
 
@@ -174,6 +177,7 @@ def _place(found: Upload) -> Upload:
     act_subject("volume", volume.uid, name=volume.name, path=row.path, size_bytes=row.size_bytes)
     if row.finished_at is not None or row.received_bytes < row.size_bytes:
         return row
+    writable_check(volume)
     grown = driver().upload_place(key_of(volume.uid), row.uid, file_names(row.path), replaces=row.replaces)
     Volume.objects.filter(pk=volume.pk).update(
         used_bytes=max(0, int(volume.used_bytes) + grown),
@@ -216,13 +220,15 @@ def _locked(found: Upload) -> Upload:
 
 
 def uploads_due() -> Q:
-    """Uploads that the clock has something to do with: received whole and not placed, left alone, or long finished."""
+    """Uploads that the clock has something to do with: received whole and not placed, left alone, into
+    a volume whose order has ended, or long finished."""
     now = timezone.now()
     whole = Q(
         finished_at=None, received_bytes=F("size_bytes"), moved_at__lt=now - timedelta(seconds=_SETTLED_S)
     )
     idle = Q(finished_at=None, moved_at__lt=now - timedelta(days=KEPT_DAYS))
-    return whole | idle | Q(finished_at__lt=now - timedelta(days=1))
+    ended = Q(finished_at=None, volume__kept_until__isnull=False)
+    return whole | idle | ended | Q(finished_at__lt=now - timedelta(days=1))
 
 
 def uploads_tidy(*, actor: Actor) -> None:
@@ -230,11 +236,12 @@ def uploads_tidy(*, actor: Actor) -> None:
     expired = timezone.now() - timedelta(days=KEPT_DAYS)
     for row in Upload.objects.filter(uploads_due()).select_related("volume")[:_BATCH]:
         try:
-            if row.finished_at is None and row.received_bytes == row.size_bytes and row.moved_at > expired:
+            is_whole = row.finished_at is None and row.received_bytes == row.size_bytes
+            if is_whole and row.moved_at > expired and row.volume.kept_until is None:
                 upload_settle(actor=actor, upload=row)
             else:
                 upload_expire(actor=actor, upload=row)
-        except (UploadBusy, NotFound, AlreadyThere, PathRefused):
+        except (UploadBusy, NotFound, AlreadyThere, PathRefused, VolumeEnded):
             # Somebody is at it; or its place is taken, and it waits for its sender until its time is over.
             continue
     for uid in Volume.objects.values_list("uid", flat=True):

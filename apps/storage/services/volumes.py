@@ -21,7 +21,7 @@ from apps.storage.events import VolumeChanged
 from apps.storage.models import Volume, volume_name
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.permissions import volumes_kept, volumes_seen
-from apps.storage.selectors import key_of
+from apps.storage.selectors import key_of, volume_writable, writable_check
 from apps.storage.states import Owner
 
 SIZE_MAX_MIB = 2**40
@@ -65,7 +65,7 @@ def volume_make(
 
 @service(P.USE)
 def volume_change(*, actor: Actor, uid: UUID, name: str | None = None, size_mib: int | None = None) -> Volume:
-    """Rename a volume, or give it another size: never less than it holds, and not what an order holds."""
+    """Rename a volume, or give it another size: never less than it holds, and not what an order holds or held."""
     row = volume_kept_lock(actor, uid)
     if name is not None and name != row.name:
         _name_check(name)
@@ -74,6 +74,7 @@ def volume_change(*, actor: Actor, uid: UUID, name: str | None = None, size_mib:
     if size_mib is not None and size_mib != row.size_mib:
         size_check(size_mib)
         _ordered_check(row)
+        writable_check(row)
         size_holds_check(row, size_mib)
         row.size_mib = size_mib
         _quota_keep(actor, row)
@@ -159,6 +160,15 @@ def volume_lock(volume: Volume) -> Volume:
     row = Volume.objects.select_for_update(no_key=True).filter(pk=volume.pk).first()
     if row is None:
         raise NotFound()
+    return row
+
+
+def volume_writable_lock(actor: Actor, uid: UUID) -> Volume:
+    """The volume, locked, that the actor may change the files of. VolumeEnded where its order has ended."""
+    row = volume_lock(volume_writable(actor=actor, uid=uid))
+    # It may have ended before it was locked.
+    writable_check(row)
+    act_subject("volume", row.uid, name=row.name)
     return row
 
 

@@ -29,7 +29,7 @@ from apps.scheduling.services.quota.quotas import quota_set
 from apps.storage.models import Volume
 from apps.storage.mounts import outputs_volume, volumes_mounted
 from apps.storage.services.files import folder_make
-from apps.storage.services.ordered import ended_volume_remove, ended_volumes_due
+from apps.storage.services.ordered import ended_volume_remove, ended_volumes
 from apps.storage.services.uploads import upload_make
 from apps.storage.services.volumes import volume_change, volume_delete
 from tests.apps.catalog.market import RANGES, commodity_make
@@ -186,9 +186,13 @@ def test_at_its_end_files_are_read_for_a_stated_time_and_then_gone(
     assert mount["read_only"]
     assert 'data-test="kept-until"' in shop.ann.page().get(f"/files/{uid}/").content.decode()
     with in_tenant("acme"):
-        assert ended_volumes_due() == []
+        assert ended_volumes() == [uid]
+        assert not ended_volume_remove(actor=SYSTEM, volume_uid=uid)
         later(days=8)
-        assert [ended_volume_remove(actor=SYSTEM, volume_uid=due) for due in ended_volumes_due()] == [True]
+        with pytest.raises(InvalidInput):
+            volumes_mounted(actor=ann, asked=[str(uid)])
+        # Of two that come at once the second finds nothing to do.
+        assert [ended_volume_remove(actor=SYSTEM, volume_uid=uid) for _again in range(2)] == [True, False]
         assert not Volume.objects.filter(uid=uid).exists()
     assert "is gone" in shop.ann.page().get(f"/orders/{order.uid}/").content.decode()
 

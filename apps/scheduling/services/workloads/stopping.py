@@ -23,15 +23,17 @@ _LATE_AT_ONCE = 500
 
 
 @service()
-def workload_stop(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str) -> Workload:
+def workload_stop(
+    *, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str, reason_code: str = "stopped"
+) -> Workload:
     """Stop it: at once while it waits, else its slices stop and the end follows. Stopping twice changes nothing."""
     row = work_take(actor, tenant, workload_uid)
     act_subject("workload", row.uid, reason=reason)
     if row.state in (WorkloadState.PENDING, WorkloadState.SUSPENDED):
-        workload_end(row, actor, timezone.now(), WorkloadState.FINISHED, "stopped", reason)
+        workload_end(row, actor, timezone.now(), WorkloadState.FINISHED, reason_code, reason)
     elif row.state in (WorkloadState.PLACED, WorkloadState.RUNNING):
-        stop_begin(row, actor, AfterStop.STOP, "stopped", reason)
-        slices_stop(row, actor, reason)
+        stop_begin(row, actor, AfterStop.STOP, reason_code, reason)
+        slices_stop(row, actor, reason, reason_code=reason_code)
         workload_changed(row, actor)
         # A slice that no node was told of ends at once, and with the last of them the workload.
         row.refresh_from_db()
