@@ -86,16 +86,19 @@ def records_read(data: bytes, left: int) -> tuple[list[Point], int]:
 
 
 def _points(record: bytes) -> Iterator[Point]:
+    """Of a record in which a name is no text, those before it."""
     event = _Event()
     try:
         event.ParseFromString(record)
+        for entry in event.summary.value:
+            value = _scalar(entry)
+            point = point_make(entry.tag, event.step, value, event.wall_time) if value is not None else None
+            if point is not None:
+                yield point
     except DecodeError as error:
         raise NoEventFile from error
-    for entry in event.summary.value:
-        value = _scalar(entry)
-        point = point_make(entry.tag, event.step, value, event.wall_time) if value is not None else None
-        if point is not None:
-            yield point
+    except ValueError:
+        return
 
 
 def _scalar(entry: Any) -> float | None:

@@ -42,6 +42,29 @@ def _number(value: Any) -> float | None:
         return math.inf
 
 
+class EvenPoints:
+    """Points of one name as they come, of which at most twice as many are held as are wanted in the end."""
+
+    def __init__(self, first: Point, most: int) -> None:
+        self._most = most
+        self._held, self._last = [first], first
+        self._stride, self._count = 1, 1
+
+    def add(self, point: Point) -> None:
+        """Hold a point that was written after all that are held, or count it only."""
+        if self._count % self._stride == 0:
+            self._held.append(point)
+        self._count += 1
+        self._last = point
+        if len(self._held) > 2 * self._most:
+            self._held, self._stride = self._held[::2], self._stride * 2
+
+    def taken(self, most: int) -> list[Point]:
+        """At most so many of them, evenly, the first and the last among them."""
+        is_held = self._held[-1] is self._last
+        return thinned(self._held if is_held else [*self._held, self._last], most)
+
+
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
     """At most so many of them, evenly taken, the first and the last among them; `most` is 2 or more."""
     if len(points) <= most:

@@ -11,16 +11,18 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Literal
 
-from node_agent.protocol.metric_bounds import FOLDER, NAME_CHARACTERS, NAMES_PER_WORK
+from node_agent.protocol.metric_bounds import FOLDER, NAME_CHARACTERS, NAMES_PER_WORK, STEP_MAX
 from node_agent.runtime.metrics.json_lines import JsonLines
 from node_agent.runtime.metrics.points import Point
 
-# At once, and over the whole life of the work.
-DEPTH, FILES, FILES_EVER, ENTRIES = 4, 64, 256, 1_000
+# Of one look: how deep, how many files are read, how many entries of all folders together are looked at.
+DEPTH, FILES, ENTRIES = 4, 64, 2_000
+# Over the whole life of the work.
+FILES_EVER = 256
 PIECE_BYTES = 128 * 1024
 _NOTES = 16
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -28,11 +30,13 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(slots=True)
 class _Followed:
-    """A file as far as it was read. `reader` None: it is not read on."""
+    """A file as far as it was read. `reader` None: it is not read on. `waits_at`: its size when nothing whole stood
+    next in it."""
 
     prefix: str
     reader: JsonLines | Literal["events"] | None
     offset: int = 0
+    waits_at: int = -1
 
 
 @dataclass(slots=True)
@@ -43,13 +47,14 @@ class MetricsReader:
     note: Callable[[str], None]
     has_more: bool = False
     _turn: int = 0
+    _entries_left: int = 0
     _files: dict[tuple[int, int], _Followed] = field(default_factory=dict)
     _steps: dict[str, int] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
 
     def read(self, limit_bytes: int) -> list[Point]:
         """What was written since, a piece of each file in turn and of at most so many bytes; each point has a step and
-        a time. `has_more` is whether a file holds more of it."""
+        a time. `has_more` is whether a file holds more of it that can be read now."""
         found: list[Point] = []
         files = list(self._open())
         self.has_more = False
@@ -57,7 +62,7 @@ class MetricsReader:
         first = self._turn % max(len(files), 1)
         for path, fd in (*files[first:], *files[:first]):
             try:
-                limit_bytes -= self._follow(path, fd, found) if limit_bytes > 0 else 0
+                limit_bytes -= self._follow(path, fd, found, may_read=limit_bytes > 0)
             except OSError:
                 continue
             finally:
@@ -72,8 +77,14 @@ class MetricsReader:
             home = os.open(self.home, _OPEN | os.O_DIRECTORY)
         except OSError:
             return
+        self._entries_left = ENTRIES
         try:
-            yield from islice(self._below(home, FOLDER, "", DEPTH), FILES)
+            for count, (path, fd) in enumerate(self._below(home, FOLDER, "", DEPTH)):
+                if count == FILES:
+                    os.close(fd)
+                    self._say(f"more than {FILES} files of metrics at once: the first by name are read")
+                    break
+                yield path, fd
         finally:
             os.close(home)
 
@@ -83,16 +94,28 @@ class MetricsReader:
         except OSError:
             return
         try:
-            with os.scandir(fd) as entries:
-                names = sorted(entry.name for entry in islice(entries, ENTRIES))
-            for below in names:
+            for below, is_folder in self._entries(fd):
                 inner = f"{path}{below}"
                 if _kind(below):
                     yield from self._file(fd, below, inner)
-                elif depth:
+                elif depth and is_folder:
                     yield from self._below(fd, below, f"{inner}/", depth - 1)
         finally:
             os.close(fd)
+
+    def _entries(self, folder: int) -> list[tuple[str, bool]]:
+        """What is in a folder, by name, and whether it is a folder, as far as this look may still go."""
+        found: list[tuple[str, bool]] = []
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if not self._entries_left:
+                    self._say(
+                        f"more than {ENTRIES} files and folders where its metrics are: the rest is not looked at"
+                    )
+                    break
+                self._entries_left -= 1
+                found.append((entry.name, entry.is_dir(follow_symlinks=False)))
+        return sorted(found)
 
     def _file(self, folder: int, name: str, path: str) -> Iterator[tuple[str, int]]:
         try:
@@ -106,7 +129,7 @@ class MetricsReader:
 
     # ---- what is in them ----
 
-    def _follow(self, path: str, fd: int, found: list[Point]) -> int:
+    def _follow(self, path: str, fd: int, found: list[Point], *, may_read: bool) -> int:
         """Read on in a file; how many bytes were read."""
         facts = os.fstat(fd)
         key = (facts.st_dev, facts.st_ino)
@@ -117,12 +140,16 @@ class MetricsReader:
         if facts.st_size < known.offset:
             # Written anew: what was there before counts no more.
             known = self._files[key] = _begun(path)
-        if known.reader is None:
+        if known.reader is None or facts.st_size in (known.offset, known.waits_at):
+            return 0
+        if not may_read:
+            self.has_more = True
             return 0
         data = os.pread(fd, PIECE_BYTES, known.offset)
         points, taken = self._taken(path, known, data, facts.st_size - known.offset)
         found.extend(self._counted(known.prefix, points))
         known.offset += taken
+        known.waits_at = -1 if taken else facts.st_size
         self.has_more |= taken > 0 and known.offset < facts.st_size
         return len(data)
 
@@ -131,8 +158,12 @@ class MetricsReader:
         if isinstance(known.reader, JsonLines):
             return known.reader.take(data), len(data)
         # TensorBoard's format costs a library, which only work that writes it pays for.
-        from node_agent.runtime.metrics.event_files import NoEventFile, records_read
-
+        try:
+            from node_agent.runtime.metrics.event_files import NoEventFile, records_read
+        except ImportError:
+            known.reader = None
+            self._say("TensorBoard's files are not read: this node lacks protobuf; write lines of JSON")
+            return [], 0
         try:
             return records_read(data, left)
         except NoEventFile:
@@ -149,7 +180,7 @@ class MetricsReader:
             if len(name) > NAME_CHARACTERS or not self._is_counted(name):
                 continue
             step = self._steps[name] if point.step is None else point.step
-            self._steps[name] = step + 1
+            self._steps[name] = min(step + 1, STEP_MAX)
             if math.isfinite(point.value):
                 yield point._replace(name=name, step=step, at=point.at or time.time())
             else:

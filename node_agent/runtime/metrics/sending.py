@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,14 +12,22 @@ from node_agent.files import read_json
 from node_agent.protocol.metrics import MetricBatch
 from node_agent.runtime.metrics.spool import batch_numbers, batch_path
 
+log = logging.getLogger("weir.agent")
+
 
 def batch_oldest(folder: Path, slice_uid: str) -> MetricBatch | None:
-    """The batch to send next; None where there is none. One that cannot be sent is dropped."""
+    """The batch to send next; None where there is none. One that cannot be sent is dropped, which the
+    agent's log says."""
     for number in batch_numbers(folder):
         entry = read_json(batch_path(folder, number)) or {}
         try:
             return MetricBatch.model_validate({**entry, "slice_uid": slice_uid, "seq": number})
-        except ValidationError:
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            log.warning(
+                "metrics of slice %s are dropped, batch %s: %s: %s", slice_uid, number, place, first["msg"]
+            )
             batches_drop(folder, number)
     return None
 

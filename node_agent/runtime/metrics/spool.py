@@ -12,7 +12,7 @@ from typing import Any
 
 from node_agent.files import write_json
 from node_agent.protocol.metric_bounds import POINTS_PER_BATCH
-from node_agent.runtime.metrics.points import Point, thinned
+from node_agent.runtime.metrics.points import Point
 
 WAITING_MOST = 16
 _SUFFIX = ".json"
@@ -29,12 +29,11 @@ class MetricsSpool:
     def has_room(self) -> bool:
         return len(batch_numbers(self._folder)) < WAITING_MOST
 
-    def add(self, points: Iterable[Point], most_per_name: int) -> None:
-        """Put points on their way, of each name at most so many. Raises OSError: those are lost."""
+    def add(self, points: Iterable[Point]) -> None:
+        """Put points on their way. Raises OSError: those are lost."""
         batch: list[dict[str, Any]] = []
         room = POINTS_PER_BATCH
-        for name, of_name in _by_name(points).items():
-            left = thinned(of_name, most_per_name)
+        for name, left in _by_name(points).items():
             while left:
                 batch.append(_series(name, left[:room]))
                 left, room = left[room:], room - len(left[:room])

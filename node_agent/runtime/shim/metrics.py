@@ -6,23 +6,29 @@ It is read here, in a process that stands over this work alone: whatever a file 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from node_agent.protocol.metric_bounds import FOLDER, VARIABLE
-from node_agent.runtime.metrics.points import Point
+from node_agent.protocol.metric_bounds import FOLDER, POINTS_PER_BATCH, VARIABLE
+from node_agent.runtime.metrics.points import EvenPoints
 from node_agent.runtime.metrics.reader import MetricsReader
 from node_agent.runtime.metrics.spool import MetricsSpool
+from node_agent.runtime.records.meter import NS
 
-LOOK_S = 1.0
-LOOK_BYTES, LAST_BYTES = 256 * 1024, 32 * 1024 * 1024
-# Of one series: from one look, and of all that is left at the end.
-POINTS_PER_LOOK, POINTS_AT_LAST = 50, 500
+LOOK_S, SEND_S = 1.0, 10.0
+LOOK_BYTES = 256 * 1024
+LAST_BYTES, LAST_S = 32 * 1024 * 1024, 5.0
+# Of one series: each time that it is sent, and of all that is left at the end.
+POINTS_PER_SEND, POINTS_AT_LAST = 100, 500
 
 
 class MetricsControl:
-    """Follows the metrics of one work; `note` writes a line into its log."""
+    """Follows the metrics of one work; `note` writes a line into its log.
+
+    Whatever fails here ends the reading, never the work.
+    """
 
     def __init__(self, home: Path, owner: int | None, spool: Path, note: Callable[[str], None]) -> None:
         """Before the work starts: its folder is made for it, where an earlier attempt has not left one. `owner`: its
@@ -32,28 +38,67 @@ class MetricsControl:
             if owner is not None:
                 os.chown(home / FOLDER, owner, owner, follow_symlinks=False)
         self._reader, self._spool, self._note = MetricsReader(home, note), MetricsSpool(spool), note
+        self._found: dict[str, EvenPoints] = {}
+        self._look_at_ns = self._send_at_ns = 0
+        self._is_over = False
 
-    def look(self) -> None:
-        """Take up what was written since; a full disk delays it."""
-        if self._spool.has_room:
-            self._put(self._reader.read(LOOK_BYTES), POINTS_PER_LOOK)
+    def look(self, now_ns: int) -> None:
+        """Take up what was written since the last look, a second after that; what was found is put on its way every
+        ten seconds, in one batch."""
+        if self._is_over or now_ns < self._look_at_ns:
+            return
+        self._look_at_ns = now_ns + int(LOOK_S * NS)
+        with self._until_failure():
+            if self._spool.has_room:
+                self._read(POINTS_PER_SEND)
+            if self._found and now_ns >= self._send_at_ns:
+                self._send_at_ns = now_ns + int(SEND_S * NS)
+                self._send(POINTS_PER_SEND, POINTS_PER_BATCH)
 
     def finish(self) -> None:
         """Take up what is left: nothing writes any more."""
-        found: list[Point] = []
-        left_bytes = LAST_BYTES
-        while left_bytes > 0:
-            found += self._reader.read(LOOK_BYTES)
+        with self._until_failure():
+            self._send(POINTS_PER_SEND, POINTS_PER_BATCH)
+            if self._is_over:
+                return
+            try:
+                self._read_rest()
+            finally:
+                self._send(POINTS_AT_LAST)
+
+    def _read_rest(self) -> None:
+        end_s, left_bytes = time.monotonic() + LAST_S, LAST_BYTES
+        while left_bytes > 0 and time.monotonic() < end_s:
+            self._read(POINTS_AT_LAST)
             left_bytes -= LOOK_BYTES
             if not self._reader.has_more:
-                break
-        else:
-            self._note(f"of its metrics the last {LAST_BYTES >> 20} MiB were too many: some are left out")
-        self._put(found, POINTS_AT_LAST)
+                return
+        self._note("it left more metrics at its end than are read then: some are missing")
 
-    def _put(self, points: list[Point], most_per_name: int) -> None:
+    def _read(self, most_per_name: int) -> None:
+        for point in self._reader.read(LOOK_BYTES):
+            if point.name in self._found:
+                self._found[point.name].add(point)
+            else:
+                self._found[point.name] = EvenPoints(point, most_per_name)
+
+    def _send(self, most_per_name: int, most: int | None = None) -> None:
+        """Put what was found on its way, of each name at most so many, and at most `most` together; a full disk loses
+        it."""
+        each = most_per_name if most is None else min(most_per_name, most // max(len(self._found), 1))
+        points = [point for found in self._found.values() for point in found.taken(each)]
+        self._found = {}
         with suppress(OSError):
-            self._spool.add(points, most_per_name)
+            self._spool.add(points)
+
+    @contextmanager
+    def _until_failure(self) -> Iterator[None]:
+        """The folder is the work's: what no reader foresees costs it its metrics, and nothing else."""
+        try:
+            yield
+        except Exception as error:
+            self._is_over = True
+            self._note(f"its metrics are not read any more: {type(error).__name__}: {str(error)[:200]}")
 
 
 def metrics_environment(home: Path) -> dict[str, str]:

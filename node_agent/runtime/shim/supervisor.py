@@ -29,7 +29,7 @@ from node_agent.runtime.shim.elastic_size import SizeControl
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.executions import Executions
 from node_agent.runtime.shim.kernel_limits import KernelLimits
-from node_agent.runtime.shim.metrics import LOOK_S, MetricsControl
+from node_agent.runtime.shim.metrics import MetricsControl
 from node_agent.runtime.shim.output import Output
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.share import Share
@@ -59,7 +59,7 @@ class Shim:
         self._refused: Control | None = None
         self._is_output_open = True
         self.stop_wanted = ""
-        self._watch_at_ns = self._state_at_ns = self._metrics_at_ns = 0
+        self._watch_at_ns = self._state_at_ns = 0
 
     # ---- life ----
 
@@ -175,9 +175,8 @@ class Shim:
         self._read_control()
         self._check_ends(now_ns)
         self._tell_session()
-        if self._metrics is not None and now_ns >= self._metrics_at_ns:
-            self._metrics_at_ns = now_ns + int(LOOK_S * NS)
-            self._metrics.look()
+        if self._metrics is not None:
+            self._metrics.look(now_ns)
         if has_news or now_ns >= self._state_at_ns:
             self._observe(now_ns)
 

@@ -3,13 +3,16 @@
 import json
 import os
 import struct
+import sys
 import time
+import tracemalloc
+from itertools import pairwise
 
 import pytest
 from tensorboardX import SummaryWriter
 
 from node_agent.files import SliceFolder
-from node_agent.protocol.metric_bounds import FOLDER, NAMES_PER_WORK, POINTS_PER_BATCH
+from node_agent.protocol.metric_bounds import FOLDER, NAMES_PER_WORK, POINTS_PER_BATCH, STEP_MAX
 from node_agent.protocol.metrics import MetricBatch
 from node_agent.runtime.metrics import reader as reader_module
 from node_agent.runtime.metrics.event_files import NoEventFile, records_read
@@ -17,7 +20,9 @@ from node_agent.runtime.metrics.points import Point, thinned
 from node_agent.runtime.metrics.reader import PIECE_BYTES, MetricsReader
 from node_agent.runtime.metrics.sending import batch_oldest, batches_drop
 from node_agent.runtime.metrics.spool import WAITING_MOST, MetricsSpool
-from node_agent.runtime.shim.metrics import POINTS_AT_LAST, MetricsControl
+from node_agent.runtime.records.meter import NS
+from node_agent.runtime.shim import metrics as shim_module
+from node_agent.runtime.shim.metrics import POINTS_AT_LAST, SEND_S, MetricsControl
 
 MOST = 10 * PIECE_BYTES
 
@@ -36,6 +41,25 @@ def notes():
 @pytest.fixture
 def reader(home, notes):
     return MetricsReader(home, notes.append)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return SliceFolder(tmp_path)
+
+
+@pytest.fixture
+def control(home, folder, notes):
+    return MetricsControl(home, None, folder.metrics, notes.append)
+
+
+def sent(folder):
+    """Of each batch on its way its series by name, in order; they are on their way no more."""
+    found = []
+    while (batch := batch_oldest(folder.metrics, "slice")) is not None:
+        found.append({series.name: series for series in batch.series})
+        batches_drop(folder.metrics, batch.seq)
+    return found
 
 
 def lines(home, *entry, name="a.jsonl"):
@@ -234,7 +258,7 @@ def test_fewer_points_are_taken_evenly_with_their_ends():
 
 def test_what_is_on_its_way_is_sent_in_batches_and_dropped_once_it_is_there(tmp_path):
     spool = MetricsSpool(tmp_path / "metrics")
-    spool.add([Point(f"m{n}", step, 1.0, 5.0) for n in range(9) for step in range(500)], 500)
+    spool.add([Point(f"m{n}", step, 1.0, 5.0) for n in range(9) for step in range(500)])
     first = batch_oldest(tmp_path / "metrics", "slice")
     assert isinstance(first, MetricBatch)
     assert first.seq == 1
@@ -246,38 +270,143 @@ def test_what_is_on_its_way_is_sent_in_batches_and_dropped_once_it_is_there(tmp_
     assert sent == 9 * 500
 
 
-def test_a_batch_that_cannot_be_sent_is_dropped(tmp_path):
+def test_a_batch_that_cannot_be_sent_is_dropped_and_the_agent_s_log_says_so(tmp_path, caplog):
     folder = tmp_path / "metrics"
-    MetricsSpool(folder).add([Point("m", 1, 1.0, 5.0)], 500)
+    MetricsSpool(folder).add([Point("m", 1, 1.0, 5.0)])
     (folder / "1.json").rename(folder / "2.json")
     (folder / "1.json").write_text('{"series": 3}')
     batch = batch_oldest(folder, "slice")
     assert batch is not None
     assert batch.seq == 2
+    assert "metrics of slice slice are dropped, batch 1: series" in caplog.text
 
 
-def test_where_nobody_sends_nothing_more_is_read_until_the_end(tmp_path, notes):
-    folder = SliceFolder(tmp_path)
-    folder.work.mkdir()
-    control = MetricsControl(folder.work, None, folder.metrics, notes.append)
+def test_where_nobody_sends_nothing_more_is_read_until_the_end(home, folder, control):
     for step in range(WAITING_MOST + 5):
-        lines(folder.work, {"step": step, "loss": step})
-        control.look()
+        lines(home, {"step": step, "loss": step})
+        control.look(int(step * SEND_S * NS))
     assert len(list(folder.metrics.iterdir())) == WAITING_MOST
     control.finish()
-    last = MetricBatch.model_validate(
-        json.loads((folder.metrics / f"{WAITING_MOST + 1}.json").read_text()) | {"slice_uid": "s", "seq": 1}
-    )
-    assert last.series[0].steps == tuple(range(WAITING_MOST, WAITING_MOST + 5))
+    assert sent(folder)[-1]["loss"].steps == tuple(range(WAITING_MOST, WAITING_MOST + 5))
 
 
-def test_at_the_end_so_many_points_of_each_are_kept(tmp_path, notes):
-    folder = SliceFolder(tmp_path)
-    folder.work.mkdir()
-    control = MetricsControl(folder.work, None, folder.metrics, notes.append)
-    lines(folder.work, *({"step": step, "loss": 1} for step in range(5_000)))
+def test_what_is_found_is_sent_every_ten_seconds_in_one_batch(home, folder, control):
+    for second in range(21):
+        lines(home, *({f"m{n}": second} for n in range(NAMES_PER_WORK) for _again in range(3)))
+        control.look(second * NS)
+    batches = sent(folder)
+    assert len(batches) == 3
+    assert [len(batch) for batch in batches] == [NAMES_PER_WORK] * 3
+    assert batches[-1]["m7"].values[-1] == 20
+
+
+def test_at_the_end_so_many_points_of_each_are_kept_evenly(home, folder, control):
+    lines(home, *({"step": step, "loss": 1} for step in range(25_000)))
     control.finish()
-    batch = batch_oldest(folder.metrics, "s")
-    assert batch is not None
-    assert len(batch.series[0].steps) == POINTS_AT_LAST
-    assert batch.series[0].steps[-1] == 4_999
+    (batch,) = sent(folder)
+    steps = batch["loss"].steps
+    assert len(steps) == POINTS_AT_LAST
+    assert (steps[0], steps[-1]) == (0, 24_999)
+    assert max(after - before for before, after in pairwise(steps)) < 200
+
+
+def test_the_end_holds_no_more_points_than_it_keeps(home, folder, control, monkeypatch):
+    monkeypatch.setattr(shim_module, "LOOK_BYTES", PIECE_BYTES)
+    monkeypatch.setattr(shim_module, "LAST_S", 60.0)
+    lines(home, *['{"a":1}'] * 50_000)
+    tracemalloc.start()
+    control.finish()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 7 * 2**20
+    assert sent(folder)[-1]["a"].steps[-1] == 49_999
+
+
+def test_the_end_waits_only_so_long(home, folder, control, notes, monkeypatch):
+    monkeypatch.setattr(shim_module, "LAST_S", 0.0)
+    lines(home, {"step": 1, "loss": 1})
+    control.finish()
+    assert sent(folder) == []
+    assert len(notes) == 1
+
+
+def test_the_end_reads_all_files_where_one_look_cannot(home, folder, control, notes):
+    for number in range(5):
+        lines(home, *({"step": step, f"m{number}": 1} for step in range(6_000)), name=f"{number}.jsonl")
+    control.finish()
+    assert {name: one.steps[-1] for batch in sent(folder) for name, one in batch.items()} == {
+        f"m{number}": 5_999 for number in range(5)
+    }
+    assert notes == []
+
+
+def test_a_record_that_never_becomes_whole_is_not_read_again_and_again(home, reader):
+    (home / FOLDER / "x.tfevents").write_bytes(struct.pack("<Q4x", 2**39) + bytes(1000))
+    reader.read(MOST)
+    assert reader.read(0) == []
+    assert not reader.has_more
+
+
+def test_one_look_goes_through_so_many_entries_of_all_folders_together(home, reader, notes, monkeypatch):
+    monkeypatch.setattr(reader_module, "ENTRIES", 50)
+    lines(home, {"step": 1, "loss": 1})
+    for number in range(900):
+        (home / FOLDER / str(number % 30) / str(number)).mkdir(parents=True)
+    opened, real = [], os.open
+    monkeypatch.setattr(os, "open", lambda *args, **more: opened.append(args) or real(*args, **more))
+    assert seen(reader.read(MOST)) == [("loss", 1, 1.0)]
+    assert reader.read(MOST) == []
+    assert len(opened) <= 2 * (50 + 2)
+    assert len(notes) == 1
+    assert "more than 50 files and folders" in notes[0]
+
+
+def test_files_beyond_those_that_are_read_are_said_once(home, reader, notes, monkeypatch):
+    monkeypatch.setattr(reader_module, "FILES", 3)
+    for number in range(6):
+        lines(home, {f"m{number}": 1}, name=f"{number}.jsonl")
+    before = len(os.listdir("/proc/self/fd"))
+    assert len(reader.read(MOST) + reader.read(MOST)) == 3
+    assert len(notes) == 1
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_step_after_the_last_that_there_is_stays_one(home, folder, control):
+    lines(home, {"step": STEP_MAX, "loss": 1}, {"loss": 2})
+    control.finish()
+    assert sent(folder)[0]["loss"].steps == (STEP_MAX, STEP_MAX)
+
+
+def test_a_name_that_is_no_text_costs_only_its_record(home, reader, notes):
+    value = b"\x08\x01\x2d" + struct.pack("<f", 1.5)
+    records = [record(scalar_event(tag, 3, value)) for tag in (b"\xff\xfe", b"loss")]
+    (home / FOLDER / "x.tfevents").write_bytes(b"".join(records))
+    assert seen(reader.read(MOST)) == [("loss", 3, 1.5)]
+    assert notes == []
+
+
+def test_where_protobuf_is_missing_lines_are_read_all_the_same(home, reader, notes, monkeypatch):
+    monkeypatch.setitem(sys.modules, "node_agent.runtime.metrics.event_files", None)
+    (home / FOLDER / "x.tfevents").write_bytes(record(b""))
+    lines(home, {"step": 1, "loss": 1}, name="y.jsonl")
+    assert seen(reader.read(MOST)) == [("loss", 1, 1.0)]
+    assert len(notes) == 1
+    assert "protobuf" in notes[0]
+
+
+def test_what_nobody_foresaw_ends_the_reading_and_not_the_work(home, folder, control, notes, monkeypatch):
+    lines(home, {"step": 1, "loss": 1})
+    control.look(0)
+    lines(home, {"step": 2, "loss": 1})
+    control.look(NS)
+
+    def fails(*_args):
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setattr(MetricsReader, "read", fails)
+    control.look(2 * NS)
+    control.look(3 * NS)
+    control.finish()
+    assert len(notes) == 1
+    assert "RuntimeError: unforeseen" in notes[0]
+    assert [batch["loss"].steps for batch in sent(folder)] == [(1,), (2,)]
