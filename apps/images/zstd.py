@@ -19,13 +19,17 @@ class _Buffer(ctypes.Structure):
 
 
 class ZstdFile(io.RawIOBase):
-    """`inner` unpacked, from its beginning and onwards only. Making it raises ZstdMissing; reading ValueError for what
-    is no zstd, EOFError for what ends too early."""
+    """`inner` unpacked, from its beginning and onwards only. Making it raises ZstdMissing, and MemoryError where there
+    is no room to unpack in; reading ValueError for what is no zstd, EOFError for what ends too early."""
+
+    _stream: ctypes.c_void_p | None = None
 
     def __init__(self, inner: IO[bytes]) -> None:
         super().__init__()
         self._inner, self._library = inner, _library()
         self._stream = ctypes.c_void_p(self._library.ZSTD_createDStream())
+        if not self._stream:
+            raise MemoryError("no room to unpack zstd in")
         self._given = ctypes.create_string_buffer(b"", _BLOCK)
         self._taken = ctypes.create_string_buffer(_BLOCK)
         self._input = _Buffer(ctypes.addressof(self._given), 0, 0)
@@ -56,8 +60,9 @@ class ZstdFile(io.RawIOBase):
         return self._at
 
     def close(self) -> None:
-        if not self.closed:
+        if self._stream:
             self._library.ZSTD_freeDStream(self._stream)
+            self._stream = None
         super().close()
 
     def _next(self) -> bytes:

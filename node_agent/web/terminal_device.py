@@ -12,11 +12,36 @@ from pathlib import Path
 _TIOCSPTLCK, _TIOCGPTPEER = 0x40045431, 0x5441
 _OF_THE_NODE = "/dev/ptmx"
 _SHELLS = ("/bin/bash", "/bin/sh")
+# As Linux itself bounds them.
+_LINKS_MOST = 40
 
 
 def shell_find(root: Path) -> str:
     """The best shell below a root; a link in there leads within it, not here."""
-    return next((path for path in _SHELLS if os.path.lexists(root / path.removeprefix("/"))), _SHELLS[-1])
+    return next((path for path in _SHELLS if _is_there(root, path)), _SHELLS[-1])
+
+
+def _is_there(root: Path, path: str) -> bool:
+    """Whether a path leads to something for who has that root: its links, absolute ones too, begin there."""
+    left, place = path.split("/")[::-1], [str(root)]
+    links = 0
+    while left:
+        name = left.pop()
+        if name == "..":
+            place = place[:1] + place[1:-1]
+        elif name not in ("", "."):
+            here = os.path.join(*place, name)
+            try:
+                target = os.readlink(here)
+            except OSError:
+                place.append(name)
+                continue
+            links += 1
+            if links > _LINKS_MOST:
+                return False
+            place = place[:1] if target.startswith("/") else place
+            left += target.split("/")[::-1]
+    return os.path.lexists(os.path.join(*place))
 
 
 def terminal_open(system: int | None, owner: int | None) -> tuple[int, int]:
