@@ -107,6 +107,8 @@ def test_an_unpacker_is_ended_before_the_disk_is_full_or_when_it_takes_too_long(
     monkeypatch.setattr(unpacking, "UNPACK_S", 0)
     with pytest.raises(ImageFailed, match="not unpacked within"):
         unpack(tmp_path, tmp_path / "b", 2**40, floor_bytes=0)
+    # Deeper than what clears the tests' folders goes.
+    subprocess.run(["rm", "-rf", *tmp_path.iterdir()], check=True)
 
 
 def test_a_file_larger_than_was_said_is_not_read_on(tmp_path: Path) -> None:
