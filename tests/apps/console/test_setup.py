@@ -93,13 +93,19 @@ def test_the_token_is_for_who_can_read_the_portals_files(empty, settings):
 
 def test_without_the_token_there_is_no_form(empty, page, token):
     assert 'data-test="setup-command"' in text_of(page.get("/setup/"))
-    for wrong in ("x", token[:-1], token + "x", "²", "\x7f"):
+    for wrong, answered in (
+        ("x", (403, "setup_token_unknown")),
+        (token[:-1], (403, "setup_token_unknown")),
+        (token + "x", (403, "setup_token_unknown")),
+        ("²", (403, "setup_token_unknown")),
+        ("\x7f", (400, "invalid_input")),
+    ):
         found = text_of(page.get("/setup/", {"token": wrong}), 403)
         assert 'data-code="setup_token_unknown"' in found
         assert 'id="setup-form"' not in found
         text_of(page.post("/setup/", GIVEN | {"token": wrong}), 403)
         answer = api().post("/api/v1/setup", API | {"token": wrong})
-        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "setup_token_unknown")
+        assert (answer.status_code, answer.json()["error"]["code"]) == answered
     text_of(page.post("/setup/", GIVEN), 403)
     assert nobody()
 
@@ -308,7 +314,8 @@ def test_the_demo_comes_by_the_same_door_and_stays_out_of_a_centre_of_its_own(em
     assert Record.objects.filter(name="centre_setup").count() == 1
 
 
-def test_the_demo_is_not_poured_into_somebodys_centre(db):
+def test_the_demo_is_not_poured_into_somebodys_centre(db, tmp_path, monkeypatch):
+    monkeypatch.setattr("portal.management.commands.seed._password_file", lambda: tmp_path / "demo.password")
     with pytest.raises(CommandError, match="make serve"):
         call_command("seed")
     assert not User.objects.exists()
