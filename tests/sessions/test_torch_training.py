@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="the device weir needs PyTorch")
 
 import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from weir.torch import devices  # noqa: E402
 
 from tests.sessions.models import GPT, Recurrent, cnn, mlp, train  # noqa: E402
@@ -47,6 +48,26 @@ def test_a_gpt_with_dropout_is_bit_identical(weir0, is_checkpointed):
     assert losses == wanted
     assert_same_parameters(model, local)
     assert model.out.weight is model.words.weight
+
+
+@pytest.mark.parametrize("kind", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_attention_under_a_mask_that_says_yes_or_no_is_bit_identical(weir0, kind, dropout):
+    torch.manual_seed(0)
+    rows = torch.randn(3, 2, 4, 12, 8)
+    mask = torch.ones(2, 1, 12, 12, dtype=torch.bool).tril()
+    mask[1, :, :, 8:] = False
+
+    def seen(device):
+        query, key, value = (row.to(device).requires_grad_() for row in rows.clone())
+        torch.manual_seed(1)
+        with sdpa_kernel([kind, SDPBackend.MATH]):
+            out = F.scaled_dot_product_attention(query, key, value, mask.to(device), dropout_p=dropout)
+        out.square().sum().backward()
+        return [one.detach().cpu() for one in (out, query.grad, key.grad, value.grad)]
+
+    for there, here in zip(seen(weir0), seen("cpu"), strict=True):
+        assert there.equal(here)
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])

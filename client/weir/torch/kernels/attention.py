@@ -28,13 +28,14 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
 ) -> torch.Tensor:
     """A fused kernel where the worker's device has one for these shapes, else plain products and a softmax."""
+    # Both kernels add the mask as it is: one that says yes or no would count as 1 and 0.
+    mask = _as_bias(attn_mask, query.dtype)
     if _is_fused(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
-        mask = _as_bias(attn_mask, query.dtype)
         return aten._scaled_dot_product_flash_attention_for_cpu(  # type: ignore[no-any-return]
             query, key, value, 0.0, is_causal, attn_mask=mask, scale=scale
         )[0]
     return aten._scaled_dot_product_attention_math(  # type: ignore[no-any-return]
-        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+        query, key, value, mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )[0]
 
 
