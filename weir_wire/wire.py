@@ -33,6 +33,8 @@ MAX_ROOM = 1 << 16
 """Most outputs of one CALL."""
 MAX_DEPTH = 6
 """How deep an argument or result may nest."""
+MAX_ELEMENTS = 1 << 58
+"""A tensor of so many fits no machine."""
 CREDIT_FRAMES = 256
 CREDIT_BYTES = 64 << 20
 """What the client may have sent without acknowledgement; it keeps exactly that much for sending again."""
@@ -319,7 +321,7 @@ def tensor_meta(payload: memoryview) -> tuple[str, list[int], int]:
 
 
 def numel(shape: Any) -> int:
-    """Elements of a shape. Raises WireError unless it is a list of at most 64 sizes, together below 2**62."""
+    """Elements of a shape. Raises WireError unless it is a list of at most 64 sizes, together below 2**58."""
     if not isinstance(shape, list) or len(shape) > 64:
         raise WireError("a shape should be a list of at most 64 sizes")
     count = 1
@@ -327,9 +329,25 @@ def numel(shape: Any) -> int:
         if type(size) is not int or not 0 <= size < 1 << 62:
             raise WireError("a size should be an int from 0 up")
         count *= size
-    if count >= 1 << 58:
+    if count >= MAX_ELEMENTS:
         raise WireError("a tensor of impossible size")
     return count
+
+
+def extent(shape: Any, stride: Any) -> int:
+    """Elements from the first to the last that a tensor of this shape shows with these strides. Raises WireError."""
+    count, last = numel(shape), 0
+    if not isinstance(stride, list) or len(stride) != len(shape):
+        raise WireError("a tensor has as many strides as sizes")
+    for size, step in zip(shape, stride, strict=True):
+        if type(step) is not int or not 0 <= step < 1 << 62:
+            raise WireError("a stride should be an int from 0 up")
+        last += (size - 1) * step
+    if not count:
+        return 0
+    if last >= MAX_ELEMENTS:
+        raise WireError("a tensor of impossible size")
+    return last + 1
 
 
 # --- replies

@@ -48,6 +48,16 @@ def test_views_share_storage(weir0):
     assert x.tolist() == [[7, 0, 0, 2], [0, 1, 1, 2], [0, 1, 1, 2], [0, 0, 0, 2]]
 
 
+def test_a_picture_is_cut_into_windows(weir0):
+    """Of six dimensions, whose strides multiply to more than any tensor has elements."""
+
+    def windows(x):
+        return x.view(2, 8, 7, 8, 7, 96).transpose(2, 3).contiguous().view(-1, 49, 96)
+
+    x = torch.randn(2, 56, 56, 96)
+    assert windows(x.to(weir0)).cpu().equal(windows(x))
+
+
 def test_metadata_changes_in_place(weir0):
     x = torch.arange(6.0, device=weir0).view(2, 3)
     x.t_()

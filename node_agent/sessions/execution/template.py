@@ -181,10 +181,7 @@ def _out(row: Any) -> tuple[tuple[int, ...], tuple[int, ...], torch.dtype]:
     if not isinstance(row, list) or len(row) != 3:
         raise WireError("an output should be [shape, stride, dtype]")
     shape, stride, name = row
-    wire.numel(shape)
-    wire.numel(stride)
-    if len(shape) != len(stride):
-        raise WireError("an output has as many strides as sizes")
+    wire.extent(shape, stride)
     return tuple(shape), tuple(stride), dtype_of(name)
 
 

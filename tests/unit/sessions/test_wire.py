@@ -44,6 +44,39 @@ def test_an_upload_comes_back(handle, dtype, shape):
     assert (found.total, bytes(found.data)) == (size, bytes(data))
 
 
+@pytest.mark.parametrize(
+    ("shape", "stride", "extent"),
+    [
+        ([], [], 1),
+        ([2, 3], [3, 1], 6),
+        ([4, 4], [0, 0], 1),
+        ([0, 4], [4, 1], 0),
+        # Six dimensions, as windows of a picture have: the strides together are far above what a tensor may hold.
+        ([2, 8, 7, 8, 7, 96], [301056, 37632, 5376, 672, 96, 1], 602112),
+    ],
+)
+def test_a_tensor_reaches_as_far_as_its_strides_say(shape, stride, extent):
+    assert wire.extent(shape, stride) == extent
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride"),
+    [
+        ([2], [1, 1]),
+        ([0], [-1]),
+        ([2], [1 << 60]),
+        ([1], [1 << 62]),
+        ([2], [True]),
+        ([2], None),
+        ([1 << 61] * 3, [1, 1, 1]),
+        ([2, 1 << 57], [1 << 57, 2]),
+    ],
+)
+def test_strides_that_no_tensor_has_are_refused(shape, stride):
+    with pytest.raises(WireError):
+        wire.extent(shape, stride)
+
+
 def test_a_large_upload_goes_in_chunks_that_fit_a_frame():
     data = memoryview(bytes(2 * wire.CHUNK_BYTES + 5))
     frames = [
