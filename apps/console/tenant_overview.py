@@ -94,6 +94,18 @@ def tenant_lasting(tenant: Tenant) -> list[str]:
     if work:
         text = ngettext("%(count)s workload has not ended.", "%(count)s workloads have not ended.", work)
         found.append(text % {"count": work})
+    orders = case_list(
+        actor=SYSTEM, filters={"kind": CaseKind.ORDER, "tenant": tenant.schema_name, "is_open": "1"}
+    )
+    if open_ := orders.count():
+        numbers = ", ".join(orders.values_list("no", flat=True)[:SHOWN])
+        text = ngettext(
+            "%(count)s order has not ended: %(numbers)s.",
+            "%(count)s orders have not ended: %(numbers)s.",
+            open_,
+        )
+        more = " …" if open_ > SHOWN else ""
+        found.append(text % {"count": open_, "numbers": numbers + more})
     if bill_due_list(until=timezone.now()).filter(pk=tenant.pk).exists():
         found.append(_("What was used is on no bill yet: make its last bill."))
     bills = bill_list(actor=SYSTEM, tenant=tenant)

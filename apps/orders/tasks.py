@@ -8,6 +8,7 @@ from uuid import UUID
 from apps.cases.selectors import case_drift_list, schemas_with_open
 from apps.cases.types import CaseKind
 from apps.kernel.actor import SYSTEM
+from apps.kernel.errors import Busy
 from apps.kernel.tasks import provider_task, tenant_task
 from apps.orders.selectors import orders_undelivered, orders_untold, rows_shown, volume_orders_open
 from apps.orders.services.deliveries import order_deliver as deliver
@@ -21,8 +22,9 @@ REPORTED_MAX = 20
 
 @tenant_task
 def order_deliver(schema: str, order_uid: str) -> None:
-    """Deliver one order. Coming twice changes nothing."""
-    deliver(actor=SYSTEM, order_uid=UUID(order_uid))
+    """Deliver one order. Coming twice changes nothing; where something is away for a moment the sweep tries again."""
+    with _until_the_sweep(UUID(order_uid)):
+        deliver(actor=SYSTEM, order_uid=UUID(order_uid))
 
 
 @tenant_task
@@ -53,9 +55,18 @@ def volumes_meter() -> None:
 
 
 @contextmanager
-def _whatever_becomes_of(order_uid: UUID) -> Iterator[None]:
+def _until_the_sweep(order_uid: UUID) -> Iterator[None]:
     try:
         yield
+    except Busy as error:
+        log.info("order %s waits for the next sweep: %s", order_uid, error)
+
+
+@contextmanager
+def _whatever_becomes_of(order_uid: UUID) -> Iterator[None]:
+    try:
+        with _until_the_sweep(order_uid):
+            yield
     except Exception:
         log.exception("the sweep could not mend order %s", order_uid)
 

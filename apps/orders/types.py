@@ -14,6 +14,8 @@ _MIG_DRIVER = "mig"
 # What runs a program of its own, which can use volumes.
 MOUNTING = (CommodityKind.WORK, CommodityKind.ENVIRONMENT)
 STORAGE = "storage"
+# What conditions of a process read of the size of an application.
+SIZES = (QuotaItem.COMPUTE_PERCENT.value, QuotaItem.GPU_MEMORY_MIB.value, QuotaItem.STORAGE_MIB.value)
 _INTERACTIVE = (CommodityKind.SESSION, CommodityKind.ENVIRONMENT)
 
 

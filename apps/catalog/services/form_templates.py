@@ -28,8 +28,8 @@ _FIGURES = frozenset({FieldKind.NUMBER, FieldKind.DURATION, FieldKind.MEMORY})
 # What conditions of a process read of an application beside its fields.
 _FIGURES_OF_FORMS = frozenset(
     {
-        "kind", "amount", "duration_s", "count", "compute_percent", "gpu_memory_mib", "organization",
-        "business_system",
+        "kind", "amount", "duration_s", "count", "compute_percent", "gpu_memory_mib", "storage_mib",
+        "organization", "business_system",
     }
 )  # fmt: skip
 # What is chosen among things that come and go has no default.

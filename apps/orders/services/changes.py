@@ -1,6 +1,6 @@
 """Give the resource of an order another share or size, applied for and approved like the order itself (PLAT-APPLY-22).
 
-Locks: process before workload before order before form.
+Locks: process before workload or volume before order before form.
 """
 
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.errors import Conflict, InvalidInput, NotFound, WeirError
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
+from apps.orders.locks import order_take
 from apps.orders.models import ApplicationForm, FormLine, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles, order_get, order_is_changeable
 from apps.orders.services.drafts import draft_check, form_lock
 from apps.orders.services.later_forms import later_form_make
 from apps.orders.services.notifications import form_notify, form_shown, order_shown
-from apps.orders.services.terminations import order_lock
 from apps.orders.services.volume_orders import volume_order_resize
 from apps.orders.states import FORM, IN_PROGRESS, FormKind, FormState
-from apps.orders.types import STORAGE, amounts_delivered
+from apps.orders.types import SIZES, STORAGE, amounts_delivered, quota_delivered
 from apps.scheduling.services.workloads.resizing import order_work_resize
 
 CHANGED = gettext_noop("Application %(no)s is carried out: the resource has what was applied for.")
@@ -77,7 +77,7 @@ def order_change(
     `amounts` by component code, per share; what is not named stays. What could not be carried out now is refused, so
     that nobody approves it: DeviceUnavailable, QuotaExceeded, FundsTooLow. Conflict while another change is under way.
     """
-    order = order_get(actor=actor, uid=order_uid)
+    order = _taken(actor, order_uid)
     form = later_form_make(actor, order, FormKind.CHANGE, reason)
     FormLine.objects.create(
         form=form,
@@ -96,10 +96,19 @@ def change_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
     target = forms.values_list("target_order__uid", flat=True).first()
     if target is None:
         raise NotFound()
-    order = order_get(actor=actor, uid=target)
+    order = _taken(actor, target)
     form = form_lock(actor, form_uid)
     draft_check(form)
     return _submit(actor, form, order)
+
+
+def _taken(actor: Actor, order_uid: UUID) -> Order:
+    """An order that the actor may see, it and its resource locked."""
+    order_get(actor=actor, uid=order_uid)
+    order = order_take(order_uid)
+    if order is None:
+        raise NotFound()
+    return order
 
 
 def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationForm:
@@ -110,20 +119,17 @@ def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationFor
             _("The resource of %(no)s has just these amounts.") % {"no": order.no},
             cure=_("Choose other amounts."),
         )
-    _try(order, quote.amounts)
-    locked = order_lock(order.uid)
-    if locked is None or not order_is_changeable(locked):
-        raise Conflict(_("The order %(no)s has ended already.") % {"no": order.no})
     if other := order.changes.filter(state__in=IN_PROGRESS).first():
         raise Conflict(
             _("A change of %(no)s is under way already: %(form)s.") % {"no": order.no, "form": other.no},
             cure=_("Wait for it, or withdraw it."),
         )
+    _try(order, quote.amounts)
     line.quote = quote.as_json()
     line.save(update_fields=["quote"])
     FORM.move(form, FormState.SUBMITTED, actor=actor, submitted_at=timezone.now(), total=quote.total, note="")
     title_zh, title_en = form_titles(form)
-    delivered = amounts_delivered(quote.amounts, quote.count).quota()
+    held = quota_delivered(quote.amounts, quote.count)
     process_start(
         actor=actor,
         template=_process_app(order).process_template,
@@ -138,8 +144,7 @@ def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationFor
             "amount": round(float(quote.total), 2),
             "duration_s": form.duration_s,
             "count": quote.count,
-            "compute_percent": delivered["compute_percent"],
-            "gpu_memory_mib": delivered["gpu_memory_mib"],
+            **{item: held.get(item, 0) for item in SIZES},
             "organization": form.organization_name,
             "business_system": form.business_system_name,
         },
@@ -195,17 +200,17 @@ def _resize(order: Order, amounts: Mapping[str, int]) -> None:
 def change_granted(actor: Actor, form: ApplicationForm) -> None:
     """Give the resource what was applied for, and the order its new quote. What cannot be given any more leaves all as
     it is: the form is completed with the reason, and its applicant told."""
-    order = Order.objects.select_related("line").get(later_forms=form)
+    order = order_take(Order.objects.values_list("uid", flat=True).get(later_forms=form))
+    assert order is not None, "orders stay"
     quote = form.lines.get().quote or {}
     reason = ""
     try:
         with transaction.atomic():
-            _resize(order, quote["amounts"])
-            locked = order_lock(order.uid)
-            if locked is None or not order_is_changeable(locked):
+            if not order_is_changeable(order):
                 raise Conflict(_("The order %(no)s has ended already.") % {"no": order.no})
-            locked.quote = quote
-            locked.save(update_fields=["quote", "updated_at"])
+            _resize(order, quote["amounts"])
+            order.quote = quote
+            order.save(update_fields=["quote", "updated_at"])
     except WeirError as error:
         reason = str(error.message)[:400]
     for state in (FormState.APPROVED, FormState.DELIVERING):

@@ -6,6 +6,7 @@ they are told may come twice or late, and then changes nothing.
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -18,13 +19,14 @@ from apps.billing.types import CostLabels
 from apps.catalog.states import CommodityKind
 from apps.centre.selectors import tickets_are_sent
 from apps.kernel.actor import SYSTEM, Actor, act_subject
-from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, WeirError
+from apps.kernel.errors import Busy, Conflict, Forbidden, InvalidInput, NotFound, WeirError
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
+from apps.orders.locks import order_lock
 from apps.orders.models import Order
 from apps.orders.services.form_progress import form_delivering, form_settle
 from apps.orders.services.notifications import order_notify, order_shown
-from apps.orders.services.terminations import order_ended_write, order_lock, order_terminated
+from apps.orders.services.terminations import order_ended_write, order_terminated
 from apps.orders.services.volume_orders import volume_deliver, volume_meter
 from apps.orders.states import ORDER, FormState, OrderState
 from apps.orders.types import ordered_work
@@ -33,6 +35,7 @@ from apps.scheduling.selectors.quotas import hold_organization
 from apps.scheduling.services.quota.quotas import quota_release, quota_use
 from apps.scheduling.services.workloads.order_work import workload_submit
 from apps.scheduling.states import WorkloadState
+from apps.storage.services.ordered import mounted_check, mounted_lock
 from apps.tickets.models import Ticket
 from apps.tickets.permissions import TicketsPermission
 from apps.tickets.selectors import ticket_get
@@ -52,7 +55,10 @@ def order_deliver(*, actor: Actor, order_uid: UUID) -> Order:
     By the system as soon as the order is made, or once its ticket is sent where the centre wants that (PLAT-CFG-45);
     or by the operator who has claimed the ticket (PLAT-TODO-12). Any further
     call changes nothing: one workload, one charge.
+
+    Raises Busy where something is away for a moment: the order waits on, and the sweep tries again.
     """
+    volumes = mounted_lock(_mounts(order_uid))
     order = order_lock(order_uid)
     if order is None:
         raise NotFound()
@@ -70,8 +76,13 @@ def order_deliver(*, actor: Actor, order_uid: UUID) -> Order:
     form_delivering(order.form_id)
     try:
         with transaction.atomic():
+            mounted_check(_mounts(order_uid), volumes)
             _resource_make(order)
+    except Busy:
+        raise
     except WeirError as error:
+        # What was made is undone: the order has neither.
+        order.volume_uid = order.workload_uid = None
         _fail(order, str(error))
     if order.volume_uid is not None and order.state == OrderState.PROCESSING:
         order_started(actor=SYSTEM, order_uid=order.uid, at=timezone.now())
@@ -157,6 +168,12 @@ def _ticket_taken(actor: Actor, ticket: Ticket) -> bool:
     if ticket.state != TicketState.DELIVERING or ticket.assignee_id != actor.user_id:
         raise Forbidden(_("The ticket %(no)s is not yours.") % {"no": ticket.no}, cure=_("Claim it first."))
     return True
+
+
+def _mounts(order_uid: UUID) -> list[Mapping[str, Any]]:
+    """The volumes that the work of an order is to find in its place, as they were frozen with it."""
+    snapshots = Order.objects.filter(uid=order_uid).values_list("line__commodity_snapshot", flat=True)
+    return list(((snapshots.first() or {}).get("work") or {}).get("volumes", []))
 
 
 def _resource_make(order: Order) -> None:

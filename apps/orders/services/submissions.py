@@ -30,7 +30,7 @@ from apps.orders.services.drafts import fields_check, form_lock, one_process_che
 from apps.orders.services.notifications import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
-from apps.orders.types import MOUNTING, LineInput, ordered_work, quota_delivered
+from apps.orders.types import MOUNTING, SIZES, LineInput, ordered_work, quota_delivered
 from apps.scheduling.services.quota.quotas import quota_hold, quota_release
 from apps.scheduling.services.workloads.order_work import order_lines_check
 
@@ -171,8 +171,7 @@ def _process_data(form: ApplicationForm) -> dict[str, object]:
         "amount": round(float(form.total or 0), 2),
         "duration_s": form.duration_s,
         "count": sum(line.count for line in lines),
-        "compute_percent": sum(one.get("compute_percent", 0) for one in held),
-        "gpu_memory_mib": sum(one.get("gpu_memory_mib", 0) for one in held),
+        **{item: sum(one.get(item, 0) for one in held) for item in SIZES},
         "organization": form.organization_name,
         "business_system": form.business_system_name,
     }

@@ -16,6 +16,7 @@ from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.orders.events import OrderMade
+from apps.orders.locks import order_lock, order_take
 from apps.orders.models import ApplicationForm, Order
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles, order_get, order_is_terminable
@@ -33,14 +34,6 @@ TERMINATED = gettext_noop("Order %(no)s is terminated and its resource released.
 TERMINATED_FORM = gettext_noop("Application %(no)s is carried out: the resource is released.")
 
 
-def order_lock(order_uid: UUID) -> Order | None:
-    """The order as it is now, its row locked; None when there is none."""
-    rows = Order.objects.select_for_update(no_key=True, of=("self",)).select_related(
-        "line", "business_system"
-    )
-    return rows.filter(uid=order_uid).first()
-
-
 @service(P.TERMINATE)
 def order_terminate(*, actor: Actor, order_uid: UUID, reason: str) -> ApplicationForm:
     """Make a termination form of an order and submit it. Until it is granted the order runs and is charged.
@@ -48,7 +41,7 @@ def order_terminate(*, actor: Actor, order_uid: UUID, reason: str) -> Applicatio
     Raises Conflict when the order has ended, or a termination is under way.
     """
     order_get(actor=actor, uid=order_uid)
-    order = order_lock(order_uid)
+    order = order_take(order_uid)
     if order is None:
         raise NotFound()
     form = later_form_make(actor, order, FormKind.TERMINATION, reason)
@@ -60,7 +53,7 @@ def termination_submit(*, actor: Actor, form_uid: UUID) -> ApplicationForm:
     """Submit a termination form again that was withdrawn or sent back."""
     uids = ApplicationForm.objects.filter(uid=form_uid, applicant_id=actor.user_id)
     target = uids.values_list("target_order__uid", flat=True).first()
-    order = order_lock(target) if target else None
+    order = order_take(target) if target else None
     if order is None:
         raise NotFound()
     form = form_lock(actor, form_uid)

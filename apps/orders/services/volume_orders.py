@@ -1,6 +1,7 @@
 """Orders of storage: the volume made, metered by the clock, resized and ended.
 
-Locks: volume before order before charge. Who meters holds the volume: its use is recorded once, one after the other.
+Locks: volume before order before quota before charge before account. Who meters holds the volume: its use is recorded
+once, one after the other.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from apps.billing.types import Usage
 from apps.kernel.actor import SYSTEM, Actor, act_subject
 from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
+from apps.orders.locks import order_take
 from apps.orders.models import Order
 from apps.orders.types import STORAGE, storage_mib
 from apps.scheduling.selectors.quotas import hold_organization
@@ -75,15 +77,10 @@ def volume_meter(order: Order, until: datetime) -> None:
 def volume_order_follow(*, actor: Actor, order_uid: UUID) -> None:
     """Meter the volume of an order, set more aside for it, and end it when its time is over or its account has given
     nothing for as long as the grace. Coming twice changes nothing."""
-    order = Order.objects.filter(uid=order_uid, ended_at=None, volume_uid__isnull=False).first()
-    if order is None or order.volume_uid is None:
+    order = order_take(order_uid)
+    if order is None or order.is_ended or order.volume_uid is None or order.started_at is None:
         return
-    ordered_volume_lock(order.volume_uid)
-    # Read again: it may have ended, or been extended, while the volume was somebody else's.
     uid = order.volume_uid
-    order.refresh_from_db()
-    if order.is_ended or order.started_at is None:
-        return
     now = timezone.now()
     due = order.started_at + timedelta(seconds=order.duration_s)
     if due <= now:
@@ -111,7 +108,6 @@ def volume_order_resize(*, actor: Actor, order_uid: UUID, amounts: Mapping[str, 
     assert order.line.hold_uid is not None, "its quota is held"
     volume = ordered_volume_lock(order.volume_uid)
     order.refresh_from_db(fields=["quote"])
-    volume_meter(order, timezone.now())
     tenant = current_tenant()
     quota_keep(
         actor=actor,
@@ -120,5 +116,6 @@ def volume_order_resize(*, actor: Actor, order_uid: UUID, amounts: Mapping[str, 
         amounts={"storage_mib": storage_mib(amounts)},
         organization=hold_organization(tenant, order.line.hold_uid),
     )
+    volume_meter(order, timezone.now())
     ordered_volume_resize(actor, volume=volume, size_mib=storage_mib(amounts))
     charge_storage_resize(actor=actor, volume_uid=volume.uid, size_gib=amounts[STORAGE])

@@ -3,14 +3,17 @@
 Locks: volume before order before charge.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.kernel.actor import SYSTEM, Actor, act_subject
-from apps.kernel.errors import NotFound
+from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
@@ -20,7 +23,7 @@ from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.storage.drivers.chosen import driver
 from apps.storage.events import OrderedVolumeEnded, VolumeChanged
 from apps.storage.models import Volume
-from apps.storage.selectors import key_of
+from apps.storage.selectors import key_of, writable_check
 from apps.storage.services.volumes import size_check, size_holds_check
 from apps.storage.states import Owner
 
@@ -97,6 +100,25 @@ def ended_volume_remove(*, actor: Actor, volume_uid: UUID) -> bool:
     row.delete()
     emit(VolumeChanged(current_schema(), str(volume_uid)), actor=actor)
     return True
+
+
+def mounted_lock(mounts: Sequence[Mapping[str, Any]]) -> dict[str, Volume]:
+    """The volumes that work is to find in its place, by how its node knows them, locked: none of them ends while it is
+    made. Those that are gone are left out. Before the order of the work."""
+    keys = {str(one["key"]).rpartition("/")[2] for one in mounts}
+    rows = Volume.objects.select_for_update(no_key=True).filter(uid__in=keys).order_by("pk")
+    return {key_of(row.uid): row for row in rows}
+
+
+def mounted_check(mounts: Sequence[Mapping[str, Any]], volumes: Mapping[str, Volume]) -> None:
+    """Refuse work that is to find one of the volumes that is gone, or to write into one whose order has ended since
+    that was allowed. Raises Conflict, VolumeEnded."""
+    for one in mounts:
+        row = volumes.get(one["key"])
+        if row is None:
+            raise Conflict(_("The volume for %(path)s is there no more.") % {"path": one["path"]})
+        if not one["read_only"]:
+            writable_check(row)
 
 
 def ended_volumes() -> list[UUID]:

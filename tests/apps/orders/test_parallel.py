@@ -5,16 +5,23 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from apps.billing.models import Charge
+from apps.catalog.selectors.commodities import commodity_get
+from apps.catalog.services.components import components_ensure
+from apps.catalog.types import ComponentRange, PriceInput
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, QuotaExceeded
 from apps.kernel.planes import in_tenant
 from apps.orders.models import ApplicationForm, Attachment, Order
 from apps.orders.services.attachments import attachment_add
+from apps.orders.services.changes import order_change
 from apps.orders.services.deliveries import order_deliver, order_started
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
+from apps.orders.services.volume_orders import volume_order_follow
 from apps.orders.types import LineInput
 from apps.scheduling.models import Workload
+from apps.scheduling.services.quota.quotas import quota_set
+from tests.apps.catalog.market import commodity_make
 from tests.apps.catalog.racing import race
 from tests.apps.orders.scene import AMOUNTS, ends_now, runs_now, scene_make
 
@@ -137,3 +144,44 @@ def test_two_files_for_the_last_room_of_a_tenant(scene, settings, tmp_path):
     results = race(*(inside(lambda form=form: add(form)) for form in forms))
     assert sum(isinstance(one, QuotaExceeded) for one in results) == 1, results
     assert Attachment.objects.count() == 3
+
+
+@pytest.fixture
+def volume_order(scene, settings, tmp_path):
+    settings.WEIR_STORAGE_DIR = tmp_path / "storage"
+    components_ensure(actor=SYSTEM)
+    row = commodity_make(
+        "V-1",
+        kind="volume",
+        work={},
+        components=[ComponentRange("storage", minimum=10, maximum=1000, default=50, step=10)],
+        prices=[PriceInput("storage", [[None, "0.02"]])],
+        max_count=1,
+    )
+    quota_set(actor=SYSTEM, tenant=scene.tenant, item="storage_mib", total=200 * 1024)
+    scene.commodity = commodity_get(tenant=scene.tenant, uid=row.uid)
+    asked = scene.submitted(lines=[LineInput(scene.commodity.uid, {"storage": 50})], duration_s=86400)
+    asked = scene.decide(asked, "approve", "approve")
+    return order_deliver(actor=SYSTEM, order_uid=asked.orders.get().uid)
+
+
+@pytest.mark.req("PLAT-APPLY-20", "PLAT-APPLY-22")
+def test_metering_a_volume_against_its_change_and_its_end(scene, volume_order):
+    """Whoever comes first, nobody waits for ever and nobody fails but of what the other has done."""
+    uid, ann = volume_order.uid, scene.ann.actor
+    follow = inside(lambda: volume_order_follow(actor=SYSTEM, order_uid=uid))
+    change = inside(lambda: order_change(actor=ann, order_uid=uid, amounts={"storage": 100}, reason="more"))
+    end = inside(lambda: order_terminate(actor=ann, order_uid=uid, reason="done"))
+    results = race(follow, change, follow, end)
+    assert results[0] is results[2] is None
+    assert isinstance(results[3], ApplicationForm), results
+    # Once its end is asked for nothing of it is changed.
+    assert isinstance(results[1], ApplicationForm | Conflict), results
+    granted = [inside(lambda form=results[3]: scene.decide(form, "approve"))]
+    if isinstance(results[1], ApplicationForm):
+        granted.append(inside(lambda form=results[1]: scene.decide(form, "approve", "approve")))
+    results = race(follow, *granted, follow)
+    assert not any(isinstance(one, Exception) for one in results), results
+    volume_order.refresh_from_db()
+    assert (volume_order.state, scene.held("storage_mib")) == ("terminated", (0, 0))
+    assert scene.charge(volume_order).state == "closed"

@@ -10,8 +10,10 @@ from django.utils import timezone
 from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.services.components import components_ensure
 from apps.catalog.types import ComponentRange, PriceInput
+from apps.console.tenant_overview import tenant_lasting
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, NotFound
+from apps.orders import tasks as order_tasks
 from apps.orders.models import Order
 from apps.orders.services.deliveries import order_deliver
 from apps.orders.services.drafts import form_draft
@@ -20,7 +22,7 @@ from apps.orders.types import LineInput
 from apps.scheduling.models import QuotaHold, Workload
 from apps.scheduling.services.quota.quotas import quota_keep, quota_set
 from apps.storage import tasks
-from apps.storage.errors import VolumeEnded
+from apps.storage.errors import StorageAway, VolumeEnded
 from apps.storage.models import Upload, Volume, WorkOutput
 from apps.storage.services import files, outputs, uploads, volumes
 from apps.storage.services.ordered import ended_volume_free, ended_volume_remove, ordered_volume_end
@@ -117,17 +119,48 @@ def test_what_may_write_is_stopped_at_the_end_and_what_reads_when_the_files_go(
     assert not Volume.objects.filter(pk=volume.pk).exists()
 
 
-def test_the_clock_stops_what_was_asked_for_before_the_end_and_came_after_it(
-    scene: Scene, volume: Volume
+@pytest.mark.parametrize(
+    ("mount", "gone", "said"),
+    [("", False, "has ended"), (":ro", False, ""), (":ro", True, "is there no more")],
+)
+def test_work_that_was_to_write_is_not_delivered_after_the_end(
+    scene: Scene, volume: Volume, mount, gone, said
 ) -> None:
-    order = scene.ordered(volumes=[volume.name])
+    order = scene.ordered(volumes=[f"{volume.name}{mount}"])
     end(volume)
-    tasks.storage_tidy_tenant("acme")
-    order_deliver(actor=SYSTEM, order_uid=order.uid)
-    row = workload_of(order)
-    assert row.work["volumes"][0]["read_only"] is False
-    tasks.storage_tidy_tenant("acme")
-    assert ends_of([row]) == [("finished", "volume_ended")]
+    if gone:
+        volume.delete()
+    order = order_deliver(actor=SYSTEM, order_uid=order.uid)
+    assert order.state == ("failed" if said else "processing")
+    assert said in order.note
+    assert scene.held() == ((0, 0) if said else (0, 1))
+
+
+def test_nobody_closes_a_tenant_whose_volume_is_there(scene: Scene, volume: Volume) -> None:
+    assert f"1 order has not ended: {volume.order_no}." in tenant_lasting(scene.tenant)
+    end(volume)
+    assert not [text for text in tenant_lasting(scene.tenant) if volume.order_no in text]
+
+
+def test_a_worker_who_finds_the_storage_away_leaves_the_order_to_the_sweep(
+    scene: Scene, volume: Volume, monkeypatch
+) -> None:
+    order = Order.objects.get(volume_uid=volume.uid)
+    Order.objects.filter(pk=order.pk).update(state="pending", volume_uid=None, started_at=None)
+    volume.delete()
+
+    def away(*_given: object) -> None:
+        raise StorageAway()
+
+    with monkeypatch.context() as patched:
+        patched.setattr("apps.storage.drivers.directory.Directory.volume_make", away)
+        order_tasks.order_deliver("acme", str(order.uid))
+        order_tasks.orders_sweep_tenant("acme")
+    order.refresh_from_db()
+    assert (order.state, order.volume_uid) == ("pending", None)
+    order_tasks.orders_sweep_tenant("acme")
+    order.refresh_from_db()
+    assert (order.state, order.volume_uid is None) == ("completed", False)
 
 
 def test_uploads_that_were_begun_are_refused_and_forgotten(scene: Scene, volume: Volume) -> None:
@@ -199,6 +232,25 @@ def test_an_ended_one_takes_no_other_size_and_leaves_no_quota_behind(
     later(days=8)
     assert ended_volume_remove(actor=SYSTEM, volume_uid=volume.uid)
     assert scene.held("storage_mib") == (0, 0)
+
+
+@pytest.mark.parametrize(("error", "state"), [(StorageAway(), "pending"), (Conflict("no room"), "failed")])
+def test_storage_that_is_away_delays_a_delivery_and_fails_none(
+    scene: Scene, volume: Volume, error, state, monkeypatch
+) -> None:
+    order = Order.objects.get(volume_uid=volume.uid)
+    Order.objects.filter(pk=order.pk).update(state="pending", volume_uid=None, started_at=None)
+    volume.delete()
+
+    def away(*_given: object) -> None:
+        raise error
+
+    monkeypatch.setattr("apps.storage.drivers.directory.Directory.volume_make", away)
+    try:
+        found = order_deliver(actor=SYSTEM, order_uid=order.uid)
+    except StorageAway:
+        found = Order.objects.get(pk=order.pk)
+    assert (found.state, found.volume_uid) == (state, None)
 
 
 def test_one_that_cannot_be_tidied_up_leaves_the_others_to_be(

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
+from apps.approvals.models import ProcessInstance
 from apps.billing.models import FundsHold, UsageRecord
 from apps.billing.services.rating import usage_rate
 from apps.catalog.selectors.commodities import commodity_get
@@ -111,6 +112,7 @@ def test_what_it_was_before_a_change_is_rated_by_its_size_then(shop: Scene, orde
         actor=shop.ann.actor, order_uid=order.uid, amounts={"storage": 100}, reason="more data"
     )
     # Until it is granted all is as it was: what was tried is taken back.
+    assert "102400" in ProcessInstance.objects.get(subject_uid=asked.uid).state_json
     assert shop.held("storage_mib") == (0, 50 * 1024)
     assert not UsageRecord.plain.exists()
     asked = shop.decide(asked, "approve", "approve")
