@@ -43,6 +43,7 @@ from node_agent.protocol.fields import (
 )
 from node_agent.protocol.folders import DesiredFolder
 from node_agent.protocol.images import WorkImage
+from node_agent.protocol.services import ServiceReport, ServiceSpec
 
 
 class CheckpointHook(Message):
@@ -89,7 +90,8 @@ class WorkSpec(Message):
     to save itself first (`checkpoint`), the time that it has for that. `warning`: a signal before its run time is
     over. With `web` the program serves web pages on the socket that `WEIR_WEB_SOCKET` names, which the node's tunnel
     opens to the portal. `volumes` are mounted for it. `outputs`: a folder is made for what is to be kept after its end.
-    `image`: it runs in a container of this image, and argv names a program in there.
+    `image`: it runs in a container of this image, and argv names a program in there. `service`: it has an HTTP port, is
+    looked at and kept alive, and reached as web pages are.
     """
 
     kind: WorkKind = "program"
@@ -104,6 +106,7 @@ class WorkSpec(Message):
     volumes: Annotated[tuple[VolumeMount, ...], Field(max_length=16)] = ()
     outputs: bool = False
     image: WorkImage | None = None
+    service: ServiceSpec | None = None
 
     @model_validator(mode="after")
     def _program_named(self) -> Self:
@@ -123,13 +126,15 @@ class WorkSpec(Message):
             raise ValueError("a session leaves no outputs")
         if self.kind == "session" and self.image:
             raise ValueError("a session runs in no image")
+        if self.kind == "session" and self.service:
+            raise ValueError("a session is no service")
         return self
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agent that knows no checkpoints, warnings, web pages, volumes, outputs or images is told none."""
+        """An agent that knows no checkpoints, warnings, web pages, volumes, outputs, images or services is told none."""
         told: dict[str, Any] = dump(self)
-        newer = ("checkpoint", "warning", "web", "volumes", "outputs", "image")
+        newer = ("checkpoint", "warning", "web", "volumes", "outputs", "image", "service")
         return {key: told[key] for key in told if key not in newer or told[key]}
 
 
@@ -276,6 +281,7 @@ class SliceReport(Message):
     mounted: bool = False
     driver: Word = ""
     session: SessionReport | None = None
+    service: ServiceReport | None = None
     size_step: Counter = 0
     checkpoint_at: AwareDatetime | None = None
 

@@ -42,6 +42,7 @@ from node_agent.runtime.shim.output import read_chunk
 from node_agent.runtime.shim.workload_process import surroundings_of
 from node_agent.runtime.slice_setup import Maker
 from node_agent.slice_state import LocalSlice
+from node_agent.web.service_place import ServicePlace
 from node_agent.web.work_socket import WorkSocket
 from node_agent.work_folders import WorkFolders
 
@@ -59,9 +60,14 @@ class _Known:
     is_session: bool
     is_sized: bool
     folder: str = ""
-    web_socket: WorkSocket | None = None
+    web_socket: WorkSocket | ServicePlace | None = None
     executions: Path | None = None
     ended: LocalSlice | None = None
+
+    def place_hear(self, state: ShimState) -> None:
+        """A service may be told another port each time that it starts."""
+        if isinstance(self.web_socket, ServicePlace):
+            self.web_socket = replace(self.web_socket, port=(state.service or {}).get("port"))
 
 
 class ProcessRuntime:
@@ -228,6 +234,7 @@ class ProcessRuntime:
             return self._unstarted(slice_uid)
         if not state.is_terminal and not self._is_shim_alive(state):
             state = self._settle_lost(folder, state)
+        known.place_hear(state)
         known.journal.poll()
         session = session_read(folder) if known.is_session else None
         size = size_read(folder) if known.is_sized else None
@@ -243,7 +250,8 @@ class ProcessRuntime:
         is_session, is_sized = (spec.is_session, spec.size is not None) if spec else (False, False)
         known = _Known(JournalReader(folder.journal), is_session, is_sized, spec.folder if spec else "")
         if spec is not None and spec.web:
-            known.web_socket = surroundings_of(spec, folder).web_socket
+            at = surroundings_of(spec, folder).web_socket
+            known.web_socket = ServicePlace(at) if spec.service is not None else at
         if spec is not None and not spec.is_session:
             known.executions = folder.executions
         return self._known.setdefault(slice_uid, known)
@@ -304,7 +312,7 @@ class ProcessRuntime:
         """Whether there is work here that people may reach: its web pages, or a terminal beside it."""
         return any(known.executions is not None and known.ended is None for known in self._known.values())
 
-    def web_socket(self, slice_uid: str) -> WorkSocket | None:
+    def web_socket(self, slice_uid: str) -> WorkSocket | ServicePlace | None:
         """Where the work of a slice serves its web pages; None where it serves none, or has ended. For any thread."""
         known = self._known.get(slice_uid)
         return known.web_socket if known is not None and known.ended is None else None

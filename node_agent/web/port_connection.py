@@ -17,7 +17,7 @@ NOBODY_LISTENS = 69  # EX_UNAVAILABLE
 _LISTENS = "0A"
 _CHUNK_BYTES = 64 * 1024
 _TABLES = {socket.AF_INET: "/proc/net/tcp", socket.AF_INET6: "/proc/net/tcp6"}
-_LOCAL = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
+LOCAL = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
 
 
 def main(port: int) -> int:
@@ -35,29 +35,37 @@ def main(port: int) -> int:
 
 def connected(port: int) -> socket.socket | None:
     """A connection to the port, if its listener is of this user; None: there is none."""
-    for family, address in _LOCAL.items():
+    for family, address in LOCAL.items():
         # Who listened may have gone in between, and somebody else come: he is looked for on both sides of it.
-        if not is_own(family, port):
+        if not is_own(family, port, os.getuid()):
             continue
         connection = socket.socket(family)
         with suppress(OSError):
             connection.connect((address, port))
-            if is_own(family, port):
+            if is_own(family, port, os.getuid()):
                 return connection
         connection.close()
     return None
 
 
-def is_own(family: socket.AddressFamily, port: int) -> bool:
-    """Whether whoever listens at this port for this machine is of this user."""
+def is_own(family: socket.AddressFamily, port: int, user: int) -> bool:
+    """Whether whoever listens at this port for this machine is this user."""
+    return _listeners(family, port) == {user}
+
+
+def is_listened(port: int) -> bool:
+    """Whether anybody listens at this port for this machine."""
+    return any(_listeners(family, port) for family in LOCAL)
+
+
+def _listeners(family: socket.AddressFamily, port: int) -> set[int]:
     try:
         rows = [line.split() for line in Path(_TABLES[family]).read_text().splitlines()[1:]]
     except OSError:
-        return False
-    local = _shown(family, _LOCAL[family])
+        return set()
+    local = _shown(family, LOCAL[family])
     places = {f"{address}:{port:04X}" for address in (local, "0" * len(local))}
-    owners = {int(row[7]) for row in rows if row[3] == _LISTENS and row[1] in places}
-    return owners == {os.getuid()}
+    return {int(row[7]) for row in rows if row[3] == _LISTENS and row[1] in places}
 
 
 def _shown(family: socket.AddressFamily, address: str) -> str:

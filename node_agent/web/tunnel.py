@@ -30,6 +30,7 @@ from node_agent.protocol.tunnel import (
     stream_path,
 )
 from node_agent.web.execution import carry_execution
+from node_agent.web.service_place import ServicePlace
 from node_agent.web.work_socket import NotListening, TooBusy, WorkSocket
 
 _RETRY_MIN_S, _RETRY_MAX_S = 0.25, 15.0
@@ -37,7 +38,7 @@ _OPEN_S = 10.0
 _CONTROL_BYTES = 4096
 
 log = logging.getLogger("weir.agent")
-SocketOf = Callable[[str], WorkSocket | None]
+SocketOf = Callable[[str], WorkSocket | ServicePlace | None]
 ExecutionsOf = Callable[[str], Path | None]
 
 
@@ -158,7 +159,8 @@ class WebTunnel:
             if work_socket is None:
                 await _refuse(control, asked, "unknown")
                 return
-            reader, writer = await asyncio.open_unix_connection(sock=work_socket.connect())
+            connected = await asyncio.to_thread(work_socket.connect)
+            reader, writer = await asyncio.open_connection(sock=connected)
         except NotListening:
             await _refuse(control, asked, "not_listening")
             return

@@ -23,7 +23,6 @@ from node_agent.runtime.isolation.image_root import ImageRoot
 from node_agent.runtime.isolation.namespaces import Namespaces
 from node_agent.runtime.isolation.view import View
 
-_ID = "work"
 _START_S = 120
 
 
@@ -35,14 +34,17 @@ class ContainerNamespaces(Namespaces):
         super().__init__(view)
         self._folder = folder
         self._is_entered = False
+        self._ids: list[str] = []
 
     def start(self, program: Program, root: ImageRoot, output: int) -> int:
         """Start the program; its process. Raises OSError with the runtime's words where it cannot."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
+        # The one before is forgotten with the last: its control groups are this one's too.
+        self._ids.append(f"work-{len(self._ids)}")
         told, pid_file = self._folder / "log.json", self._folder / "pid"
         write_json(self._folder / "config.json", bundle_of(program, root))
         command = [*self._runtime, "--log", str(told), "--log-format", "json", "run", "--detach",
-                   "--pid-file", str(pid_file), "--bundle", str(self._folder), _ID]  # fmt: skip
+                   "--pid-file", str(pid_file), "--bundle", str(self._folder), self._ids[-1]]  # fmt: skip
         try:
             done = subprocess.run(
                 command,
@@ -85,7 +87,8 @@ class ContainerNamespaces(Namespaces):
 
     def close(self) -> None:
         """Its processes have ended: the runtime forgets it, and lets go of its control groups."""
-        subprocess.run([*self._runtime, "delete", "--force", _ID], capture_output=True, check=False)
+        for name in self._ids:
+            subprocess.run([*self._runtime, "delete", "--force", name], capture_output=True, check=False)
         super().close()
 
     @property

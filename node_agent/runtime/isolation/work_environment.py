@@ -43,6 +43,11 @@ class Surroundings:
         """Where the work's web pages are served, as the agent reaches it."""
         return WorkSocket(self.temporary, self.owner)
 
+    def web_socket_clear(self) -> None:
+        """Take away what an earlier program listened on: the next one could not take its name."""
+        with suppress(OSError):
+            (self.temporary / SOCKET).unlink()
+
     def web_socket_seen(self, *, is_walled: bool) -> Path:
         """The path of that socket as the work sees it: in namespaces of its own a short one, as sockets need."""
         return (_TEMPORARY["tmp"] if is_walled else self.temporary) / SOCKET

@@ -52,13 +52,9 @@ class Cgroup:
         """Memory charged now, in MiB."""
         return -(-int((self.path / "memory.current").read_text()) // _MIB)
 
-    def has_run_out_of_memory(self) -> bool:
-        """Whether the kernel has killed for memory here."""
-        try:
-            lines = (self.path / "memory.events").read_text().splitlines()
-        except OSError:
-            return False
-        return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)
+    def memory_kills(self) -> int:
+        """How often the kernel has killed for memory here."""
+        return kills_read(self.path / "memory.events")
 
     def remove(self) -> None:
         """Kill what is left and take the group away; what resists is left to the next boot."""
@@ -66,6 +62,15 @@ class Cgroup:
             (self.path / "cgroup.kill").write_text("1")
         with contextlib.suppress(OSError):
             self.path.rmdir()
+
+
+def kills_read(events: Path) -> int:
+    """What a file of a control group says of how often the kernel has killed for memory."""
+    try:
+        lines = events.read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
 
 
 def cgroup_make(name: str, mounts: Path = Path("/proc/self/mounts")) -> Cgroup | None:

@@ -8,7 +8,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from node_agent.runtime.limits.cgroup import PERIOD_US
+from node_agent.runtime.limits.cgroup import PERIOD_US, kills_read
 
 _MIB = 1024 * 1024
 
@@ -53,13 +53,9 @@ class CgroupV1:
         for path in (self.memory, self.cpu):
             (path / "cgroup.procs").write_text("0")
 
-    def has_run_out_of_memory(self) -> bool:
-        """Whether the kernel has killed for memory here."""
-        try:
-            lines = (self.memory / "memory.oom_control").read_text().splitlines()
-        except OSError:
-            return False
-        return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)
+    def memory_kills(self) -> int:
+        """How often the kernel has killed for memory here."""
+        return kills_read(self.memory / "memory.oom_control")
 
     def remove(self) -> None:
         """Kill what is left and take the groups away; what resists is left to the next boot."""

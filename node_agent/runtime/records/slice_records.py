@@ -47,7 +47,7 @@ class SliceSpec(_Record):
     nodes reach this one ("": not known). `volumes`: folders of the node that the work finds elsewhere, as `source`,
     `path` and `read_only`. `image`: it runs in a container, of the image unpacked at `root`, with the variables `env`,
     and by its `digest`; it begins in `workdir` ("": its own folder), and is called as the `user` whom the image names.
-    `secrets`: more of its environment, which only the shim has and nobody writes down.
+    `service`: how it is kept alive and looked at. `secrets`: more of its environment, which only the shim has and nobody writes down.
     """
 
     slice_uid: str
@@ -95,6 +95,7 @@ class SliceSpec(_Record):
     volumes: list[dict[str, Any]] = field(default_factory=list)
     has_outputs: bool = False
     image: dict[str, Any] | None = None
+    service: dict[str, Any] | None = None
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -180,6 +181,7 @@ class ShimState(_Record):
     mounted: bool = False
     driver: str = ""
     session: dict[str, Any] | None = None
+    service: dict[str, Any] | None = None
     size_step: int = 0
     checkpoint_at: str | None = None
     work_pid: int = 0

@@ -8,11 +8,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from node_agent.files import SliceFolder, read_json
+from node_agent.protocol.services import ServiceReport
 from node_agent.protocol.slices import DesiredSession, DesiredSize, SessionReport, SliceReport
 from node_agent.runtime.records.slice_records import ShimState, SliceSpec
 from node_agent.slice_state import LocalSlice
 
-_OWN = {"last_usage_seq", "session"}
+_OWN = {"last_usage_seq", "session", "service"}
 
 
 def state_read(folder: SliceFolder) -> ShimState | None:
@@ -58,7 +59,12 @@ def local_slice_from(
     only that."""
     facts = {name: getattr(state, name) for name in SliceReport.model_fields if name not in _OWN}
     report = SliceReport.model_validate(
-        facts | {"last_usage_seq": last_seq, "session": _session_report(state.session)}
+        facts
+        | {
+            "last_usage_seq": last_seq,
+            "session": _session_report(state.session),
+            "service": _service_report(state.service),
+        }
     )
     return LocalSlice(state.device_uid, state.compute_percent, state.memory_mib, report, session, size)
 
@@ -112,6 +118,13 @@ def _session_report(value: dict[str, Any] | None) -> SessionReport | None:
     except ValidationError:
         host = value.get("host")
         return SessionReport(host=host if isinstance(host, str) else "")
+
+
+def _service_report(value: dict[str, Any] | None) -> ServiceReport | None:
+    try:
+        return ServiceReport.model_validate(value) if value is not None else None
+    except ValidationError:
+        return ServiceReport()
 
 
 def _desired_session(value: Any) -> DesiredSession | None:

@@ -78,6 +78,11 @@ def unready(seconds: int) -> End:
     return End("failed", "crashed", f"the session's server did not start within {seconds} s; look at its log")
 
 
+def service_failed(times: int, cause: str, *, code: str) -> End:
+    """A service whose program has failed too often in a row."""
+    return End("failed", code, f"the service failed {times} times in a row, the last time: {cause}"[:500])
+
+
 def own_end(
     exit_code: int,
     output_tail: str,

@@ -34,13 +34,13 @@ class HostLimits:
             "main memory is watched, the processor is not held" if self.memory_mib else "nothing holds them"
         )
 
-    def end(self, pids: list[int], shared: SharedMemory | None) -> End | None:
+    def end(self, pids: list[int], shared: SharedMemory | None, kills_before: int = 0) -> End | None:
         """Why the work has to end; None: it need not. A control group lets none of it live on without the part that
-        the kernel has killed."""
+        the kernel has killed; `kills_before` were of a program before this one."""
         if not self.memory_mib:
             return None
         if self.group is not None:
-            is_over = self.group.has_run_out_of_memory()
+            is_over = self.group.memory_kills() > kills_before
         else:
             is_over = proc.memory_mib(pids, limit_mib=self.memory_mib, shared=shared) > self.memory_mib
         return ending.out_of_host_memory(self.memory_mib) if is_over else None

@@ -31,9 +31,11 @@ from node_agent.runtime.shim.executions import Executions
 from node_agent.runtime.shim.kernel_limits import KernelLimits
 from node_agent.runtime.shim.metrics import MetricsControl
 from node_agent.runtime.shim.output import Output
+from node_agent.runtime.shim.service import ServiceControl
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.share import Share
-from node_agent.runtime.shim.workload_process import Work
+from node_agent.runtime.shim.workload_process import Work, surroundings_of
+from node_agent.web.service_place import ServicePlace
 
 WATCH_S = 0.1
 STATE_S = 1.0
@@ -74,7 +76,7 @@ class Shim:
             self._state.reason = f"the work could not be started: {error}"[:500]
             self._save()
             return 1
-        while self._work.exit_code() is None:
+        while self._work.exit_code() is None or self._is_started_again():
             self._turn()
         self._finish()
         self._held.remove()
@@ -116,8 +118,33 @@ class Shim:
         if self._control is None:
             self._share.begin(now_ns)
         self._state.state, self._state.started_at = "running", started_at.isoformat()
-        self._state.work_pid, self._state.work_start_ticks = self._work.pid, self._work.start_ticks
+        self._service = self._service_open(now_ns)
+        self._tell_program()
         self._save()
+
+    def _tell_program(self) -> None:
+        """Which process its program is, and how it is with a service."""
+        self._state.work_pid, self._state.work_start_ticks = self._work.pid, self._work.start_ticks
+        if self._service is not None:
+            self._state.service = self._service.report()
+
+    def _service_open(self, now_ns: int) -> ServiceControl | None:
+        if self._spec.service is None:
+            return None
+        place = ServicePlace(surroundings_of(self._spec, self._folder).web_socket)
+        return ServiceControl(self._spec.service, self._work, place, self._output, now_ns)
+
+    def _is_started_again(self) -> bool:
+        """Its program has ended: whether it is a service that goes on."""
+        if self._service is None or self._end is not None:
+            return False
+        if not self._service.is_down:
+            now_ns = clock_ns()
+            self._end = self._service.ended(self._own_end(self._work.exit_code() or 0), now_ns)
+            if self._end is not None:
+                self._output.note(self._end.reason)
+            self._observe(now_ns)
+        return self._end is None
 
     def _executions_open(self) -> Executions | None:
         """None where nothing is run beside the work: a session runs our own program, for nobody to look into."""
@@ -152,7 +179,9 @@ class Shim:
         due_ns = self._due_ns(now_ns)
         if due_ns is not None:
             wait_s = min(wait_s, max((due_ns - clock_ns()) / NS, 0.0))
-        watched = [self._work.exit_fd, *([self._output.fd] if self._is_output_open else [])]
+        watched = [self._output.fd] if self._is_output_open else []
+        if self._work.exit_code() is None:
+            watched.append(self._work.exit_fd)
         asked = self._executions.fds if self._executions is not None else []
         ready, _, _ = select.select([*watched, *asked], [], [], wait_s)
         if self._output.fd in ready:
@@ -165,6 +194,8 @@ class Shim:
         has_news = self._control is not None and self._control.look(now_ns)
         if self._sizes is not None and self._sizes.look():
             self._state.size_step, has_news = self._sizes.confirmed_step, True
+        if self._service is not None and self._end is None and self._service.look(now_ns):
+            has_news = True
         self._hear_checkpoint(now_ns)
         if not self._share.is_begun and self._control is not None and self._control.is_ready:
             self._share.begin(now_ns)
@@ -204,11 +235,13 @@ class Shim:
         if self.stop_wanted:
             self._stop(ending.stopped(self.stop_wanted), self._spec.grace_s)
         if self._share.has_exceeded_memory:
-            self._stop(ending.out_of_memory(self._share.limit_mib), 0)
+            self._fail(ending.out_of_memory(self._share.limit_mib), now_ns)
         self._check_run_time(now_ns)
         self._check_idle(now_ns)
-        if self._end is None and (end := self._work.disk_end() or self._work.host_end()) is not None:
+        if self._end is None and (end := self._work.disk_end()) is not None:
             self._stop(end, 0)
+        if self._end is None and (end := self._work.host_end()) is not None:
+            self._fail(end, now_ns)
         if self._control is not None and self._end is None:
             self._check_session(self._control, now_ns)
         if self._ask_at_ns is not None and (now_ns >= self._ask_at_ns or self._checkpoints.is_over):
@@ -256,6 +289,13 @@ class Shim:
             self._stop(ending.session_end(control.end), self._spec.grace_s)
         elif not control.is_ready and now_ns - self._started_ns > READY_S * NS:
             self._stop(ending.unready(READY_S), 0)
+
+    def _fail(self, end: End, now_ns: int) -> None:
+        """It has to end at once; a service is started again."""
+        if self._service is not None and self._end is None:
+            self._service.fail(end.reason, 0, now_ns)
+        else:
+            self._stop(end, 0)
 
     def _stop(self, end: End, grace_s: int, *, saves: bool = False) -> None:
         """Ask the work to end and kill it after its grace; its time counts until it is gone. With `saves` the grace is
@@ -365,6 +405,7 @@ class Shim:
         state.mounted, state.disk_used_mib = share.is_mounted, self._work.disk_used_mib
         if self._control is not None:
             state.session = self._control.report(now_ns)
+        self._tell_program()
         self._save()
 
     def _save(self) -> None:

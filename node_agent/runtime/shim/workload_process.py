@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from node_agent.files import OUTPUTS, SliceFolder
@@ -33,6 +33,7 @@ from node_agent.runtime.shim.kernel_limits import HostLimits
 from node_agent.runtime.shim.metrics import metrics_environment
 from node_agent.runtime.shim.pauses import Pauses
 from node_agent.web import work_socket as web_socket
+from node_agent.web.service_place import port_free
 from node_agent.web.terminal_device import control_take, shell_find, terminal_open
 
 # A write that waits for room in the pipe is cut short when the work is stopped meanwhile, as its share is held where
@@ -40,6 +41,8 @@ from node_agent.web.terminal_device import control_take, shell_find, terminal_op
 _PIPE_BYTES = 1024 * 1024
 # Scripts find the `python` that programs of that name are run by.
 _PATH = f"{os.path.dirname(sys.executable)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# What tells a service on which port it is to listen.
+PORT_VARIABLE = "PORT"
 # Where images have programs, if they say nothing of it.
 _IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -91,6 +94,8 @@ class Work:
             fcntl.fcntl(write_fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         # Run beside the work, and waited for by who has them.
         self._beside: set[int] = set()
+        self._kills_before = self._host_kills_before = 0
+        self.port: int | None = None
         try:
             self._process = self._program_start(write_fd)
         except BaseException:
@@ -101,15 +106,32 @@ class Work:
             raise
         # What runs beside the work later writes where it does.
         self.output_fd, self._write_fd = read_fd, write_fd
+        self._cpu_s = 0.0
+        self._pauses = Pauses()
+        self._program_began()
+
+    def _program_began(self) -> None:
         self.pid = self._process.pid
         self.start_ticks = proc.start_ticks(self.pid)
         self.exit_fd = os.pidfd_open(self.pid)
         self.pids = [self.pid]
-        self._cpu_s = 0.0
-        self._pauses = Pauses()
+
+    def restart(self) -> None:
+        """Start the program anew where it was, with the same output; it has ended, with all that it had started. Raises
+        OSError or SubprocessError."""
+        self._kills_before = self._group.memory_kills() if self._group is not None else 0
+        if self._host is not None and self._host.group is not None:
+            self._host_kills_before = self._host.group.memory_kills()
+        self._around.web_socket_clear()
+        self._process = self._program_start(self._write_fd)
+        os.close(self.exit_fd)
+        self._program_began()
 
     def _program_start(self, output: int) -> subprocess.Popen[bytes] | Adopted:
         spec = self._spec
+        if spec.service is not None:
+            self.port = spec.service["port"] or port_free()
+            spec = replace(spec, argv=ported(spec.argv, self.port))
         if self._container is None or self._root is None:
             return self._popen(_command(spec), _Files(subprocess.DEVNULL, output, output))
         file_mib = self.disk.limit_mib if self.disk is not None else None
@@ -129,6 +151,8 @@ class Work:
         found = environment(spec, self._home)
         if not is_walled:
             found["TMPDIR"] = str(self._around.temporary)
+        if self.port is not None:
+            found[PORT_VARIABLE] = str(self.port)
         if spec.web:
             found[web_socket.VARIABLE] = str(self._around.web_socket_seen(is_walled=is_walled))
         return found
@@ -258,11 +282,15 @@ class Work:
 
     def kill(self) -> None:
         """End the whole tree at once, and take back every process of it."""
-        # Nobody waits any more for what ran beside it.
-        self._beside.clear()
         if self._namespaces is not None:
             # By the kernel, all together: nothing can be born meanwhile.
             self._namespaces.end()
+        self.program_kill()
+
+    def program_kill(self) -> None:
+        """End the program and all that runs beside it, and leave its surroundings as they are."""
+        # Nobody waits any more for what ran beside it.
+        self._beside.clear()
         for _ in range(100):
             self.look()
             if not self.pids:
@@ -308,7 +336,7 @@ class Work:
 
     def host_end(self) -> End | None:
         """Why it has to end for what it uses of its host beside its share; None: it need not."""
-        return self._host.end(self.pids, self._namespaces) if self._host is not None else None
+        return self._host.end(self.pids, self._namespaces, self._host_kills_before) if self._host is not None else None
 
     @property
     def disk_used_mib(self) -> int:
@@ -323,7 +351,7 @@ class Work:
             code,
             output_tail,
             limit_mib=memory_mib,
-            is_out_of_memory=self._group is not None and self._group.has_run_out_of_memory(),
+            is_out_of_memory=self._group is not None and self._group.memory_kills() > self._kills_before,
             holds_data=self.holds_data,
             disk_mib=self.disk.limit_mib if self.disk is not None else 0,
         )
@@ -347,6 +375,11 @@ def surroundings_of(spec: SliceSpec, folder: SliceFolder) -> Surroundings:
     return Surroundings(
         folder.path, folder.work, spec.work_uid, Path(spec.lib_dir or home), home, paths, volumes
     )
+
+
+def ported(argv: list[str], port: int) -> list[str]:
+    """A service's command with its port where that is named, `$PORT` or `${PORT}`."""
+    return [word.replace("${PORT}", str(port)).replace("$PORT", str(port)) for word in argv]
 
 
 def _command(spec: SliceSpec) -> list[str]:

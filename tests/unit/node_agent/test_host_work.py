@@ -108,9 +108,9 @@ def test_groups_of_version_1_lie_under_our_own_and_hold_all_they_are_told(tmp_pa
     assert (memory / "memory.limit_in_bytes").read_text() == str(64 << 20)
     assert (cpu / "cpu.cfs_quota_us").read_text() == "150000"
     (memory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 0\n")
-    assert not group.has_run_out_of_memory()
+    assert group.memory_kills() == 0
     (memory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
-    assert group.has_run_out_of_memory()
+    assert group.memory_kills() == 1
 
 
 def test_without_control_groups_the_log_says_what_holds_the_host(tmp_path: Path) -> None:
