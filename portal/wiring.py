@@ -129,6 +129,7 @@ within(fleet.SliceMoveFailed, slices.move_failed)
 within(fleet.UsageObserved, slices.used)
 within(fleet.SliceMeasured, slices.measured)
 within(fleet.SliceResized, slices.resized)
+within(fleet.ServiceObserved, slices.served)
 # Sweep: sizes_sweep, every few seconds.
 after(fleet.SliceSized, lambda event: scheduling_tasks.size_follow.delay(event.workload_uid))
 # Sweep: arrays_sweep, every few seconds.

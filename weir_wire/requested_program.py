@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from weir_wire.asks import Ask, flag, names, text, words
+from weir_wire.asks import Ask, count, flag, names, text, words
 from weir_wire.end_warning import warning_of
 
 _LINE = 32_768
@@ -71,6 +71,18 @@ class RequestedProgram:
             hint="On the socket that WEIR_WEB_SOCKET names; its page in the portal opens them.",
         ),
     )
+    serve: int | None = field(
+        default=None,
+        metadata=count(
+            0,
+            65_535,
+            help="Keeps it alive as a service on this HTTP port, 0 for one that its node chooses and PORT names: asked"
+            " after its health, started again when it ends, reached at an address of its own.",
+        ),
+    )
+    health: str = field(
+        default="", metadata=text(200, help="The path by which --serve asks after its health; else /.")
+    )
     volumes: tuple[str, ...] = field(
         default=(),
         metadata=names(
@@ -134,7 +146,7 @@ class RequestedProgram:
     @property
     def work(self) -> dict[str, Any]:
         """What its node is to run, how it is asked to save itself and warned of its end, and whether it serves web
-        pages; the signal was checked (`warning_of`)."""
+        pages or is kept alive as a service; the signal was checked (`warning_of`)."""
         work: dict[str, Any] = {"argv": list(self.argv), "env": dict(self.env)}
         if self.checkpoint_signal or self.checkpoint_command:
             argv = list(self.checkpoint_command)
@@ -144,6 +156,8 @@ class RequestedProgram:
             work["warning"] = {"signal": name, "before_s": before_s}
         if self.web:
             work["web"] = True
+        if self.serve is not None:
+            work["service"] = {"port": self.serve or None, "health_path": self.health or "/"}
         if self.outputs:
             work["outputs"] = True
         return work

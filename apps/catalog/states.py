@@ -13,6 +13,7 @@ class CommodityKind(models.TextChoices):
     WORK = "work", _("Work")
     ENVIRONMENT = "environment", _("Environment")
     SESSION = "session", _("Remote accelerator")
+    SERVICE = "service", _("Service")
     VOLUME = "volume", _("Storage volume")
     MANUAL = "manual", _("Manual service")
 

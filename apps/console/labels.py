@@ -34,13 +34,13 @@ ISOLATION_LABELS = {
 SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
     "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured"
-    " passed finished",
+    " passed finished healthy",
     "orange": "major degraded rolled_back suspended",
     "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made"
     " confirmed issued info",
     "yellow": "minor desired drain pending waiting terminating stopping send_back sent_back acknowledged drained urged"
     " warning asked"
     " upgrading restarting rolling_back paused queued not_run interrupted",
-    "red": "failed down refused rejected refuse lost firing critical revoked error",
+    "red": "failed down refused rejected refuse lost firing critical revoked error unhealthy",
 }
 STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}

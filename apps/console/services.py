@@ -31,9 +31,11 @@ from apps.console.types import (
     TenantOpened,
 )
 from apps.fleet.selectors import CardModel, card_models, group_list, spec_get, spec_list
+from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.identity.models import User
 from apps.identity.services.operators import operator_role_bind
 from apps.identity.services.users import user_create
+from apps.images.work import images_offered
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.planes import in_tenant
@@ -260,11 +262,16 @@ def _commodity_fields(draft: CommodityDraft, row: Commodity | None) -> dict[str,
     template = environment_template_list().filter(name=draft.environment).first()
     if draft.kind == CommodityKind.ENVIRONMENT and template is None:
         wrong["environment"] = _("Choose an environment template.")
+    images = dict(images_offered()) if draft.image else {}
+    if draft.image and (draft.kind != CommodityKind.SERVICE or draft.image not in images):
+        wrong["image"] = _("Choose an image that the centre offers and that runs something.")
     if wrong:
         raise InvalidInput(_("The commodity cannot be kept as it stands."), fields=wrong)
+    kept = ("min_duration_s", "max_duration_s", "max_count")
     return {
         **draft.texts,
-        **{name: getattr(draft, name) for name in (*WHERE, "min_duration_s", "max_duration_s", "max_count")},
+        **{name: getattr(draft, name) for name in (*WHERE, *kept) if name != "image_name"},
+        "image_name": images.get(draft.image, ""),
         "category": category_get(draft.category),
         "process_app": process_app_get(draft.process_app),
         "termination_app": process_app_get(draft.termination_app),
@@ -277,10 +284,24 @@ def _work_of(
 ) -> dict[str, Any]:
     if template is not None:
         return {"argv": list(COMMANDS[Software(template.software)]), "env": {}, "web": True}
+    if draft.kind == CommodityKind.SERVICE:
+        return _service_work_of(draft)
     if draft.kind != CommodityKind.WORK:
         return {}
     kept = {"web": True} if row is not None and row.work.get("web") else {}
     return {"argv": list(draft.argv), "env": dict(draft.env), **kept}
+
+
+def _service_work_of(draft: CommodityDraft) -> dict[str, Any]:
+    """What a service runs and how it is kept alive, as a node would take it."""
+    if not draft.argv and not draft.image:
+        reason = _("Say what runs: a command, or an image that runs something.")
+        raise InvalidInput(fields={"argv": reason})
+    work = {"argv": list(draft.argv), "env": dict(draft.env), "service": dict(draft.service or {})}
+    # An image's own program is looked up when it is ordered.
+    taken = work_check({**work, "argv": list(draft.argv) or ["image"], "kind": "program"}, None)
+    assert taken.service is not None
+    return {**work, "service": taken.service.model_dump(mode="json")}
 
 
 def _ranges_of(draft: CommodityDraft) -> list[ComponentRange]:

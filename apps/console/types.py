@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from apps.catalog.states import CardUse
 from apps.catalog.types import ComponentRange
@@ -59,9 +60,10 @@ class TenantOpened:
 class CommodityDraft:
     """What a commodity is to say, as its page asks for it: things by their codes, durations in seconds, memory in MiB.
 
-    `texts` are its names, introductions, supplier and icon; `argv` and `env` what work runs, `environment` the template
-    that an environment is, `ranges` how much of each component may be ordered. Of a specification share and memory are
-    its own, of a whole card those of the card's model.
+    `texts` are its names, introductions, supplier and icon; `argv` and `env` what work or a service runs, `service` how
+    that is reached and kept alive, `image` the version of an image of the centre that it runs in, `environment` the
+    template that an environment is, `ranges` how much of each component may be ordered. Of a specification share and
+    memory are its own, of a whole card those of the card's model.
     """
 
     kind: str
@@ -76,6 +78,8 @@ class CommodityDraft:
     argv: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     environment: str = ""
+    image: str = ""
+    service: Mapping[str, Any] | None = None
     card_use: str = CardUse.SHARE
     vendor: str = ""
     model: str = ""

@@ -283,6 +283,13 @@ class MetricsGrew(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceObserved(Event):
+    """The health of a service has changed, or it was started again."""
+
+    workload_uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class SliceMeasured(Event):
     """A running slice was measured (at most every few seconds): percent of the device, MiB; None: unknown."""
 

@@ -12,7 +12,7 @@ from apps.scheduling.types import Amounts, OrderedWork
 # The node's driver that cuts a card into slices by the card's own means.
 _MIG_DRIVER = "mig"
 # What runs a program of its own, which can use volumes.
-MOUNTING = (CommodityKind.WORK, CommodityKind.ENVIRONMENT)
+MOUNTING = (CommodityKind.WORK, CommodityKind.ENVIRONMENT, CommodityKind.SERVICE)
 STORAGE = "storage"
 # What conditions of a process read of the size of an application.
 SIZES = (QuotaItem.COMPUTE_PERCENT.value, QuotaItem.GPU_MEMORY_MIB.value, QuotaItem.STORAGE_MIB.value)
@@ -37,6 +37,7 @@ def ordered_work(amounts: Mapping[str, int], count: int, delivery: Mapping[str, 
         purpose=Purpose.DEVELOPMENT if delivery["kind"] in _INTERACTIVE else "",
         driver=_MIG_DRIVER if delivery["card_use"] == CardUse.MIG else "",
         storage=delivery.get("storage", ""),
+        containers=delivery.get("containers", ""),
         **{name: delivery[name] for name in ("queue", "resource_group", "vendor", "model", "spec")},
     )
 

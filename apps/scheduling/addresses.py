@@ -1,4 +1,4 @@
-"""The address that leads a browser to the web pages of work, beside the portal it came by."""
+"""The addresses of the web pages of work, beside the portal that was asked."""
 
 from uuid import UUID
 
@@ -8,8 +8,13 @@ from django.utils.http import urlencode
 from apps.scheduling.services.web_pages import ENTER_PATH, web_host
 
 
-def web_address(request: HttpRequest, workload_uid: UUID, ticket: str) -> str:
-    """Where a ticket is changed for the pages: by the scheme and at the port of the portal that was asked."""
+def web_origin(request: HttpRequest, workload_uid: UUID) -> str:
+    """The address of a service: by the scheme and at the port of the portal that was asked."""
     _name, colon, port = request.get_host().rpartition(":")
     at = f":{port}" if colon and port.isdigit() else ""
-    return f"{request.scheme}://{web_host(workload_uid)}{at}{ENTER_PATH}?{urlencode({'ticket': ticket})}"
+    return f"{request.scheme}://{web_host(workload_uid)}{at}"
+
+
+def web_address(request: HttpRequest, workload_uid: UUID, ticket: str) -> str:
+    """Where a ticket is changed for the pages."""
+    return f"{web_origin(request, workload_uid)}{ENTER_PATH}?{urlencode({'ticket': ticket})}"

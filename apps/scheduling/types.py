@@ -114,7 +114,8 @@ class OrderedWork:
     """What an order asks the scheduler for: amounts, what runs, and where it may be; "" is any.
 
     `kind` is that of a workload, `driver` the way of slicing, queue and resource group by their code, `spec` a
-    specification whose amounts these are, `storage` the mark of the storage that the volumes of `work` lie on.
+    specification whose amounts these are, `storage` the mark of the storage that the volumes of `work` lie on,
+    `containers` the architecture of the image that it runs in.
     """
 
     amounts: Amounts
@@ -128,3 +129,4 @@ class OrderedWork:
     driver: str = ""
     spec: str = ""
     storage: str = ""
+    containers: str = ""

@@ -1593,6 +1593,44 @@ class SecretOut(TypedDict):
     used_at: str | None
 
 
+class ServiceDefinition(TypedDict):
+    """How a service is reached, asked after its health, and started again where it has ended."""
+
+    port: NotRequired[int | None]
+    health_path: NotRequired[str]
+    interval_s: NotRequired[int]
+    timeout_s: NotRequired[int]
+    failures: NotRequired[int]
+    start_s: NotRequired[int]
+    restart: NotRequired[Literal["always", "failure", "never"]]
+    max_restarts: NotRequired[int]
+
+
+class ServiceKeyIn(TypedDict):
+    """Refuses a field it does not know by its name: a misspelt field is not silently dropped."""
+
+    name: str
+
+
+class ServiceKeyMadeOut(TypedDict):
+    """A new key with what programs send, `Authorization: Bearer …`; no other answer shows it."""
+
+    uid: str
+    name: str
+    made_by: str
+    created_at: str
+    used_at: str | None
+    key: str
+
+
+class ServiceKeyOut(TypedDict):
+    uid: str
+    name: str
+    made_by: str
+    created_at: str
+    used_at: str | None
+
+
 class SettingOut(TypedDict):
     name: str
     before: Any | None
@@ -2405,7 +2443,7 @@ class ChangeOut(TypedDict):
 class CommodityDefinition(TypedDict):
     """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
 
-    kind: Literal["work", "environment", "session", "volume", "manual"]
+    kind: Literal["work", "environment", "session", "service", "volume", "manual"]
     name_zh: str
     name_en: str
     intro_zh: NotRequired[str]
@@ -2434,6 +2472,8 @@ class CommodityDefinition(TypedDict):
     argv: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
     environment: NotRequired[str]
+    image: NotRequired[str]
+    service: NotRequired[ServiceDefinition | None]
     card_use: NotRequired[Literal["share", "whole", "mig"]]
     vendor: NotRequired[str]
     model: NotRequired[str]
@@ -2449,7 +2489,7 @@ class CommodityDefinition(TypedDict):
 class CommodityDefinitionIn(TypedDict):
     """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
 
-    kind: Literal["work", "environment", "session", "volume", "manual"]
+    kind: Literal["work", "environment", "session", "service", "volume", "manual"]
     name_zh: str
     name_en: str
     intro_zh: NotRequired[str]
@@ -2478,6 +2518,8 @@ class CommodityDefinitionIn(TypedDict):
     argv: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
     environment: NotRequired[str]
+    image: NotRequired[str]
+    service: NotRequired[ServiceDefinition | None]
     card_use: NotRequired[Literal["share", "whole", "mig"]]
     vendor: NotRequired[str]
     model: NotRequired[str]
@@ -2494,7 +2536,7 @@ class CommodityDefinitionIn(TypedDict):
 class CommodityDefinitionOut(TypedDict):
     """What operators say of a commodity. Things are named by their codes; empty is any of them, or none."""
 
-    kind: Literal["work", "environment", "session", "volume", "manual"]
+    kind: Literal["work", "environment", "session", "service", "volume", "manual"]
     name_zh: str
     name_en: str
     intro_zh: NotRequired[str]
@@ -2523,6 +2565,8 @@ class CommodityDefinitionOut(TypedDict):
     argv: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
     environment: NotRequired[str]
+    image: NotRequired[str]
+    service: NotRequired[ServiceDefinition | None]
     card_use: NotRequired[Literal["share", "whole", "mig"]]
     vendor: NotRequired[str]
     model: NotRequired[str]
@@ -2548,7 +2592,7 @@ class CommodityOut(TypedDict):
     intro_en: str
     icon: str
     supplier: str
-    kind: Literal["work", "environment", "session", "volume", "manual"]
+    kind: Literal["work", "environment", "session", "service", "volume", "manual"]
     category: CategoryOut
     components: list[ComponentRangeOut]
     min_duration_s: int
@@ -3755,6 +3799,23 @@ class ScalingRuleOut(TypedDict):
     created_at: str
 
 
+class ServiceOut(TypedDict):
+    """
+    Where a service is reached, and how it is with it. `health` is "" while it does not run; `waiting`: its program
+    has ended and is being started again. `failure` is in its node's words.
+    """
+
+    address: str
+    health: Literal["starting", "healthy", "unhealthy", "waiting"] | Literal[""]
+    restarts: int
+    failure_code: str
+    failure: str
+    failed_at: str | None
+    port: int | None
+    health_path: str
+    interval_s: int
+
+
 class SessionOut(TypedDict):
     """A session: its slice, and what its worker reports of the connection."""
 
@@ -4053,6 +4114,8 @@ class WorkloadIn(TypedDict):
     image: NotRequired[str]
     folder: NotRequired[str]
     web: NotRequired[bool]
+    serve: NotRequired[int | None]
+    health: NotRequired[str]
     volumes: NotRequired[list[str]]
     assets: NotRequired[list[str]]
     outputs: NotRequired[str]

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
         ScalingRuleIn,
         ScalingRuleOut,
         SecretOut,
+        ServiceKeyMadeOut,
+        ServiceKeyOut,
+        ServiceOut,
         UserGroupOut,
         WorkloadExecOut,
         WorkloadIn,
@@ -167,6 +170,22 @@ class Scheduling(Calls):
     def workload_web(self, uid: str) -> WorkloadWebOut:
         """An address that opens the web pages of your own work in one browser, once and within a minute."""
         return self.post(f"workloads/{uid}/web", {})
+
+    def service(self, uid: str) -> ServiceOut:
+        """A service's address, its health, and how often it was started again."""
+        return self.get(f"workloads/{uid}/service")
+
+    def service_keys(self, uid: str) -> list[ServiceKeyOut]:
+        """The keys that open a service, without what is in them."""
+        return self.get(f"workloads/{uid}/service-keys")
+
+    def service_key_make(self, uid: str, name: str) -> ServiceKeyMadeOut:
+        """A key by which programs reach your own service, as a bearer token; it is shown this once."""
+        return self.post(f"workloads/{uid}/service-keys", {"name": name})
+
+    def service_key_revoke(self, uid: str, key: str) -> None:
+        """The key opens nothing any more."""
+        self.call("DELETE", f"workloads/{uid}/service-keys/{key}")
 
     def workload_exec(
         self, uid: str, argv: Sequence[str], *, tty: bool = False, share: int = 0

@@ -12,6 +12,7 @@ from node_agent.protocol.fields import Health, PowerSource
 from node_agent.protocol.metrics import MetricBatch
 from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice, LogChunk, UsageReport
 from node_agent.slice_state import LocalSlice
+from node_agent.web.service_place import ServicePlace
 from node_agent.web.work_socket import WorkSocket
 from node_agent.work_folders import WorkFolders
 
@@ -196,7 +197,7 @@ class RuntimeDriver(Protocol):
         """Whether there is work here that people may reach: its web pages, or a terminal beside it."""
         ...
 
-    def web_socket(self, slice_uid: str) -> WorkSocket | None:
+    def web_socket(self, slice_uid: str) -> WorkSocket | ServicePlace | None:
         """Where the work of a slice serves its web pages; None where it serves none, or has ended. For any thread."""
         ...
 

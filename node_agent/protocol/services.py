@@ -10,9 +10,13 @@ from node_agent.protocol.fields import Counter, Message, Sentence
 
 # Below these a program without rights cannot listen.
 PORT_LEAST, PORT_MOST = 1024, 65_535
-HealthPath = Annotated[str, StringConstraints(pattern=r"^/[\x21-\x7e]{0,199}$")]
+HEALTH_PATH = r"^/[\x21-\x7e]{0,199}$"
+HealthPath = Annotated[str, StringConstraints(pattern=HEALTH_PATH)]
 RestartPolicy = Literal["always", "failure", "never"]
 ServiceHealth = Literal["starting", "healthy", "unhealthy", "waiting"]
+# Why a program had to be started again: it ended by itself, was unhealthy, was not healthy in time after its start,
+# used too much memory, or could not be started.
+FailureCode = Literal["", "ended", "unhealthy", "late", "memory_exceeded", "unstartable"]
 
 
 class ServiceSpec(Message):
@@ -38,11 +42,13 @@ class ServiceSpec(Message):
 class ServiceReport(Message):
     """What a node observes of a service. `waiting`: its program has ended and is started again after a while.
 
-    `restarts` are all that there were on this node; `failure` is why the last one was, at `failed_at`.
+    `restarts` are all that there were on this node; `failure_code` is why the last one was, `failure` the same in the
+    node's words, `failed_at` when.
     """
 
     health: ServiceHealth = "starting"
     restarts: Counter = 0
+    failure_code: FailureCode = ""
     failure: Sentence = ""
     failed_at: AwareDatetime | None = None
     port: Annotated[int, Field(ge=1, le=PORT_MOST)] | None = None

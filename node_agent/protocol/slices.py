@@ -132,7 +132,7 @@ class WorkSpec(Message):
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agent that knows no checkpoints, warnings, web pages, volumes, outputs, images or services is told none."""
+        """An agent is told of nothing that it may not know, where there is none of it."""
         told: dict[str, Any] = dump(self)
         newer = ("checkpoint", "warning", "web", "volumes", "outputs", "image", "service")
         return {key: told[key] for key in told if key not in newer or told[key]}

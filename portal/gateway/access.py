@@ -13,7 +13,8 @@ from apps.kernel.planes import in_public, in_tenant
 from apps.orgs.selectors.roles import permissions_of
 from apps.scheduling.permissions import ResourcePermission
 from apps.scheduling.selectors.web_pages import WebPages, web_pages_get
-from apps.scheduling.services.web_pages import ACCESS_S, web_access_get, web_ticket_take
+from apps.scheduling.services.service_keys import PREFIX, KeyHolder, service_key_holder
+from apps.scheduling.services.web_pages import ACCESS_S, WebAccess, web_access_get, web_ticket_take
 from apps.scheduling.services.work_access import WorkAccess
 from portal.gateway.threads import in_thread
 
@@ -23,6 +24,7 @@ REMEMBERED_S = 5.0
 _REMEMBERED_MOST = 4096
 # A host has one such cookie; a neighbour may have set one more of that name where there is no TLS.
 _TOKENS_MOST = 2
+_KEY = re.compile(rb"(?i:bearer) +(weirsvc_[A-Za-z0-9_-]{1,100}) *")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -41,8 +43,8 @@ class Doorkeeper:
         self._known: OrderedDict[tuple[str, UUID], tuple[float, Admitted | None]] = OrderedDict()
 
     async def admitted(self, scope: Scope, workload_uid: UUID) -> Admitted | None:
-        """Whom the request's cookies let in; None: nobody."""
-        for token in _tokens(scope):
+        """Whom the key or the cookies of the request let in; None: nobody. Who sends a key comes by that alone."""
+        for token in [key] if (key := service_key(scope)) else _tokens(scope):
             found = await self._decide(token, workload_uid)
             if found is not None:
                 return found
@@ -63,14 +65,26 @@ class Doorkeeper:
 
 def _admitted(token: str, workload_uid: UUID) -> Admitted | None:
     with in_public():
-        access = web_access_get(token, workload_uid)
+        access = (
+            service_key_holder(token, workload_uid)
+            if token.startswith(PREFIX)
+            else web_access_get(token, workload_uid)
+        )
         pages = web_pages_get(workload_uid) if access is not None and may_operate(access) else None
         if access is None or pages is None or pages.owner_id != access.user_id:
             return None
-        return Admitted(pages, access.back)
+        return Admitted(pages, access.back if isinstance(access, WebAccess) else "")
 
 
-def may_operate(access: WorkAccess) -> bool:
+def service_key(scope: Scope) -> str:
+    """The key of a service that a program sends; "" where it sends none."""
+    for name, value in scope["headers"]:
+        if name == b"authorization" and (found := _KEY.fullmatch(value)):
+            return found[1].decode()
+    return ""
+
+
+def may_operate(access: WorkAccess | KeyHolder) -> bool:
     """Whether who was let in still holds the role that allows it."""
     with in_tenant(access.schema):
         return ResourcePermission.OPERATE in permissions_of(access.user_id, access.role)

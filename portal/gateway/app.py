@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -15,11 +16,12 @@ import httpcore
 from django.db import DatabaseError
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.utils.translation import get_language_from_request, override
+from django.utils.translation import get_language_from_request, gettext_noop, override
+from django.utils.translation import gettext as _
 from redis import RedisError
 
 from apps.scheduling.services.web_pages import ENTER_PATH, web_host_read
-from portal.gateway.access import REMEMBERED_S, Doorkeeper, cookie_set, is_foreign, ticket_take
+from portal.gateway.access import REMEMBERED_S, Doorkeeper, cookie_set, is_foreign, service_key, ticket_take
 from portal.gateway.executions import Executions
 from portal.gateway.forward import Forwarder
 from portal.gateway.streams import NoStream
@@ -176,15 +178,22 @@ async def _refuse(scope: Scope, receive: Any, send: Any) -> None:
 
 
 async def _page(scope: Scope, send: Any, status: HTTPStatus, code: str, back: str = "") -> None:
-    """A page of the gateway's own, which says why the work's is not shown; one that waits asks again by itself."""
-    body = await in_thread(_rendered, scope, code, back)
+    """A page of the gateway's own, which says why the work's is not shown; one that waits asks again by itself. A
+    program, which sends a key, is told the same as data."""
+    is_program = bool(service_key(scope))
+    if is_program and code == "closed":
+        status = HTTPStatus.UNAUTHORIZED
+    body = await in_thread(_problem if is_program else _rendered, scope, code, back)
+    kind = b"application/problem+json" if is_program else b"text/html; charset=utf-8"
     headers = [
-        (b"content-type", b"text/html; charset=utf-8"),
+        (b"content-type", kind),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
         (b"content-security-policy", _POLICY),
         (b"x-content-type-options", b"nosniff"),
     ]
+    if status is HTTPStatus.UNAUTHORIZED:
+        headers.append((b"www-authenticate", b"Bearer"))
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         # A browser asks again by itself, a program is told to.
         headers += [(b"refresh", b"1"), (b"retry-after", b"1")]
@@ -192,8 +201,31 @@ async def _page(scope: Scope, send: Any, status: HTTPStatus, code: str, back: st
     await send({"type": "http.response.body", "body": body})
 
 
+_CAUSES = {
+    "closed": gettext_noop(
+        "The key does not open this service: it is wrong or revoked, or its service is over."
+    ),
+    "foreign": gettext_noop("A page of another origin asked: keys are for programs."),
+    "over": gettext_noop("The service is over."),
+    "waiting": gettext_noop("The service waits for its place."),
+    "away": gettext_noop("The node of the service is not connected at the moment."),
+    "broken": gettext_noop("The service has broken off."),
+    "busy": gettext_noop("The service takes no more connections at the moment."),
+}
+_STARTING = gettext_noop("The program of the service is starting.")
+
+
+def _problem(scope: Scope, code: str, _back: str) -> bytes:
+    with override(_language(scope)):
+        return json.dumps({"code": code, "detail": _(_CAUSES.get(code, _STARTING))}).encode()
+
+
 def _rendered(scope: Scope, code: str, back: str) -> bytes:
+    with override(_language(scope)):
+        return render_to_string("gateway/page.html", {"code": code, "back": back}).encode()
+
+
+def _language(scope: Scope) -> str:
     asked = HttpRequest()
     asked.META["HTTP_ACCEPT_LANGUAGE"] = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
-    with override(get_language_from_request(asked)):
-        return render_to_string("gateway/page.html", {"code": code, "back": back}).encode()
+    return get_language_from_request(asked)

@@ -18,7 +18,7 @@ from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
 from apps.scheduling.selectors.web_pages import WebPages
-from portal.gateway.access import cookies_forwarded
+from portal.gateway.access import cookies_forwarded, service_key
 from portal.gateway.streams import NoStream, Stream
 from portal.gateway.tunnels import Tunnels
 
@@ -237,7 +237,11 @@ def _target(scope: Scope) -> bytes:
 def request_headers(scope: Scope) -> Pairs:
     """The headers of a request as the work gets them."""
     headers = []
+    is_keyed = bool(service_key(scope))
     for name, value in _end_to_end(scope["headers"]):
+        if name == b"authorization" and is_keyed:
+            # The gateway's, not the work's: who serves does not get to know who else may ask.
+            continue
         if name == b"cookie":
             value = cookies_forwarded(value)
             if not value:

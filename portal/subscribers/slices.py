@@ -106,6 +106,11 @@ def measured(event: fleet.SliceMeasured, actor: Actor) -> None:
     push(f"workload.{event.workload_uid}", "measured")
 
 
+def served(event: fleet.ServiceObserved, actor: Actor) -> None:
+    """Pages that show a service look again."""
+    push(f"workload.{event.workload_uid}")
+
+
 def resized(event: fleet.SliceResized, actor: Actor) -> None:
     """What it held before is kept for reports. The allocation still says that: scheduling writes the new amounts
     after the fleet has taken them."""

@@ -132,6 +132,7 @@ SHOWS_SECRET = {
     "workloads/<uuid:uid>/web",
     "workloads/<uuid:uid>/exec",
     "workloads/<uuid:uid>/port-forward",
+    "workloads/<uuid:uid>/service-keys",
 }
 
 

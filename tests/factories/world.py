@@ -21,6 +21,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.selectors import orders_undelivered
 from apps.orders.services.deliveries import order_deliver
+from apps.scheduling.models import ServiceKey, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.tenancy.models import Tenant
 from portal.demo.people import MEMBERS
@@ -117,6 +118,7 @@ class Story:
         uids["ticket"] = good(self.user.get(f"/api/v1/orders/{uids['order']}"))["ticket"]
         self.files()
         self.money()
+        self.service_key()
         uids["message"] = rows(self.user.get("/api/v1/messages"))[0]["uid"]
         self.request()
         waiting = self.form(line)
@@ -190,6 +192,21 @@ class Story:
             made_by=image.person,
         )
         self.uids |= {"image": str(image.uid), "image_version": str(version.uid)}
+
+    def service_key(self) -> None:
+        """The user's resource is a service, with a key as he makes one."""
+        row = Workload.plain.get(uid=self.uids["resource"])
+        row.work |= {"service": {"port": 8080, "health_path": "/"}}
+        row.save(update_fields=["work"])
+        key = ServiceKey.plain.create(
+            tenant=row.tenant,
+            workload=row,
+            name=f"secret plan of {self.schema}",
+            digest=row.uid.hex * 2,
+            made_by=User.objects.get(username=CREW[self.schema][0]),
+            role="tenant_front_line",
+        )
+        self.uids["service_key"] = str(key.uid)
 
     def request(self) -> None:
         """A ticket that the user opened, with a file."""

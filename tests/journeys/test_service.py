@@ -1,11 +1,10 @@
-"""A service under its shim: asked after its health, ended where it is not well, and started again where it has ended."""
+"""A service under its shim: asked after its health, ended where it is unwell, started again where it has ended."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,7 +73,10 @@ def test_what_fails_again_and_again_has_failed_and_says_why(kept: Kept) -> None:
     one = serving(kept, "import sys; print('no model'); sys.exit(3)")
     ended = one.ended()
     assert (ended["state"], ended["reason_code"], ended["service"]["restarts"]) == ("failed", "crashed", 2)
-    assert ended["reason"] == "the service failed 3 times in a row, the last time: the work ended with exit code 3"
+    assert (
+        ended["reason"]
+        == "the service failed 3 times in a row, the last time: the work ended with exit code 3"
+    )
     assert one.log().count("no model") == 3
 
 

@@ -36,7 +36,17 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
-WHERE = ("environment", "card_use", "vendor", "model", "resource_group", "queue", "spec")
+WHERE = (
+    "environment",
+    "image",
+    "image_name",
+    "card_use",
+    "vendor",
+    "model",
+    "resource_group",
+    "queue",
+    "spec",
+)
 _CHANGEABLE = frozenset(
     {
         "name_zh",

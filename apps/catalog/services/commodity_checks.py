@@ -24,13 +24,15 @@ def work_check(row: Commodity) -> None:
             raise InvalidInput(reason, fields={"work": reason})
         return
     argv, env = work.get("argv"), work.get("env", {})
-    is_argv = isinstance(argv, list) and 0 < len(argv) <= _ARGUMENTS_MAX and bool(argv[0])
+    # An image may say itself what it runs.
+    is_named = isinstance(argv, list) and (bool(argv and argv[0]) or (argv == [] and bool(row.image)))
+    is_argv = isinstance(argv, list) and is_named and len(argv) <= _ARGUMENTS_MAX
     is_env = isinstance(env, dict) and all(isinstance(text, str) for pair in env.items() for text in pair)
     if (
         not is_argv
         or not all(isinstance(text, str) for text in argv)
         or not is_env
-        or set(work) - {"argv", "env", "web"}
+        or set(work) - {"argv", "env", "web", "service"}
         or not isinstance(work.get("web", False), bool)
     ):
         reason = _(
@@ -38,10 +40,17 @@ def work_check(row: Commodity) -> None:
             "serves web pages (web)."
         )
         raise InvalidInput(reason, fields={"work": reason})
+    if (row.kind == CommodityKind.SERVICE) != isinstance(work.get("service"), dict):
+        reason = _("A service says how it is reached and kept alive, and nothing else does.")
+        raise InvalidInput(reason, fields={"service": reason})
 
 
 def count_check(row: Commodity) -> None:
-    """InvalidInput where several volumes would be one order: each has a size, files and an end of its own."""
+    """InvalidInput where several volumes would be one order: each has a size, files and an end of its own; or several
+    services, which have an address each."""
+    if row.kind == CommodityKind.SERVICE and row.max_count != 1:
+        reason = _("An order of a service is one service, with one address.")
+        raise InvalidInput(reason, fields={"max_count": reason})
     if row.kind == CommodityKind.VOLUME and row.max_count != 1:
         reason = _("An order of storage is one volume: its size says how much.")
         raise InvalidInput(reason, fields={"max_count": reason})

@@ -17,18 +17,20 @@ from apps.catalog.selectors.commodities import commodity_all, commodity_any_get,
 from apps.catalog.services import commodities
 from apps.catalog.states import CardUse, CommodityKind
 from apps.catalog.types import ICONS, ComponentRange
+from apps.console.catalogue_forms.services import RESTARTS
 from apps.console.services import commodity_put
 from apps.console.types import CommodityDraft
 from apps.identity.api.base import ApiView
 from apps.identity.api.sound import ProgramField, SoundSerializer, TextField
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.tenancy.selectors import tenant_get
+from node_agent.protocol.services import HEALTH_PATH, PORT_LEAST, PORT_MOST
 
 _TEXTS = ("name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon")
 # The draft's own names of what the catalogue keeps elsewhere.
 _PLAIN = (
-    "kind", "number", "environment", "card_use", "vendor", "model", "spec", "resource_group", "queue", "min_duration_s",
-    "max_duration_s", "max_count",
+    "kind", "number", "environment", "image", "card_use", "vendor", "model", "spec", "resource_group", "queue",
+    "min_duration_s", "max_duration_s", "max_count",
 )  # fmt: skip
 _AMOUNT_MOST = 2**31 - 1
 _DURATION_MOST = 10**6 * 86400
@@ -45,6 +47,31 @@ class ComponentRangeIn(SoundSerializer):
     maximum = serializers.IntegerField(min_value=1, max_value=_AMOUNT_MOST)
     default = serializers.IntegerField(min_value=1, max_value=_AMOUNT_MOST)
     step = serializers.IntegerField(min_value=1, max_value=_AMOUNT_MOST, default=1)
+
+
+class ServiceDefinition(SoundSerializer):
+    """How a service is reached, asked after its health, and started again where it has ended."""
+
+    port = serializers.IntegerField(
+        min_value=PORT_LEAST,
+        max_value=PORT_MOST,
+        allow_null=True,
+        default=None,
+        help_text="Where its program listens. Null: its node chooses; `$PORT` in its arguments stands for it.",
+    )
+    health_path = serializers.RegexField(HEALTH_PATH, default="/")
+    interval_s = serializers.IntegerField(min_value=1, max_value=300, default=10)
+    timeout_s = serializers.IntegerField(min_value=1, max_value=60, default=5)
+    failures = serializers.IntegerField(
+        min_value=1, max_value=20, default=3, help_text="Failed checks in a row that make it unhealthy."
+    )
+    start_s = serializers.IntegerField(
+        min_value=1, max_value=3600, default=60, help_text="How long it may take to become healthy."
+    )
+    restart = serializers.ChoiceField(choices=RESTARTS, default="always")
+    max_restarts = serializers.IntegerField(
+        min_value=0, max_value=100, default=5, help_text="In a row; after them the service has failed."
+    )
 
 
 class CommodityDefinition(SoundSerializer):
@@ -67,15 +94,24 @@ class CommodityDefinition(SoundSerializer):
         child=ProgramField(max_length=4000, trim_whitespace=False),
         max_length=256,
         default=list,
-        help_text="Of work: the program with its arguments.",
+        help_text="Of work and services: the program with its arguments.",
     )
     env = serializers.DictField(
         child=ProgramField(max_length=4000, allow_blank=True, trim_whitespace=False),
         default=dict,
-        help_text="Of work: its environment variables.",
+        help_text="Of work and services: its environment variables.",
     )
     environment = serializers.CharField(
         max_length=36, default="", allow_blank=True, help_text="Of an environment: its template's name."
+    )
+    image = serializers.CharField(
+        max_length=36,
+        default="",
+        allow_blank=True,
+        help_text="Of a service: the version of an image of the centre that it runs in, by its uid.",
+    )
+    service = ServiceDefinition(
+        required=False, allow_null=True, default=None, help_text="How a service is reached and kept alive."
     )
     card_use = serializers.ChoiceField(choices=CardUse.choices, default=CardUse.SHARE)
     vendor = serializers.CharField(max_length=64, default="", allow_blank=True)
@@ -98,6 +134,7 @@ class CommodityDefinition(SoundSerializer):
             termination_app=str(given["termination_app"]),
             argv=tuple(given["argv"]),
             env=given["env"],
+            service=given["service"] or ({} if given["kind"] == CommodityKind.SERVICE else None),
             ranges=tuple(ComponentRange(**part) for part in given["components"]),
         )
 
@@ -124,6 +161,7 @@ class CommodityDefinitionOut(CommodityDefinition):
             "termination_app": row.termination_app.uid,
             "argv": row.work.get("argv", []),
             "env": row.work.get("env", {}),
+            "service": row.work.get("service"),
             "components": [
                 {"component": part.component.code, "minimum": part.minimum, "maximum": part.maximum}
                 | {"default": part.default, "step": part.step}

@@ -14,6 +14,7 @@ from apps.catalog.selectors.processes import process_app_list
 from apps.catalog.states import CardUse, CommodityKind
 from apps.catalog.types import ICONS, ComponentRange
 from apps.console.catalogue_forms.applying import MEMORY, SECONDS, Choices, NamesForm
+from apps.console.catalogue_forms.services import SERVICE, ServiceFields, service_initial, service_said
 from apps.console.centre_forms import StyledForm
 from apps.console.types import CommodityDraft
 from apps.fleet.selectors import card_models, group_list, spec_list
@@ -86,6 +87,7 @@ COLUMNS = (
 _WORK = {
     CommodityKind.WORK: ("command", "environment_variables"),
     CommodityKind.ENVIRONMENT: ("environment",),
+    CommodityKind.SERVICE: ("command", "environment_variables", *SERVICE),
 }
 # What is asked of what nodes run, and of nothing else.
 _SCHEDULED = frozenset(
@@ -93,7 +95,7 @@ _SCHEDULED = frozenset(
 )
 
 
-class CommodityForm(NamesForm):
+class CommodityForm(NamesForm, ServiceFields):
     """A commodity of a kind; what its kind does not have is not asked for."""
 
     number = forms.CharField(
@@ -176,9 +178,12 @@ class CommodityForm(NamesForm):
                 field.widget.attrs |= {"class": "form-control", "data-test": f"{row}-{column}"}
                 field.widget.attrs["aria-label"] = f"{label}: {head}"
                 self.fields[f"{row}_{column}"] = field
-        for name in ("gpu_memory_unit", "memory_unit", "shortest_unit", "longest_unit"):
+        for name in ("gpu_memory_unit", "memory_unit", "shortest_unit", "longest_unit", "start_unit"):
             self.fields[name].widget.attrs["aria-label"] = _("Unit")
-        gone = {"command", "environment_variables", "environment"} - set(_WORK.get(CommodityKind(kind), ()))
+        gone = {name for names in _WORK.values() for name in names} - set(_WORK.get(CommodityKind(kind), ()))
+        if kind == CommodityKind.SERVICE:
+            gone.add("max_count")
+            self.fields["command"].required = False
         if kind in (CommodityKind.VOLUME, CommodityKind.MANUAL):
             gone |= _SCHEDULED
         if kind == CommodityKind.MANUAL:
@@ -248,6 +253,8 @@ class CommodityForm(NamesForm):
             argv=tuple(given.get("command", ())),
             env=given.get("environment_variables", {}),
             environment=given.get("environment", ""),
+            image=given.get("image", ""),
+            service=service_said(given) if self.kind == CommodityKind.SERVICE else None,
             card_use=given.get("card_use", CardUse.SHARE),
             vendor=vendor,
             model=model,
@@ -276,7 +283,7 @@ def commodity_initial(row: Commodity) -> dict[str, Any]:
     """What the form shows of a commodity."""
     plain = (
         "name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon", "card_use", "spec", "resource_group", "queue",
-        "environment", "max_count",
+        "environment", "image", "max_count",
     )  # fmt: skip
     shown: dict[str, Any] = {name: getattr(row, name) for name in plain}
     shown |= {
@@ -289,6 +296,8 @@ def commodity_initial(row: Commodity) -> dict[str, Any]:
             f"{name}={text}" for name, text in row.work.get("env", {}).items()
         ),
     }
+    if row.kind == CommodityKind.SERVICE:
+        shown |= service_initial(row.work["service"])
     shown |= _span(row.min_duration_s, "shortest") | _span(row.max_duration_s, "longest")
     for part in row.components.select_related("component"):
         shown |= _range_initial(part.component.code, part)

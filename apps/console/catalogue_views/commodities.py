@@ -31,6 +31,7 @@ from apps.console.catalogue_forms.selling import (
     category_choices,
     commodity_initial,
 )
+from apps.console.catalogue_forms.services import service_initial
 from apps.console.services import commodity_put
 from apps.identity.pages.access import go, operator_page, paged, show
 from apps.identity.pages.requests import PortalRequest
@@ -53,6 +54,13 @@ KINDS = (
         "plug-connected",
         gettext_lazy(
             "A card of the pool for a script elsewhere: the order shows the key and the line to paste."
+        ),
+    ),
+    (
+        CommodityKind.SERVICE,
+        "world",
+        gettext_lazy(
+            "A program with an HTTP port that is kept alive, with an address for browsers and programs."
         ),
     ),
     (
@@ -98,7 +106,7 @@ def commodity_kinds(request: PortalRequest) -> HttpResponse:
 def commodity_new(request: PortalRequest, kind: str) -> HttpResponse:
     if kind not in CommodityKind.values:
         raise NotFound()
-    form = CommodityForm(request.POST or None, kind=kind, is_new=True, initial=_BEGIN)
+    form = CommodityForm(request.POST or None, kind=kind, is_new=True, initial=_BEGIN | service_initial())
     return _edit(request, form, lambda: commodity_put(actor=request.actor, draft=form.draft()), kind=kind)
 
 

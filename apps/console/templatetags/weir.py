@@ -16,6 +16,7 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from apps.billing.models import RatedItem
+from apps.console.catalogue_forms.services import RESTARTS
 from apps.console.labels import (
     AMOUNT_LABELS,
     ENFORCED_BY_LABELS,
@@ -185,6 +186,12 @@ def amount_label(code: str) -> str:
 def enforced_by_label(code: str) -> str:
     """How a slice's limit is held, from its agent's code; a code of a newer agent as it came."""
     return str(ENFORCED_BY_LABELS.get(code, code or "–"))
+
+
+@register.filter
+def restart_text(policy: str) -> str:
+    """When a service is started again."""
+    return str(dict(RESTARTS).get(policy, policy))
 
 
 @register.filter

@@ -177,6 +177,7 @@ class Migration(migrations.Migration):
                 ('is_mounted', models.BooleanField(default=False, verbose_name='mounted')),
                 ('size_step', models.PositiveBigIntegerField(default=0)),
                 ('session', models.JSONField(blank=True, default=dict, verbose_name='session')),
+                ('service', models.JSONField(blank=True, default=dict, verbose_name='service')),
                 ('session_key', models.CharField(blank=True, max_length=500)),
                 ('ticket', models.CharField(blank=True, max_length=500)),
                 ('moves_from', models.UUIDField(blank=True, db_index=True, null=True, verbose_name='moves from')),

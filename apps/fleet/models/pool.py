@@ -311,6 +311,8 @@ class Slice(TenantOwned):
     size_step = models.PositiveBigIntegerField(default=0)
     # What its session's worker reports, and what opens it: both keys are kept encrypted (`vault`).
     session = models.JSONField(_("session"), default=dict, blank=True)
+    # What its node observes of a service: its health, how often it was started again, why, and its port.
+    service = models.JSONField(_("service"), default=dict, blank=True)
     session_key = models.CharField(max_length=500, blank=True)
     ticket = models.CharField(max_length=500, blank=True)
     # A share that moves is another slice on the target: which one it comes from, and how far that is (POOL-12.23).

@@ -20,6 +20,7 @@ from apps.fleet.events import (
     NodeDoubled,
     NodeMeasured,
     NodeReturned,
+    ServiceObserved,
     SliceMeasured,
     SliceSaved,
     SliceSized,
@@ -247,7 +248,7 @@ def _take_reports(turn: _Turn, request: SyncRequest) -> None:
         if row is None or report.generation > row.generation:
             continue
         had_started, was_final, size_step = row.started_at is not None, row.is_final, row.size_step
-        saved_at = row.checkpoint_at
+        saved_at, served = row.checkpoint_at, row.service
         if slice_observe(row, report, now=turn.now):
             turn.changed.append(row)
         if not had_started and row.started_at is not None and row.moves_from is None:
@@ -255,6 +256,8 @@ def _take_reports(turn: _Turn, request: SyncRequest) -> None:
             turn.begun.append(row)
         if row.checkpoint_at is not None and row.checkpoint_at != saved_at:
             turn.events.append(SliceSaved(str(row.uid), str(row.workload_uid), row.checkpoint_at))
+        if row.service != served:
+            turn.events.append(ServiceObserved(workload_uid=str(row.workload_uid)))
         if row.size_step != size_step:
             turn.events.append(SliceSized(slice_uid=str(row.uid), workload_uid=str(row.workload_uid)))
         if row.is_final and not was_final:

@@ -25,7 +25,15 @@ def tenant_slices_forget(*, actor: Actor, tenant: Tenant) -> None:
     folders.delete()
     GroupGrant.plain.filter(tenant=tenant).delete()
     Slice.plain.filter(tenant=tenant).update(
-        work={}, secrets={}, session={}, session_key="", ticket="", reason="", stop_reason="", move_reason=""
+        work={},
+        secrets={},
+        session={},
+        service={},
+        session_key="",
+        ticket="",
+        reason="",
+        stop_reason="",
+        move_reason="",
     )
     # What a crash leaves of them the sweep of archives that nobody knows finds.
     transaction.on_commit(lambda: archives_remove(archives))

@@ -18,6 +18,7 @@ from apps.billing.services.charges import funds_check
 from apps.catalog.models import Commodity
 from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.types import Quote
+from apps.images.work import image_of
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.planes import current_tenant
@@ -96,7 +97,7 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     inputs = [LineInput(line.commodity.uid, line.amounts, line.count) for line in lines]
     quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
     mounts, storage = mounts_of(actor=actor, volumes=form.volumes, assets=())
-    deliveries = [_delivery(each, mounts, storage) for each in commodities]
+    deliveries = [_delivery(actor, each, mounts, storage) for each in commodities]
     _runnable_check(form, lines, commodities, deliveries)
     metered = [quote.as_json() for quote, each in zip(quotes, commodities, strict=True) if not each.is_manual]
     funds_check(actor=actor, tenant=tenant, quotes=metered, run_s=form.duration_s)
@@ -115,11 +116,18 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     return commodities
 
 
-def _delivery(commodity: Commodity, mounts: list[dict[str, Any]], storage: str) -> dict[str, object]:
-    """What is delivered, and where, with the volumes: a program alone can use them."""
-    if not mounts or commodity.kind not in MOUNTING:
-        return commodity.delivery
-    return {**commodity.delivery, "work": {**commodity.work, "volumes": mounts}, "storage": storage}
+def _delivery(
+    actor: Actor, commodity: Commodity, mounts: list[dict[str, Any]], storage: str
+) -> dict[str, object]:
+    """What is delivered, and where, in its image as that is now, with the volumes: a program alone can use them."""
+    delivery, work = commodity.delivery, dict(commodity.work)
+    image = image_of(actor=actor, asked=commodity.image)
+    if image is not None:
+        work |= {"image": image.told, "argv": work.get("argv") or list(image.entry_point)}
+        delivery["containers"] = image.architecture
+    if mounts and commodity.kind in MOUNTING:
+        work["volumes"], delivery["storage"] = mounts, storage
+    return {**delivery, "work": work}
 
 
 def _runnable_check(

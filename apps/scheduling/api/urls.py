@@ -14,6 +14,7 @@ from apps.scheduling.api import (
     reservations,
     scaling,
     secrets,
+    service_keys,
     user_groups,
     what_ifs,
     workload_control,
@@ -67,6 +68,13 @@ urlpatterns = [
     path("workloads/<uuid:uid>/session", workloads.WorkloadSessionView.as_view(), name="workload_session"),
     path("workloads/<uuid:uid>/exec", workloads.WorkloadExecView.as_view(), name="workload_exec"),
     path("workloads/<uuid:uid>/port-forward", workloads.WorkloadPortView.as_view(), name="workload_port"),
+    path("workloads/<uuid:uid>/service", service_keys.WorkloadServiceView.as_view(), name="workload_service"),
+    path("workloads/<uuid:uid>/service-keys", service_keys.ServiceKeysView.as_view(), name="service_keys"),
+    path(
+        "workloads/<uuid:uid>/service-keys/<uuid:key>",
+        service_keys.ServiceKeyView.as_view(),
+        name="service_key",
+    ),
     path("workloads/<uuid:uid>/web", workloads.WorkloadWebView.as_view(), name="workload_web"),
     path(
         "environment-templates", environment_templates.TemplatesView.as_view(), name="environment_templates"

@@ -18,6 +18,7 @@ from apps.scheduling.models.environment_templates import EnvironmentTemplate
 from apps.scheduling.models.hooks import HookCall
 from apps.scheduling.models.queue import ORDERINGS, PLACINGS, Queue, QueueTenant
 from apps.scheduling.models.quota import OrganizationQuota, QuotaHold, QuotaOrganization, TenantQuota
+from apps.scheduling.models.service_keys import ServiceKey
 from apps.scheduling.models.tenant_shares import TenantShare
 from apps.scheduling.models.user_groups import UserGroup
 from apps.scheduling.models.workload import Allocation, Environment, SchedulingPolicy, Workload
@@ -25,8 +26,8 @@ from apps.scheduling.models.workload import Allocation, Environment, SchedulingP
 __all__ = [
     "ORDERINGS", "PLACINGS", "Allocation", "Decision", "DefaultSpec", "Environment", "EnvironmentTemplate",
     "HookCall", "NominatedRoom", "OrganizationQuota", "PastUse", "Queue", "QueueTenant", "QueueWindow", "QuotaHold",
-    "QuotaOrganization", "Reservation",
-    "ResourceTicket", "ScalingRule", "SchedulingPolicy", "SpecialSpec", "StartEstimate", "Tally", "TenantQuota",
-    "TenantShare", "UserGroup", "UserPriority", "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf",
-    "Workload", "WorkloadArray", "WorkloadDependency", "WorkloadSize",
+    "QuotaOrganization", "Reservation", "ResourceTicket", "ScalingRule", "SchedulingPolicy", "ServiceKey",
+    "SpecialSpec", "StartEstimate", "Tally", "TenantQuota", "TenantShare", "UserGroup", "UserPriority",
+    "ValidityPeriod", "ValidityRule", "ValidityUser", "WhatIf", "Workload", "WorkloadArray", "WorkloadDependency",
+    "WorkloadSize",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from apps.fleet.types import SessionConnection
 from apps.identity.pages.access import cleaned, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
+from apps.scheduling.addresses import web_origin
 from apps.scheduling.forms.submit import LogForm, ResourcesForm
 from apps.scheduling.models import Workload, WorkloadArray
 from apps.scheduling.selectors.arrays import array_list, arrays_as_one, progress_of
@@ -33,7 +34,7 @@ from apps.scheduling.selectors.hourly_price import hourly_price
 from apps.scheduling.selectors.limits import LimitLine, limit_lines
 from apps.scheduling.selectors.model_usage import quota_list
 from apps.scheduling.selectors.timeline import start_estimate_of, timeline
-from apps.scheduling.selectors.web_pages import may_open_web
+from apps.scheduling.selectors.web_pages import may_open_web, service_seen
 from apps.scheduling.selectors.workloads import (
     node_name,
     node_ready_names,
@@ -148,6 +149,8 @@ def _resource(request: TenantRequest, uid: UUID) -> tuple[Workload, dict[str, An
         "reason": workload_reason(row),
         "parts": _parts(row),
         "local_node": node_name(row.local_node),
+        "service": service_seen(row),
+        "address": web_origin(request, row.uid),
         **_acts(request, row),
     }
     return row, context

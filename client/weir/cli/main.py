@@ -26,6 +26,7 @@ from weir.cli import (
     running,
     scaling,
     secrets,
+    services,
     submitting,
     top,
     volumes,
@@ -55,6 +56,7 @@ _take_in("Your work", *executing.COMMANDS, *copying.COMMANDS, *outputs.COMMANDS,
 app.command("open")(workloads.open_pages)
 app.add_typer(workloads.environments, name="environments")
 app.add_typer(workloads.sessions, name="sessions")
+app.add_typer(services.service, name="service")
 app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(secrets.secret, name="secret")
 app.add_typer(volumes.volume, name="volume")

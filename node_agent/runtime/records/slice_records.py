@@ -47,7 +47,8 @@ class SliceSpec(_Record):
     nodes reach this one ("": not known). `volumes`: folders of the node that the work finds elsewhere, as `source`,
     `path` and `read_only`. `image`: it runs in a container, of the image unpacked at `root`, with the variables `env`,
     and by its `digest`; it begins in `workdir` ("": its own folder), and is called as the `user` whom the image names.
-    `service`: how it is kept alive and looked at. `secrets`: more of its environment, which only the shim has and nobody writes down.
+    `service`: how it is kept alive and looked at. `secrets`: more of its environment, which only the
+    shim has and nobody writes down.
     """
 
     slice_uid: str

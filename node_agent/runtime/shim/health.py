@@ -25,7 +25,9 @@ class HealthCheck:
         self._heard = b""
         self._connection: socket.socket | None = None
         self._result: str | None = None
-        request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: weir-health\r\nConnection: close\r\n\r\n"
+        request = (
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: weir-health\r\nConnection: close\r\n\r\n"
+        )
         try:
             self._connection = place.connect()
             self._connection.sendall(request.encode())

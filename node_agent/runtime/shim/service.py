@@ -34,11 +34,12 @@ class ServiceControl:
         self._wanted = ServiceSpec.model_validate(wanted)
         self._work, self._place, self._output = work, place, output
         self._health, self._restarts = "starting", 0
-        self._failure, self._failed_at = "", ""
+        self._failure, self._failed_at = ("", ""), ""
         self._in_a_row = 0
         self._restart_at_ns: int | None = None
         self._kill_at_ns: int | None = None
-        self._cause = ""
+        # Why its program is being ended, or could not be started: code and sentence.
+        self._cause: tuple[str, str] | None = None
         self._begin(now_ns)
 
     def _begin(self, now_ns: int) -> None:
@@ -49,7 +50,7 @@ class ServiceControl:
         self._healthy_ns: int | None = None
         self._missed, self._last = 0, "it was not asked yet"
         self._check: HealthCheck | None = None
-        self._cause, self._kill_at_ns, self._restart_at_ns = "", None, None
+        self._cause, self._kill_at_ns, self._restart_at_ns = None, None, None
 
     @property
     def is_down(self) -> bool:
@@ -62,7 +63,8 @@ class ServiceControl:
             {
                 "health": self._health,
                 "restarts": self._restarts,
-                "failure": self._failure[:500],
+                "failure_code": self._failure[0],
+                "failure": self._failure[1][:500],
                 "failed_at": self._failed_at or None,
                 "port": self._work.port,
             }
@@ -81,11 +83,11 @@ class ServiceControl:
             self._ask(now_ns)
         return (self._health, self._restarts, self._failed_at) != before
 
-    def fail(self, cause: str, grace_s: int, now_ns: int) -> None:
+    def fail(self, code: str, cause: str, grace_s: int, now_ns: int) -> None:
         """End its program, which is then started again."""
         if self._kill_at_ns is not None or self.is_down:
             return
-        self._cause, self._health = cause, "unhealthy"
+        self._cause, self._health = (code, cause), "unhealthy"
         self._kill_at_ns = now_ns + grace_s * NS
         self._check_drop()
         if grace_s:
@@ -97,21 +99,21 @@ class ServiceControl:
         """Its program has ended; None where it is started again, else how the service has ended."""
         self._work.program_kill()
         self._check_drop()
-        is_failure = bool(self._cause) or end.state == "failed"
-        cause = self._cause or end.reason
+        is_failure = self._cause is not None or end.state == "failed"
+        code = "memory_exceeded" if end.code == "memory_exceeded" else "ended"
+        code, cause = self._cause or (code, end.reason)
         if self._wanted.restart == "never" or (self._wanted.restart == "failure" and not is_failure):
             return replace(end, state="failed", code="crashed", reason=cause) if self._cause else end
-        self._failed(cause)
+        self._in_a_row += 1
+        self._failure, self._failed_at = (code, cause), datetime.now(UTC).isoformat()
         if self._in_a_row > self._wanted.max_restarts:
-            return ending.service_failed(self._in_a_row, cause, code=end.code if end.state == "failed" else "crashed")
+            return ending.service_failed(
+                self._in_a_row, cause, code=end.code if end.state == "failed" else "crashed"
+            )
         wait_s = min(BACK_OFF_S * 2 ** (self._in_a_row - 1), BACK_OFF_MOST_S)
         self._health, self._restart_at_ns = "waiting", now_ns + wait_s * NS
         self._output.note(f"{cause}: it is started again in {wait_s} s ({self._in_a_row} in a row)")
         return None
-
-    def _failed(self, cause: str) -> None:
-        self._in_a_row += 1
-        self._failure, self._failed_at = cause, datetime.now(UTC).isoformat()
 
     def _restart(self, now_ns: int) -> None:
         self._restarts += 1
@@ -119,7 +121,8 @@ class ServiceControl:
             self._work.restart()
         except (OSError, subprocess.SubprocessError) as error:
             # Nothing runs, and nothing is waited for: it has ended again.
-            self._cause, self._restart_at_ns = f"its program could not be started: {error}", None
+            cause = f"its program could not be started: {error}"
+            self._cause, self._restart_at_ns = ("unstartable", cause), None
             return
         self._begin(now_ns)
 
@@ -151,11 +154,12 @@ class ServiceControl:
             # It is still starting: asked often, so that it is known as soon as it answers.
             self._check_at_ns = min(self._check_at_ns, now_ns + NS)
             if now_ns - self._started_ns >= self._wanted.start_s * NS:
-                self.fail(f"it was not healthy {self._wanted.start_s} s after its start: {answer}", 1, now_ns)
+                cause = f"it was not healthy {self._wanted.start_s} s after its start: {answer}"
+                self.fail("late", cause, 1, now_ns)
             return
         self._missed += 1
         if self._missed >= self._wanted.failures:
-            self.fail(f"unhealthy {self._missed} times in a row: {answer}", 1, now_ns)
+            self.fail("unhealthy", f"unhealthy {self._missed} times in a row: {answer}", 1, now_ns)
 
     def _check_drop(self) -> None:
         if self._check is not None:

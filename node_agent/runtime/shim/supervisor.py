@@ -293,7 +293,7 @@ class Shim:
     def _fail(self, end: End, now_ns: int) -> None:
         """It has to end at once; a service is started again."""
         if self._service is not None and self._end is None:
-            self._service.fail(end.reason, 0, now_ns)
+            self._service.fail("memory_exceeded", end.reason, 0, now_ns)
         else:
             self._stop(end, 0)
 

@@ -336,7 +336,11 @@ class Work:
 
     def host_end(self) -> End | None:
         """Why it has to end for what it uses of its host beside its share; None: it need not."""
-        return self._host.end(self.pids, self._namespaces, self._host_kills_before) if self._host is not None else None
+        return (
+            self._host.end(self.pids, self._namespaces, self._host_kills_before)
+            if self._host is not None
+            else None
+        )
 
     @property
     def disk_used_mib(self) -> int:

@@ -398,6 +398,38 @@ def test_an_environment_is_a_template_and_a_session_runs_nothing_of_the_centres(
     went(page.post(f"{ROOT}commodities/{row.uid}/do/list/"))
 
 
+def test_a_service_says_by_its_form_how_it_is_reached_and_kept_alive(page):
+    node_make("n1")
+    commodity_make()
+    said = {
+        "command": "python serve.py $PORT", "port": "", "health_path": "/healthz", "interval": 5, "timeout": 2,
+        "failures": 3, "start": 2, "start_unit": 60, "restart": "failure", "max_restarts": 4, "max_count": 9,
+    }  # fmt: skip
+    assert 'value="/"' in page.get(f"{ROOT}new/service/").content.decode()
+    for wrong in (
+        {"health_path": "healthz"},
+        {"port": 80},
+        {"interval": 0},
+        {"image": "none"},
+        {"command": ""},
+    ):
+        refused(page.post(f"{ROOT}new/service/", asked(**said | wrong)), next(iter(wrong)))
+    went(page.post(f"{ROOT}new/service/", asked(**said)))
+    row = Commodity.objects.get(name_en="Training")
+    assert row.work["service"] == {
+        "port": None, "health_path": "/healthz", "interval_s": 5, "timeout_s": 2, "failures": 3, "start_s": 120,
+        "restart": "failure", "max_restarts": 4,
+    }  # fmt: skip
+    assert (row.kind, row.max_count, row.work["argv"]) == ("service", 1, ["python", "serve.py", "$PORT"])
+    text = page.get(f"{ROOT}commodities/{row.uid}/").content.decode()
+    assert "GET /healthz" in text
+    assert "at most 4 times" in " ".join(text.split())
+    said["version"] = row.version
+    went(page.post(f"{ROOT}commodities/{row.uid}/edit/", asked(**said | {"port": 8080})))
+    row.refresh_from_db()
+    assert (row.work["service"]["port"], row.version) == (8080, 2)
+
+
 def test_a_whole_queue_of_readers_changes_nothing(operator):
     row, page = commodity_make(), operator("executive").page()
     queue_ensure(actor=SYSTEM)

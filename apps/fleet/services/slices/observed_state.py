@@ -31,6 +31,7 @@ MEASURE_FIELDS = [
     "driver_enforced",
     "is_mounted",
     "session",
+    "service",
     "size_step",
     "surplus_percent",
     "surplus_mib",
@@ -61,6 +62,8 @@ def slice_observe(row: Slice, report: SliceReport, *, now: datetime) -> bool:
     row.driver_enforced, row.is_mounted = report.driver or row.driver_enforced, report.mounted
     row.size_step = max(row.size_step, report.size_step)
     _session_observe(row, report)
+    if report.service is not None:
+        row.service = report.service.model_dump(mode="json")
     _checkpoint_observe(row, report, now)
     _measure(row, report, now)
     _move(row, report, now)

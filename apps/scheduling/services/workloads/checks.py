@@ -46,6 +46,7 @@ from apps.scheduling.states import Purpose, WorkKind
 from apps.scheduling.types import Amounts, WorkloadRequest
 from apps.tenancy.models import Tenant
 from node_agent.protocol.fields import CheckpointSignal
+from node_agent.protocol.services import HEALTH_PATH, PORT_LEAST, PORT_MOST
 from weir_wire.end_warning import warning_of
 
 SIGNALS = tuple(filter(None, get_args(CheckpointSignal)))
@@ -98,6 +99,7 @@ def asked_check(asked: WorkloadRequest, now: datetime) -> None:
         wrong["outputs"] = _("A session leaves no outputs: its program runs at its caller's.")
     if asked.web and asked.kind == WorkKind.SESSION:
         wrong["web"] = _("A session serves no web pages.")
+    wrong |= _service_check(asked)
     if wrong:
         raise InvalidInput(fields=wrong)
     times_check(asked, now)
@@ -140,6 +142,22 @@ def _secrets_check(asked: WorkloadRequest) -> dict[str, object]:
             return {"secrets": _("%(name)s is no variable's name.") % {"name": name[:40]}}
         if name in asked.env:
             return {"secrets": _("%(name)s is set as a plain variable too.") % {"name": name}}
+    return {}
+
+
+def _service_check(asked: WorkloadRequest) -> dict[str, object]:
+    """What is wrong with how it is reached and kept alive."""
+    if asked.serve is None:
+        return {"health": _("Its health is asked for only of a service.")} if asked.health else {}
+    if asked.kind == WorkKind.SESSION:
+        return {"serve": _("A session is no service.")}
+    if (asked.shares or 1) > 1 or (asked.replicas or 1) > 1:
+        return {"serve": _("A service is one share, with one address.")}
+    if asked.serve and not PORT_LEAST <= asked.serve <= PORT_MOST:
+        told = {"least": PORT_LEAST, "most": PORT_MOST}
+        return {"serve": _("%(least)s to %(most)s, or 0 for one that its node chooses") % told}
+    if asked.health and not re.fullmatch(HEALTH_PATH, asked.health):
+        return {"health": _("A path begins with / and has no spaces: /healthz")}
     return {}
 
 

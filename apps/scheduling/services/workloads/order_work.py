@@ -121,8 +121,10 @@ def order_row(
         resource_group=ordered.resource_group,
         pins=checks.pins_of(vendor=ordered.vendor, model=ordered.model)
         | dict(more_pins or {})
-        | ({"storage": ordered.storage} if ordered.storage else {}),
+        | {name: getattr(ordered, name) for name in ("storage", "containers") if getattr(ordered, name)},
         work=work,
+        # A service goes on elsewhere where its node is lost: it is to be there.
+        requeue_on_loss="service" in work,
         run_timeout_s=checks.run_time_of(place, run_timeout_s),
         **fields,
     )

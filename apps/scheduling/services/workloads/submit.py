@@ -187,7 +187,8 @@ _READ = frozenset(
         "name", "environment", "spec", "queue", "priority", "shares", "purpose", "any_models", "reservation",
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
-        "array", "business_system", "signal", "secrets", "volumes", "assets", "outputs", "image", *AfterWork.values,
+        "serve", "health", "array", "business_system", "signal", "secrets", "volumes", "assets", "outputs", "image",
+        *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)

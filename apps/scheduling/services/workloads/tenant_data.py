@@ -11,6 +11,7 @@ from apps.scheduling.models import (
     OrganizationQuota,
     QuotaOrganization,
     ResourceTicket,
+    ServiceKey,
     Workload,
     WorkloadArray,
 )
@@ -32,6 +33,7 @@ def tenant_workloads_forget(*, actor: Actor, tenant: Tenant) -> None:
     WorkloadArray.plain.filter(tenant=tenant).update(name=F("no"), stop_reason="")
     Environment.plain.filter(tenant=tenant).delete()
     ResourceTicket.plain.filter(tenant=tenant).delete()
+    ServiceKey.plain.filter(tenant=tenant).delete()
     HookCall.objects.filter(schema=tenant.schema_name).delete()
     OrganizationQuota.plain.filter(tenant=tenant).delete()
     QuotaOrganization.plain.filter(tenant=tenant).delete()
