@@ -13,6 +13,7 @@ from apps.kernel.planes import current_tenant
 from apps.kernel.service import service
 from apps.orders.models import CartLine
 from apps.orders.permissions import OrdersPermission as P
+from apps.orders.services.delivered_work import delivery_of
 from apps.orders.types import ordered_work
 from apps.scheduling.services.workloads.order_work import order_lines_check
 
@@ -48,7 +49,9 @@ def cart_add(
     order_lines_check(
         tenant=tenant,
         user_id=actor.user_id,
-        lines=[ordered_work(chosen, count, commodity.delivery)] if commodity.is_scheduled else [],
+        lines=[ordered_work(chosen, count, delivery_of(actor, commodity, [], ""))]
+        if commodity.is_scheduled
+        else [],
         run_timeout_s=wanted_s,
     )
     if CartLine.objects.filter(user_id=actor.user_id).count() >= CART_MAX:

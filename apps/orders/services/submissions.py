@@ -4,7 +4,6 @@ Locks: process before order before form (`task_decide` comes with the process lo
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from uuid import UUID, uuid4
 
 from django.utils import timezone
@@ -18,7 +17,6 @@ from apps.billing.services.charges import funds_check
 from apps.catalog.models import Commodity
 from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.types import Quote
-from apps.images.work import image_of
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.planes import current_tenant
@@ -27,11 +25,12 @@ from apps.orders.models import ApplicationForm, FormLine
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles
 from apps.orders.services.changes import change_submit
+from apps.orders.services.delivered_work import delivery_of
 from apps.orders.services.drafts import fields_check, form_lock, one_process_check, quotes_make
 from apps.orders.services.notifications import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
-from apps.orders.types import MOUNTING, SIZES, LineInput, ordered_work, quota_delivered
+from apps.orders.types import SIZES, LineInput, ordered_work, quota_delivered
 from apps.scheduling.services.quota.quotas import quota_hold, quota_release
 from apps.scheduling.services.workloads.order_work import order_lines_check
 
@@ -97,7 +96,7 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     inputs = [LineInput(line.commodity.uid, line.amounts, line.count) for line in lines]
     quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
     mounts, storage = mounts_of(actor=actor, volumes=form.volumes, assets=())
-    deliveries = [_delivery(actor, each, mounts, storage) for each in commodities]
+    deliveries = [delivery_of(actor, each, mounts, storage) for each in commodities]
     _runnable_check(form, lines, commodities, deliveries)
     metered = [quote.as_json() for quote, each in zip(quotes, commodities, strict=True) if not each.is_manual]
     funds_check(actor=actor, tenant=tenant, quotes=metered, run_s=form.duration_s)
@@ -114,20 +113,6 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
         )
     form.total = sum(quote.total for quote in quotes)
     return commodities
-
-
-def _delivery(
-    actor: Actor, commodity: Commodity, mounts: list[dict[str, Any]], storage: str
-) -> dict[str, object]:
-    """What is delivered, and where, in its image as that is now, with the volumes: a program alone can use them."""
-    delivery, work = commodity.delivery, dict(commodity.work)
-    image = image_of(actor=actor, asked=commodity.image)
-    if image is not None:
-        work |= {"image": image.told, "argv": work.get("argv") or list(image.entry_point)}
-        delivery["containers"] = image.architecture
-    if mounts and commodity.kind in MOUNTING:
-        work["volumes"], delivery["storage"] = mounts, storage
-    return {**delivery, "work": work}
 
 
 def _runnable_check(

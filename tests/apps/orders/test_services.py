@@ -12,6 +12,7 @@ from apps.images.models import Image, ImageVersion
 from apps.images.states import Owner, VersionState
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from apps.orders.services.carts import cart_add
 from apps.scheduling.models import ServiceKey, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.service_keys import KEYS_MOST, service_key_make, service_key_revoke
@@ -99,6 +100,7 @@ def test_of_an_image_the_version_and_its_program_are_frozen_when_it_is_ordered(s
     shop = sold(
         scene, "V-3", kind="service", work=WORK | {"argv": []}, max_count=1, where={"image": str(version.uid)}
     )
+    cart_add(actor=shop.ann.actor, commodity_uid=shop.commodity.uid)
     row = workload_of(shop.delivered())
     assert row.work["argv"] == ["/serve"]
     assert row.work["image"]["digest"] == version.digest
