@@ -146,6 +146,7 @@ class Commodity(Named):
     """A service in the catalogue: `kind` is what an order of it yields, `work` what a slice of it runs
     (`{"argv": [...], "env": {...}}`, of a service how it is kept alive too; empty where nothing of the centre's runs).
 
+    With `is_own_program` the buyer says what runs.
     `environment` names the template that the work of an environment is. `image` is the version of an image of the
     centre that a service runs in, and `image_name` what that was called; without one it runs in what its node has.
 
@@ -166,6 +167,7 @@ class Commodity(Named):
     kind = models.CharField(_("kind"), max_length=16, choices=CommodityKind, default=CommodityKind.WORK)
     work = models.JSONField(_("work"), default=dict, blank=True)
     environment = models.CharField(_("environment template"), max_length=36, blank=True)
+    is_own_program = models.BooleanField(_("the buyer's own program"), default=False)
     image = models.CharField(_("container image"), max_length=36, blank=True)
     image_name = models.CharField(max_length=100, blank=True)
     card_use = models.CharField(_("accelerator"), max_length=8, choices=CardUse, default=CardUse.SHARE)
@@ -217,7 +219,18 @@ class Commodity(Named):
     @property
     def delivery(self) -> dict[str, object]:
         """What is delivered, and where: plain values, as orders freeze them."""
-        names = ("kind", "work", "image", "card_use", "vendor", "model", "resource_group", "queue", "spec")
+        names = (
+            "kind",
+            "work",
+            "is_own_program",
+            "image",
+            "card_use",
+            "vendor",
+            "model",
+            "resource_group",
+            "queue",
+            "spec",
+        )
         return {name: getattr(self, name) for name in names}
 
     @property

@@ -286,7 +286,7 @@ def _work_of(
         return {"argv": list(COMMANDS[Software(template.software)]), "env": {}, "web": True}
     if draft.kind == CommodityKind.SERVICE:
         return _service_work_of(draft)
-    if draft.kind != CommodityKind.WORK:
+    if draft.kind != CommodityKind.WORK or draft.is_own_program:
         return {}
     kept = {"web": True} if row is not None and row.work.get("web") else {}
     return {"argv": list(draft.argv), "env": dict(draft.env), **kept}

@@ -62,7 +62,8 @@ class CommodityDraft:
 
     `texts` are its names, introductions, supplier and icon; `argv` and `env` what work or a service runs, `service` how
     that is reached and kept alive, `image` the version of an image of the centre that it runs in, `environment` the
-    template that an environment is, `ranges` how much of each component may be ordered. Of a specification share and
+    template that an environment is, `ranges` how much of each component may be ordered.
+    With `is_own_program` the buyer says what work runs. Of a specification share and
     memory are its own, of a whole card those of the card's model.
     """
 
@@ -78,6 +79,7 @@ class CommodityDraft:
     argv: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     environment: str = ""
+    is_own_program: bool = False
     image: str = ""
     service: Mapping[str, Any] | None = None
     card_use: str = CardUse.SHARE

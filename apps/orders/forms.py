@@ -1,5 +1,6 @@
 """The shape of what the pages of applications and orders send."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -14,7 +15,8 @@ from django.utils.translation import gettext_lazy
 
 from apps.catalog.states import FieldKind
 from apps.kernel.errors import InvalidInput
-from apps.kernel.forms import SoundForm
+from apps.kernel.forms import SoundForm, command_read, variables_read
+from apps.orders.services.delivered_work import SCRIPT_MOST
 from apps.orders.states import FormState, OrderState
 from apps.orders.types import LineInput
 
@@ -108,12 +110,72 @@ def whole(data: Mapping[str, Any], name: str) -> int:
     return int(text)
 
 
+class ProgramForm(SoundForm):
+    """The buyer's own program."""
+
+    command = forms.CharField(label=gettext_lazy("Command"), required=False, max_length=8000)
+    script = forms.CharField(
+        label=gettext_lazy("Script"),
+        required=False,
+        max_length=SCRIPT_MOST,
+        strip=False,
+        widget=forms.Textarea,
+    )
+    variables = forms.CharField(
+        label=gettext_lazy("Environment variables"),
+        required=False,
+        max_length=SCRIPT_MOST,
+        widget=forms.Textarea,
+    )
+    image = forms.CharField(label=gettext_lazy("Container image"), required=False, max_length=100)
+    assets = forms.CharField(label=gettext_lazy("Assets"), required=False, max_length=2000)
+
+    def clean_command(self) -> list[str]:
+        return command_read(self.cleaned_data["command"])
+
+    def clean_script(self) -> str:
+        script: str = self.cleaned_data["script"].replace("\r\n", "\n")
+        return script if script.strip() else ""
+
+    def clean_variables(self) -> dict[str, str]:
+        return variables_read(self.cleaned_data["variables"])
+
+    def clean_assets(self) -> list[str]:
+        return [word.strip() for word in self.cleaned_data["assets"].split(",") if word.strip()]
+
+
+def program_of(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The buyer's own program as a page says it, without what it does not say; InvalidInput naming the field."""
+    mark = f"{prefix}program_"
+    form = ProgramForm({name: data.get(f"{mark}{name}", "") for name in ProgramForm.base_fields})
+    if not form.is_valid():
+        wrong = {str(form.fields[name].label): texts for name, texts in form.errors.items()}
+        raise InvalidInput(fields={label: " ".join(map(str, texts)) for label, texts in wrong.items()})
+    given = form.cleaned_data
+    said = {
+        "argv": given["command"], "script": given["script"], "env": given["variables"], "image": given["image"],
+        "assets": given["assets"],
+    }  # fmt: skip
+    return {name: value for name, value in said.items() if value}
+
+
+def program_shown(program: Mapping[str, Any]) -> dict[str, str]:
+    """A line's own program as its page asks for it."""
+    return {
+        "command": shlex.join(program.get("argv", ())),
+        "script": program.get("script", ""),
+        "variables": "\n".join(f"{name}={value}" for name, value in program.get("env", {}).items()),
+        "image": program.get("image", ""),
+        "assets": ", ".join(program.get("assets", ())),
+    }
+
+
 def line_of(data: Mapping[str, Any], commodity_uid: UUID, prefix: str = "") -> LineInput:
-    """One service: every `<prefix>amount_<component>` and `<prefix>count`."""
+    """One service: every `<prefix>amount_<component>`, `<prefix>count` and `<prefix>program_<field>`."""
     mark = f"{prefix}amount_"
     codes = [name.removeprefix(mark) for name in data if name.startswith(mark)]
     amounts = {code: whole(data, mark + code) for code in codes}
-    return LineInput(commodity_uid=commodity_uid, amounts=amounts, count=whole(data, f"{prefix}count"))
+    return LineInput(commodity_uid, amounts, whole(data, f"{prefix}count"), program_of(data, prefix))
 
 
 def lines_of(data: Mapping[str, Any]) -> list[LineInput]:

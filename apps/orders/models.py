@@ -110,7 +110,9 @@ class ApplicationForm(models.Model):
 
 
 class FormLine(models.Model):
-    """One commodity of a form. At submitting, the commodity as it is and the quote are frozen; `hold_uid` names the
+    """One commodity of a form, with the buyer's own program where it runs that.
+
+    At submitting, the commodity as it is and the quote are frozen; `hold_uid` names the
     quota held for it, from then until the order's resource is released."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -119,6 +121,7 @@ class FormLine(models.Model):
     commodity_snapshot = models.JSONField(_("commodity as submitted"), default=dict)
     amounts = models.JSONField(_("amounts"), default=dict)
     count = models.PositiveIntegerField(_("count"), default=1)
+    program = models.JSONField(_("program"), default=dict, blank=True)
     quote = models.JSONField(_("quote"), null=True, blank=True)
     hold_uid = models.UUIDField(null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)

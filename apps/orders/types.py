@@ -1,7 +1,7 @@
 """What crosses the border of orders: the input of a form line."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -21,11 +21,15 @@ _INTERACTIVE = (CommodityKind.SESSION, CommodityKind.ENVIRONMENT)
 
 @dataclass(frozen=True, slots=True)
 class LineInput:
-    """One service asked for: `amounts` by component code, per share, in the component's amount unit."""
+    """One service asked for: `amounts` by component code, per share, in the component's amount unit.
+
+    `program`, where the commodity runs the buyer's own: `argv` or `script`, `env`, `image` and `assets`.
+    """
 
     commodity_uid: UUID
     amounts: Mapping[str, int]
     count: int = 1
+    program: Mapping[str, Any] = field(default_factory=dict)
 
 
 def ordered_work(amounts: Mapping[str, int], count: int, delivery: Mapping[str, Any]) -> OrderedWork:

@@ -598,12 +598,6 @@ class LevelCountOut(TypedDict):
     count: int
 
 
-class LineIn(TypedDict):
-    commodity: str
-    amounts: dict[str, int]
-    count: NotRequired[int]
-
-
 class LogOut(TypedDict):
     id: int
     at: str
@@ -937,17 +931,6 @@ class PatchedCentreIn(TypedDict):
     sends_tickets: NotRequired[bool]
 
 
-class PatchedFormIn(TypedDict):
-    lines: NotRequired[list[LineIn]]
-    duration_s: NotRequired[int]
-    business_system: NotRequired[str | None]
-    remark: NotRequired[str]
-    data: NotRequired[dict[str, Any]]
-    coupon: NotRequired[str | None]
-    volumes: NotRequired[list[str]]
-    cart: NotRequired[list[str]]
-
-
 class PatchedImageChangeIn(TypedDict):
     name: NotRequired[str]
     introduction: NotRequired[str]
@@ -1253,6 +1236,19 @@ class ProcessTemplateOut(TypedDict):
     name_zh: str
     name_en: str
     created_at: str
+
+
+class ProgramIn(TypedDict):
+    """
+    The buyer's own program, of a commodity that runs that: a command or a script for `sh`, with its variables, in an
+    image that he may run, with assets mounted read-only.
+    """
+
+    argv: NotRequired[list[str]]
+    script: NotRequired[str]
+    env: NotRequired[dict[str, str]]
+    image: NotRequired[str]
+    assets: NotRequired[list[str]]
 
 
 class ProgressOut(TypedDict):
@@ -2472,6 +2468,7 @@ class CommodityDefinition(TypedDict):
     argv: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
     environment: NotRequired[str]
+    is_own_program: NotRequired[bool]
     image: NotRequired[str]
     service: NotRequired[ServiceDefinition | None]
     card_use: NotRequired[Literal["share", "whole", "mig"]]
@@ -2518,6 +2515,7 @@ class CommodityDefinitionIn(TypedDict):
     argv: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
     environment: NotRequired[str]
+    is_own_program: NotRequired[bool]
     image: NotRequired[str]
     service: NotRequired[ServiceDefinition | None]
     card_use: NotRequired[Literal["share", "whole", "mig"]]
@@ -2565,6 +2563,7 @@ class CommodityDefinitionOut(TypedDict):
     argv: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
     environment: NotRequired[str]
+    is_own_program: NotRequired[bool]
     image: NotRequired[str]
     service: NotRequired[ServiceDefinition | None]
     card_use: NotRequired[Literal["share", "whole", "mig"]]
@@ -2793,15 +2792,11 @@ class FormFieldIn(TypedDict):
     version: int
 
 
-class FormIn(TypedDict):
-    lines: list[LineIn]
-    duration_s: int
-    business_system: NotRequired[str | None]
-    remark: NotRequired[str]
-    data: NotRequired[dict[str, Any]]
-    coupon: NotRequired[str | None]
-    volumes: NotRequired[list[str]]
-    cart: NotRequired[list[str]]
+class FormLineIn(TypedDict):
+    commodity: str
+    amounts: dict[str, int]
+    count: NotRequired[int]
+    program: NotRequired[ProgramIn | None]
 
 
 class FormLineOut(TypedDict):
@@ -2810,6 +2805,7 @@ class FormLineOut(TypedDict):
     commodity_name: str
     amounts: Any
     count: int
+    program: dict[str, Any]
     quote: QuoteOut | None
 
 
@@ -3272,6 +3268,17 @@ class PatchedAssetChangeIn(TypedDict):
     introduction: NotRequired[str]
     tags: NotRequired[list[str]]
     reach: NotRequired[Literal["person", "organization", "tenant"]]
+
+
+class PatchedFormIn(TypedDict):
+    lines: NotRequired[list[FormLineIn]]
+    duration_s: NotRequired[int]
+    business_system: NotRequired[str | None]
+    remark: NotRequired[str]
+    data: NotRequired[dict[str, Any]]
+    coupon: NotRequired[str | None]
+    volumes: NotRequired[list[str]]
+    cart: NotRequired[list[str]]
 
 
 class PatchedPolicyIn(TypedDict):
@@ -4417,6 +4424,17 @@ class CentreOut(TypedDict):
     mail: MailOut | None
     is_mail_fixed: bool
     opened_at: str
+
+
+class FormIn(TypedDict):
+    lines: list[FormLineIn]
+    duration_s: int
+    business_system: NotRequired[str | None]
+    remark: NotRequired[str]
+    data: NotRequired[dict[str, Any]]
+    coupon: NotRequired[str | None]
+    volumes: NotRequired[list[str]]
+    cart: NotRequired[list[str]]
 
 
 class NodeDetailOut(TypedDict):

@@ -69,6 +69,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('work', 'Work'), ('environment', 'Environment'), ('session', 'Remote accelerator'), ('service', 'Service'), ('volume', 'Storage volume'), ('manual', 'Manual service')], default='work', max_length=16, verbose_name='kind')),
                 ('work', models.JSONField(blank=True, default=dict, verbose_name='work')),
                 ('environment', models.CharField(blank=True, max_length=36, verbose_name='environment template')),
+                ('is_own_program', models.BooleanField(default=False, verbose_name="the buyer's own program")),
                 ('image', models.CharField(blank=True, max_length=36, verbose_name='container image')),
                 ('image_name', models.CharField(blank=True, max_length=100)),
                 ('card_use', models.CharField(choices=[('share', 'Share of a card'), ('whole', 'Whole card'), ('mig', 'MIG slice')], default='share', max_length=8, verbose_name='accelerator')),

@@ -38,6 +38,7 @@ from apps.tenancy.models import Tenant
 
 WHERE = (
     "environment",
+    "is_own_program",
     "image",
     "image_name",
     "card_use",
@@ -89,7 +90,7 @@ def commodity_create(
     min_duration_s: int = 60,
     max_duration_s: int = 30 * 86400,
     max_count: int = 64,
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, str | bool] | None = None,
 ) -> Commodity:
     """Make a commodity, delisted and enabled, out of prepared parts (PLAT-OPS-10, -12).
 

@@ -18,6 +18,11 @@ _WHOLE_PERCENT = 100
 def work_check(row: Commodity) -> None:
     """InvalidInput where what it runs is no program, or is one where nothing of the centre's runs."""
     work = row.work
+    if row.is_own_program:
+        if row.kind != CommodityKind.WORK or work:
+            reason = _("Where the buyer's own program runs, none of the centre's does, and it is work.")
+            raise InvalidInput(reason, fields={"work": reason})
+        return
     if row.kind in (CommodityKind.SESSION, CommodityKind.VOLUME, CommodityKind.MANUAL):
         if work:
             reason = _("It runs no program of the centre's.")

@@ -29,8 +29,8 @@ from node_agent.protocol.services import HEALTH_PATH, PORT_LEAST, PORT_MOST
 _TEXTS = ("name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon")
 # The draft's own names of what the catalogue keeps elsewhere.
 _PLAIN = (
-    "kind", "number", "environment", "image", "card_use", "vendor", "model", "spec", "resource_group", "queue",
-    "min_duration_s", "max_duration_s", "max_count",
+    "kind", "number", "environment", "is_own_program", "image", "card_use", "vendor", "model", "spec",
+    "resource_group", "queue", "min_duration_s", "max_duration_s", "max_count",
 )  # fmt: skip
 _AMOUNT_MOST = 2**31 - 1
 _DURATION_MOST = 10**6 * 86400
@@ -103,6 +103,9 @@ class CommodityDefinition(SoundSerializer):
     )
     environment = serializers.CharField(
         max_length=36, default="", allow_blank=True, help_text="Of an environment: its template's name."
+    )
+    is_own_program = serializers.BooleanField(
+        default=False, help_text="Of work: the buyer says what runs, and `argv` and `env` are empty."
     )
     image = serializers.CharField(
         max_length=36,

@@ -18,6 +18,7 @@ from apps.console.catalogue_forms.services import SERVICE, ServiceFields, servic
 from apps.console.centre_forms import StyledForm
 from apps.console.types import CommodityDraft
 from apps.fleet.selectors import card_models, group_list, spec_list
+from apps.kernel.forms import command_read, variables_read
 from apps.kernel.translatable import localized
 from apps.scheduling.selectors.environment_templates import environment_template_list
 from apps.scheduling.selectors.workloads import queue_list
@@ -85,7 +86,7 @@ COLUMNS = (
     ("step", gettext_lazy("In steps of")),
 )
 _WORK = {
-    CommodityKind.WORK: ("command", "environment_variables"),
+    CommodityKind.WORK: ("whose", "command", "environment_variables"),
     CommodityKind.ENVIRONMENT: ("environment",),
     CommodityKind.SERVICE: ("command", "environment_variables", *SERVICE),
 }
@@ -120,6 +121,14 @@ class CommodityForm(NamesForm, ServiceFields):
     termination_app = forms.ChoiceField(
         label=gettext_lazy("How an early end is approved"),
         choices=lambda: _process_choices(FormTemplate.Kind.TERMINATION),
+    )
+    whose = forms.ChoiceField(
+        label=gettext_lazy("Whose program it runs"),
+        choices=[
+            ("centre", gettext_lazy("The centre's: the command below")),
+            ("buyer", gettext_lazy("The buyer's own: the application asks for it")),
+        ],
+        required=False,
     )
     command = forms.CharField(
         label=gettext_lazy("Command"),
@@ -183,7 +192,8 @@ class CommodityForm(NamesForm, ServiceFields):
         gone = {name for names in _WORK.values() for name in names} - set(_WORK.get(CommodityKind(kind), ()))
         if kind == CommodityKind.SERVICE:
             gone.add("max_count")
-            self.fields["command"].required = False
+        # Of work it depends on whose program it is.
+        self.fields["command"].required = False
         if kind in (CommodityKind.VOLUME, CommodityKind.MANUAL):
             gone |= _SCHEDULED
         if kind == CommodityKind.MANUAL:
@@ -212,22 +222,19 @@ class CommodityForm(NamesForm, ServiceFields):
         return [head for _name, head in COLUMNS]
 
     def clean_command(self) -> list[str]:
-        try:
-            return shlex.split(self.cleaned_data["command"])
-        except ValueError as error:
-            raise forms.ValidationError(_("A quotation mark is not closed.")) from error
+        return command_read(self.cleaned_data["command"])
 
     def clean_environment_variables(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for line in filter(None, map(str.strip, self.cleaned_data["environment_variables"].splitlines())):
-            name, sign, value = line.partition("=")
-            if not sign or not name.strip():
-                raise forms.ValidationError(_("“%(line)s” is no NAME=value.") % {"line": line[:40]})
-            found[name.strip()] = value.strip()
-        return found
+        return variables_read(self.cleaned_data["environment_variables"])
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
+        if (
+            given.get("whose", "buyer") in ("", "centre")
+            and not given.get("command")
+            and "command" not in self.errors
+        ):
+            self.add_error("command", self.fields["command"].error_messages["required"])
         for row, _label, _unit in self.rows:
             if f"{row}_minimum" not in self.fields:
                 continue
@@ -239,6 +246,7 @@ class CommodityForm(NamesForm, ServiceFields):
     def draft(self) -> CommodityDraft:
         """What the cleaned values say: seconds, MiB, and the parts that are filled in."""
         given = self.cleaned_data
+        is_own = given.get("whose") == "buyer"
         vendor, _bar, model = given.get("card", "").partition("|")
         return CommodityDraft(
             kind=self.kind,
@@ -250,8 +258,9 @@ class CommodityForm(NamesForm, ServiceFields):
                 name: given[name]
                 for name in ("name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon")
             },
-            argv=tuple(given.get("command", ())),
-            env=given.get("environment_variables", {}),
+            is_own_program=is_own,
+            argv=() if is_own else tuple(given.get("command", ())),
+            env={} if is_own else given.get("environment_variables", {}),
             environment=given.get("environment", ""),
             image=given.get("image", ""),
             service=service_said(given) if self.kind == CommodityKind.SERVICE else None,
@@ -287,6 +296,7 @@ def commodity_initial(row: Commodity) -> dict[str, Any]:
     )  # fmt: skip
     shown: dict[str, Any] = {name: getattr(row, name) for name in plain}
     shown |= {
+        "whose": "buyer" if row.is_own_program else "centre",
         "category": row.category.code,
         "process_app": str(row.process_app.uid),
         "termination_app": str(row.termination_app.uid),

@@ -6,9 +6,10 @@ from rest_framework import serializers
 
 from apps.approvals.api.serializers import ProcessOut
 from apps.catalog.api.serializers import Money, PriceStepOut
-from apps.identity.api.sound import SoundSerializer, TextField
+from apps.identity.api.sound import ProgramField, SoundSerializer, TextField
 from apps.orders.models import ApplicationForm, Attachment, CartLine, FormLine, Order
 from apps.orders.selectors import order_end_reason
+from apps.orders.services.delivered_work import SCRIPT_MOST
 from apps.orders.states import OrderState
 from apps.tickets.api.serializers import TicketOut
 
@@ -24,6 +25,27 @@ class LineIn(SoundSerializer):
     commodity = serializers.UUIDField()
     amounts = serializers.DictField(child=AmountField())
     count = serializers.IntegerField(min_value=1, max_value=10000, default=1)
+
+
+class ProgramIn(SoundSerializer):
+    """The buyer's own program, of a commodity that runs that: a command or a script for `sh`, with its variables, in an
+    image that he may run, with assets mounted read-only."""
+
+    argv = serializers.ListField(
+        child=ProgramField(max_length=32_768, trim_whitespace=False), max_length=256, default=list
+    )
+    script = ProgramField(max_length=SCRIPT_MOST, allow_blank=True, trim_whitespace=False, default="")
+    env = serializers.DictField(
+        child=ProgramField(max_length=32_768, allow_blank=True, trim_whitespace=False), default=dict
+    )
+    image = serializers.CharField(max_length=100, allow_blank=True, default="")
+    assets = serializers.ListField(
+        child=serializers.CharField(max_length=400), max_length=16, default=list, help_text="NAME:VERSION."
+    )
+
+
+class FormLineIn(LineIn):
+    program = ProgramIn(required=False, allow_null=True, default=None)
 
 
 class QuoteIn(LineIn):
@@ -117,7 +139,7 @@ class CartOut(serializers.ModelSerializer):
 
 
 class FormIn(SoundSerializer):
-    lines = LineIn(many=True, allow_empty=False)
+    lines = FormLineIn(many=True, allow_empty=False)
     duration_s = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
     business_system = serializers.UUIDField(required=False, allow_null=True, default=None)
     remark = TextField(max_length=1000, required=False, allow_blank=True, default="")
@@ -136,11 +158,12 @@ class FormIn(SoundSerializer):
 class FormLineOut(serializers.ModelSerializer):
     commodity = serializers.UUIDField(source="commodity.uid")
     commodity_name = serializers.CharField(source="commodity.name")
+    program = serializers.DictField(help_text="The buyer's own; empty where the centre's runs.")
     quote = QuoteField(default=None)
 
     class Meta:
         model = FormLine
-        fields = ["uid", "commodity", "commodity_name", "amounts", "count", "quote"]
+        fields = ["uid", "commodity", "commodity_name", "amounts", "count", "program", "quote"]
 
 
 class AttachmentOut(serializers.ModelSerializer):

@@ -102,8 +102,15 @@ class CartLineView(ApiView):
 # --- forms -----------------------------------------------------------------------------------------------------
 
 
+def _program(line: dict[str, Any]) -> dict[str, Any]:
+    """What is said of a line's own program, without what is not."""
+    return {name: said for name, said in (line["program"] or {}).items() if said}
+
+
 def _form_fields(data: dict[str, Any]) -> dict[str, Any]:
-    lines = [LineInput(one["commodity"], one["amounts"], one["count"]) for one in data["lines"]]
+    lines = [
+        LineInput(one["commodity"], one["amounts"], one["count"], _program(one)) for one in data["lines"]
+    ]
     return {
         "lines": lines,
         "duration_s": data["duration_s"],

@@ -100,6 +100,7 @@ class Migration(migrations.Migration):
                 ('commodity_snapshot', models.JSONField(default=dict, verbose_name='commodity as submitted')),
                 ('amounts', models.JSONField(default=dict, verbose_name='amounts')),
                 ('count', models.PositiveIntegerField(default=1, verbose_name='count')),
+                ('program', models.JSONField(blank=True, default=dict, verbose_name='program')),
                 ('quote', models.JSONField(blank=True, null=True, verbose_name='quote')),
                 ('hold_uid', models.UUIDField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),

@@ -49,9 +49,7 @@ def cart_add(
     order_lines_check(
         tenant=tenant,
         user_id=actor.user_id,
-        lines=[ordered_work(chosen, count, delivery_of(actor, commodity, [], ""))]
-        if commodity.is_scheduled
-        else [],
+        lines=[ordered_work(chosen, count, delivery_of(actor, commodity))] if commodity.is_scheduled else [],
         run_timeout_s=wanted_s,
     )
     if CartLine.objects.filter(user_id=actor.user_id).count() >= CART_MAX:

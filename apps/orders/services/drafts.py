@@ -1,6 +1,7 @@
 """Write, change and delete drafts of application forms. Nothing else is touched until a draft is submitted."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +28,7 @@ from apps.kernel.unit_text import mib_text, span_text
 from apps.orders.models import ApplicationForm, CartLine, FormLine
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import field_options, fields_open
+from apps.orders.services.delivered_work import program_check
 from apps.orders.states import FormKind
 from apps.orders.types import MOUNTING, LineInput
 from apps.orgs.models import BusinessSystem
@@ -140,6 +142,9 @@ def _fill(
     commodities = [commodity_get(tenant=current_tenant(), uid=line.commodity_uid) for line in lines]
     one_process_check(commodities)
     quotes_make(commodities, lines, duration_s, coupon_uid)
+    for place, (commodity, line) in enumerate(zip(commodities, lines, strict=True)):
+        with placed(place):
+            program_check(commodity, line.program)
     form.business_system = _business_system(actor, business_system_uid)
     form.duration_s, form.remark, form.coupon_uid = duration_s, remark.strip(), coupon_uid
     _fields_freeze(form, commodities[0].process_app.form_template)
@@ -183,7 +188,13 @@ def _business_system(actor: Actor, uid: UUID | None) -> BusinessSystem | None:
 
 def _lines_make(form: ApplicationForm, lines: Sequence[LineInput], commodities: Sequence[Commodity]) -> None:
     FormLine.objects.bulk_create(
-        FormLine(form=form, commodity=commodity, amounts=dict(line.amounts), count=line.count)
+        FormLine(
+            form=form,
+            commodity=commodity,
+            amounts=dict(line.amounts),
+            count=line.count,
+            program=dict(line.program),
+        )
         for line, commodity in zip(lines, commodities, strict=True)
     )
 
@@ -226,6 +237,16 @@ def quotes_make(
     if wrong:
         raise InvalidInput(fields=wrong)
     return quotes
+
+
+@contextmanager
+def placed(place: int) -> Iterator[None]:
+    """What is wrong with a line is said of that line."""
+    try:
+        yield
+    except InvalidInput as error:
+        fields = {f"lines.{place}.{name}": text for name, text in error.fields.items()}
+        raise InvalidInput(error.message, fields=fields, cure=error.cure) from error
 
 
 def _placed(name: str, place: int) -> str:

@@ -26,7 +26,7 @@ from apps.orders.permissions import OrdersPermission as P
 from apps.orders.selectors import form_titles
 from apps.orders.services.changes import change_submit
 from apps.orders.services.delivered_work import delivery_of
-from apps.orders.services.drafts import fields_check, form_lock, one_process_check, quotes_make
+from apps.orders.services.drafts import fields_check, form_lock, one_process_check, placed, quotes_make
 from apps.orders.services.notifications import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
@@ -93,10 +93,13 @@ def _freeze(actor: Actor, form: ApplicationForm) -> list[Commodity]:
     commodities = [commodity_get(tenant=tenant, uid=line.commodity.uid) for line in lines]
     one_process_check(commodities)
     fields_check(actor, form.fields, form.data, is_final=True)
-    inputs = [LineInput(line.commodity.uid, line.amounts, line.count) for line in lines]
+    inputs = [LineInput(line.commodity.uid, line.amounts, line.count, line.program) for line in lines]
     quotes = quotes_make(commodities, inputs, form.duration_s, form.coupon_uid)
-    mounts, storage = mounts_of(actor=actor, volumes=form.volumes, assets=())
-    deliveries = [delivery_of(actor, each, mounts, storage) for each in commodities]
+    mounts_of(actor=actor, volumes=form.volumes, assets=())
+    deliveries = []
+    for place, (line, each) in enumerate(zip(lines, commodities, strict=True)):
+        with placed(place):
+            deliveries.append(delivery_of(actor, each, volumes=form.volumes, program=line.program))
     _runnable_check(form, lines, commodities, deliveries)
     metered = [quote.as_json() for quote, each in zip(quotes, commodities, strict=True) if not each.is_manual]
     funds_check(actor=actor, tenant=tenant, quotes=metered, run_s=form.duration_s)

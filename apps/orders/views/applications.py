@@ -26,6 +26,7 @@ from apps.orders.forms import (
     asked,
     further_of,
     lines_of,
+    program_shown,
 )
 from apps.orders.models import ApplicationForm, FormLine
 from apps.orders.selectors import (
@@ -133,7 +134,12 @@ def _line(tenant: Tenant, line: FormLine) -> dict[str, object]:
     components = [
         (row, line.amounts.get(row.component.code, row.default)) for row in commodity.components.all()
     ]
-    return {"commodity": commodity, "components": components, "count": line.count}
+    return {
+        "commodity": commodity,
+        "components": components,
+        "count": line.count,
+        "program": program_shown(line.program),
+    }
 
 
 def _duration(seconds: int) -> tuple[int, int]:

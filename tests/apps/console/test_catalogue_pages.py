@@ -430,6 +430,18 @@ def test_a_service_says_by_its_form_how_it_is_reached_and_kept_alive(page):
     assert (row.work["service"]["port"], row.version) == (8080, 2)
 
 
+def test_work_may_run_the_buyers_own_program(page):
+    node_make("n1")
+    commodity_make()
+    went(page.post(f"{ROOT}new/work/", asked(whose="buyer", command="")))
+    row = Commodity.objects.get(name_en="Training")
+    assert (row.is_own_program, row.work) == (True, {})
+    assert "own program" in page.get(f"{ROOT}commodities/{row.uid}/").content.decode()
+    went(page.post(f"{ROOT}commodities/{row.uid}/edit/", asked(whose="centre", version=1)))
+    row.refresh_from_db()
+    assert (row.is_own_program, row.work["argv"][0], row.version) == (False, "python", 2)
+
+
 def test_a_whole_queue_of_readers_changes_nothing(operator):
     row, page = commodity_make(), operator("executive").page()
     queue_ensure(actor=SYSTEM)
