@@ -8,6 +8,7 @@ from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy
 
 from apps.images.work import images_offered
+from apps.kernel.forms import SoundForm
 from node_agent.protocol.services import HEALTH_PATH, PORT_LEAST, PORT_MOST, ServiceSpec
 
 _SECOND, _MINUTE = (1, gettext_lazy("seconds")), (60, gettext_lazy("minutes"))
@@ -25,7 +26,7 @@ def _image_choices() -> list[tuple[str, Any]]:
     return [("", gettext_lazy("None: what its node has installed")), *images_offered()]
 
 
-class ServiceFields(forms.Form):
+class ServiceFields(SoundForm):
     """How a service is reached and kept alive."""
 
     image = forms.ChoiceField(
