@@ -88,6 +88,17 @@ def want(agent: Agent, uid: str, script: str, image: dict[str, object], **more: 
     agent.portal.desired[uid] = DesiredSlice.model_validate(wanted | more)
 
 
+def test_a_service_is_started_again_in_a_container_of_its_image(run):
+    kept = {"health_path": "/", "restart": "failure", "max_restarts": 3, "start_s": 60}
+    told = run(
+        "echo FROM $FROM_IMAGE $PORT; echo >> $HOME/starts; [ $(wc -l < $HOME/starts) -ge 3 ] || exit 4",
+        work={"service": kept},
+    )
+    assert told.count("FROM yes ") == 3
+    assert told.count("the work ended with exit code 4: it is started again in") == 2
+    assert told.endswith("the work finished")
+
+
 def test_a_node_says_for_which_images_it_runs_work(agent):
     node = agent.portal.syncs[-1].node
     assert (node.containers, node.containers_problem) == ("amd64", "")
