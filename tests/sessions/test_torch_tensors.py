@@ -22,6 +22,15 @@ def test_a_tensor_shows_itself(weir0):
         x.detach().numpy()
 
 
+def test_a_number_is_written_as_a_number(weir0):
+    """As PyTorch's own tensors: the loss in a line of progress, the number of an expert in a name."""
+    loss = torch.tensor(1.25, device=weir0, requires_grad=True)
+    assert f"{loss:.3f} {loss} expert_{torch.tensor(3, device=weir0)}" == "1.250 1.25 expert_3"
+    assert f"{torch.zeros(2, device=weir0)}" == "tensor([0., 0.], device='weir:0')"
+    with pytest.raises(TypeError, match="format string"):
+        f"{torch.zeros(2, device=weir0):.3f}"
+
+
 @pytest.mark.parametrize("name", sorted(DTYPES))
 def test_every_type_goes_and_comes_back(weir0, name):
     bits = torch.randint(0, 2, (3, 4 * DTYPES[name].itemsize), dtype=torch.uint8)

@@ -42,6 +42,12 @@ class RemoteTensor(torch.Tensor):
         suffix = ", requires_grad=True" if self.requires_grad else ""
         return f"{text[:-1]}, device='{self.device}'{suffix})"
 
+    def __format__(self, format_spec: str) -> str:
+        """A number as a number, as PyTorch's own tensors: f"{loss:.3f}"."""
+        if self.dim():
+            return object.__format__(self, format_spec)
+        return self.detach().item().__format__(format_spec)
+
     def __reduce_ex__(self, protocol: Any) -> tuple:
         """What pickle and torch.save write: a tensor of the CPU whose storage says that it belongs to the device, so
         that torch.load puts it where map_location says, and needs this package for the device alone."""
