@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("apps.conformance.urls")),
     path("messages/", include("apps.notices.urls")),
     path("client/", include("apps.console.client_urls")),
+    path("tour/", include("apps.console.tours.urls")),
     path("catalogue/", include("apps.console.catalogue_urls")),
     path("pool/", include("apps.fleet.urls")),
     path("images/", include("apps.images.operator_urls")),

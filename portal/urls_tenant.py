@@ -19,6 +19,7 @@ urlpatterns = [
     path("billing/", include("apps.billing.urls")),
     path("messages/", include("apps.notices.urls")),
     path("client/", include("apps.console.client_urls")),
+    path("tour/", include("apps.console.tours.urls")),
     path("organizations/", include("apps.orgs.urls")),
     path("", include("apps.orgs.people_urls")),
     *api,

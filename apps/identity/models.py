@@ -91,6 +91,8 @@ class User(AbstractBaseUser):
         OperatorPost, null=True, blank=True, on_delete=models.PROTECT, related_name="holders"
     )
     must_change_password = models.BooleanField(_("must change the password"), default=False)
+    # Roles whose guided tour was taken or waved away.
+    tours_ended = ArrayField(models.CharField(max_length=64), default=list, editable=False)
     # Counted up to end every open session: each session is signed with the count of its day.
     session_epoch = models.PositiveIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)

@@ -25,6 +25,7 @@ from apps.console.labels import (
     STATE_COLOURS,
 )
 from apps.console.tenant_navigation import Entry, Group, entry_of, navigation_for
+from apps.console.tours.selectors import stop_address, stops_for
 from apps.fleet.models import Device, Slice
 from apps.identity.pages.requests import inside
 from apps.identity.rules.role_functions import RECORD_LABELS, function_label, scope_label
@@ -48,6 +49,37 @@ def here(context: Context, groups: Iterable[Group]) -> Entry | None:
     """The entry of the navigation that the open page belongs to."""
     request = context["request"]
     return entry_of(groups, request.resolver_match.view_name if request.resolver_match else "", request.path)
+
+
+@register.simple_tag(takes_context=True)
+def tour_stop(context: Context) -> dict[str, Any] | None:
+    """What the guided tour says on the open page, when the page was opened as one of its stops."""
+    request, number = context["request"], context["request"].GET.get("tour", "")
+    if not (number.isascii() and number.isdigit() and len(number) < 3):
+        return None
+    stops = stops_for(context["actor"])
+    index = int(number) - 1
+    if not (0 <= index < len(stops) and stops[index].view == request.resolver_match.view_name):
+        return None
+    return {
+        "title": str(stops[index].title),
+        "text": str(stops[index].text),
+        "progress": _("%(number)s of %(count)s") % {"number": index + 1, "count": len(stops)},
+        "back": stop_address(stops, index),
+        "next": stop_address(stops, index + 2),
+        "labels": {
+            "back": _("Back"),
+            "next": _("Next"),
+            "end": _("End the tour"),
+            "close": _("Close"),
+        },
+    }
+
+
+@register.simple_tag(takes_context=True)
+def tour_length(context: Context) -> int:
+    """The number of pages of the guided tour of the active role; 0 where there is none."""
+    return len(stops_for(context["actor"]))
 
 
 @register.simple_tag(takes_context=True)

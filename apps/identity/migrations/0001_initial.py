@@ -68,6 +68,7 @@ class Migration(migrations.Migration):
                 ('language', models.CharField(blank=True, max_length=8, verbose_name='language')),
                 ('is_active', models.BooleanField(default=True, verbose_name='enabled')),
                 ('is_operator', models.BooleanField(default=False, verbose_name='operator side')),
+                ('tours_ended', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=64), default=list, editable=False, size=None)),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
             ],
             options={
