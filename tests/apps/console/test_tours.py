@@ -1,4 +1,4 @@
-"""The guided tour of each role : its pages open, it is offered until it is ended, and once only."""
+"""The guided tour of each role: its pages open, it is offered until it is ended, and once only."""
 
 import pytest
 
