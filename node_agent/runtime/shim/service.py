@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
-from node_agent.protocol.services import ServiceReport, ServiceSpec
 from node_agent.runtime.records.meter import NS
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.ending import End
@@ -22,6 +21,24 @@ BACK_OFF_S, BACK_OFF_MOST_S = 1, 60
 STEADY_S = 300
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What `node_agent.protocol.services.ServiceSpec` says. A shim reads it by itself: it stands on the standard
+    library alone, for there is one with all work, and any interpreter may run it."""
+
+    health_path: str
+    interval_s: int
+    timeout_s: int
+    failures: int
+    start_s: int
+    restart: str
+    max_restarts: int
+
+    @classmethod
+    def read(cls, spec: dict[str, Any]) -> Self:
+        return cls(**{one.name: spec[one.name] for one in fields(cls)})
+
+
 class ServiceControl:
     """Stands over a service. `look` is called while it runs; `ended` once its program has ended.
 
@@ -31,7 +48,7 @@ class ServiceControl:
     def __init__(
         self, wanted: dict[str, Any], work: Work, place: ServicePlace, output: Output, now_ns: int
     ) -> None:
-        self._wanted = ServiceSpec.model_validate(wanted)
+        self._wanted = _Wanted.read(wanted)
         self._work, self._place, self._output = work, place, output
         self._health, self._restarts = "starting", 0
         self._failure, self._failed_at = ("", ""), ""
@@ -58,17 +75,15 @@ class ServiceControl:
         return self._restart_at_ns is not None
 
     def report(self) -> dict[str, Any]:
-        """What is told of it."""
-        return ServiceReport.model_validate(
-            {
-                "health": self._health,
-                "restarts": self._restarts,
-                "failure_code": self._failure[0],
-                "failure": self._failure[1][:500],
-                "failed_at": self._failed_at or None,
-                "port": self._work.port,
-            }
-        ).model_dump(mode="json")
+        """What is told of it, as a `ServiceReport`."""
+        return {
+            "health": self._health,
+            "restarts": self._restarts,
+            "failure_code": self._failure[0],
+            "failure": self._failure[1].replace("\0", "")[:500],
+            "failed_at": self._failed_at or None,
+            "port": self._work.port,
+        }
 
     def look(self, now_ns: int) -> bool:
         """Ask after its health, start or end its program; whether what is told of it has changed."""
