@@ -197,9 +197,7 @@ def test_a_terminal_is_the_works_own(beside: Callable[..., ShimSlice]) -> None:
     size_set(asked.fds[0], 40, 100)
     asked.type("stty size; sleep 600\n")
     asked.shown("40 100")
-    shim.until(
-        lambda: any(b"sleep" in Path(f"/proc/{pid}/cmdline").read_bytes()[:6] for pid in running(shim))
-    )
+    shim.until(lambda: any(_command_line(pid).startswith(b"sleep") for pid in running(shim)))
     asked.type("\x03")
     asked.type("echo status-$?; exit 3\n")
     asked.shown("status-130")
