@@ -61,7 +61,7 @@ def address(pattern, row):
     """An address of the route, with what the pattern asks for."""
     given = {
         "uid": row.uid, "rule": row.uid, "code": "default", "schema": "acme", "username": "nobody", "pk": 1,
-        "item": "instances", "number": 1,
+        "item": "instances", "number": 1, "key": row.uid,
     }  # fmt: skip
     path = re.sub(r"<\w+:(\w+)>", lambda found: str(given[found[1]]), str(pattern.pattern))
     return f"/api/v1/{path}"
