@@ -36,6 +36,8 @@ _REFUSED = {"type": "websocket.close", "code": 1008}
 _BUSY = {"type": "websocket.close", "code": 1013}
 _FROM_PERSON = frozenset({Channel.STDIN, Channel.RESIZE, Channel.SIGNAL, Channel.CLOSE_STDIN})
 _FROM_NODE = frozenset({Channel.STDOUT, Channel.STDERR, Channel.ENDED})
+# What the node said before it took no more is still on the way for so long.
+_LAST_WORDS_S = 5
 
 
 class _Hello(BaseModel):
@@ -126,8 +128,12 @@ class _Carried:
         try:
             await asyncio.wait((to_node, to_person), return_when=asyncio.FIRST_COMPLETED)
             if not to_person.done():
-                return "" if to_node.exception() is None else "broken"
-            return "" if to_person.exception() is None and to_person.result() else "broken"
+                if to_node.exception() is None:
+                    return ""
+                # The node takes no more: it may have said before why.
+                await asyncio.wait((to_person,), timeout=_LAST_WORDS_S)
+            is_told = to_person.done() and to_person.exception() is None and to_person.result()
+            return "" if is_told else "broken"
         finally:
             for way in (to_node, to_person):
                 way.cancel()

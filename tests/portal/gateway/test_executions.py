@@ -29,6 +29,7 @@ class Node:
 
     def __init__(self, refuses: str = "") -> None:
         self.refuses, self.told, self.opened = refuses, [], 0
+        self.takes_no_more = False
         self.out: asyncio.Queue[bytes] = asyncio.Queue()
         self._unpacker = Unpacker()
 
@@ -39,6 +40,8 @@ class Node:
         self.opened += 1
 
         async def send(data: bytes) -> None:
+            if self.takes_no_more:
+                raise ConnectionResetError
             self.told += self._unpacker.take(data)
 
         async def from_node() -> AsyncIterator[bytes]:
@@ -247,6 +250,21 @@ def test_it_ends_with_the_person_and_with_the_node(lets_in: dict[str, Any]) -> N
         await until(lambda: node.opened == 2)
         node.out.put_nowait(b"")
         assert await other.ended() == "broken"
+
+    run(body)
+
+
+def test_what_the_node_said_before_it_took_no_more_is_heard(lets_in: dict[str, Any]) -> None:
+    async def body() -> None:
+        node = Node()
+        person = Person(Executions(node))  # type: ignore[arg-type]
+        person.say(HELLO)
+        await until(lambda: node.told)
+        node.takes_no_more = True
+        person.say(data=bytes((Channel.STDIN,)) + b"x")
+        await asyncio.sleep(0.1)
+        node.out.put_nowait(packed(Channel.ENDED, b'{"code": "nobody_listens"}'))
+        assert await person.ended() == "nobody_listens"
 
     run(body)
 
