@@ -14,6 +14,9 @@ from apps.catalog.states import ActivityState, CardUse, CommodityKind, CouponSta
 from apps.kernel.money import MoneyField
 from apps.kernel.planes import TenantOwned
 
+# What a commodity says of where it runs: the names of its columns.
+PLACE = ("card_use", "vendor", "model", "resource_group", "queue", "spec")
+
 
 class Named(models.Model):
     """A thing named in both languages."""
@@ -219,18 +222,7 @@ class Commodity(Named):
     @property
     def delivery(self) -> dict[str, object]:
         """What is delivered, and where: plain values, as orders freeze them."""
-        names = (
-            "kind",
-            "work",
-            "is_own_program",
-            "image",
-            "card_use",
-            "vendor",
-            "model",
-            "resource_group",
-            "queue",
-            "spec",
-        )
+        names = ("kind", "work", "is_own_program", "image", *PLACE)
         return {name: getattr(self, name) for name in names}
 
     @property

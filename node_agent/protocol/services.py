@@ -10,6 +10,8 @@ from node_agent.protocol.fields import Counter, Message, Sentence
 
 # Below these a program without rights cannot listen.
 PORT_LEAST, PORT_MOST = 1024, 65_535
+# How long a program may at most take to become healthy, in seconds.
+START_MOST_S = 3600
 HEALTH_PATH = r"^/[\x21-\x7e]{0,199}$"
 HealthPath = Annotated[str, StringConstraints(pattern=HEALTH_PATH)]
 RestartPolicy = Literal["always", "failure", "never"]
@@ -34,7 +36,7 @@ class ServiceSpec(Message):
     interval_s: Annotated[int, Field(ge=1, le=300)] = 10
     timeout_s: Annotated[int, Field(ge=1, le=60)] = 5
     failures: Annotated[int, Field(ge=1, le=20)] = 3
-    start_s: Annotated[int, Field(ge=1, le=3600)] = 60
+    start_s: Annotated[int, Field(ge=1, le=START_MOST_S)] = 60
     restart: RestartPolicy = "always"
     max_restarts: Annotated[int, Field(ge=0, le=100)] = 5
 

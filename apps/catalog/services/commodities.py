@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.catalog.models import (
+    PLACE,
     Category,
     Commodity,
     CommodityComponent,
@@ -36,18 +37,7 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
-WHERE = (
-    "environment",
-    "is_own_program",
-    "image",
-    "image_name",
-    "card_use",
-    "vendor",
-    "model",
-    "resource_group",
-    "queue",
-    "spec",
-)
+WHERE = ("environment", "is_own_program", "image", "image_name", *PLACE)
 _CHANGEABLE = frozenset(
     {
         "name_zh",

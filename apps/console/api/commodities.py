@@ -24,7 +24,7 @@ from apps.identity.api.base import ApiView
 from apps.identity.api.sound import ProgramField, SoundSerializer, TextField
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.tenancy.selectors import tenant_get
-from node_agent.protocol.services import HEALTH_PATH, PORT_LEAST, PORT_MOST
+from node_agent.protocol.services import HEALTH_PATH, PORT_LEAST, PORT_MOST, START_MOST_S
 
 _TEXTS = ("name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon")
 # The draft's own names of what the catalogue keeps elsewhere.
@@ -66,7 +66,7 @@ class ServiceDefinition(SoundSerializer):
         min_value=1, max_value=20, default=3, help_text="Failed checks in a row that make it unhealthy."
     )
     start_s = serializers.IntegerField(
-        min_value=1, max_value=3600, default=60, help_text="How long it may take to become healthy."
+        min_value=1, max_value=START_MOST_S, default=60, help_text="How long it may take to become healthy."
     )
     restart = serializers.ChoiceField(choices=RESTARTS, default="always")
     max_restarts = serializers.IntegerField(

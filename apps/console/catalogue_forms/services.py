@@ -5,11 +5,11 @@ from typing import Any
 
 from django import forms
 from django.core.validators import RegexValidator
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from apps.images.work import images_offered
 from apps.kernel.forms import SoundForm
-from node_agent.protocol.services import HEALTH_PATH, PORT_LEAST, PORT_MOST, ServiceSpec
+from node_agent.protocol.services import HEALTH_PATH, PORT_LEAST, PORT_MOST, START_MOST_S, ServiceSpec
 
 _SECOND, _MINUTE = (1, gettext_lazy("seconds")), (60, gettext_lazy("minutes"))
 RESTARTS = (
@@ -58,7 +58,9 @@ class ServiceFields(SoundForm):
     failures = forms.IntegerField(
         label=gettext_lazy("Unhealthy after so many failed checks"), min_value=1, max_value=20
     )
-    start = forms.IntegerField(label=gettext_lazy("Time to become healthy"), min_value=1, max_value=3600)
+    start = forms.IntegerField(
+        label=gettext_lazy("Time to become healthy"), min_value=1, max_value=START_MOST_S
+    )
     start_unit = forms.TypedChoiceField(label=gettext_lazy("Unit"), choices=(_SECOND, _MINUTE), coerce=int)
     restart = forms.ChoiceField(label=gettext_lazy("Started again"), choices=RESTARTS)
     max_restarts = forms.IntegerField(
@@ -67,6 +69,13 @@ class ServiceFields(SoundForm):
         max_value=100,
         help_text=gettext_lazy("After them the service has failed, and its order ends."),
     )
+
+    def clean_start_unit(self) -> int:
+        """Refuses a start of more than an hour, whichever unit it was said in."""
+        unit: int = self.cleaned_data["start_unit"]
+        if self.cleaned_data.get("start", 0) * unit > START_MOST_S:
+            raise forms.ValidationError(gettext("At most an hour."))
+        return unit
 
 
 def service_said(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,7 +86,7 @@ def service_said(given: Mapping[str, Any]) -> dict[str, Any]:
         "interval_s": given["interval"],
         "timeout_s": given["timeout"],
         "failures": given["failures"],
-        "start_s": min(given["start"] * given["start_unit"], 3600),
+        "start_s": given["start"] * given["start_unit"],
         "restart": given["restart"],
         "max_restarts": given["max_restarts"],
     }

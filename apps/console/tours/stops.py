@@ -28,6 +28,34 @@ _MESSAGES = Stop(
     _("What you are told"),
     _("Decisions, ends of terms and warnings come here, and by e-mail where the centre sends any."),
 )
+_HELP = Stop(
+    "tickets:tickets",
+    _("When you need help"),
+    _("Open a ticket and see who works on it and until when it is to be answered."),
+)
+_CUSTOMERS = Stop(
+    "operator:tenants",
+    _("Customers"),
+    _(
+        "A new tenant gets its first administrator, an account and a quota in one form. On its page you see "
+        "what it uses, what it owes, and who its people are."
+    ),
+)
+_ALARMS = Stop(
+    "operator:alarms",
+    _("What cannot wait"),
+    _("Faults and limits, with what to do. Rules and who is called are a click away."),
+)
+_INBOX = Stop(
+    "operator:inbox",
+    _("What waits for you"),
+    _("Applications that need a decision of the centre, the oldest first."),
+)
+_STATISTICS = Stop(
+    "operator:statistics",
+    _("How it goes"),
+    _("Resources, tasks, operations and energy by day, week or month."),
+)
 
 TENANT_TOURS: dict[str, tuple[Stop, ...]] = {
     "tenant_front_line": (
@@ -126,11 +154,7 @@ TENANT_TOURS: dict[str, tuple[Stop, ...]] = {
             _("What the tenant uses"),
             _("All resources of your people. End here what somebody who left has forgotten."),
         ),
-        Stop(
-            "tickets:tickets",
-            _("When you need help"),
-            _("Open a ticket and see who works on it and until when it is to be answered."),
-        ),
+        _HELP,
     ),
     "tenant_system_administrator": (
         Stop(
@@ -148,11 +172,7 @@ TENANT_TOURS: dict[str, tuple[Stop, ...]] = {
                 "Organizations and business systems, each with its members and its quota. Costs are shown by both."
             ),
         ),
-        Stop(
-            "tickets:tickets",
-            _("When you need help"),
-            _("Open a ticket and see who works on it and until when it is to be answered."),
-        ),
+        _HELP,
         _TOKENS,
         _MESSAGES,
     ),
@@ -179,14 +199,7 @@ PROVIDER_TOURS: dict[str, tuple[Stop, ...]] = {
             _("Your colleagues"),
             _("Operators, their roles and posts. A role shows its own part of the menu and nothing else."),
         ),
-        Stop(
-            "operator:tenants",
-            _("Customers"),
-            _(
-                "A new tenant gets its first administrator, an account and a quota in one form. On its page you see "
-                "what it uses, what it owes, and who its people are."
-            ),
-        ),
+        _CUSTOMERS,
         Stop(
             "ticketing:categories",
             _("Who answers what"),
@@ -230,11 +243,7 @@ PROVIDER_TOURS: dict[str, tuple[Stop, ...]] = {
             _("Environments with one click"),
             _("What people may start: its image, its size and which accelerator it gets."),
         ),
-        Stop(
-            "operator:alarms",
-            _("What cannot wait"),
-            _("Faults and limits, with what to do. Rules and who is called are a click away."),
-        ),
+        _ALARMS,
         Stop(
             "rollouts:components",
             _("Keep it up to date"),
@@ -250,29 +259,14 @@ PROVIDER_TOURS: dict[str, tuple[Stop, ...]] = {
                 "change makes a new version; running orders keep theirs."
             ),
         ),
-        Stop(
-            "operator:inbox",
-            _("What waits for you"),
-            _("Applications that need a decision of the centre, the oldest first."),
-        ),
+        _INBOX,
         Stop(
             "operator:cases",
             _("Every application and order"),
             _("Find one by number, tenant, person or state, and take the list away as a table."),
         ),
-        Stop(
-            "operator:tenants",
-            _("Customers"),
-            _(
-                "A new tenant gets its first administrator, an account and a quota in one form. On its page you see "
-                "what it uses, what it owes, and who its people are."
-            ),
-        ),
-        Stop(
-            "operator:statistics",
-            _("How it goes"),
-            _("Resources, tasks, operations and energy by day, week or month."),
-        ),
+        _CUSTOMERS,
+        _STATISTICS,
     ),
     "front_line": (
         Stop(
@@ -280,21 +274,13 @@ PROVIDER_TOURS: dict[str, tuple[Stop, ...]] = {
             _("Your work"),
             _("Claim a ticket, carry it out and answer it here; the clock shows until when."),
         ),
-        Stop(
-            "operator:inbox",
-            _("What waits for you"),
-            _("Applications that need a decision of the centre, the oldest first."),
-        ),
+        _INBOX,
         Stop(
             "operator:pool",
             _("The pool now"),
             _("What is used, what is free and what waits, by kind of card."),
         ),
-        Stop(
-            "operator:alarms",
-            _("What cannot wait"),
-            _("Faults and limits, with what to do. Rules and who is called are a click away."),
-        ),
+        _ALARMS,
     ),
     "executive": (
         Stop(
@@ -302,11 +288,7 @@ PROVIDER_TOURS: dict[str, tuple[Stop, ...]] = {
             _("The centre on one page"),
             _("What is sold, what is used and what it brings, up to this minute."),
         ),
-        Stop(
-            "operator:statistics",
-            _("How it goes"),
-            _("Resources, tasks, operations and energy by day, week or month."),
-        ),
+        _STATISTICS,
         Stop(
             "operator:capacity",
             _("When more is needed"),

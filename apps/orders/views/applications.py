@@ -11,10 +11,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.approvals.selectors import has_decisions, process_list
+from apps.assets.selectors import asset_list
 from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.selectors.coupons import coupon_usable_list
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
+from apps.images.selectors import versions_opened
 from apps.kernel.actor import Actor
 from apps.kernel.attached_files import KINDS, file_answer
 from apps.kernel.errors import InvalidInput, WeirError
@@ -47,6 +49,9 @@ from apps.orgs.selectors.business_systems import business_system_list
 from apps.storage.mounts import mount_read
 from apps.tenancy.models import Tenant
 from apps.tickets.selectors import tickets_of
+
+# A list of more proposals is no longer read; a name is typed then.
+_OFFERED = 100
 
 
 @page("orders.view")
@@ -126,7 +131,18 @@ def edit(request: TenantRequest, uid: UUID) -> HttpResponse:
         and row.lines.filter(commodity__kind__in=MOUNTING).exists(),
         "volumes_chosen": urlencode([("chosen", word) for word in row.volumes]),
     }
+    if any(line.commodity.is_own_program for line in row.lines.all()):
+        context |= _program_offered(request.actor)
     return show(request, "orders/form_edit", context)
+
+
+def _program_offered(actor: Actor) -> dict[str, object]:
+    """The images and assets that the page proposes for a program; by name any other may be typed."""
+    may_read = actor.may("storage.view")
+    return {
+        "images_open": versions_opened(actor)[:_OFFERED] if actor.may("images.view") else [],
+        "assets_open": asset_list(actor=actor)[:_OFFERED] if may_read else [],
+    }
 
 
 def _line(tenant: Tenant, line: FormLine) -> dict[str, object]:

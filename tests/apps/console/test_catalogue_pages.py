@@ -412,6 +412,7 @@ def test_a_service_says_by_its_form_how_it_is_reached_and_kept_alive(page):
         {"interval": 0},
         {"image": "none"},
         {"command": ""},
+        {"start_unit": 60, "start": 61},
     ):
         refused(page.post(f"{ROOT}new/service/", asked(**said | wrong)), next(iter(wrong)))
     went(page.post(f"{ROOT}new/service/", asked(**said)))

@@ -126,7 +126,15 @@ def test_by_its_page_from_the_cart_to_the_approvers(shop: Scene):
     with in_tenant("acme"):
         form_submit(actor=shop.ann.actor, form_uid=form.uid)
     parts = reverse("orders:form", args=[form.uid], urlconf="portal.urls_tenant")
-    assert "python mine.py --name two words" in shop.boss.page().get(parts).content.decode()
+    seen = shop.boss.page().get(parts).content.decode()
+    assert "python mine.py --name two words" in seen
+    assert "LR=0.1" in seen  # who decides sees what it is told
+
+
+def test_its_page_proposes_the_images_that_the_buyer_may_run(shop: Scene):
+    image_make(tenant=shop.tenant, owner=Owner.PERSON, person=shop.ann.user)
+    edit = reverse("orders:form_edit", args=[drafted(shop).uid], urlconf="portal.urls_tenant")
+    assert '<option value="mine:1">' in shop.ann.page().get(edit).content.decode()
 
 
 def test_by_the_api(shop: Scene):
