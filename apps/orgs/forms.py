@@ -1,9 +1,13 @@
+from collections.abc import Iterable
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from apps.identity.forms import PersonEditForm, RoleCodesField
 from apps.kernel.forms import SoundForm
+from apps.orgs.models import BusinessSystem
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.states import QuotaItem
@@ -23,6 +27,14 @@ class BusinessSystemForm(SoundForm):
     number = forms.CharField(label=_("System service number"), max_length=48)
     organization = forms.UUIDField(label=_("Organization"))
     parent = forms.UUIDField(label=_("Part of"), required=False)
+
+
+class BusinessSystemsChosenForm(SoundForm):
+    chosen = forms.MultipleChoiceField(label=_("Business systems"))
+
+    def __init__(self, data: Any, rows: Iterable[BusinessSystem]) -> None:
+        super().__init__(data)
+        self.fields["chosen"].choices = [(str(row.uid), row.name) for row in rows]  # type: ignore[attr-defined]
 
 
 class DefaultSystemForm(SoundForm):

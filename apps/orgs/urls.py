@@ -1,5 +1,6 @@
 from django.urls import path
 
+from apps.orgs.views import business_systems as systems
 from apps.orgs.views import organizations as views
 
 app_name = "orgs"
@@ -12,8 +13,21 @@ urlpatterns = [
     path("<uuid:uid>/disable/", views.organization_switch, {"state": "disable"}, name="organization_disable"),
     path("<uuid:uid>/quota/", views.organization_quota, name="organization_quota"),
     path("<uuid:uid>/take-out/", views.member_take_out, name="member_take_out"),
-    path("business-systems/add/", views.business_system_add, name="business_system_add"),
-    path("business-systems/<uuid:uid>/", views.business_system, name="business_system"),
-    path("business-systems/<uuid:uid>/take-part/", views.take_part, name="take_part"),
-    path("business-systems/<uuid:uid>/leave/", views.leave, name="leave"),
+    path("business-systems/add/", systems.business_system_add, name="business_system_add"),
+    path("business-systems/delete/", systems.business_system_remove, name="business_system_remove"),
+    path("business-systems/<uuid:uid>/", systems.business_system, name="business_system"),
+    path(
+        "business-systems/<uuid:uid>/enable/",
+        systems.business_system_switch,
+        {"state": "enable"},
+        name="business_system_enable",
+    ),
+    path(
+        "business-systems/<uuid:uid>/disable/",
+        systems.business_system_switch,
+        {"state": "disable"},
+        name="business_system_disable",
+    ),
+    path("business-systems/<uuid:uid>/take-part/", systems.take_part, name="take_part"),
+    path("business-systems/<uuid:uid>/leave/", systems.leave, name="leave"),
 ]

@@ -177,6 +177,10 @@ class BusinessSystemOut(TypedDict):
     created_at: str
 
 
+class BusinessSystemsIn(TypedDict):
+    business_systems: list[str]
+
+
 class CalibrationOut(TypedDict):
     """How the start estimates of the last days came true: 90 percent are to start inside their interval."""
 

@@ -74,6 +74,10 @@ class BusinessSystemIn(SoundSerializer):
     parent = serializers.UUIDField(required=False, allow_null=True, default=None)
 
 
+class BusinessSystemsIn(SoundSerializer):
+    business_systems = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=500)
+
+
 class BusinessSystemOut(serializers.ModelSerializer):
     organization = serializers.UUIDField(source="organization.uid")
     organization_name = serializers.CharField(source="organization.name")

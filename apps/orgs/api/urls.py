@@ -1,5 +1,6 @@
 from django.urls import path
 
+from apps.orgs.api import business_systems as systems
 from apps.orgs.api import people_views as people
 from apps.orgs.api import posts, views
 
@@ -44,17 +45,30 @@ urlpatterns = [
     path("roles", views.RolesView.as_view(), name="roles"),
     path("roles/functions", views.RoleFunctionsView.as_view(), name="role_functions"),
     path("roles/<slug:code>", views.RoleView.as_view(), name="role"),
-    path("business-systems", views.BusinessSystemsView.as_view(), name="business_systems"),
-    path("business-systems/default", views.DefaultSystemView.as_view(), name="default_system"),
-    path("business-systems/<uuid:uid>", views.BusinessSystemView.as_view(), name="business_system"),
+    path("business-systems", systems.BusinessSystemsView.as_view(), name="business_systems"),
+    path("business-systems/default", systems.DefaultSystemView.as_view(), name="default_system"),
+    path(
+        "business-systems/delete", systems.BusinessSystemsDeleteView.as_view(), name="business_systems_delete"
+    ),
+    path("business-systems/<uuid:uid>", systems.BusinessSystemView.as_view(), name="business_system"),
+    path(
+        "business-systems/<uuid:uid>/enable",
+        systems.BusinessSystemEnableView.as_view(),
+        name="business_system_enable",
+    ),
+    path(
+        "business-systems/<uuid:uid>/disable",
+        systems.BusinessSystemDisableView.as_view(),
+        name="business_system_disable",
+    ),
     path(
         "business-systems/<uuid:uid>/members",
-        views.BusinessSystemMembersView.as_view(),
+        systems.BusinessSystemMembersView.as_view(),
         name="business_system_members",
     ),
     path(
         "business-systems/<uuid:uid>/members/<str:username>",
-        views.BusinessSystemMemberView.as_view(),
+        systems.BusinessSystemMemberView.as_view(),
         name="business_system_member",
     ),
 ]

@@ -12,22 +12,9 @@ from apps.identity.api.serializers import OrganizationIn, OrganizationsIn, RoleF
 from apps.identity.rules.role_functions import Side, functions_of
 from apps.kernel.planes import current_tenant
 from apps.orgs.api import serializers as s
-from apps.orgs.models import BusinessSystem
-from apps.orgs.selectors.business_systems import business_system_get, business_system_list
 from apps.orgs.selectors.organizations import organization_get, organization_list, organization_tree
 from apps.orgs.selectors.people import member_get, member_list, tenant_user_get
 from apps.orgs.selectors.roles import role_get, role_list
-from apps.orgs.services.business_systems import (
-    business_system_create,
-    business_system_member_add,
-    business_system_member_remove,
-)
-from apps.orgs.services.default_systems import (
-    default_system_find,
-    default_system_is_usable,
-    default_system_set,
-    system_named,
-)
 from apps.orgs.services.organizations import (
     member_add,
     member_remove,
@@ -238,87 +225,3 @@ class RoleFunctionsView(ApiView):
     def get(self, request: Request) -> Response:
         """What a tenant's roles are made of, in the reader's language."""
         return Response(RoleFunctionOut(functions_of(Side.TENANT), many=True).data)
-
-
-class BusinessSystemsView(ApiView):
-    permission = "orgs.view"
-
-    @extend_schema(responses=s.BusinessSystemOut(many=True))
-    def get(self, request: Request) -> Response:
-        """Those the caller takes part in; all of them for who manages the tenant's map."""
-        return self.page(business_system_list(actor=self.actor), s.BusinessSystemOut)
-
-    @extend_schema(request=s.BusinessSystemIn, responses={201: s.BusinessSystemOut})
-    def post(self, request: Request) -> Response:
-        given = s.BusinessSystemIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
-        row = business_system_create(
-            actor=self.actor,
-            name=data["name"],
-            number=data["number"],
-            organization=organization_get(actor=self.actor, uid=data["organization"]),
-            parent=business_system_get(actor=self.actor, uid=data["parent"]) if data["parent"] else None,
-        )
-        return Response(s.BusinessSystemOut(row).data, status=201)
-
-
-class BusinessSystemView(ApiView):
-    permission = "orgs.view"
-
-    @extend_schema(responses=s.BusinessSystemOut)
-    def get(self, request: Request, uid: UUID) -> Response:
-        return Response(s.BusinessSystemOut(business_system_get(actor=self.actor, uid=uid)).data)
-
-
-class DefaultSystemView(ApiView):
-    permission = "orgs.view"
-
-    @extend_schema(responses=s.DefaultSystemOut)
-    def get(self, request: Request) -> Response:
-        """The business system that your work and applications are for where they name none."""
-        return self._shown(default_system_find(self.actor))
-
-    @extend_schema(request=s.DefaultSystemIn, responses=s.DefaultSystemOut)
-    def put(self, request: Request) -> Response:
-        """Choose it, of those that you take part in."""
-        given = s.DefaultSystemIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        row = system_named(self.actor, given.validated_data["business_system"])
-        default_system_set(actor=self.actor, business_system=row)
-        return self._shown(row)
-
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request) -> Response:
-        """Have none."""
-        default_system_set(actor=self.actor, business_system=None)
-        return Response(status=204)
-
-    def _shown(self, row: BusinessSystem | None) -> Response:
-        is_usable = row is not None and default_system_is_usable(self.actor, row)
-        return Response(s.DefaultSystemOut({"business_system": row, "is_usable": is_usable}).data)
-
-
-class BusinessSystemMembersView(ApiView):
-    permission = "orgs.manage"
-
-    @extend_schema(request=s.UsernameIn, responses={204: None})
-    def post(self, request: Request, uid: UUID) -> Response:
-        """Let a user of the tenant take part."""
-        given = s.UsernameIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        user = tenant_user_get(actor=self.actor, username=given.validated_data["username"])
-        row = business_system_get(actor=self.actor, uid=uid)
-        business_system_member_add(actor=self.actor, business_system=row, user=user)
-        return Response(status=204)
-
-
-class BusinessSystemMemberView(ApiView):
-    permission = "orgs.manage"
-
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, uid: UUID, username: str) -> Response:
-        user = tenant_user_get(actor=self.actor, username=username)
-        row = business_system_get(actor=self.actor, uid=uid)
-        business_system_member_remove(actor=self.actor, business_system=row, user=user)
-        return Response(status=204)

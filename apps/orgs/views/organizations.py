@@ -1,4 +1,4 @@
-"""The tenant's own map: organizations with their members, business systems with who takes part."""
+"""The tenant's own map: organizations with their members, and the list of business systems."""
 
 from typing import Any
 from uuid import UUID
@@ -12,21 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.identity.forms import OrganizationForm, OrganizationsChosenForm
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
-from apps.identity.selectors import user_names
 from apps.kernel.errors import NotFound
-from apps.orgs.forms import (
-    BusinessSystemForm,
-    MemberSearchForm,
-    OrganizationQuotaForm,
-    TakePartForm,
-)
+from apps.orgs.forms import MemberSearchForm, OrganizationQuotaForm, TakePartForm
 from apps.orgs.models import Organization
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors.business_systems import (
-    business_system_get,
-    business_system_list,
-    business_system_user_ids,
-)
+from apps.orgs.selectors.business_systems import business_system_list
 from apps.orgs.selectors.organizations import (
     organization_get,
     organization_ids_below,
@@ -35,11 +25,6 @@ from apps.orgs.selectors.organizations import (
     organization_uids_below,
 )
 from apps.orgs.selectors.people import member_get, member_list
-from apps.orgs.services.business_systems import (
-    business_system_create,
-    business_system_member_add,
-    business_system_member_remove,
-)
 from apps.orgs.services.organizations import (
     member_remove,
     organization_create,
@@ -194,52 +179,3 @@ def member_take_out(request: TenantRequest, uid: UUID) -> HttpResponse:
     member_remove(actor=request.actor, member=member)
     messages.success(request, _("%(name)s belongs to no organization now.") % {"name": member})
     return go(request, "orgs:organization", uid)
-
-
-@require_POST
-@page("orgs.manage")
-def business_system_add(request: TenantRequest) -> HttpResponse:
-    given = cleaned(BusinessSystemForm(request.POST))
-    row = business_system_create(
-        actor=request.actor,
-        name=given["name"],
-        number=given["number"],
-        organization=organization_get(actor=request.actor, uid=given["organization"]),
-        parent=business_system_get(actor=request.actor, uid=given["parent"]) if given["parent"] else None,
-    )
-    messages.success(request, _("The business system is there."))
-    return go(request, "orgs:business_system", row.uid)
-
-
-@page("orgs.view")
-def business_system(request: TenantRequest, uid: UUID) -> HttpResponse:
-    """One business system and who takes part in it (PLAT-TEN-22)."""
-    actor = request.actor
-    row = business_system_get(actor=actor, uid=uid)
-    taking_part = set(business_system_user_ids(row))
-    members = {member.user_id: member for member in member_list(actor=actor)}
-    names = user_names(taking_part)
-    context = {
-        "system": row,
-        "people": [(names[pk], members.get(pk)) for pk in sorted(taking_part, key=names.__getitem__)],
-        "others": [member for pk, member in members.items() if pk not in taking_part],
-    }
-    return show(request, "orgs/business_system", context)
-
-
-@require_POST
-@page("orgs.manage")
-def take_part(request: TenantRequest, uid: UUID) -> HttpResponse:
-    row = business_system_get(actor=request.actor, uid=uid)
-    member = member_get(actor=request.actor, uid=cleaned(TakePartForm(request.POST))["member"])
-    business_system_member_add(actor=request.actor, business_system=row, user=member.user)
-    return go(request, "orgs:business_system", uid)
-
-
-@require_POST
-@page("orgs.manage")
-def leave(request: TenantRequest, uid: UUID) -> HttpResponse:
-    row = business_system_get(actor=request.actor, uid=uid)
-    member = member_get(actor=request.actor, uid=cleaned(TakePartForm(request.POST))["member"])
-    business_system_member_remove(actor=request.actor, business_system=row, user=member.user)
-    return go(request, "orgs:business_system", uid)

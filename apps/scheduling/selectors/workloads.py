@@ -308,3 +308,8 @@ def workload_numbers_in_image(version: UUID, most: int = 5) -> list[str]:
     """Numbers of work, of whatever tenant, that runs in a version of an image and has not ended, the first few."""
     rows = Workload.objects.across().filter(work__contains={"image": {"version": str(version)}})
     return list(rows.exclude(state__in=FINAL_STATES).order_by("pk").values_list("no", flat=True)[:most])
+
+
+def is_any_work_of_system(tenant: Tenant, uid: UUID) -> bool:
+    """Whether work was ever sent for a business system, ended or not."""
+    return Workload.objects.of(tenant).filter(business_system_uid=uid).exists()

@@ -10,13 +10,14 @@ from apps.billing.models import Charge
 from apps.fleet.models import Device, Slice
 from apps.fleet.services import groups, specs
 from apps.kernel.actor import SYSTEM
-from apps.kernel.errors import QuotaExceeded
+from apps.kernel.errors import Conflict, QuotaExceeded
 from apps.kernel.planes import in_tenant
 from apps.notices.models import Message
 from apps.orgs.services.business_systems import (
     business_system_create,
     business_system_member_add,
     business_system_member_remove,
+    business_systems_delete,
 )
 from apps.orgs.services.organizations import organization_create
 from apps.scheduling.models import QuotaHold, Workload
@@ -573,3 +574,5 @@ def test_work_is_for_the_business_system_it_names_else_for_the_default_and_costs
     assert refused["message"] == "You no longer take part in your default business system Speech."
     assert refused["cure"]
     assert row_of(submit(api, business_system="N-2")).business_system_uid == made[1].uid
+    with in_tenant("acme"), pytest.raises(Conflict, match="Vision"):  # what it cost stays told under it
+        business_systems_delete(actor=SYSTEM, business_systems=[made[1]])
