@@ -24,7 +24,7 @@ from apps.conformance.events import RunAsked
 from apps.console import tasks as console_tasks
 from apps.fleet import events as fleet
 from apps.identity import tasks as identity_tasks
-from apps.identity.events import MembershipEnded, PasswordResetAsked
+from apps.identity.events import MembershipEnded, PasswordResetAsked, TokensEnded
 from apps.images import tasks as image_tasks
 from apps.images.events import VersionAsked, VersionsGone
 from apps.kernel.wiring import after, recorder, within
@@ -75,6 +75,7 @@ within(TenantDataDeleted, tenants.data_deleted)
 # Sweep: deleted_files_sweep, every ten minutes.
 after(TenantDataDeleted, lambda event: console_tasks.deleted_files_sweep.delay())
 within(MembershipEnded, tenants.membership_ended)
+within(TokensEnded, tenants.tokens_ended)
 # Sweep: password_resets_send, every minute.
 after(PasswordResetAsked, lambda event: identity_tasks.password_resets_send.delay())
 within(RoleDeleted, tenants.role_deleted)

@@ -5,6 +5,7 @@ from django.utils.translation import pgettext_lazy
 from apps.kernel.forms import SoundForm
 from apps.storage.models import NAME_MAX, volume_name
 from apps.storage.paths import PATH_MAX
+from apps.storage.services.access_keys import DAYS_MOST
 from apps.storage.states import Owner
 
 SIZE_SHOWN_MIB = 10 * 1024
@@ -43,3 +44,9 @@ class FolderForm(SoundForm):
 class RenameForm(SoundForm):
     path = forms.CharField(label=_("Path"), max_length=PATH_MAX, strip=False)
     to = forms.CharField(label=_("New name or path"), max_length=PATH_MAX)
+
+
+class AccessKeyForm(SoundForm):
+    name = forms.CharField(label=pgettext_lazy("thing", "Name"), max_length=80)
+    days = forms.IntegerField(label=_("Days"), min_value=1, max_value=DAYS_MOST)
+    is_read_only = forms.BooleanField(label=_("Read-only"), required=False)

@@ -5,6 +5,7 @@ import uuid
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.planes import SharedForeignKey
@@ -85,6 +86,38 @@ class Volume(models.Model):
     @property
     def used_percent(self) -> int:
         return min(100, round(100 * int(self.used_bytes) / self.size_bytes))
+
+
+class AccessKey(models.Model):
+    """What S3 clients sign with: its id is told with each request, its secret is not, so it is kept encrypted.
+
+    It reaches the files that its person may open, in the role in which it was made, until it expires or is revoked;
+    one that is read-only changes nothing.
+    """
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    key_id = models.CharField(_("key id"), max_length=64, unique=True, editable=False)
+    sealed = models.TextField(editable=False)
+    name = models.CharField(_("name"), max_length=80)
+    person = SharedForeignKey("identity.User", verbose_name=_("person"))
+    role = models.CharField(max_length=64)
+    is_read_only = models.BooleanField(_("read-only"), default=False)
+    created_at = models.DateTimeField(_("made at"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires at"))
+    used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("access key")
+        verbose_name_plural = _("access keys")
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_usable(self) -> bool:
+        return self.revoked_at is None and self.expires_at > timezone.now()
 
 
 class Upload(models.Model):

@@ -16,7 +16,7 @@ from apps.kernel.planes import current_schema, current_tenant
 from apps.scheduling.selectors.workloads import workload_get
 from apps.storage.drivers.chosen import driver
 from apps.storage.errors import NoSuchFile, PathRefused, VolumeEnded
-from apps.storage.models import Upload, Volume, WorkOutput
+from apps.storage.models import AccessKey, Upload, Volume, WorkOutput
 from apps.storage.paths import file_names, names_of
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.permissions import volumes_kept, volumes_opened, volumes_seen
@@ -224,3 +224,9 @@ def outputs_coming() -> list[UUID]:
     """The work whose outputs are not settled."""
     rows = WorkOutput.objects.filter(state=OutputState.COMING)
     return list(rows.order_by().values_list("workload_uid", flat=True).distinct())
+
+
+def access_key_list(*, actor: Actor) -> QuerySet[AccessKey]:
+    """The actor's own access keys, newest first; none that was revoked."""
+    actor.require(P.VIEW)
+    return AccessKey.objects.filter(person_id=actor.user_id, revoked_at=None)

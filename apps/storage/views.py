@@ -10,20 +10,31 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
 from apps.orgs.selectors.organizations import organization_list
+from apps.storage.addresses import object_origin
 from apps.storage.file_answers import file_answer
-from apps.storage.forms import FolderForm, PathForm, RenameForm, VolumeForm, VolumeNewForm, VolumesForm
+from apps.storage.forms import (
+    AccessKeyForm,
+    FolderForm,
+    PathForm,
+    RenameForm,
+    VolumeForm,
+    VolumeNewForm,
+    VolumesForm,
+)
 from apps.storage.labels import output_sentence
 from apps.storage.models import Volume
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.previews import IMAGE_TYPES, PreviewKind, preview_of
 from apps.storage.selectors import (
     Listing,
+    access_key_list,
     entry_get,
     file_open,
     folder_list,
@@ -35,6 +46,8 @@ from apps.storage.selectors import (
     volume_list,
     volume_open,
 )
+from apps.storage.services.access_keys import DAYS_MOST, DAYS_SHOWN, access_key_make
+from apps.storage.services.access_keys import access_key_revoke as access_key_end
 from apps.storage.services.files import file_move, file_remove, folder_make
 from apps.storage.services.uploads import piece_bytes
 from apps.storage.services.volumes import volume_change, volume_delete, volume_make
@@ -208,6 +221,33 @@ def image(request: TenantRequest, uid: UUID) -> HttpResponseBase:
     content_type = IMAGE_TYPES[PurePosixPath(path).suffix.lower()] if found.kind == PreviewKind.IMAGE else ""
     opened = file_open(actor=request.actor, volume=row, path=path)
     return file_answer(request, opened, name=name, content_type=content_type)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@page(P.VIEW)
+def access_keys(request: TenantRequest) -> HttpResponse:
+    """The reader's access keys; the secret of one that is made is shown in this answer alone."""
+    made, secret = None, ""
+    if request.method == "POST":
+        made, secret = access_key_make(actor=request.actor, **cleaned(AccessKeyForm(request.POST)))
+    context = {
+        "rows": paged(request, access_key_list(actor=request.actor)),
+        "made": made,
+        "secret": secret,
+        "address": object_origin(request),
+        "days": DAYS_SHOWN,
+        "days_most": DAYS_MOST,
+    }
+    return show(request, "storage/access_keys", context)
+
+
+@require_POST
+@page(P.VIEW)
+def access_key_revoke(request: TenantRequest, uid: UUID) -> HttpResponse:
+    access_key_end(actor=request.actor, uid=uid)
+    messages.success(request, _("The access key is revoked: it opens nothing any more."))
+    return go(request, "files:access_keys")
 
 
 def _named(request: TenantRequest, uid: UUID) -> tuple[Volume, str]:

@@ -20,7 +20,7 @@ from apps.tenancy.schema_template import schema_empty, schema_make
 from apps.tenancy.states import FLOW, TenantState
 
 _SCHEMA = re.compile(r"[a-z][a-z0-9]{1,30}")
-_RESERVED = {"public", "www", "api", "admin", "static", "information", "env"}
+_RESERVED = {"public", "www", "api", "admin", "static", "information", "env", "s3"}
 
 
 @service(P.MANAGE)

@@ -5,6 +5,40 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 
+class AccessKeyIn(TypedDict):
+    name: str
+    days: NotRequired[int]
+    is_read_only: NotRequired[bool]
+
+
+class AccessKeyMadeOut(TypedDict):
+    """A new key with its secret; no other answer shows it."""
+
+    uid: str
+    key_id: str
+    name: str
+    is_read_only: bool
+    is_usable: bool
+    created_at: str
+    expires_at: str
+    used_at: str | None
+    secret: str
+    address: str
+
+
+class AccessKeyOut(TypedDict):
+    """An access key, by its id; its secret is shown once, when it is made."""
+
+    uid: str
+    key_id: str
+    name: str
+    is_read_only: bool
+    is_usable: bool
+    created_at: str
+    expires_at: str
+    used_at: str | None
+
+
 class ActivityOut(TypedDict):
     uid: str
     name_zh: str
@@ -805,6 +839,12 @@ class OutlookOut(TypedDict):
 class OversubscribeIn(TypedDict):
     compute_permille: int
     memory_permille: NotRequired[int]
+
+
+class PaginatedAccessKeyOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[AccessKeyOut]
 
 
 class PaginatedActivityOutList(TypedDict):

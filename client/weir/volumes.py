@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weir.calls import Calls
 
 if TYPE_CHECKING:
-    from weir.api_types import EntryOut, OutputOut, UploadOut, VolumeOut
+    from weir.api_types import AccessKeyMadeOut, AccessKeyOut, EntryOut, OutputOut, UploadOut, VolumeOut
 
 _TUS = {"Tus-Resumable": "1.0.0"}
 _PIECE = {**_TUS, "Content-Type": "application/offset+octet-stream"}
@@ -94,3 +94,14 @@ class Volumes(Calls):
     def upload_end(self, upload: str) -> None:
         """End an upload that is not wanted any more."""
         self.piece("DELETE", f"uploads/{upload}", b"", _TUS)
+
+    def access_keys(self) -> list[AccessKeyOut]:
+        """Your keys for clients of S3, newest first."""
+        return list(self.all("access-keys"))
+
+    def access_key_make(self, name: str, *, days: int = 90, is_read_only: bool = False) -> AccessKeyMadeOut:
+        """A key of your own for clients of S3, with its secret, which is shown once."""
+        return self.post("access-keys", {"name": name, "days": days, "is_read_only": is_read_only})
+
+    def access_key_revoke(self, uid: str) -> None:
+        self.call("DELETE", f"access-keys/{uid}")

@@ -148,6 +148,7 @@ WEIR_IMAGES_DIR = ENV.var_dir / "images"
 WEIR_IMAGE_LIMIT_MIB = ENV.image_limit_mib
 WEIR_TENANT_DOMAIN = ENV.tenant_domain
 WEIR_WEB_DOMAIN = ENV.web_pages_domain
+WEIR_S3_HOST = ENV.object_host
 WEIR_PORT = ENV.port
 # An image or a package may say that it is another build than the tree's version.
 WEIR_VERSION = ENV.version or VERSION

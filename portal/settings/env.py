@@ -35,6 +35,8 @@ class Env(BaseSettings):
     tenant_domain: str = "localhost"
     # Below it each work that serves web pages has a host name of its own; empty: env.<tenant_domain>.
     web_domain: str = ""
+    # Where clients of S3 reach the files of volumes; empty: s3.<tenant_domain>.
+    s3_host: str = ""
     https: bool | None = None
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     metrics_token: SecretStr = SecretStr("")
@@ -87,6 +89,11 @@ class Env(BaseSettings):
     def _known_way(cls, url: str) -> str:
         mail_address(url)
         return url
+
+    @property
+    def object_host(self) -> str:
+        """Where clients of S3 reach the files of volumes."""
+        return (self.s3_host or f"s3.{self.tenant_domain}").lower()
 
     @property
     def web_pages_domain(self) -> str:

@@ -6,7 +6,7 @@ from apps.approvals.selectors import waits_for_role
 from apps.cases.services import tenant_cases_forget
 from apps.centre.events import CentreOpened
 from apps.fleet.services.tenant_data import tenant_slices_forget
-from apps.identity.events import MembershipEnded
+from apps.identity.events import MembershipEnded, TokensEnded
 from apps.identity.selectors import user_get
 from apps.identity.services.operators import operator_roles_sync
 from apps.identity.services.tokens import tenant_tokens_revoke
@@ -19,6 +19,7 @@ from apps.orgs.events import RoleDeleted
 from apps.orgs.services.roles import person_gone, roles_sync
 from apps.scheduling.services.quota.quotas import quota_defaults
 from apps.scheduling.services.workloads.tenant_data import tenant_workloads_forget
+from apps.storage.services.access_keys import access_keys_revoke
 from apps.telemetry.services.logs import tenant_log_forget
 from apps.tenancy.events import TenantDataDeleted, TenantProvisioned
 from apps.tenancy.selectors import tenant_get, tenant_shown
@@ -53,6 +54,13 @@ def membership_ended(event: MembershipEnded, actor: Actor) -> None:
     """Whoever has left holds nothing there any more."""
     with in_tenant(event.schema):
         person_gone(actor=actor, user=user_get(event.user_id))
+
+
+def tokens_ended(event: TokensEnded, actor: Actor) -> None:
+    """His access keys end with his tokens."""
+    for schema in event.schemas:
+        with in_tenant(schema):
+            access_keys_revoke(actor=actor, user_id=event.user_id)
 
 
 def role_deleted(event: RoleDeleted, actor: Actor) -> None:

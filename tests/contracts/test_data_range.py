@@ -43,7 +43,7 @@ OWN_ADDRESS = {
 PARTS = {
     "cart": "cart", "attachment": "attachments", "request_file": "ticket-files", "bill_line": "bills",
     "upload": "uploads", "message": "messages", "invitation": "invitations",
-    "service_key": "service-keys",
+    "service_key": "service-keys", "access_key": "access-keys",
 }  # fmt: skip
 
 

@@ -129,6 +129,7 @@ SHOWS_SECRET = {
     "invitations",
     "operators",
     "operators/<uuid:uid>/reset-password",
+    "access-keys",
     "workloads/<uuid:uid>/web",
     "workloads/<uuid:uid>/exec",
     "workloads/<uuid:uid>/port-forward",

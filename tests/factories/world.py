@@ -119,6 +119,7 @@ class Story:
         self.files()
         self.money()
         self.service_key()
+        self.access_key()
         uids["message"] = rows(self.user.get("/api/v1/messages"))[0]["uid"]
         self.request()
         waiting = self.form(line)
@@ -207,6 +208,10 @@ class Story:
             role="tenant_front_line",
         )
         self.uids["service_key"] = str(key.uid)
+
+    def access_key(self) -> None:
+        body = {"name": f"secret plan of {self.schema}"}
+        self.uids["access_key"] = good(self.user.post("/api/v1/access-keys", body, format="json"))["uid"]
 
     def request(self) -> None:
         """A ticket that the user opened, with a file."""

@@ -11,7 +11,7 @@ from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.identity.events import MembershipEnded
+from apps.identity.events import MembershipEnded, TokensEnded
 from apps.identity.models import (
     ApiToken,
     IdempotentCall,
@@ -20,13 +20,14 @@ from apps.identity.models import (
     User,
 )
 from apps.identity.permissions import IdentityPermission as P
-from apps.kernel.actor import Actor, act_subject
+from apps.kernel.actor import Actor, act_subject, current_act
 from apps.kernel.errors import InvalidInput, Throttled, Unauthenticated
 from apps.kernel.events import emit
 from apps.kernel.reach import EVERYTHING, DataPermission
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_list
+from apps.tenancy.states import TenantState
 
 LOCK_AFTER = 5
 LOCK_ALL_AFTER = 50
@@ -220,7 +221,21 @@ def user_disable(*, actor: Actor, user: User) -> None:
     act_subject("user", user.uid, username=user.username)
     User.objects.filter(pk=user.pk).update(is_active=False)
     sessions_end(user)
-    ApiToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
+    tokens_end(user)
+
+
+def tokens_end(user: User, tenant: Tenant | None = None) -> None:
+    """What programs act by in the user's name ends, in one tenant or everywhere: his API tokens here, other keys where
+    they are kept. Inside a service."""
+    tokens = ApiToken.objects.filter(user=user, revoked_at=None)
+    memberships = user.memberships.exclude(tenant__state=TenantState.DELETED)
+    if tenant is not None:
+        tokens, memberships = tokens.filter(tenant=tenant), memberships.filter(tenant=tenant)
+    tokens.update(revoked_at=timezone.now())
+    schemas = tuple(memberships.values_list("tenant__schema_name", flat=True))
+    act = current_act()
+    if schemas and act is not None:
+        emit(TokensEnded(schemas=schemas, user_id=user.pk), actor=act.actor)
 
 
 def sessions_end(user: User) -> None:
@@ -281,7 +296,7 @@ def present_password_check(*, user: User, password: str, address: str | None, sc
 def tenant_access_end(user: User, tenant: Tenant) -> None:
     """End the user's sessions, and the tokens made for this tenant."""
     sessions_end(user)
-    ApiToken.objects.filter(user=user, tenant=tenant, revoked_at=None).update(revoked_at=timezone.now())
+    tokens_end(user, tenant)
 
 
 @service(own=True)
@@ -304,7 +319,7 @@ def password_put(user: User, password: str | None, *, must_change: bool) -> None
     user.must_change_password = must_change
     user.save(update_fields=["password", "must_change_password"])
     # Who changes a password may fear that somebody else has it, and made a token with it.
-    ApiToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
+    tokens_end(user)
 
 
 def tenants_of(user: User) -> list[Tenant]:

@@ -4,8 +4,9 @@ from rest_framework import serializers
 
 from apps.identity.api.sound import SoundSerializer
 from apps.storage.labels import output_sentence
-from apps.storage.models import Upload, Volume, WorkOutput
+from apps.storage.models import AccessKey, Upload, Volume, WorkOutput
 from apps.storage.paths import PATH_MAX
+from apps.storage.services.access_keys import DAYS_MOST, DAYS_SHOWN
 from apps.storage.services.uploads import piece_bytes
 from apps.storage.states import Owner
 
@@ -103,3 +104,37 @@ class OutputOut(serializers.ModelSerializer[WorkOutput]):
 
     def get_sentence(self, row: WorkOutput) -> str:
         return output_sentence(row)
+
+
+class AccessKeyIn(SoundSerializer):
+    name = serializers.CharField(max_length=80)
+    days = serializers.IntegerField(
+        min_value=1, max_value=DAYS_MOST, default=DAYS_SHOWN, help_text="How long it is valid."
+    )
+    is_read_only = serializers.BooleanField(default=False, help_text="It reads and changes nothing.")
+
+
+class AccessKeyOut(serializers.ModelSerializer[AccessKey]):
+    """An access key, by its id; its secret is shown once, when it is made."""
+
+    is_usable = serializers.BooleanField(help_text="It has not expired.")
+
+    class Meta:
+        model = AccessKey
+        fields = ["uid", "key_id", "name", "is_read_only", "is_usable", "created_at", "expires_at", "used_at"]
+
+
+class AccessKeyMadeOut(AccessKeyOut):
+    """A new key with its secret; no other answer shows it."""
+
+    secret = serializers.SerializerMethodField(help_text="Shown once.")
+    address = serializers.SerializerMethodField(help_text="What a client of S3 calls its endpoint.")
+
+    class Meta(AccessKeyOut.Meta):
+        fields = [*AccessKeyOut.Meta.fields, "secret", "address"]
+
+    def get_secret(self, row: AccessKey) -> str:
+        return str(self.context["secret"])
+
+    def get_address(self, row: AccessKey) -> str:
+        return str(self.context["address"])

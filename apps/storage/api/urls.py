@@ -1,8 +1,10 @@
 from django.urls import path
 
-from apps.storage.api import uploads, views
+from apps.storage.api import access_keys, uploads, views
 
 urlpatterns = [
+    path("access-keys", access_keys.AccessKeysView.as_view(), name="access_keys"),
+    path("access-keys/<uuid:uid>", access_keys.AccessKeyView.as_view(), name="access_key"),
     path("volumes", views.VolumesView.as_view(), name="volumes"),
     path("volumes/<uuid:uid>", views.VolumeView.as_view(), name="volume"),
     path("volumes/<uuid:uid>/files", views.VolumeFilesView.as_view(), name="volume_files"),

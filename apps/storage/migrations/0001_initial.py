@@ -51,6 +51,28 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='AccessKey',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('key_id', models.CharField(editable=False, max_length=64, unique=True, verbose_name='key id')),
+                ('sealed', models.TextField(editable=False)),
+                ('name', models.CharField(max_length=80, verbose_name='name')),
+                ('role', models.CharField(max_length=64)),
+                ('is_read_only', models.BooleanField(default=False, verbose_name='read-only')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='made at')),
+                ('expires_at', models.DateTimeField(verbose_name='expires at')),
+                ('used_at', models.DateTimeField(blank=True, null=True, verbose_name='last used')),
+                ('revoked_at', models.DateTimeField(blank=True, null=True, verbose_name='revoked at')),
+                ('person', apps.kernel.planes.SharedForeignKey(on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='person')),
+            ],
+            options={
+                'verbose_name': 'access key',
+                'verbose_name_plural': 'access keys',
+                'ordering': ['-created_at', '-pk'],
+            },
+        ),
+        migrations.CreateModel(
             name='Upload',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -9,6 +9,7 @@ import typer
 from weir import __version__
 from weir.api import Client
 from weir.cli import (
+    access_keys,
     assets,
     billing,
     components,
@@ -60,6 +61,7 @@ app.add_typer(services.service, name="service")
 app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(secrets.secret, name="secret")
 app.add_typer(volumes.volume, name="volume")
+app.add_typer(access_keys.access_key, name="access-key")
 app.add_typer(images.image, name="image")
 app.add_typer(assets.asset, name="asset")
 _take_in("Catalogue and orders", *ordering.COMMANDS)
