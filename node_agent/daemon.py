@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
+from node_agent.container_saves import ContainerSaves
 from node_agent.credential import Credential, credential_load, credential_save, token_digest
 from node_agent.drivers.base import DriverError, RuntimeDriver
 from node_agent.events import EventLog
@@ -60,6 +61,7 @@ class Daemon:
             self._transport, runtime.folders, runtime.folder_owner, runtime.library
         )
         self._images = ImageTransfers(self._transport, runtime.images, runtime.images_used)
+        self._saves = ContainerSaves(self._transport, settings.home / "saves", runtime.container)
         self._tunnel = WebTunnel(settings.server, settings.ca, runtime.web_socket, runtime.executions)
         self._credential = credential_load(settings.home, settings.server)
         self._boot_id, self._seq = uuid.uuid4().hex, 0
@@ -154,6 +156,7 @@ class Daemon:
         has_more = self._events.ack(reply.event_ack) or self._has_more(reply)
         self._recover(0.0 if has_more else reply.next_sync_s)
         self._handle(Replied(reply))
+        self._saves.want(reply.containers_save)
         self._note_clock(reply.server_time)
         self._configured.follow(reply.config)
         self.upgrade.synced(reply.release)

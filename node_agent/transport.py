@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from node_agent.protocol.containers import ContainerSaved, container_piece_path, container_saved_path
 from node_agent.protocol.errors import ErrorReply
 from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH
 from node_agent.protocol.folders import PIECE_BYTES, FolderSent, FolderTaken, piece_path, sent_path
@@ -109,6 +110,15 @@ class Transport:
     def folder_sent(self, key: str, message: FolderSent) -> None:
         """Say that a work folder's archive is whole, or that it cannot be made."""
         self._post(sent_path(key), message, FolderTaken, self._bearer())
+
+    def container_piece_put(self, transfer: str, number: int, piece: bytes) -> None:
+        """Store one piece of a container's layer; putting it again replaces it."""
+        headers = self._bearer() | {"Content-Type": "application/octet-stream"}
+        self._read(self._exchange("PUT", container_piece_path(transfer, number), piece, headers), FolderTaken)
+
+    def container_saved(self, transfer: str, message: ContainerSaved) -> None:
+        """Say that a container's layer is whole, or that it cannot be made."""
+        self._post(container_saved_path(transfer), message, FolderTaken, self._bearer())
 
     def _bytes(self, path: str, most: int) -> bytes:
         status, body = self._exchange("GET", path, None, self._bearer())

@@ -14,6 +14,7 @@ from node_agent.protocol.slices import DesiredSession, DesiredSize, DesiredSlice
 from node_agent.slice_state import LocalSlice
 from node_agent.web.service_place import ServicePlace
 from node_agent.web.work_socket import WorkSocket
+from node_agent.work_container import Container
 from node_agent.work_folders import WorkFolders
 
 
@@ -199,6 +200,10 @@ class RuntimeDriver(Protocol):
 
     def web_socket(self, slice_uid: str) -> WorkSocket | ServicePlace | None:
         """Where the work of a slice serves its web pages; None where it serves none, or has ended. For any thread."""
+        ...
+
+    def container(self, slice_uid: str) -> Container | None:
+        """The container that the work of a slice runs in; None where it runs in none, or has ended. For any thread."""
         ...
 
     def executions(self, slice_uid: str) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from node_agent.protocol.containers import ContainerSave, ContainerSaved
 from node_agent.protocol.errors import ErrorDetail, ErrorReply
 from node_agent.protocol.fields import JOIN_PATH, PROTOCOL_VERSION, SUPPORTED, SYNC_PATH, TERMINAL_STATES
 from node_agent.protocol.folders import DesiredFolder, FolderArchive, FolderSend, FolderSent, FolderTaken
@@ -27,6 +28,8 @@ __all__ = [
     "SYNC_PATH",
     "TERMINAL_STATES",
     "AgentConfig",
+    "ContainerSave",
+    "ContainerSaved",
     "DesiredFolder",
     "DesiredRelease",
     "DesiredSession",

@@ -12,6 +12,7 @@ from pydantic import (
     model_serializer,
 )
 
+from node_agent.protocol.containers import ContainerSave
 from node_agent.protocol.fields import (
     EVENTS_PER_SYNC,
     LOGS_PER_SYNC,
@@ -96,7 +97,8 @@ class SyncReply(Message):
     `metric_acks`: the last batch taken of those that were sent.
     `forget`: finished and fully acknowledged, the node may delete them. `unknown`: stop them.
     `event_ack`: the last event of this boot that was stored. `folders_over`: work folders that nothing goes on in any
-    more, to be deleted; `folders_send`: those that are wanted on another node.
+    more, to be deleted; `folders_send`: those that are wanted on another node; `containers_save`: what work has changed
+    over its image and is wanted as a layer of a new one.
     """
 
     protocol: Counter
@@ -113,10 +115,11 @@ class SyncReply(Message):
     release: DesiredRelease | None = None
     folders_over: Uids = ()
     folders_send: Annotated[tuple[FolderSend, ...], Field(max_length=SLICES_PER_NODE)] = ()
+    containers_save: Annotated[tuple[ContainerSave, ...], Field(max_length=SLICES_PER_NODE)] = ()
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An agent that knows no folders or no metrics is told of none."""
+        """An agent that knows no folders, no metrics or no containers is told of none."""
         told: dict[str, Any] = dump(self)
-        later = ("folders_over", "folders_send", "metric_acks")
+        later = ("folders_over", "folders_send", "containers_save", "metric_acks")
         return {key: told[key] for key in told if key not in later or told[key]}

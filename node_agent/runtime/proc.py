@@ -53,6 +53,16 @@ def is_alive(pid: int, started_ticks: int) -> bool:
     return fields is not None and fields[0] not in ("Z", "X") and int(fields[19]) == started_ticks
 
 
+def is_still(pid: int) -> bool:
+    """Whether none of a process's threads runs, or will before it is told to go on."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return True
+    states = (stat_fields(int(thread)) for thread in threads)
+    return all(fields is None or fields[0] in "TtZX" for fields in states)
+
+
 def descendants(pid: int) -> list[int]:
     """All living children and children's children of a process."""
     found: list[int] = []

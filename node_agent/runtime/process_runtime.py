@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from node_agent.drivers.base import Device, DriverError, SliceDriver
 from node_agent.files import SliceFolder, tree_remove, write_json
@@ -44,6 +44,7 @@ from node_agent.runtime.slice_setup import Maker
 from node_agent.slice_state import LocalSlice
 from node_agent.web.service_place import ServicePlace
 from node_agent.web.work_socket import WorkSocket
+from node_agent.work_container import Changes, Container
 from node_agent.work_folders import WorkFolders
 
 _UID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")
@@ -316,6 +317,20 @@ class ProcessRuntime:
         """Where the work of a slice serves its web pages; None where it serves none, or has ended. For any thread."""
         known = self._known.get(slice_uid)
         return known.web_socket if known is not None and known.ended is None else None
+
+    def container(self, slice_uid: str) -> Container | None:
+        """The container that the work of a slice runs in; None where it runs in none, or has ended. For any thread."""
+        folder, executions = self._folder(slice_uid), self.executions(slice_uid)
+        spec = spec_read(folder)
+        if spec is None or spec.image is None or executions is None:
+            return None
+        root = surroundings_of(spec, replace(folder, home=Path(spec.home) if spec.home else None)).image_root(
+            spec.image
+        )
+        return Container(
+            Changes(str(root.files_changed), frozenset(map(PurePosixPath, root.not_of_image)), root.user),
+            executions,
+        )
 
     def executions(self, slice_uid: str) -> Path | None:
         """Where the shim of a slice is asked to run something beside its work; None where nothing is, or the work has

@@ -6,9 +6,8 @@ import asyncio
 import io
 import json
 import os
-import socket
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -27,6 +26,7 @@ from node_agent.protocol.execution import (
 )
 from node_agent.web.port_connection import NOBODY_LISTENS
 from node_agent.web.terminal_device import size_set
+from node_agent.web.work_keeper import keeper_ask
 
 _ANSWER_S, _START_S = 15.0, 15.0
 # What has been printed may still be on its way when the process has ended; what it left running may hold its output.
@@ -95,18 +95,12 @@ class _Process:
             **start.model_dump(include={"rows", "columns", "term"}),
         }
         try:
-            self._shim = _connected(asked_at)
-        except OSError as error:
+            self._shim, told, self._fds = keeper_ask(asked_at, asked, _ANSWER_S)
+        except (ConnectionRefusedError, FileNotFoundError) as error:
             raise NotRun(Ended(code="not_supported")) from error
-        try:
-            self._shim.settimeout(_ANSWER_S)
-            self._shim.send(json.dumps(asked).encode())
-            message, self._fds, _flags, _address = socket.recv_fds(self._shim, _MESSAGE_BYTES, 3)
-            self._shim.setblocking(False)
         except OSError as error:
-            self._shim.close()
             raise NotRun(Ended(code="failed", detail=str(error)[:300])) from error
-        said = json.loads(message) if message else {"refused": "work_ended"}
+        said = told or {"refused": "work_ended"}
         if "refused" in said:
             self._shim.close()
             raise NotRun(Ended(code=said["refused"], detail=said.get("detail", "")))
@@ -183,20 +177,6 @@ def _ended(ending: asyncio.Task[bytes], *, is_connection: bool) -> Ended:
 
 def _connection_command(port: int) -> list[str]:
     return ["python", "-m", "node_agent.web.port_connection", str(port)]
-
-
-def _connected(asked_at: Path) -> socket.socket:
-    """A connection to the shim, by a path of any length."""
-    with ExitStack() as opened:
-        folder = os.open(asked_at.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        opened.callback(os.close, folder)
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            connection.connect(f"/proc/self/fd/{folder}/{asked_at.name}")
-        except OSError:
-            connection.close()
-            raise
-        return connection
 
 
 class _Output(asyncio.StreamReaderProtocol):

@@ -18,6 +18,8 @@ from node_agent.runtime.isolation.view import Mounted, is_folder
 _NAMES = ("bin", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "var")
 _TAKEN = tuple(Path(f"/{name}") for name in _NAMES)
 _OF_THE_KERNEL = (Path("/dev"), Path("/proc"), Path("/sys"))
+# What runs now, and is gone with it.
+_PASSING = (Path("/run"), Path("/var/run"))
 _PASSWD, _USERS_BYTES = "etc/passwd", 2**20
 _NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 _PLAIN = sys_.MS_NOSUID | sys_.MS_NODEV
@@ -56,6 +58,19 @@ class ImageRoot:
                 return False
         return True
 
+    @property
+    def files_changed(self) -> Path:
+        """What the work has written over its image, as an overlay keeps it."""
+        return self.changes / "files"
+
+    @property
+    def not_of_image(self) -> frozenset[Path]:
+        """Where it sees something else than its image: whatever lies there is not the image's."""
+        mounted = (seen for _source, seen in (*self.own, *self.files))
+        return frozenset(
+            (*_OF_THE_KERNEL, *_PASSING, *mounted, Path("/", _PASSWD), *(one.path for one in self.volumes))
+        )
+
     def make(self) -> None:
         """Make the folders that it is built of. Raises OSError."""
         for name in ("files", "work", "root"):
@@ -79,7 +94,9 @@ class ImageRoot:
         """In a process that is to become the container runtime: mount it. Raises OSError."""
         sys_.unshare(sys_.CLONE_NEWNS)
         sys_.mount("none", "/", flags=sys_.MS_REC | sys_.MS_PRIVATE)
-        layers = f"lowerdir={self.image},upperdir={self.changes}/files,workdir={self.changes}/work"
+        # What is written is written whole: else it could not be told from the image by itself, to be saved.
+        whole = "redirect_dir=off,metacopy=off"
+        layers = f"lowerdir={self.image},upperdir={self.files_changed},workdir={self.changes}/work,{whole}"
         sys_.mount("overlay", str(self.root), "overlay", _PLAIN, layers)
         # What is mounted later covers what lies deeper.
         for source, seen in sorted(self.own, key=lambda item: len(item[1].parts)):

@@ -2,6 +2,9 @@
 
 The agent asks by a socket in the slice's folder, which no work reaches. It is given the ends of the process's terminal
 or pipes, so that nothing of what is typed or shown passes here; a process lives as long as its asker's connection.
+
+By the same socket the agent asks that the work holds still while its files are read: as long as that connection stands,
+and never longer than `HOLD_S`.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ REQUEST_BYTES = 64 * 1024
 # From the polite signal to the other one.
 _GRACE_S = 2.0
 _REQUEST_S = 10.0
+# So long the work holds still at most, whoever asks.
+HOLD_S = 75.0
 # The work's user has a number and no name: a prompt calls it "work".
 _PROMPT = r"PS1=${PS1//\\u/work}; unset PROMPT_COMMAND"
 
@@ -42,6 +47,13 @@ class Host(Protocol):
     def terminal_open(self) -> tuple[int, int]: ...
 
     def shell(self) -> list[str]: ...
+
+    @property
+    def is_held(self) -> bool: ...
+
+    def hold(self) -> bool: ...
+
+    def hold_end(self) -> None: ...
 
 
 class Executions:
@@ -75,14 +87,19 @@ class Executions:
             else:
                 connection.close()
         for asked in list(self._asked):
-            if not self._is_held(asked):
+            if not self._is_kept(asked):
                 self._asked.remove(asked)
                 asked.close()
+                if asked.held_until_s is not None:
+                    self._work.hold_end()
                 if asked.process is not None:
                     self._ending.append(_Ending(asked.process))
         self._ending = [ending for ending in self._ending if not ending.is_over()]
 
-    def _is_held(self, asked: _Execution) -> bool:
+    def _is_kept(self, asked: _Execution) -> bool:
+        if asked.held_until_s is not None and not self._work.is_held:
+            # It is to end, or began anew.
+            return False
         try:
             return asked.look(self._start)
         except (OSError, ValueError, KeyError, TypeError):
@@ -90,6 +107,12 @@ class Executions:
             return False
 
     def _start(self, asked: _Execution, wanted: dict[str, Any]) -> None:
+        if "hold" in wanted:
+            self._hold(asked)
+            return
+        if self._work.is_held:
+            asked.refuse("failed", "it holds still while its files are read: try again in a minute")
+            return
         running = sum(other.process is not None for other in self._asked) + len(self._ending)
         if running >= PROCESSES_MAX:
             asked.refuse("too_many", f"{PROCESSES_MAX} processes are run beside this work already")
@@ -105,6 +128,13 @@ class Executions:
             asked.refuse("failed", str(error))
         else:
             asked.begun(fds)
+
+    def _hold(self, asked: _Execution) -> None:
+        if self._work.is_held or not self._work.hold():
+            asked.refuse("failed", "it cannot be made to hold still now")
+            return
+        asked.held_until_s = time.monotonic() + HOLD_S
+        asked.tell({"held": True})
 
     def _in_terminal(self, wanted: dict[str, Any]) -> tuple[subprocess.Popen[bytes], list[int]]:
         screen, inner = self._work.terminal_open()
@@ -135,6 +165,7 @@ class Executions:
 
     def close(self) -> None:
         """The work has ended, and everything beside it."""
+        self._work.hold_end()
         for asked in self._asked:
             asked.close()
         self._listening.close()
@@ -148,6 +179,8 @@ class _Execution:
         self._connection = connection
         self._until_s = time.monotonic() + _REQUEST_S
         self.process: subprocess.Popen[bytes] | None = None
+        # Since it asked that the work holds still.
+        self.held_until_s: float | None = None
         self._exit_fd = -1
         self._is_over = False
 
@@ -160,17 +193,20 @@ class _Execution:
         message = _received(self._connection)
         if message == b"":
             return False
+        if self.held_until_s is not None:
+            return time.monotonic() < self.held_until_s
         if self.process is None:
             if message is not None:
                 start(self, json.loads(message))
-            return not self._is_over and (self.process is not None or time.monotonic() < self._until_s)
+            is_begun = self.process is not None or self.held_until_s is not None
+            return not self._is_over and (is_begun or time.monotonic() < self._until_s)
         if message is not None:
             self._signal(json.loads(message)["signal"])
         code = self.process.poll()
         if code is not None and self._exit_fd >= 0:
             os.close(self._exit_fd)
             self._exit_fd = -1
-            self._tell({"exit": code if code >= 0 else 128 - code})
+            self.tell({"exit": code if code >= 0 else 128 - code})
         return True
 
     def begun(self, fds: list[int]) -> None:
@@ -184,9 +220,9 @@ class _Execution:
 
     def refuse(self, code: str, detail: str) -> None:
         self._is_over = True
-        self._tell({"refused": code, "detail": detail[:300]})
+        self.tell({"refused": code, "detail": detail[:300]})
 
-    def _tell(self, said: dict[str, Any]) -> None:
+    def tell(self, said: dict[str, Any]) -> None:
         self._connection.send(json.dumps(said).encode())
 
     def _signal(self, name: str) -> None:

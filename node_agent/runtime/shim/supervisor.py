@@ -194,7 +194,9 @@ class Shim:
         has_news = self._control is not None and self._control.look(now_ns)
         if self._sizes is not None and self._sizes.look():
             self._state.size_step, has_news = self._sizes.confirmed_step, True
-        if self._service is not None and self._end is None and self._service.look(now_ns):
+        # Held still it answers nobody, and is none the worse.
+        is_looked_at = self._service is not None and self._end is None and not self._work.is_held
+        if self._service is not None and is_looked_at and self._service.look(now_ns):
             has_news = True
         self._hear_checkpoint(now_ns)
         if not self._share.is_begun and self._control is not None and self._control.is_ready:
@@ -311,6 +313,7 @@ class Shim:
             self._control.notify(end.code, told)
         self._output.note(told)
         self._save()
+        self._work.hold_end()
         if saves and grace_s and self._checkpoints.begin(self._work, grace_s):
             self._ask_at_ns, self._kill_at_ns = self._kill_at_ns, None
         elif grace_s:

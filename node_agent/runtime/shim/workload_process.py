@@ -39,6 +39,8 @@ from node_agent.web.terminal_device import control_take, shell_find, terminal_op
 # A write that waits for room in the pipe is cut short when the work is stopped meanwhile, as its share is held where
 # there is no cgroup; a program may not look (Python's unbuffered output does not). The most an account may ask for.
 _PIPE_BYTES = 1024 * 1024
+# So long the shim waits for all of a tree to have stopped: until then a new child may be born.
+_HOLD_WAIT_S = 2.0
 # Scripts find the `python` that programs of that name are run by.
 _PATH = f"{os.path.dirname(sys.executable)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # What tells a service on which port it is to listen.
@@ -94,6 +96,7 @@ class Work:
             fcntl.fcntl(write_fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         # Run beside the work, and waited for by who has them.
         self._beside: set[int] = set()
+        self.is_held = False
         self._kills_before = self._host_kills_before = 0
         self.port: int | None = None
         try:
@@ -123,6 +126,7 @@ class Work:
         if self._host is not None and self._host.group is not None:
             self._host_kills_before = self._host.group.memory_kills()
         self._around.web_socket_clear()
+        self.is_held = False
         self._process = self._program_start(self._write_fd)
         os.close(self.exit_fd)
         self._program_began()
@@ -269,13 +273,34 @@ class Work:
 
     def pause(self, is_wanted: bool) -> None:
         """Stop or continue the whole tree; children made in between are caught at the next step."""
-        if is_wanted:
+        if is_wanted or self.is_held:
             self._pauses.pause(self.pids)
         else:
             self._pauses.end(self.pids)
 
+    def hold(self) -> bool:
+        """Stop the whole tree until `hold_end`, whatever its share; whether nothing of it runs any more."""
+        self.is_held = True
+        until_s = time.monotonic() + _HOLD_WAIT_S
+        while time.monotonic() < until_s:
+            self.look()
+            self._pauses.pause(self.pids)
+            if all(map(proc.is_still, self.pids)):
+                return True
+            time.sleep(0.005)
+        self.hold_end()
+        return False
+
+    def hold_end(self) -> None:
+        """Let the tree go on."""
+        if self.is_held:
+            self.is_held = False
+            self.look()
+            self.pause(False)
+
     def ask_to_end(self) -> None:
         """SIGTERM to the whole tree."""
+        self.is_held = False
         self.look()
         proc.send(self.pids, signal.SIGTERM)
         self.pause(False)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from node_agent.protocol.containers import CONTAINERS_PATH, ContainerSave, ContainerSaved
 from node_agent.protocol.folders import FOLDERS_PATH, FolderSend, FolderSent, FolderTaken
 from node_agent.protocol.messages import (
     JOIN_PATH,
@@ -53,6 +54,8 @@ class PortalServer:
         self.folders_over: tuple[str, ...] = ()
         self.folders_send: tuple[FolderSend, ...] = ()
         self.folders_sent: dict[str, FolderSent] = {}
+        self.containers_save: tuple[ContainerSave, ...] = ()
+        self.containers_saved: dict[str, ContainerSaved] = {}
 
     def handle(self, path: str, body: bytes, headers: dict[str, str]) -> Answer:
         with self.lock:
@@ -67,6 +70,10 @@ class PortalServer:
             if path.startswith(FOLDERS_PATH):
                 sent = FolderSent.model_validate_json(body)
                 self.folders_sent[sent.transfer] = sent
+                return 200, FolderTaken(protocol=1).model_dump_json().encode()
+            if path.startswith(CONTAINERS_PATH):
+                saved = ContainerSaved.model_validate_json(body)
+                self.containers_saved[path.split("/")[-2]] = saved
                 return 200, FolderTaken(protocol=1).model_dump_json().encode()
             return 200, self._sync(SyncRequest.model_validate_json(body)).model_dump_json().encode()
 
@@ -96,6 +103,7 @@ class PortalServer:
             release=self.release,
             folders_over=self.folders_over,
             folders_send=self.folders_send,
+            containers_save=self.containers_save,
         )
 
 
