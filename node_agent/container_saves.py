@@ -6,7 +6,6 @@ are on this node's disk, and whatever becomes of them. What was broken off on it
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import logging
@@ -15,10 +14,11 @@ import queue
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from node_agent.protocol.containers import ContainerSave, ContainerSaved
 from node_agent.protocol.fields import PROTOCOL_VERSION
@@ -36,6 +36,8 @@ PAUSE_S = 5.0
 FREE_BYTES = 2**30
 _LOOK_BYTES = 16 * 2**20
 _MIB = 2**20
+# The format of gzip, with the largest window.
+_GZIP_BITS = 31
 
 log = logging.getLogger("weir.agent")
 
@@ -199,33 +201,18 @@ def _stands(connection: socket.socket) -> bool:
         return False
 
 
-class _Pieces:
-    """What is written, cut into pieces."""
-
-    def __init__(self) -> None:
-        self._held = bytearray()
-
-    def write(self, data: bytes) -> int:
-        self._held += data
-        return len(data)
-
-    def take(self, *, is_last: bool = False) -> Iterator[bytes]:
-        """The whole pieces so far; at the end the rest too."""
-        while len(self._held) >= PIECE_BYTES or (is_last and self._held):
-            yield bytes(self._held[:PIECE_BYTES])
-            del self._held[:PIECE_BYTES]
-
-
 def _pieces(layer: Path) -> Iterator[bytes]:
     """The layer packed by gzip, the same whenever it is packed."""
-    held = _Pieces()
+    packer, held = zlib.compressobj(1, wbits=_GZIP_BITS), bytearray()
     with layer.open("rb") as plain:
-        packed: IO[bytes] = gzip.GzipFile(fileobj=held, mode="wb", compresslevel=1, mtime=0)  # type: ignore[assignment]
         while block := plain.read(_MIB):
-            packed.write(block)
-            yield from held.take()
-        packed.close()
-    yield from held.take(is_last=True)
+            held += packer.compress(block)
+            while len(held) >= PIECE_BYTES:
+                yield bytes(held[:PIECE_BYTES])
+                del held[:PIECE_BYTES]
+    held += packer.flush()
+    for begin in range(0, len(held), PIECE_BYTES):
+        yield bytes(held[begin : begin + PIECE_BYTES])
 
 
 def _drop(layer: Path) -> None:

@@ -194,6 +194,7 @@ class Daemon:
             events=self._events.pending(),
             metrics=tuple(self._metrics(uids)),
             folders=self._machine.folders_idle(self._runtime.folders.names())[:SLICES_PER_NODE],
+            saves=True,
         )
 
     def _slice_reports(self) -> tuple[SliceReport, ...]:

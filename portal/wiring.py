@@ -60,7 +60,7 @@ from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, 
 from apps.tenancy.events import TenantDataDeleted, TenantProvisioned
 from portal import activity_log
 from portal.celery import app as celery
-from portal.subscribers import alarms, funds, hooks, limits, orders, outputs, pages, slices, tenants
+from portal.subscribers import alarms, funds, hooks, images, limits, orders, outputs, pages, slices, tenants
 
 # Whoever emits, a command or a request, sends its hints to the configured broker.
 celery.finalize()
@@ -166,6 +166,7 @@ after(
 
 # --- images → a worker ---------------------------------------------------------------------------------------------
 
+within(fleet.ContainerSaveSettled, images.container_settled)
 # Sweep: versions_sweep, every minute.
 after(VersionAsked, lambda event: image_tasks.version_take.delay(event.uid))
 # Sweep: registry_tidy, every hour.

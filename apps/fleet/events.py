@@ -325,6 +325,13 @@ class OutputsSettled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ContainerSaveSettled(Event):
+    """What work has changed over its image is here, or never will be."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class FolderMoved(Event):
     """How far the folder of a share is on its way from `node` to the one where its work goes on: it `waits` for that,
     was `brought`, or was `left` there and the work has begun in an empty one. `given_up` and `problem` say why:

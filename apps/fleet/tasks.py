@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from apps.fleet.services import folder_transfers, folder_uploads
+from apps.fleet.services import container_saves, folder_transfers, folder_uploads
 from apps.fleet.services.nodes import metrics, node_liveness
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
@@ -14,6 +14,7 @@ def nodes_check() -> None:
     node_liveness.nodes_check(actor=SYSTEM)
     node_liveness.moves_check(actor=SYSTEM)
     folder_transfers.folders_check(actor=SYSTEM)
+    container_saves.container_saves_check(actor=SYSTEM)
     node_liveness.leaving_check(actor=SYSTEM)
 
 

@@ -7,6 +7,7 @@ streams by, whatever its headers say, so neither a huge header nor a small file 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import lzma
 import posixpath
@@ -60,23 +61,59 @@ def layers_check(file: IO[bytes], archive: Archive, *, limit_bytes: int) -> int:
     """Look at every file of every layer; how many bytes of disk they need unpacked. Raises ImageRefused for a path that
     leads out of the image, for headers that can be read in several ways, and for more than `limit_bytes`."""
     bound = Bound(limit_bytes, _CHECK_S)
-    count = disk_bytes = passed_bytes = 0
+    counted, passed_bytes = _Counted(bound), 0
     with _opened(file) as tar:
         members = _members(tar)
         for name in archive.layers:
             with _layer(tar, members, name, bound, passed_bytes) as stream:
-                for entry in _entries(stream):
-                    count, disk_bytes = count + 1, disk_bytes + _disk_bytes(entry)
-                    bound.check(disk_bytes)
-                    _path_check(entry.name)
-                    if entry.islnk():
-                        _path_check(entry.linkname)
-                    if count > _FILES_MAX:
-                        raise ImageRefused(
-                            _("The image holds more than %(limit)s files.") % {"limit": _FILES_MAX}
-                        )
+                counted.take(stream)
                 passed_bytes += stream.passed_bytes
-    return max(disk_bytes, passed_bytes)
+    return max(counted.disk_bytes, passed_bytes)
+
+
+def layer_check(file: IO[bytes], *, limit_bytes: int) -> tuple[int, str]:
+    """Look at every file of one layer that is packed by gzip, as at those of an archive: how many bytes of disk they
+    need unpacked, and the digest of what is packed. Raises ImageRefused."""
+    bound, digest = Bound(limit_bytes, _CHECK_S), hashlib.sha256()
+    counted = _Counted(bound)
+    try:
+        with gzip.GzipFile(fileobj=file) as plain:
+            stream = LayerStream(cast("IO[bytes]", _Summed(cast("IO[bytes]", plain), digest)), bound, 0)
+            counted.take(stream)
+    except _BROKEN as error:
+        raise ImageRefused(_("What came is no layer of an image.")) from error
+    return max(counted.disk_bytes, stream.passed_bytes), f"sha256:{digest.hexdigest()}"
+
+
+class _Counted:
+    """The files of all layers of an image, and what they need of a disk."""
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound = bound
+        self._count = self.disk_bytes = 0
+
+    def take(self, stream: LayerStream) -> None:
+        """Look at every file of one more layer, to its very end. Raises ImageRefused, and what tarfile raises."""
+        for entry in _entries(stream):
+            self._count, self.disk_bytes = self._count + 1, self.disk_bytes + _disk_bytes(entry)
+            self._bound.check(self.disk_bytes)
+            _path_check(entry.name)
+            if entry.islnk():
+                _path_check(entry.linkname)
+            if self._count > _FILES_MAX:
+                raise ImageRefused(_("The image holds more than %(limit)s files.") % {"limit": _FILES_MAX})
+
+
+class _Summed:
+    """A stream whose bytes are summed as they are read."""
+
+    def __init__(self, inner: IO[bytes], digest: Any) -> None:
+        self._inner, self._digest = inner, digest
+
+    def read(self, size: int = -1) -> bytes:
+        found = self._inner.read(size)
+        self._digest.update(found)
+        return found
 
 
 def _disk_bytes(entry: tarfile.TarInfo) -> int:

@@ -19,6 +19,14 @@ class RegistryAway(Busy):
     default_message = _("The registry of container images does not answer.")
 
 
+class NotInImage(Conflict):
+    """The work runs in no container image: nothing of it can be saved as one."""
+
+    code = "not_in_image"
+    default_message = _("The work runs in no container image.")
+    default_cure = _("Start it from an image: what it changes over that can be saved.")
+
+
 class ImagesDiskFull(Busy):
     """The portal cannot copy an archive to look at it."""
 

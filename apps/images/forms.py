@@ -32,9 +32,7 @@ class PlaceForm(SoundForm):
     path = forms.CharField(max_length=PATH_MAX, required=False, strip=False)
 
 
-class ImportForm(ImageForm):
-    volume = forms.UUIDField(label=_("Volume"))
-    path = forms.CharField(label=_("Path"), max_length=PATH_MAX, strip=False)
+class SaveForm(ImageForm):
     tag = forms.CharField(label=_("Tag"), max_length=TAG_MAX, validators=[image_tag], initial="latest")
     owner = forms.ChoiceField(
         label=_("Owner"),
@@ -42,3 +40,8 @@ class ImportForm(ImageForm):
         initial=Owner.PERSON,
     )
     organization = forms.UUIDField(label=_("Organization"), required=False)
+
+
+class ImportForm(SaveForm):
+    volume = forms.UUIDField(label=_("Volume"))
+    path = forms.CharField(label=_("Path"), max_length=PATH_MAX, strip=False)

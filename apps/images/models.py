@@ -66,8 +66,10 @@ class Image(models.Model):
 
 
 class ImageVersion(models.Model):
-    """One image under a tag, known by its digest. While `state` is checking, it is on its way from `source`: the path
-    of an archive in `volume_uid`; once it is ready, the registry has it in `repository`.
+    """One image under a tag, known by its digest. It is made from `source`: the path of an archive in `volume_uid`, or
+    the number of the work `workload_uid`, which ran in `base` and was saved: then `left_out` is how many things it had
+    that no image holds. While `state` is saving, its node is asked for it; while it is checking, it is here to be
+    looked at; once it is ready, the registry has it in `repository`.
 
     `size_bytes` is what it takes in the registry (of an archive on its way the archive's size), `unpacked_bytes` what a
     node needs for it. `layers` are the files that it is made of, as digest and size. `taken_at` is when a worker last
@@ -87,6 +89,9 @@ class ImageVersion(models.Model):
     entry_point = models.JSONField(_("entry point"), default=list, blank=True)
     layers = models.JSONField(_("files"), default=list, blank=True)
     volume_uid = models.UUIDField(null=True, blank=True)
+    workload_uid = models.UUIDField(_("workload"), null=True, blank=True, db_index=True)
+    base = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    left_out = models.PositiveBigIntegerField(default=0)
     source = models.CharField(_("made from"), max_length=1024, blank=True)
     made_by = models.ForeignKey(
         "identity.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"

@@ -6,6 +6,7 @@ Only the portal knows its password. Nodes have what they need from the portal, w
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import ssl
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 import httpx
 from django.conf import settings
@@ -29,9 +30,17 @@ MANIFEST_MAX_BYTES = 4 * 2**20
 _TIMEOUT_S, _PUSH_S = 30.0, 3600
 # So many at once; registries allow a thousand at most.
 _NAMES = 100
-_MANIFESTS = (
-    "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json"
-)
+# A registry that names no file of another repository has it copied in pieces of this size.
+_COPIED_BYTES = 8 * 2**20
+# Nodes take no image of more, its configuration not counted.
+LAYERS_MAX = 200
+_OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+# By kind of a manifest: what a layer packed by gzip is called in it.
+_LAYER_KINDS = {
+    _OCI_MANIFEST: "application/vnd.oci.image.layer.v1.tar+gzip",
+    "application/vnd.docker.distribution.manifest.v2+json": "application/vnd.docker.image.rootfs.diff.tar.gzip",
+}
+_MANIFESTS = ", ".join(_LAYER_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,42 @@ class Registry:
         answer = self._call("GET", f"{repository}/blobs/{digest}", {"Range": f"bytes={begin}-{end - 1}"})
         return answer.content[: end - begin]
 
+    def blob_mount(self, repository: str, digest: str, source: str, size_bytes: int) -> None:
+        """Have a file of another repository in this one: named where the registry does that, else copied. Raises
+        RegistryAway."""
+        if repository == source or self._has(repository, digest):
+            return
+        asked = f"{repository}/blobs/uploads/?mount={quote(digest, safe='')}&from={quote(source, safe='')}"
+        answer = self._call("POST", asked)
+        if answer.status_code != httpx.codes.CREATED:
+            steps = range(0, size_bytes, _COPIED_BYTES)
+            pieces = (self.blob(source, digest, at, min(at + _COPIED_BYTES, size_bytes)) for at in steps)
+            self._upload(answer, digest, pieces, size_bytes)
+
+    def blob_put(self, repository: str, digest: str, content: Iterator[bytes], size_bytes: int) -> None:
+        """Store a file of an image; one that is there is left as it is. Raises RegistryAway."""
+        if not self._has(repository, digest):
+            self._upload(self._call("POST", f"{repository}/blobs/uploads/"), digest, content, size_bytes)
+
+    def manifest_put(self, repository: str, tag: str, content: bytes) -> str:
+        """Put an image whose files are all there under a tag; its digest. Raises RegistryAway."""
+        kind = json.loads(content)["mediaType"]
+        self._call("PUT", f"{repository}/manifests/{tag}", {"Content-Type": kind}, content=content)
+        return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+    def _has(self, repository: str, digest: str) -> bool:
+        return self._call("HEAD", f"{repository}/blobs/{digest}", missing_is_fine=True).status_code == 200
+
+    def _upload(self, begun: httpx.Response, digest: str, content: Iterator[bytes], size_bytes: int) -> None:
+        """Send a file to where the registry has begun to take it, in one go."""
+        place = urljoin(str(begun.url), begun.headers.get("Location", ""))
+        if urlsplit(place).netloc != self._host:
+            # Our name and password are for nobody else.
+            raise RegistryAway()
+        told = {"Content-Type": "application/octet-stream", "Content-Length": str(size_bytes)}
+        sign = "&" if urlsplit(place).query else "?"
+        self._call("PUT", f"{place}{sign}digest={quote(digest, safe='')}", told, content=content)
+
     def digest(self, repository: str, tag: str) -> str:
         """The digest under a tag; "" where there is none."""
         answer = self._call(
@@ -118,18 +163,26 @@ class Registry:
         return f"{parts.username or ''}:{parts.password or ''}"
 
     def _call(
-        self, method: str, path: str, headers: dict[str, str] | None = None, *, missing_is_fine: bool = False
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str] | None = None,
+        *,
+        missing_is_fine: bool = False,
+        content: bytes | Iterator[bytes] | None = None,
     ) -> httpx.Response:
-        """Raises RegistryAway for every answer that is none."""
+        """`path`: below the registry's, or an address that it gave. Raises RegistryAway for every answer that is
+        none."""
         token = base64.b64encode(self._secret.encode()).decode()
         told = {"Authorization": f"Basic {token}", **(headers or {})}
-        url = f"{urlsplit(self.url).scheme}://{self._host}/v2/{path}"
+        url = path if "://" in path else f"{urlsplit(self.url).scheme}://{self._host}/v2/{path}"
         try:
             # Some registries lead to where the files of images lie.
             answer = httpx.request(
                 method,
                 url,
                 headers=told,
+                content=content,
                 timeout=_TIMEOUT_S,
                 follow_redirects=True,
                 trust_env=False,
@@ -161,6 +214,16 @@ def manifest_facts(content: bytes) -> tuple[int, list[dict[str, Any]]]:
     rows = [found["config"], *found["layers"]]
     files = [{"digest": row["digest"], "size_bytes": int(row["size"])} for row in rows]
     return len(content) + sum(row["size_bytes"] for row in files), files
+
+
+def manifest_grown(content: bytes, config: tuple[str, int], layer: tuple[str, int]) -> bytes:
+    """The manifest of an image that has one layer more, packed by gzip, and another configuration."""
+    found = json.loads(content)
+    found["mediaType"] = found.get("mediaType") or _OCI_MANIFEST
+    kind = _LAYER_KINDS[found["mediaType"]]
+    found["config"] |= {"digest": config[0], "size": config[1]}
+    found["layers"].append({"mediaType": kind, "digest": layer[0], "size": layer[1]})
+    return json.dumps(found).encode()
 
 
 @contextmanager

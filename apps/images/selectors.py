@@ -12,6 +12,8 @@ from apps.images.registry import registry
 from apps.images.states import VersionState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound
+from apps.scheduling.selectors.workloads import workload_get
+from apps.tenancy.models import Tenant
 from node_agent.protocol.images import IMAGE_PIECE_BYTES
 
 # How machines are called by their kernel, and by images.
@@ -22,7 +24,9 @@ def image_list(*, actor: Actor, search: str = "", owner: str = "") -> QuerySet[I
     """The images that the actor may run, and for who manages images all of the tenant, or of the centre."""
     actor.require(P.VIEW)
     rows = Image.objects.filter(images_seen(actor)).select_related("tenant", "person", "organization")
-    rows = rows.prefetch_related(Prefetch("versions", ImageVersion.objects.select_related("made_by")))
+    rows = rows.prefetch_related(
+        Prefetch("versions", ImageVersion.objects.select_related("made_by", "base__image"))
+    )
     ready = Q(versions__state=VersionState.READY)
     rows = rows.annotate(
         version_count=Count("versions"),
@@ -45,11 +49,21 @@ def image_get(*, actor: Actor, uid: UUID) -> Image:
 def version_get(*, actor: Actor, uid: UUID) -> ImageVersion:
     """A version of an image that the actor finds in lists."""
     actor.require(P.VIEW)
-    rows = ImageVersion.objects.select_related("image", "made_by").filter(uid=uid)
+    rows = ImageVersion.objects.select_related("image", "made_by", "base__image").filter(uid=uid)
     row = rows.filter(image__in=Image.objects.filter(images_seen(actor))).first()
     if row is None:
         raise NotFound()
     return row
+
+
+def versions_saved(*, actor: Actor, tenant: Tenant, workload_uid: UUID) -> list[ImageVersion]:
+    """The versions that work was saved as, the newest first, of those that the actor finds in lists. NotFound for work
+    that he does not reach."""
+    actor.require(P.VIEW)
+    work = workload_get(tenant, workload_uid, actor=actor)
+    seen = Image.objects.filter(images_seen(actor))
+    rows = ImageVersion.objects.filter(workload_uid=work.uid, image__in=seen)
+    return list(rows.select_related("image", "base__image", "made_by").order_by("-created_at", "-pk"))
 
 
 def versions_opened(actor: Actor) -> QuerySet[ImageVersion]:

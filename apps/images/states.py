@@ -13,6 +13,10 @@ class Owner(models.TextChoices):
 
 
 class VersionState(models.TextChoices):
+    SAVING = "saving", pgettext_lazy("image", "Being saved")
     CHECKING = "checking", pgettext_lazy("image", "Checking")
     READY = "ready", pgettext_lazy("image", "Ready")
     REFUSED = "refused", pgettext_lazy("image", "Refused")
+
+
+ON_THE_WAY = (VersionState.SAVING, VersionState.CHECKING)

@@ -5,18 +5,22 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.identity.pages.access import cleaned, filter_query, go, operator_page, page, paged, show
 from apps.identity.pages.requests import PortalRequest, TenantRequest
-from apps.images.forms import OWNERS, ImageForm, ImagesForm, ImportForm, PlaceForm
+from apps.images.forms import OWNERS, ImageForm, ImagesForm, ImportForm, PlaceForm, SaveForm
+from apps.images.models import TAG_MAX, ImageVersion
 from apps.images.permissions import ImagePermission as P
-from apps.images.selectors import image_get, image_list, image_uids_kept, version_get
+from apps.images.selectors import image_get, image_list, image_uids_kept, version_get, versions_saved
 from apps.images.services.images import image_change, image_delete, version_delete, version_publish
 from apps.images.services.imports import image_import
-from apps.images.states import VersionState
+from apps.images.services.saves import image_save
+from apps.images.states import ON_THE_WAY
 from apps.scheduling.selectors.quotas import quota_organizations
+from apps.scheduling.selectors.workloads import workload_get
 
 
 @page(P.VIEW)
@@ -60,7 +64,7 @@ def _detail(request: PortalRequest, template: str, uid: UUID) -> HttpResponse:
     context = {
         "image": row,
         "versions": versions,
-        "is_moving": any(version.state == VersionState.CHECKING for version in versions),
+        "is_moving": _is_moving(versions),
         "may_keep": row.uid in image_uids_kept(request.actor),
         "may_publish": request.actor.may(P.MANAGE) and not request.actor.tenant and row.owner != "centre",
         "form": ImageForm(initial={"name": row.name, "introduction": row.introduction}),
@@ -88,6 +92,38 @@ def new(request: TenantRequest) -> HttpResponse:
         "organizations": quota_organizations(tenant) if may_manage else {},
     }
     return show(request, "images/new", context)
+
+
+@page(P.USE)
+def save(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Save running work as a version of an image."""
+    if request.method == "POST":
+        given = cleaned(SaveForm(request.POST))
+        row = image_save(actor=request.actor, tenant=request.entered_tenant, workload_uid=uid, **given)
+        messages.success(request, _("%(image)s is being saved.") % {"image": str(row)})
+        return go(request, "workloads:workload", uid)
+    work = workload_get(request.entered_tenant, uid, actor=request.actor)
+    name, _sign, tag = str((work.work.get("image") or {}).get("name", "")).partition(":")
+    may_manage = request.actor.may(P.MANAGE)
+    context = {
+        "work": work,
+        "form": SaveForm(initial={"name": name, "tag": f"{tag}-{work.no.lower()}"[:TAG_MAX]}),
+        "may_manage": may_manage,
+        "organizations": quota_organizations(request.entered_tenant) if may_manage else {},
+    }
+    return show(request, "images/save", context)
+
+
+@page(P.VIEW)
+def saved(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """The versions that work was saved as, and how far each is."""
+    versions = versions_saved(actor=request.actor, tenant=request.entered_tenant, workload_uid=uid)
+    context = {"work_uid": uid, "versions": versions, "is_moving": _is_moving(versions)}
+    return render(request, "images/_saved.html", context)
+
+
+def _is_moving(versions: list[ImageVersion]) -> bool:
+    return any(version.state in ON_THE_WAY for version in versions)
 
 
 def _given(form: ImportForm) -> dict[str, Any]:

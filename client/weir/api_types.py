@@ -534,7 +534,7 @@ class ImageVersionOut(TypedDict):
     image: str
     name: str
     tag: str
-    state: Literal["checking", "ready", "refused"]
+    state: Literal["saving", "checking", "ready", "refused"]
     problem: str
     digest: str
     architecture: str
@@ -543,6 +543,9 @@ class ImageVersionOut(TypedDict):
     entry_point: list[str]
     layers: list[ImageFileOut]
     source: str
+    workload: str | None
+    base: str | None
+    left_out: int
     made_by: str
     created_at: str
 
@@ -2898,13 +2901,13 @@ class HookCallOut(TypedDict):
 class ImageImportIn(TypedDict):
     """An archive, as `docker save` or `skopeo` write it, at a path of a volume."""
 
-    volume: str
-    path: str
     name: str
     tag: NotRequired[str]
     introduction: NotRequired[str]
     owner: NotRequired[Literal["person", "organization", "tenant"]]
     organization: NotRequired[str | None]
+    volume: str
+    path: str
 
 
 class ImageOut(TypedDict):
@@ -2918,6 +2921,16 @@ class ImageOut(TypedDict):
     versions: list[ImageVersionOut]
     may_keep: bool
     created_at: str
+
+
+class ImageSaveIn(TypedDict):
+    """What a version is to be called, and whose it is to be."""
+
+    name: str
+    tag: NotRequired[str]
+    introduction: NotRequired[str]
+    owner: NotRequired[Literal["person", "organization", "tenant"]]
+    organization: NotRequired[str | None]
 
 
 class LimitOut(TypedDict):

@@ -45,12 +45,37 @@ class Images(Calls):
         }
         return self.post("images", body)
 
+    def image_save(
+        self,
+        workload: str,
+        name: str,
+        tag: str = "latest",
+        *,
+        introduction: str = "",
+        owner: str = "person",
+        organization: str | None = None,
+    ) -> ImageVersionOut:
+        """Save one's own running work (its uid) as a version of an image: its image, and what it has changed over
+        that; it is saving until its node has sent it, and checking until it was looked at."""
+        body = {
+            "name": name,
+            "tag": tag,
+            "introduction": introduction,
+            "owner": owner,
+            "organization": organization,
+        }
+        return self.post(f"workloads/{workload}/image-versions", body)
+
+    def images_saved(self, workload: str) -> list[ImageVersionOut]:
+        """The versions that work (its uid) was saved as."""
+        return self.get(f"workloads/{workload}/image-versions")
+
     def image_settled(self, version: str, timeout_s: float = 3600) -> ImageVersionOut:
         """A version once it is ready or refused, or as it is after so long."""
         end_s = time.monotonic() + timeout_s
         while True:
             found: ImageVersionOut = self.get(f"image-versions/{version}")
-            if found["state"] != "checking" or time.monotonic() > end_s:
+            if found["state"] in ("ready", "refused") or time.monotonic() > end_s:
                 return found
             time.sleep(_LOOK_S)
 

@@ -69,7 +69,8 @@ class DesiredRelease(Message):
 class SyncRequest(Message):
     """All that a node observes. `boot_id` is new per agent process; `seq` rises within it.
 
-    `folders`: the work folders that lie here and that no slice uses; None: this agent knows none.
+    `folders`: the work folders that lie here and that no slice uses; None: this agent knows none. `saves`:
+    it can bring what work has changed over its image.
     """
 
     protocol: Counter
@@ -84,6 +85,7 @@ class SyncRequest(Message):
     events: Annotated[tuple[EventReport, ...], Field(max_length=EVENTS_PER_SYNC)] = ()
     metrics: Annotated[tuple[MetricBatch, ...], Field(max_length=METRICS_PER_SYNC)] = ()
     folders: Annotated[tuple[Uid, ...], Field(max_length=SLICES_PER_NODE)] | None = None
+    saves: bool = False
 
 
 Acks = Annotated[dict[Uid, Counter], Field(max_length=SLICES_PER_NODE)]

@@ -6,6 +6,7 @@ import select
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -93,6 +94,65 @@ def test_work_of_an_image_from_the_portal_to_its_pages_and_its_output(
         assert (tmp_path / "made.txt").read_text() == "made inside\n"
     finally:
         alice.workload_stop(work["uid"])
+
+
+@pytest.mark.req("PLAT-ASSET-4")
+def test_running_work_is_saved_as_an_image_and_new_work_of_that_has_its_files(
+    stack: Stack, journey: Journey, tmp_path: Path
+) -> None:
+    if missing := [name for name in _NEEDED if not shutil.which(name)]:
+        pytest.skip(f"{', '.join(missing)} is not installed")
+    alice, name = journey.person("alice"), f"saved-{uuid4().hex[:6]}"
+    env = {**os.environ, "WEIR_CONFIG": str(tmp_path / "alice.json"), "WEIR_PASSWORD": password_of(stack)}
+
+    def weir(*words: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [*WEIR, *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=180
+        )
+        assert done.returncode == code, done.stdout
+        return done.stdout
+
+    open_folder = tarfile.TarInfo()
+    open_folder.type, open_folder.mode = tarfile.DIRTYPE, 0o777
+    source = docker_archive(
+        tmp_path / "box.tar",
+        busybox_layer(),
+        layer({"srv": open_folder, "srv/old": b"old"}),
+        entry_point=("/bin/sh", "-c", "cd /srv; ls; cat new; echo looked; sleep 600"),
+        Env=["PATH=/bin"],
+    )
+    weir("login", f"http://127.0.0.1:{stack.options.port}", "-u", "alice")
+    alice.volume_make(name, 64)
+    assert "ready" in weir("image", "import", str(source), f"{name}:1", "--via", f"vol://{name}/")
+    asked = {"name": name, "compute_percent": 10, "memory_mib": 512, "image": f"{name}:1"}
+    work = alice.workload_submit(**asked)
+    try:
+        assert "old" in _said(journey, alice, work["uid"])
+        weir(
+            "exec", work["no"], "--", "sh", "-c", "cd /srv; echo kept > new; rm old; echo gone > /tmp/passing"
+        )
+        assert f"{name}:2 is ready" in weir("image", "save", work["no"], f"{name}:2")
+        assert "there already" in weir("image", "save", work["no"], f"{name}:2", code=1)
+        (version,) = alice.images_saved(work["uid"])
+        assert (version["tag"], version["source"], version["made_by"]) == ("2", work["no"], "alice")
+        assert weir("exec", work["no"], "--", "cat", "/srv/new") == "kept\n", "it goes on"
+    finally:
+        alice.workload_stop(work["uid"])
+    grown = alice.workload_submit(**asked | {"image": f"{name}:2"})
+    try:
+        said = _said(journey, alice, grown["uid"])
+        assert ("kept" in said, "old" in said) == (True, False), said
+        assert weir(
+            "exec", grown["no"], "--", "sh", "-c", "echo more >> /srv/new; ls /tmp; cat /srv/new"
+        ).endswith("kept\nmore\n")
+    finally:
+        alice.workload_stop(grown["uid"])
+
+
+def _said(journey: Journey, client: Client, uid: str) -> str:
+    """What work has printed once it has looked around."""
+    journey.wait("its output", lambda: "looked" in client.log(uid)["text"])
+    return client.log(uid)["text"]
 
 
 def _is_taken(client: Client, asked: dict[str, Any]) -> bool:

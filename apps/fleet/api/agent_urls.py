@@ -9,4 +9,8 @@ urlpatterns = [
     path(
         "folders/<str:key>/<uuid:transfer>/<int:number>", agent_views.folder_piece, name="agent_folder_piece"
     ),
+    path("containers/<uuid:transfer>/saved", agent_views.container_saved, name="agent_container_saved"),
+    path(
+        "containers/<uuid:transfer>/<int:number>", agent_views.container_piece, name="agent_container_piece"
+    ),
 ]

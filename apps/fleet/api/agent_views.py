@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 from pydantic import BaseModel, ValidationError
 
 from apps.fleet.errors import IdentityTaken, UnknownProtocol
+from apps.fleet.services.container_saves import container_piece_take, container_saved_take
 from apps.fleet.services.folder_transfers import folder_piece_give, folder_piece_take, folder_sent_take
 from apps.fleet.services.nodes.membership import node_join
 from apps.fleet.services.sync import node_doubled, node_sync
@@ -24,6 +25,7 @@ from apps.identity.services.tokens import agent_authenticate
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.kernel.planes import in_public
+from node_agent.protocol.containers import ContainerSaved
 from node_agent.protocol.errors import ErrorDetail, ErrorReply
 from node_agent.protocol.fields import PROTOCOL_VERSION, SUPPORTED
 from node_agent.protocol.folders import FolderSent, FolderTaken
@@ -31,7 +33,7 @@ from node_agent.protocol.join import JoinRequest
 from node_agent.protocol.sync import SyncRequest
 
 log = logging.getLogger(__name__)
-M = TypeVar("M", JoinRequest, SyncRequest, FolderSent)
+M = TypeVar("M", JoinRequest, SyncRequest, FolderSent, ContainerSaved)
 View = Callable[..., BaseModel | HttpResponse]
 
 # A deadlock's victim may simply try again: the sync is idempotent.
@@ -157,4 +159,23 @@ def folder_sent(request: HttpRequest, key: str) -> BaseModel:
     node_uid = _authenticated(request)
     message = _read(request, FolderSent)
     folder_sent_take(actor=_agent(request, node_uid, node_uid), key=key, message=message)
+    return FolderTaken(protocol=PROTOCOL_VERSION)
+
+
+def _container_piece(request: HttpRequest, transfer: UUID, number: int) -> BaseModel:
+    """One piece of what work has changed over its image, put by the node that runs it."""
+    node_uid = _authenticated(request)
+    actor = _agent(request, node_uid, node_uid)
+    container_piece_take(actor=actor, transfer=transfer, number=number, piece=request.body)
+    return FolderTaken(protocol=PROTOCOL_VERSION)
+
+
+container_piece = _answering(_container_piece, "PUT")
+
+
+@_answering
+def container_saved(request: HttpRequest, transfer: UUID) -> BaseModel:
+    node_uid = _authenticated(request)
+    message = _read(request, ContainerSaved)
+    container_saved_take(actor=_agent(request, node_uid, node_uid), transfer=transfer, message=message)
     return FolderTaken(protocol=PROTOCOL_VERSION)

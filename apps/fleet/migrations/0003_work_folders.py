@@ -28,6 +28,38 @@ class Migration(migrations.Migration):
             field=models.PositiveSmallIntegerField(default=1, verbose_name='attempt'),
         ),
         migrations.CreateModel(
+            name='ContainerSave',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('workload_uid', models.UUIDField(verbose_name='workload')),
+                ('slice_uid', models.UUIDField()),
+                ('limit_bytes', models.PositiveBigIntegerField()),
+                ('asked_at', models.DateTimeField(auto_now_add=True)),
+                ('moved_at', models.DateTimeField()),
+                ('sent_at', models.DateTimeField(blank=True, null=True)),
+                ('given_up', models.CharField(blank=True, max_length=16)),
+                ('problem', models.CharField(blank=True, max_length=500)),
+                ('pieces', models.PositiveIntegerField(default=0)),
+                ('size_bytes', models.PositiveBigIntegerField(default=0, verbose_name='size (bytes)')),
+                ('sha256', models.CharField(blank=True, max_length=64)),
+                ('left_out', models.PositiveBigIntegerField(default=0)),
+                ('node', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='fleet.node', verbose_name='node')),
+                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tenancy.tenant')),
+            ],
+            options={
+                'verbose_name': 'saved container',
+                'verbose_name_plural': 'saved containers',
+                'abstract': False,
+                'base_manager_name': 'plain',
+                'default_manager_name': 'plain',
+                'constraints': [models.UniqueConstraint(condition=models.Q(('given_up', ''), ('sent_at', None)), fields=('slice_uid',), name='container_save_one_at_a_time')],
+            },
+            managers=[
+                ('plain', django.db.models.manager.Manager()),
+            ],
+        ),
+        migrations.CreateModel(
             name='WorkFolder',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

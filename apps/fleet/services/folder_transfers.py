@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.fleet.events import OutputsSettled
-from apps.fleet.models import FolderUpload, FolderUse, Slice, WorkFolder
+from apps.fleet.models import ContainerSave, FolderUpload, FolderUse, Slice, WorkFolder
 from apps.fleet.services.folder_files import archives_remove, archives_sweep, piece_get, piece_put, size_of
 from apps.fleet.services.work_folders import folder_parsed, folder_tell
 from apps.fleet.states import Desired, NodeState
@@ -169,4 +169,5 @@ def archives_tidy(now: datetime) -> int:
     """Delete archives that no folder knows of any more; how many."""
     moving = set(WorkFolder.plain.exclude(transfer=None).values_list("transfer", flat=True))
     sent = set(FolderUpload.plain.values_list("uid", flat=True))
-    return archives_sweep({uid for uid in moving | sent if uid is not None}, now)
+    saved = set(ContainerSave.plain.values_list("uid", flat=True))
+    return archives_sweep({uid for uid in moving | sent | saved if uid is not None}, now)

@@ -2,7 +2,16 @@
 
 from django.db import transaction
 
-from apps.fleet.models import FolderUpload, GroupGrant, LogChunk, MetricSeries, Secret, Slice, WorkFolder
+from apps.fleet.models import (
+    ContainerSave,
+    FolderUpload,
+    GroupGrant,
+    LogChunk,
+    MetricSeries,
+    Secret,
+    Slice,
+    WorkFolder,
+)
 from apps.fleet.models.folder_uploads import FolderUse
 from apps.fleet.services.folder_files import archives_remove
 from apps.kernel.actor import Actor, act_subject
@@ -12,7 +21,7 @@ from apps.tenancy.models import Tenant
 
 @service(recorded=False)
 def tenant_slices_forget(*, actor: Actor, tenant: Tenant) -> None:
-    """Delete a tenant's secrets, output, metrics, sent and kept folders; how much its slices held when stays."""
+    """Delete a tenant's secrets, output, metrics, folders and saved containers; how much its slices held when stays."""
     act_subject("tenant", tenant.schema_name)
     Secret.plain.filter(tenant=tenant).delete()
     LogChunk.objects.filter(slice__tenant=tenant).delete()
@@ -20,6 +29,9 @@ def tenant_slices_forget(*, actor: Actor, tenant: Tenant) -> None:
     uploads, folders = FolderUpload.plain.filter(tenant=tenant), WorkFolder.plain.filter(tenant=tenant)
     archives = [*uploads.values_list("uid", flat=True)]
     archives += [uid for uid in folders.values_list("transfer", flat=True) if uid]
+    containers = ContainerSave.plain.filter(tenant=tenant)
+    archives += containers.values_list("uid", flat=True)
+    containers.delete()
     FolderUse.objects.filter(upload__tenant=tenant).delete()
     uploads.delete()
     folders.delete()

@@ -21,13 +21,20 @@ class ImageVersionOut(serializers.ModelSerializer[ImageVersion]):
     name = serializers.CharField(source="image.name")
     entry_point = serializers.ListField(child=serializers.CharField())
     layers = ImageFileOut(many=True)
+    workload = serializers.UUIDField(
+        source="workload_uid", allow_null=True, help_text="The work that was saved as it."
+    )
+    base = serializers.UUIDField(
+        source="base.uid", default=None, allow_null=True, help_text="The version that the saved work ran in."
+    )
+    left_out = serializers.IntegerField(help_text="Sockets, pipes and the like, which no image holds.")
     made_by = serializers.CharField(source="made_by.username", default="", help_text="The login account.")
 
     class Meta:
         model = ImageVersion
         fields = [
             "uid", "image", "name", "tag", "state", "problem", "digest", "architecture", "size_bytes", "unpacked_bytes",
-            "entry_point", "layers", "source", "made_by", "created_at",
+            "entry_point", "layers", "source", "workload", "base", "left_out", "made_by", "created_at",
         ]  # fmt: skip
 
 
@@ -49,11 +56,9 @@ class ImageOut(serializers.ModelSerializer[Image]):
         return row.uid in self.context["view"].kept
 
 
-class ImageImportIn(SoundSerializer):
-    """An archive, as `docker save` or `skopeo` write it, at a path of a volume."""
+class ImageSaveIn(SoundSerializer):
+    """What a version is to be called, and whose it is to be."""
 
-    volume = serializers.UUIDField()
-    path = serializers.CharField(max_length=PATH_MAX, trim_whitespace=False)
     name = serializers.CharField(max_length=NAME_MAX)
     tag = serializers.CharField(max_length=TAG_MAX, default="latest")
     introduction = TextField(max_length=INTRODUCTION_MAX, default="", allow_blank=True)
@@ -63,6 +68,13 @@ class ImageImportIn(SoundSerializer):
     organization = serializers.UUIDField(
         required=False, allow_null=True, default=None, help_text="The owner, where it is an organization."
     )
+
+
+class ImageImportIn(ImageSaveIn):
+    """An archive, as `docker save` or `skopeo` write it, at a path of a volume."""
+
+    volume = serializers.UUIDField()
+    path = serializers.CharField(max_length=PATH_MAX, trim_whitespace=False)
 
 
 class ImageChangeIn(SoundSerializer):

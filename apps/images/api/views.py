@@ -11,9 +11,10 @@ from rest_framework.response import Response
 from apps.identity.api.base import ApiView
 from apps.images.api import serializers as s
 from apps.images.permissions import ImagePermission as P
-from apps.images.selectors import image_get, image_list, image_uids_kept, version_get
+from apps.images.selectors import image_get, image_list, image_uids_kept, version_get, versions_saved
 from apps.images.services.images import image_change, image_delete, version_delete, version_publish
 from apps.images.services.imports import image_import
+from apps.images.services.saves import image_save
 from apps.images.states import Owner
 from apps.kernel.errors import InvalidInput
 
@@ -99,6 +100,28 @@ class ImageVersionView(ApiView):
         version_get(actor=self.actor, uid=uid)
         version_delete(actor=self.actor, uid=uid)
         return Response(status=204)
+
+
+class WorkloadImagesView(ApiView):
+    permission = P.VIEW
+    pagination_class = None
+
+    @extend_schema(responses=s.ImageVersionOut(many=True))
+    def get(self, request: Request, uid: UUID) -> Response:
+        """The versions that the caller's work was saved as, the newest first."""
+        rows = versions_saved(actor=self.actor, tenant=self.entered, workload_uid=uid)
+        return Response(s.ImageVersionOut(rows, many=True).data)
+
+    @extend_schema(request=s.ImageSaveIn, responses={201: s.ImageVersionOut})
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Save the caller's running work as a version of an image: its image, and what it has changed over that. The
+        work holds still while that is read, a minute at most; the version is saving until its node has sent it, and
+        checking until a worker has looked at it. Volumes, the work's own folder and temporary files are left out."""
+        self.actor.require(P.USE)
+        given = s.ImageSaveIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        row = image_save(actor=self.actor, tenant=self.entered, workload_uid=uid, **given.validated_data)
+        return Response(s.ImageVersionOut(row).data, status=201)
 
 
 class ImagePublicationsView(ApiView):

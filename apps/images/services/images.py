@@ -5,6 +5,7 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from apps.fleet.services.container_saves import container_save_drop
 from apps.images.events import VersionsGone
 from apps.images.models import Image, ImageVersion, image_name
 from apps.images.permissions import ImagePermission as P
@@ -101,6 +102,16 @@ def tenant_images_forget(*, actor: Actor, tenant: Tenant) -> None:
         image.delete()
 
 
+def version_refuse(actor: Actor, row: ImageVersion, problem: str) -> None:
+    """Nothing of a version on its way is taken: its quota is free again, and it says why."""
+    row.state, row.problem, row.digest, row.repository = VersionState.REFUSED, problem[:500], "", ""
+    row.is_taken = False
+    row.save(update_fields=["state", "problem", "digest", "repository", "is_taken"])
+    container_save_drop(actor=actor, uid=row.uid)
+    if row.image.tenant is not None:
+        quota_release(actor=actor, tenant=row.image.tenant, holder_uid=row.uid)
+
+
 def _versions_delete(actor: Actor, image: Image, versions: list[ImageVersion]) -> None:
     for version in versions:
         if works := workload_numbers_in_image(version.uid):
@@ -112,6 +123,7 @@ def _versions_delete(actor: Actor, image: Image, versions: list[ImageVersion]) -
     for version in versions:
         if image.tenant is not None:
             quota_release(actor=actor, tenant=image.tenant, holder_uid=version.uid)
+        container_save_drop(actor=actor, uid=version.uid)
         version.delete()
     gone = tuple(version.repository for version in versions if version.repository)
     emit(VersionsGone(gone), actor=actor)

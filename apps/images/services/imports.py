@@ -2,7 +2,6 @@
 
 import logging
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from typing import IO, Any
 from uuid import UUID
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
@@ -20,31 +18,31 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
+from apps.fleet.services.container_saves import container_save_drop
 from apps.images.archives import Archive, archive_read, layers_check
-from apps.images.errors import ImageRefused, ImagesDiskFull
+from apps.images.errors import ImageRefused
 from apps.images.events import VersionAsked, VersionsGone
-from apps.images.models import Image, ImageVersion, image_tag
+from apps.images.models import ImageVersion
 from apps.images.permissions import ImagePermission as P
 from apps.images.registry import manifest_facts, registry
+from apps.images.room import room_check
 from apps.images.selectors import architectures
-from apps.images.services.images import image_kept_lock, introduction_check, name_check
+from apps.images.services.drafts import draft_check, draft_make, version_quota_keep
+from apps.images.services.images import version_refuse
+from apps.images.services.saves import layer_take
 from apps.images.states import Owner, VersionState
-from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import Busy, Conflict, InvalidInput, NotFound, WeirError
+from apps.kernel.actor import Actor
+from apps.kernel.errors import Busy, NotFound, WeirError
 from apps.kernel.events import emit
 from apps.kernel.planes import in_tenant
 from apps.kernel.service import service
-from apps.scheduling.selectors.quotas import quota_organizations
-from apps.scheduling.services.quota.quotas import quota_keep, quota_release
-from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Tenant
+from apps.tenancy.states import TenantState
 
 _BLOCK = 2**20
 # A worker that has had a version for longer is dead: looking at it and storing it end before.
 STUCK_S = 7200
 TRIES_MAX = 3
-# So much of the disk is left to others, whatever tenants send.
-RESERVE_BYTES = 2 * 1024**3
 
 log = logging.getLogger("weir.images")
 
@@ -74,77 +72,28 @@ def image_import(
         NoRegistry: this centre keeps no images.
     """
     registry()
-    name_check(name)
-    introduction_check(introduction)
-    try:
-        image_tag(tag)
-    except ValidationError as error:
-        raise InvalidInput(fields={"tag": " ".join(error.messages)}) from error
+    draft_check(name, tag, introduction)
     place = import_string(settings.WEIR_VOLUME_FILE)(actor=actor, volume=volume, path=path)
     with _file(tenant, place.volume_uid, place.path) as file:
         archive = _readable(file)
-    image = _image(actor, tenant, name, owner, organization, introduction)
-    act_subject("image", image.uid, name=name, tag=tag, size_bytes=place.size_bytes)
-    if image.versions.filter(tag=tag).exists():
-        raise Conflict(
-            _("%(image)s is there already.") % {"image": f"{name}:{tag}"},
-            cure=_("Choose another tag, or delete that version."),
-            fields={"tag": _("taken")},
-        )
-    row = ImageVersion.objects.create(
-        image=image,
+    row = draft_make(
+        actor=actor,
+        tenant=tenant,
+        name=name,
         tag=tag,
-        architecture=archive.architecture,
-        size_bytes=place.size_bytes,
-        entry_point=archive.entry_point,
-        volume_uid=place.volume_uid,
-        source=place.path,
-        made_by_id=actor.user_id,
+        introduction=introduction,
+        owner=owner,
+        organization=organization,
+        facts={
+            "architecture": archive.architecture,
+            "size_bytes": place.size_bytes,
+            "entry_point": archive.entry_point,
+            "volume_uid": place.volume_uid,
+            "source": place.path,
+        },
     )
-    _quota_keep(actor, row)
     emit(VersionAsked(str(row.uid)), actor=actor)
     return row
-
-
-def _image(
-    actor: Actor, tenant: Tenant, name: str, owner: str, organization: UUID | None, introduction: str
-) -> Image:
-    """The owner's image of that name, locked; a new one where there is none."""
-    if owner not in (Owner.PERSON, Owner.ORGANIZATION, Owner.TENANT):
-        names = ", ".join((Owner.PERSON, Owner.ORGANIZATION, Owner.TENANT))
-        raise InvalidInput(fields={"owner": _("one of %(names)s") % {"names": names}})
-    if owner != Owner.PERSON:
-        actor.require(P.MANAGE)
-    if owner == Owner.ORGANIZATION and organization not in quota_organizations(tenant):
-        raise InvalidInput(fields={"organization": _("Choose one of the tenant's organizations.")})
-    row, is_new = Image.objects.get_or_create(
-        tenant=tenant,
-        owner=owner,
-        person_id=actor.user_id if owner == Owner.PERSON else None,
-        organization_id=organization if owner == Owner.ORGANIZATION else None,
-        name=name,
-        defaults={"introduction": introduction},
-    )
-    if is_new:
-        return row
-    row = image_kept_lock(actor, row.uid)
-    if introduction and introduction != row.introduction:
-        row.introduction = introduction
-        row.save(update_fields=["introduction", "updated_at"])
-    return row
-
-
-def _quota_keep(actor: Actor, row: ImageVersion) -> None:
-    image = row.image
-    if image.tenant is None:
-        return
-    quota_keep(
-        actor=actor,
-        tenant=image.tenant,
-        holder_uid=row.uid,
-        amounts={QuotaItem.STORAGE_MIB.value: -(-row.size_bytes // 2**20)},
-        organization=image.organization_id or (actor.organization if actor.is_user else None),
-    )
 
 
 def _readable(file: IO[bytes]) -> Archive:
@@ -174,10 +123,11 @@ def version_take(*, actor: Actor, uid: UUID) -> None:
     the volume could write to the file between the look and the taking.
     """
     row = version_claim(actor=actor, uid=uid)
-    if row is None or row.image.tenant is None or row.volume_uid is None or row.taken_at is None:
+    if row is None or row.image.tenant is None or row.taken_at is None:
         return
     with _language_of(row):
         try:
+            _tenant_check(row.image.tenant)
             _take(actor, row, row.image.tenant)
         except Busy as error:
             # The registry, or the storage, cannot now: the sweep asks again, as often as it takes.
@@ -221,7 +171,7 @@ def version_let_go(*, actor: Actor, uid: UUID, taken_at: datetime, is_try: bool)
 def _give_up(actor: Actor, row: ImageVersion) -> None:
     with _language_of(row):
         problem = _("It could not be taken in %(count)s tries. Ask an operator: the portal's log says why.")
-        _refuse(actor, row, problem % {"count": row.tries})
+        version_refuse(actor, row, problem % {"count": row.tries})
     if row.image.tenant is not None:
         emit(VersionsGone((_repository(row, row.image.tenant),)), actor=actor)
 
@@ -241,9 +191,20 @@ def _repository(row: ImageVersion, tenant: Tenant) -> str:
     return f"{tenant.schema_name}/{row.image.uid.hex}"
 
 
+def _tenant_check(tenant: Tenant) -> None:
+    if tenant.state != TenantState.ACTIVE:
+        raise ImageRefused(_("The tenant was suspended before it was taken."), cure=_("Make it anew."))
+
+
 def _take(actor: Actor, row: ImageVersion, tenant: Tenant) -> None:
     """Check it, and only then store it. Raises Busy to be asked again, and WeirError for what is refused."""
     repository = _repository(row, tenant)
+    take = archive_take if row.workload_uid is None else layer_take
+    version_ready(actor=actor, uid=row.uid, facts=take(row, repository))
+
+
+def archive_take(row: ImageVersion, repository: str) -> dict[str, Any]:
+    """Check an archive, and only then store it; what the version is from then on. Raises ImageRefused, Busy."""
     with _copied(row) as copy:
         with copy.open("rb") as file:
             archive = _readable(file)
@@ -251,19 +212,15 @@ def _take(actor: Actor, row: ImageVersion, tenant: Tenant) -> None:
             unpacked = layers_check(file, archive, limit_bytes=limit_bytes)
         digest = registry().push(copy, archive.kind, repository, row.uid.hex)
     size, layers = manifest_facts(registry().manifest(repository, digest))
-    version_ready(
-        actor=actor,
-        uid=row.uid,
-        facts={
-            "repository": repository,
-            "digest": digest,
-            "size_bytes": size,
-            "unpacked_bytes": unpacked,
-            "layers": layers,
-            "architecture": archive.architecture,
-            "entry_point": archive.entry_point,
-        },
-    )
+    return {
+        "repository": repository,
+        "digest": digest,
+        "size_bytes": size,
+        "unpacked_bytes": unpacked,
+        "layers": layers,
+        "architecture": archive.architecture,
+        "entry_point": archive.entry_point,
+    }
 
 
 @service(recorded=False)
@@ -277,12 +234,13 @@ def version_ready(*, actor: Actor, uid: UUID, facts: dict[str, Any]) -> None:
         setattr(row, name, value)
     row.state, row.problem, row.is_taken = VersionState.READY, "", False
     row.save()
+    container_save_drop(actor=actor, uid=uid)
     try:
         with transaction.atomic():
-            _quota_keep(actor, row)
+            version_quota_keep(actor, row)
     except WeirError as error:
         # Stored it may be larger than its archive was, and the quota full by now.
-        _refuse(actor, row, f"{error.message} {error.cure}".strip())
+        version_refuse(actor, row, f"{error.message} {error.cure}".strip())
         emit(VersionsGone((facts["repository"],)), actor=actor)
 
 
@@ -290,15 +248,7 @@ def version_ready(*, actor: Actor, uid: UUID, facts: dict[str, Any]) -> None:
 def version_refused(*, actor: Actor, uid: UUID, problem: str) -> None:
     """Nothing of an archive is taken: its quota is free again, and the version says why."""
     if (row := _checking(uid)) is not None:
-        _refuse(actor, row, problem)
-
-
-def _refuse(actor: Actor, row: ImageVersion, problem: str) -> None:
-    row.state, row.problem, row.digest, row.repository = VersionState.REFUSED, problem[:500], "", ""
-    row.is_taken = False
-    row.save(update_fields=["state", "problem", "digest", "repository", "is_taken"])
-    if row.image.tenant is not None:
-        quota_release(actor=actor, tenant=row.image.tenant, holder_uid=row.uid)
+        version_refuse(actor, row, problem)
 
 
 def _checking(uid: UUID) -> ImageVersion | None:
@@ -351,12 +301,12 @@ def _copied(row: ImageVersion) -> Iterator[Path]:
     assert volume is not None
     folder = Path(settings.WEIR_IMAGES_DIR)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _room_check(folder, row.size_bytes)
+    room_check(folder, row.size_bytes)
     try:
         with _file(tenant, volume, row.source) as file, tempfile.NamedTemporaryFile(dir=folder) as copy:
             while block := file.read(_BLOCK):
                 # Several are copied at once.
-                _room_check(folder, len(block))
+                room_check(folder, len(block))
                 copy.write(block)
                 if copy.tell() > row.size_bytes:
                     raise ImageRefused(_("The file was changed while it was taken."))
@@ -364,8 +314,3 @@ def _copied(row: ImageVersion) -> Iterator[Path]:
             yield Path(copy.name)
     except NotFound as error:
         raise ImageRefused(_("The file is gone from its volume.")) from error
-
-
-def _room_check(folder: Path, wanted_bytes: int) -> None:
-    if shutil.disk_usage(folder).free - wanted_bytes < RESERVE_BYTES:
-        raise ImagesDiskFull()

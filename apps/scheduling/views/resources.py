@@ -187,6 +187,11 @@ def _acts(request: TenantRequest, row: Workload) -> dict[str, object]:
         "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),
         "may_open_web": may_open_web(request.actor, row) and not row.is_final,
         "may_open_terminal": may_execute(request.actor, row) and may and row.state == WorkloadState.RUNNING,
+        "may_save_image": may_execute(request.actor, row)
+        and bool(row.work.get("image"))
+        and row.state == WorkloadState.RUNNING
+        and request.actor.may("images.use")
+        and may,
         "may_see_key": may and row.kind == WorkKind.SESSION and row.submitted_by_id == request.actor.user_id,
         "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],
     }

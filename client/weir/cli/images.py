@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from weir.cli.context import caller
+from weir.cli.context import caller, uid_of
 from weir.cli.group import App
 from weir.cli.show import cell, one, rows, said, tell
 from weir.cli.volumes import size_text
@@ -83,7 +83,6 @@ def import_(
 ) -> None:
     """Make an archive a version of an image; stays until it was looked at, and fails where it is refused."""
     title, _sign, tag = name.partition(":")
-    owner = "organization" if organization else "tenant" if tenant else "person"
     with caller(ctx) as client:
         place = _archive_place(client, source, via)
         found = client.image_import(
@@ -92,14 +91,50 @@ def import_(
             title,
             tag or "latest",
             introduction=introduction,
-            owner=owner,
+            owner=_owner(tenant, organization),
             organization=organization or None,
         )
         if not no_wait:
             found = client.image_settled(found["uid"])
+    _settled_say(ctx, found)
+
+
+@image.command()
+def save(
+    ctx: typer.Context,
+    resource: str = typer.Argument(..., help="Your running work in a container image, by number or uid."),
+    name: str = typer.Argument(..., help="NAME or NAME:TAG."),
+    introduction: str = typer.Option("", "--introduction", help="What it is, for people."),
+    tenant: bool = typer.Option(False, "--of-tenant", help="It is the tenant's."),
+    organization: str = typer.Option("", "--of-organization", help="It is this organization's (uid)."),
+    no_wait: bool = typer.Option(False, "--no-wait", help="Do not wait until it is ready."),
+) -> None:
+    """Save running work as a version of an image: its image, and what it has changed over that. It holds still while
+    its files are read; volumes, its own folder and temporary files are left out. Fails where it is refused."""
+    title, _sign, tag = name.partition(":")
+    with caller(ctx) as client:
+        found = client.image_save(
+            uid_of(resource, client.workloads, "no"),
+            title,
+            tag or "latest",
+            introduction=introduction,
+            owner=_owner(tenant, organization),
+            organization=organization or None,
+        )
+        if not no_wait:
+            found = client.image_settled(found["uid"])
+    _settled_say(ctx, found)
+
+
+def _owner(tenant: bool, organization: str) -> str:
+    return "organization" if organization else "tenant" if tenant else "person"
+
+
+def _settled_say(ctx: typer.Context, found: "ImageVersionOut") -> None:
+    name = f"{found['name']}:{found['tag']}"
     if found["state"] == "refused":
-        raise WeirClientError(f"{title}:{found['tag']} is refused.", found["problem"])
-    said(ctx, found, f"{title}:{found['tag']} is {found['state']}.")
+        raise WeirClientError(f"{name} is refused.", found["problem"])
+    said(ctx, found, f"{name} is {found['state']}.")
 
 
 def _archive_place(client: "Client", source: str, via: str) -> VolumePlace:

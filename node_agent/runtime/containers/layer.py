@@ -38,7 +38,9 @@ class LayerWriter:
     def write(self) -> None:
         """Raises LayerFailed, OSError."""
         # Of all formats the one in which every name is its bytes.
-        with tarfile.open(fileobj=self._out, mode="w", format=tarfile.GNU_FORMAT, copybufsize=_BLOCK) as tar:
+        with tarfile.TarFile(
+            fileobj=self._out, mode="w", format=tarfile.GNU_FORMAT, copybufsize=_BLOCK
+        ) as tar:
             try:
                 self._folder(tar, "", [])
             except RecursionError as error:

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.images import room
 from apps.images.models import ImageVersion
 from apps.images.registry import Registry
-from apps.images.services import imports
 from apps.images.services.imports import STUCK_S, TRIES_MAX, version_take, versions_waiting
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import QuotaHold
@@ -103,7 +103,7 @@ def test_many_that_never_end_keep_nobody_out(archive, asked, pushed):
 def test_a_full_disk_is_left_alone_and_the_archive_taken_later(archive, asked, pushed, places, monkeypatch):
     path = archive()
     row = asked()
-    free = imports.RESERVE_BYTES + path.stat().st_size - 1
+    free = room.RESERVE_BYTES + path.stat().st_size - 1
     usage = shutil.disk_usage(places)._replace(free=free)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
     for _number in range(TRIES_MAX + 1):

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from apps.fleet.models import GangSize, Node, Slice
+from apps.fleet.services.container_saves import container_saves_wanted
 from apps.fleet.services.secrets import secrets_unsealed
 from apps.fleet.services.work_folders import desired_folders, folder_comes, folders_over, folders_send
 from apps.fleet.session_keys import unseal
@@ -69,6 +70,7 @@ def reply_make(
         release=_release(node, request),
         folders_over=folders_over(node, request),
         folders_send=folders_send(node, request),
+        containers_save=container_saves_wanted(node, request),
     )
 
 
