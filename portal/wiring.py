@@ -31,7 +31,7 @@ from apps.kernel.wiring import after, recorder, within
 from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
 from apps.orgs import tasks as orgs_tasks
-from apps.orgs.events import InvitationMailAsked, RoleDeleted
+from apps.orgs.events import InvitationMailAsked, ProgressReported, ProgressWithdrawn, RoleDeleted
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed, RolloutMoved
 from apps.scheduling import tasks as scheduling_tasks
 from apps.scheduling.events import (
@@ -60,7 +60,19 @@ from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, 
 from apps.tenancy.events import TenantDataDeleted, TenantProvisioned
 from portal import activity_log
 from portal.celery import app as celery
-from portal.subscribers import alarms, funds, hooks, images, limits, orders, outputs, pages, slices, tenants
+from portal.subscribers import (
+    alarms,
+    funds,
+    hooks,
+    images,
+    limits,
+    orders,
+    outputs,
+    pages,
+    progress,
+    slices,
+    tenants,
+)
 
 # Whoever emits, a command or a request, sends its hints to the configured broker.
 celery.finalize()
@@ -99,6 +111,12 @@ within(ResourceTicketWithdrawn, limits.ticket_withdrawn)
 within(ProcessFinished, limits.ticket_is_decided)
 within(fleet.GroupMade, limits.group_made)
 within(fleet.GroupRemoved, limits.group_removed)
+
+# --- how far a business system is: orgs → approvals → orgs ----------------------------------------------------------
+
+within(ProgressReported, progress.progress_reported)
+within(ProgressWithdrawn, progress.progress_withdrawn)
+within(ProcessFinished, progress.progress_is_decided)
 
 # --- scheduling → billing ----------------------------------------------------------------------------------------
 

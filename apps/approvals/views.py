@@ -14,6 +14,8 @@ from apps.approvals.services import task_decide, task_urge
 from apps.approvals.states import DecisionKind, InstanceState, TaskState
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
+from apps.orgs.selectors.business_systems import progress_get_across
+from apps.orgs.services.progress import KIND as PROGRESS
 
 
 @page()
@@ -41,6 +43,8 @@ def task(request: TenantRequest, uid: UUID) -> HttpResponse:
         "subject": subject,
         "live": [subject],
     }
+    if row.instance.subject_kind == PROGRESS:
+        context["report"] = progress_get_across(row.instance.subject_uid)
     return show(request, "approvals/task", context)
 
 

@@ -8,6 +8,7 @@ from django.utils.translation import pgettext_lazy
 from apps.identity.forms import PersonEditForm, RoleCodesField
 from apps.kernel.forms import SoundForm
 from apps.orgs.models import BusinessSystem
+from apps.orgs.states import Stage
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.states import QuotaItem
@@ -35,6 +36,14 @@ class BusinessSystemsChosenForm(SoundForm):
     def __init__(self, data: Any, rows: Iterable[BusinessSystem]) -> None:
         super().__init__(data)
         self.fields["chosen"].choices = [(str(row.uid), row.name) for row in rows]  # type: ignore[attr-defined]
+
+
+class ProgressForm(SoundForm):
+    stage = forms.ChoiceField(label=_("Stage"), choices=Stage.choices)
+    done_percent = forms.IntegerField(label=_("Done, %"), min_value=0, max_value=100)
+    note = forms.CharField(
+        label=_("What was done"), max_length=1000, widget=forms.Textarea({"rows": 3, "maxlength": 1000})
+    )
 
 
 class DefaultSystemForm(SoundForm):

@@ -12,6 +12,7 @@ from apps.centre.mail_address import MAIL_TRIES_MAX
 from apps.identity.models import PostFields
 from apps.kernel.planes import SharedForeignKey
 from apps.kernel.reach import DataPermission, Records, Scope
+from apps.orgs.states import ReportState, Stage
 
 TAKE_PART = "take_part"
 
@@ -208,6 +209,8 @@ class BusinessSystem(models.Model):
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="children"
     )
     is_enabled = models.BooleanField(_("enabled"), default=True)
+    stage = models.CharField(_("stage"), max_length=16, choices=Stage, default=Stage.PLANNING)
+    done_percent = models.PositiveSmallIntegerField(_("done, %"), default=0)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
@@ -216,9 +219,47 @@ class BusinessSystem(models.Model):
         verbose_name_plural = _("business systems")
         ordering = ["number"]
         permissions = [(TAKE_PART, "Can take part in the business system")]
+        constraints = [
+            models.CheckConstraint(name="business_system_stage", condition=models.Q(stage__in=Stage.values)),
+            models.CheckConstraint(name="business_system_done", condition=models.Q(done_percent__lte=100)),
+        ]
 
     def __str__(self) -> str:
         return self.name
+
+
+class ProgressReport(models.Model):
+    """Somebody says how far a business system is; confirmed by who decides, that is where it stands (PLAT-TEN-23)."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    no = models.CharField(_("business number"), max_length=32, unique=True)
+    business_system = models.ForeignKey(BusinessSystem, on_delete=models.PROTECT, related_name="reports")
+    stage = models.CharField(_("stage"), max_length=16, choices=Stage)
+    done_percent = models.PositiveSmallIntegerField(_("done, %"))
+    note = models.CharField(_("what was done"), max_length=1000)
+    state = models.CharField(_("state"), max_length=16, choices=ReportState, default=ReportState.WAITING)
+    reported_by = SharedForeignKey("identity.User", verbose_name=_("reported by"))
+    reporter_name = models.CharField(_("reported by"), max_length=120)
+    comment = models.CharField(_("comment"), max_length=1000, blank=True)
+    decided_at = models.DateTimeField(_("decided at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("progress report")
+        verbose_name_plural = _("progress reports")
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["business_system"], condition=models.Q(state="waiting"), name="progress_waits_once"
+            ),
+            models.CheckConstraint(name="progress_state", condition=models.Q(state__in=ReportState.values)),
+            models.CheckConstraint(name="progress_stage", condition=models.Q(stage__in=Stage.values)),
+            models.CheckConstraint(name="progress_done", condition=models.Q(done_percent__lte=100)),
+        ]
+
+    def __str__(self) -> str:
+        return self.no
 
 
 class BusinessSystemUser(UserObjectPermissionBase):

@@ -28,6 +28,8 @@ urlpatterns = [
         {"state": "disable"},
         name="business_system_disable",
     ),
+    path("business-systems/<uuid:uid>/report/", systems.report, name="report"),
+    path("progress/<uuid:uid>/withdraw/", systems.report_withdraw, name="report_withdraw"),
     path("business-systems/<uuid:uid>/take-part/", systems.take_part, name="take_part"),
     path("business-systems/<uuid:uid>/leave/", systems.leave, name="leave"),
 ]

@@ -200,17 +200,6 @@ class BusinessSystemIn(TypedDict):
     parent: NotRequired[str | None]
 
 
-class BusinessSystemOut(TypedDict):
-    uid: str
-    name: str
-    number: str
-    organization: str
-    organization_name: str
-    parent: str | None
-    is_enabled: bool
-    created_at: str
-
-
 class BusinessSystemsIn(TypedDict):
     business_systems: list[str]
 
@@ -357,13 +346,6 @@ class CreditIn(TypedDict):
 
 class DefaultSystemIn(TypedDict):
     business_system: str
-
-
-class DefaultSystemOut(TypedDict):
-    """What your work and applications are for where they name no business system."""
-
-    business_system: BusinessSystemOut | None
-    is_usable: bool
 
 
 class DepositIn(TypedDict):
@@ -866,12 +848,6 @@ class PaginatedAttachmentOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[AttachmentOut]
-
-
-class PaginatedBusinessSystemOutList(TypedDict):
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-    results: list[BusinessSystemOut]
 
 
 class PaginatedCartOutList(TypedDict):
@@ -2454,6 +2430,19 @@ class BulkOut(TypedDict):
     workloads: list[BulkRowOut]
 
 
+class BusinessSystemOut(TypedDict):
+    uid: str
+    name: str
+    number: str
+    organization: str
+    organization_name: str
+    parent: str | None
+    is_enabled: bool
+    stage: Literal["planning", "building", "trial", "in_use", "retired"]
+    done_percent: int
+    created_at: str
+
+
 class CaseOut(TypedDict):
     kind: Literal["form", "order", "ticket", "task"]
     uid: str
@@ -2686,6 +2675,13 @@ class DecisionOut(TypedDict):
     decision: Literal["approve", "refuse", "send_back"]
     comment: str
     at: str
+
+
+class DefaultSystemOut(TypedDict):
+    """What your work and applications are for where they name no business system."""
+
+    business_system: BusinessSystemOut | None
+    is_usable: bool
 
 
 class DeliveryOut(TypedDict):
@@ -3141,6 +3137,12 @@ class PaginatedBillOutList(TypedDict):
     results: list[BillOut]
 
 
+class PaginatedBusinessSystemOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[BusinessSystemOut]
+
+
 class PaginatedCaseOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -3506,6 +3508,25 @@ class ProcessStepOut(TypedDict):
     given: list[DecisionOut]
     due_at: str | None
     done_at: str | None
+    created_at: str
+
+
+class ProgressReportIn(TypedDict):
+    stage: Literal["planning", "building", "trial", "in_use", "retired"]
+    done_percent: int
+    note: str
+
+
+class ProgressReportOut(TypedDict):
+    uid: str
+    no: str
+    stage: Literal["planning", "building", "trial", "in_use", "retired"]
+    done_percent: int
+    note: str
+    state: Literal["waiting", "confirmed", "refused", "withdrawn"]
+    reported_by: str
+    comment: str
+    decided_at: str | None
     created_at: str
 
 
@@ -4529,6 +4550,12 @@ class PaginatedProcessAppOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[ProcessAppOut]
+
+
+class PaginatedProgressReportOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ProgressReportOut]
 
 
 class PaginatedResourceTicketOutList(TypedDict):

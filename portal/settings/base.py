@@ -232,6 +232,7 @@ SPECTACULAR_SETTINGS = {
         "FormStateEnum": "apps.orders.states.FormState",
         "OrderStateEnum": "apps.orders.states.OrderState",
         "ProcessStateEnum": "apps.approvals.states.InstanceState",
+        "ProgressStateEnum": "apps.orgs.states.ReportState",
         "TaskStateEnum": "apps.approvals.states.TaskState",
         "RunStateEnum": "apps.conformance.states.RunState",
         "DataScopeEnum": "apps.kernel.reach.Scope",

@@ -1,19 +1,16 @@
 """What a user may hold: a ticket for more is decided in the inbox; a resource group has its own queue."""
 
 from apps.approvals.events import ProcessFinished
-from apps.approvals.selectors import process_list
 from apps.approvals.services import process_start, process_withdraw
-from apps.catalog.models import ProcessTemplate
-from apps.catalog.services.processes import process_template_import
 from apps.fleet.events import GroupMade, GroupRemoved
-from apps.kernel.actor import SYSTEM, Actor
+from apps.kernel.actor import Actor
 from apps.kernel.planes import in_tenant
 from apps.orgs.selectors.organizations import organization_of
 from apps.scheduling.events import ResourceTicketAsked, ResourceTicketWithdrawn
 from apps.scheduling.selectors.entitlements import ticket_get_across
 from apps.scheduling.services.entitlements.resource_tickets import KIND, resource_ticket_decided
 from apps.scheduling.services.queues.queue_settings import group_queue_make, group_queue_remove
-from workflows.registry import definition_get
+from portal.subscribers.processes import last_comment, template_of
 
 PROCESS = "resource_ticket_approval"
 _TITLES = {"title_en": "{who} asks to hold more of the pool", "title_zh": "{who} 申请更多资源"}
@@ -27,7 +24,7 @@ def ticket_asked(event: ResourceTicketAsked, actor: Actor) -> None:
         organization = organization_of(row.applicant_id)
         process_start(
             actor=actor,
-            template=_template(),
+            template=template_of(PROCESS),
             subject_kind=KIND,
             subject_uid=row.uid,
             subject_no=row.no,
@@ -40,17 +37,6 @@ def ticket_asked(event: ResourceTicketAsked, actor: Actor) -> None:
         )
 
 
-def _template() -> ProcessTemplate:
-    """The newest version of the process that operators imported; the shipped one where there is none yet."""
-    found = ProcessTemplate.objects.filter(key=PROCESS).order_by("-created_at", "-pk").first()
-    if found is not None:
-        return found
-    shipped = definition_get(PROCESS)
-    return process_template_import(
-        actor=SYSTEM, key=PROCESS, xml=shipped.xml, name_en=shipped.name, name_zh=shipped.name_zh
-    )
-
-
 def ticket_withdrawn(event: ResourceTicketWithdrawn, actor: Actor) -> None:
     with in_tenant(event.schema):
         process_withdraw(actor=actor, subject_uid=event.ticket_uid)
@@ -61,9 +47,7 @@ def ticket_is_decided(event: ProcessFinished, actor: Actor) -> None:
     if event.subject_kind != KIND:
         return
     with in_tenant(event.schema):
-        process = process_list(event.subject_uid)[0]
-        given = [each for task in process.tasks.all() for each in task.given.all()]
-    comment = max(given, key=lambda each: each.pk).comment if given else ""
+        comment = last_comment(event.subject_uid)
     is_approved = event.outcome == "approved"
     resource_ticket_decided(actor=actor, uid=event.subject_uid, approved=is_approved, comment=comment)
 

@@ -12,7 +12,11 @@ from apps.identity.api.base import ApiView
 from apps.kernel.actor import Actor
 from apps.orgs.api import serializers as s
 from apps.orgs.models import BusinessSystem
-from apps.orgs.selectors.business_systems import business_system_get, business_system_list
+from apps.orgs.selectors.business_systems import (
+    business_system_get,
+    business_system_list,
+    progress_list,
+)
 from apps.orgs.selectors.organizations import organization_get
 from apps.orgs.selectors.people import tenant_user_get
 from apps.orgs.services.business_systems import (
@@ -30,6 +34,7 @@ from apps.orgs.services.default_systems import (
     default_system_set,
     system_named,
 )
+from apps.orgs.services.progress import progress_report, progress_withdraw
 
 
 def _named(actor: Actor, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,6 +123,34 @@ class BusinessSystemsDeleteView(ApiView):
         rows = [business_system_get(actor=self.actor, uid=uid) for uid in uids]
         business_systems_delete(actor=self.actor, business_systems=rows)
         return Response(status=204)
+
+
+class ProgressView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(responses=s.ProgressReportOut(many=True))
+    def get(self, request: Request, uid: UUID) -> Response:
+        """What was reported of how far it is, newest first."""
+        row = business_system_get(actor=self.actor, uid=uid)
+        return self.page(progress_list(actor=self.actor, business_system=row), s.ProgressReportOut)
+
+    @extend_schema(request=s.ProgressReportIn, responses={201: s.ProgressReportOut})
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Say how far it is; confirmed by who decides, it stands there."""
+        given = s.ProgressReportIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        row = business_system_get(actor=self.actor, uid=uid)
+        made = progress_report(actor=self.actor, business_system=row, **given.validated_data)
+        return Response(s.ProgressReportOut(made).data, status=201)
+
+
+class ProgressWithdrawView(ApiView):
+    permission = "orgs.view"
+
+    @extend_schema(request=None, responses=s.ProgressReportOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Take your own report back, before anybody has decided on it."""
+        return Response(s.ProgressReportOut(progress_withdraw(actor=self.actor, uid=uid)).data)
 
 
 class DefaultSystemView(ApiView):

@@ -7,7 +7,8 @@ from apps.identity.api.serializers import ROLE_FIELDS, RoleIn
 from apps.identity.api.sound import SoundSerializer
 from apps.identity.rules.role_functions import RoleDraft, scopes_of
 from apps.kernel.reach import DataPermission, Records, Scope
-from apps.orgs.models import BusinessSystem, Member, Organization, TenantRole
+from apps.orgs.models import BusinessSystem, Member, Organization, ProgressReport, TenantRole
+from apps.orgs.states import Stage
 from apps.scheduling.states import QuotaItem
 
 _QUOTA_HELP = {
@@ -93,8 +94,28 @@ class BusinessSystemOut(serializers.ModelSerializer):
             "organization_name",
             "parent",
             "is_enabled",
+            "stage",
+            "done_percent",
             "created_at",
         ]
+
+
+class ProgressReportIn(SoundSerializer):
+    stage = serializers.ChoiceField(choices=Stage.choices)
+    done_percent = serializers.IntegerField(
+        min_value=0, max_value=100, help_text="How much is done, in percent."
+    )
+    note = serializers.CharField(max_length=1000, help_text="What was done.")
+
+
+class ProgressReportOut(serializers.ModelSerializer[ProgressReport]):
+    reported_by = serializers.CharField(source="reporter_name")
+
+    class Meta:
+        model = ProgressReport
+        fields = [
+            "uid", "no", "stage", "done_percent", "note", "state", "reported_by", "comment", "decided_at", "created_at",
+        ]  # fmt: skip
 
 
 class DefaultSystemIn(SoundSerializer):

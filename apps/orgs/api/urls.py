@@ -61,6 +61,8 @@ urlpatterns = [
         systems.BusinessSystemDisableView.as_view(),
         name="business_system_disable",
     ),
+    path("business-systems/<uuid:uid>/progress", systems.ProgressView.as_view(), name="progress"),
+    path("progress/<uuid:uid>/withdraw", systems.ProgressWithdrawView.as_view(), name="progress_withdraw"),
     path(
         "business-systems/<uuid:uid>/members",
         systems.BusinessSystemMembersView.as_view(),

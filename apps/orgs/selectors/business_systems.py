@@ -11,6 +11,7 @@ from apps.orgs.models import (
     TAKE_PART,
     BusinessSystem,
     BusinessSystemUser,
+    ProgressReport,
 )
 from apps.orgs.permissions import OrgsPermission as P
 
@@ -45,3 +46,17 @@ def business_system_user_ids(business_system: BusinessSystem) -> list[int]:
     """Who takes part in a business system."""
     grants = business_system.user_grants.filter(permission__codename=TAKE_PART)
     return list(grants.order_by("user_id").values_list("user_id", flat=True))
+
+
+def progress_list(*, actor: Actor, business_system: BusinessSystem) -> QuerySet[ProgressReport]:
+    """What was reported on a business system that the actor sees, newest first."""
+    actor.require(P.VIEW)
+    return ProgressReport.objects.filter(business_system=business_system)
+
+
+def progress_get_across(uid: UUID) -> ProgressReport:
+    """One report of the tenant, for who has a task on it; NotFound where there is none."""
+    row = ProgressReport.objects.select_related("business_system__organization").filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row

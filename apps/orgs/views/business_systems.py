@@ -9,16 +9,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.identity.pages.access import cleaned, go, page, show
+from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.identity.selectors import user_names
-from apps.orgs.forms import BusinessSystemForm, BusinessSystemsChosenForm, TakePartForm
+from apps.orgs.forms import BusinessSystemForm, BusinessSystemsChosenForm, ProgressForm, TakePartForm
 from apps.orgs.models import BusinessSystem
 from apps.orgs.permissions import OrgsPermission as P
 from apps.orgs.selectors.business_systems import (
     business_system_get,
     business_system_list,
     business_system_user_ids,
+    progress_list,
 )
 from apps.orgs.selectors.organizations import organization_get, organization_list
 from apps.orgs.selectors.people import member_get, member_list
@@ -31,6 +32,7 @@ from apps.orgs.services.business_systems import (
     business_system_update,
     business_systems_delete,
 )
+from apps.orgs.services.progress import progress_report, progress_withdraw
 
 
 def _said(request: TenantRequest) -> dict[str, Any]:
@@ -69,6 +71,9 @@ def business_system(request: TenantRequest, uid: UUID) -> HttpResponse:
         "others": [member for pk, member in members.items() if pk not in taking_part],
         "parts": business_system_list(actor=actor).filter(parent=row),
         "may_manage": actor.may(P.MANAGE),
+        "reports": paged(request, progress_list(actor=actor, business_system=row)),
+        "may_report": row.is_enabled and (actor.may(P.MANAGE) or actor.user_id in taking_part),
+        "report_form": ProgressForm(initial={"stage": row.stage, "done_percent": row.done_percent}),
     }
     if context["may_manage"]:
         context |= {"organizations": organization_list(actor=actor), "above": _above(request, row)}
@@ -107,6 +112,25 @@ def business_system_remove(request: TenantRequest) -> HttpResponse:
     )
     messages.success(request, text % {"count": number})
     return go(request, "orgs:organizations")
+
+
+@require_POST
+@page("orgs.view")
+def report(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Say how far it is; who decides confirms it in the inbox (PLAT-TEN-23)."""
+    row = business_system_get(actor=request.actor, uid=uid)
+    given = cleaned(ProgressForm(request.POST))
+    made = progress_report(actor=request.actor, business_system=row, **given)
+    messages.success(request, _("%(no)s is reported and waits to be confirmed.") % {"no": made.no})
+    return go(request, "orgs:business_system", uid)
+
+
+@require_POST
+@page("orgs.view")
+def report_withdraw(request: TenantRequest, uid: UUID) -> HttpResponse:
+    row = progress_withdraw(actor=request.actor, uid=uid)
+    messages.success(request, _("%(no)s is withdrawn.") % {"no": row.no})
+    return go(request, "orgs:business_system", row.business_system.uid)
 
 
 @require_POST

@@ -13,6 +13,7 @@ TENANT = "tenant_decision"
 TENANT_OPERATIONS = "tenant_operations_decision"
 OPERATIONS = "operations_decision"
 CENTRE = "centre_decision"
+PROGRESS = "progress_decision"
 
 PATHS = [
     ("application_approval", 1, [(TENANT, "approve"), (OPERATIONS, "approve")], "approved"),
@@ -24,6 +25,8 @@ PATHS = [
     ("termination_approval", 1, [(TENANT, "refuse")], "rejected"),
     ("resource_ticket_approval", 1, [(CENTRE, "approve")], "approved"),
     ("resource_ticket_approval", 1, [(CENTRE, "refuse")], "rejected"),
+    ("business_system_progress", 1, [(PROGRESS, "approve")], "approved"),
+    ("business_system_progress", 1, [(PROGRESS, "refuse")], "rejected"),
     ("application_approval_large", 10000, [(TENANT, "approve"), (OPERATIONS, "approve")], "approved"),
     ("application_approval_large", 10000, [(TENANT, "approve"), (OPERATIONS, "refuse")], "rejected"),
     ("application_approval_large", 10000, [(TENANT, "approve"), (OPERATIONS, "send_back")], "sent_back"),
@@ -114,6 +117,8 @@ def test_files_are_complete_and_can_be_drawn(definition) -> None:  # type: ignor
 
 
 def test_unknown_key_names_the_known_ones() -> None:
-    known = "application_approval, application_approval_large, resource_ticket_approval"
+    known = (
+        "application_approval, application_approval_large, business_system_progress, resource_ticket_approval"
+    )
     with pytest.raises(DefinitionUnknown, match=known):
         definition_get("../../etc/passwd")
