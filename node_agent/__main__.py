@@ -84,7 +84,9 @@ def _run(settings: AgentSettings) -> int:
     isolation = runtime.isolation
     log.log(logging.INFO if isolation.level == "namespaces" else logging.WARNING, "%s", isolation.sentence)
     log.info("%s", runtime.containers.sentence)
-    daemon = Daemon(configured, Node(configured, isolation, runtime.containers), runtime, events)
+    log.info("%s", runtime.packages.sentence)
+    node = Node(configured, isolation, runtime.containers, runtime.packages.version)
+    daemon = Daemon(configured, node, runtime, events)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop.set())
     log.info(

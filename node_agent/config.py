@@ -88,6 +88,9 @@ class AgentSettings(BaseSettings):
     users_dir: Path = Path("/var/lib/weir")
     # Where the portal's folder of volumes is on this node, as `WEIR_STORAGE_DIR` is there.
     storage_dir: Path | None = None
+    # Where packages for work come from: an index, or a folder of wheels on this node. None: none are installed.
+    package_index: str = ""
+    package_mib: Annotated[int, Field(ge=1, le=2**30)] = 10_240
     work_paths: Annotated[tuple[Path, ...], NoDecode] = ()
     allow_root_work: bool = False
     work_disk_mib: Annotated[int, Field(ge=1, le=2**30)] = 10_240
@@ -98,6 +101,17 @@ class AgentSettings(BaseSettings):
     def _server_is_http(cls, value: str) -> str:
         if urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname:
             raise ValueError("must be an http or https address, for example http://localhost:8000")
+        return value.rstrip("/")
+
+    @field_validator("package_index")
+    @classmethod
+    def _index_is_open(cls, value: str) -> str:
+        parts = urlsplit(value)
+        is_index = parts.scheme in ("http", "https") and parts.hostname
+        if value and not is_index and not (value.startswith("/") and "\0" not in value):
+            raise ValueError("write the address of an index, or the whole path of a folder of wheels")
+        if parts.password or parts.username:
+            raise ValueError("an index for work has no password in it: the work that installs would see it")
         return value.rstrip("/")
 
     @field_validator("release_keys", mode="before")

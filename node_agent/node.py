@@ -36,11 +36,13 @@ class Node:
         configured: Configured,
         isolation: Isolation | None = None,
         containers: Containers | None = None,
+        packages: str = "",
     ) -> None:
         """`isolation`: how work is kept apart here; None: it is not told, and no volumes are mounted. `containers`:
-        whether work runs in images; None: it is not told."""
+        whether work runs in images; None: it is not told. `packages`: for which Python packages are installed for
+        work; "" for none."""
         self._configured, self._isolation = configured, isolation
-        self._containers = containers or Containers()
+        self._containers, self._packages = containers or Containers(), packages
         is_walled = isolation is not None and isolation.level == "namespaces"
         self._volumes = Volumes(configured.settings.storage_dir if is_walled else None)
         settings = configured.settings
@@ -76,6 +78,7 @@ class Node:
             storage=self._volumes.mark(),
             containers=self._containers.architecture,
             containers_problem=self._containers.problem,
+            packages=self._packages,
         )
 
     def _address(self) -> str:

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 WORD = 2**31
 
-Kind = Literal["text", "choice", "count", "flag", "instant", "words", "names", "variables"]
+Kind = Literal["text", "lines", "choice", "count", "flag", "instant", "words", "names", "variables"]
 Unit = Literal[
-    "", "memory", "cores", "duration", "instant", "signal", "command", "variables", "names", "retries"
+    "", "memory", "cores", "duration", "instant", "signal", "command", "variables", "names", "retries", "file"
 ]
 
 
@@ -19,8 +19,8 @@ class Ask:
     """How a field is asked for.
 
     Attributes:
-        kind: what its value is; `words` is a list of texts, which may be empty, `names` one of names, `variables` names
-            with values.
+        kind: what its value is; `lines` is a text of several, `words` is a list of texts, which may be empty, `names`
+            one of names, `variables` names with values.
         least, most: of a count its bounds on the wire; of texts the most characters, of words those of each.
         parts: so many words at most.
         choices: of a choice.
@@ -51,6 +51,11 @@ class Ask:
 def text(most: int, **more: Any) -> Mapping[str, Ask]:
     """A text of at most so many characters."""
     return {"ask": Ask("text", most=most, **more)}
+
+
+def lines(most: int, **more: Any) -> Mapping[str, Ask]:
+    """A text of several lines, of at most so many characters; the command line reads it from a file."""
+    return {"ask": Ask("lines", most=most, unit="file", **more)}
 
 
 def count(least: int = -WORD, most: int = WORD, **more: Any) -> Mapping[str, Ask]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from weir_wire.asks import Ask, count, flag, names, text, words
+from weir_wire.asks import Ask, count, flag, lines, names, text, words
 from weir_wire.end_warning import warning_of
 
 _LINE = 32_768
@@ -19,8 +19,8 @@ class RequestedProgram:
     Before it is stopped to go on later its program is sent `checkpoint_signal`, or `checkpoint_command` runs beside it
     (ELA-810). `volumes` are mounted where it runs: a name or uid, then where, then `ro`; `assets` are mounted
     read-only: a name, a version, then where; `outputs` is the volume, by name or uid, that keeps what it leaves in its
-    folder `outputs`. `folder`: digest of a folder sent before (`folder-uploads`), a copy of which the program begins
-    in.
+    folder `outputs`. `requirements` is the text of a requirements.txt. `folder`: digest of a folder sent before
+    (`folder-uploads`), a copy of which the program begins in.
     """
 
     name: str = field(metadata=text(120))
@@ -114,6 +114,16 @@ class RequestedProgram:
             help="A volume: what it leaves in its folder `outputs` (WEIR_OUTPUTS) is kept there after its end.",
             label="Keep outputs in volume",
             hint="What it leaves in its folder outputs, which WEIR_OUTPUTS names, is kept there after its end.",
+        ),
+    )
+    requirements: str = field(
+        default="",
+        metadata=lines(
+            65_536,
+            help="A requirements.txt: its packages are installed before the program starts, once for all work like it.",
+            label="Python packages",
+            hint="As in requirements.txt, a line for each: numpy>=1.26. They are installed once, and found by Python"
+            " when the program starts.",
         ),
     )
     checkpoint_signal: str = field(

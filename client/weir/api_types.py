@@ -4204,6 +4204,7 @@ class WorkloadIn(TypedDict):
     volumes: NotRequired[list[str]]
     assets: NotRequired[list[str]]
     outputs: NotRequired[str]
+    requirements: NotRequired[str]
     checkpoint_signal: NotRequired[str]
     checkpoint_command: NotRequired[list[str]]
     signal: NotRequired[str]
@@ -4340,6 +4341,7 @@ class WorkloadOut(TypedDict):
     size: SizeOut | None
     waits_for: list[WaitsForOut]
     secrets: list[str]
+    requirements: list[str]
     expected_start: str | None
     grants: list[WorkloadGrantOut]
     slices: list[WorkloadSliceOut]

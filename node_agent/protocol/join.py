@@ -34,7 +34,7 @@ class NodeInfo(Message):
     `filter_problem`: why the kernel's calls are not filtered for work, "" where they are.
     `storage`: the mark of the folder of volumes that this node can mount for work; "" for none. `containers`: for which
     machines images must be that work here can run in, as images call it (amd64); "" for none, and `containers_problem`
-    why.
+    why. `packages`: for which Python packages are installed for work, as 3.11; "" where none are.
     """
 
     name: Name
@@ -55,6 +55,7 @@ class NodeInfo(Message):
     storage: Word = ""
     containers: Word = ""
     containers_problem: Sentence = ""
+    packages: Word = ""
     power_w: Annotated[float, Field(ge=0, le=1e6)] | None = None
     power_source: PowerSource = ""
 

@@ -43,6 +43,7 @@ from node_agent.protocol.fields import (
 )
 from node_agent.protocol.folders import DesiredFolder
 from node_agent.protocol.images import WorkImage
+from node_agent.protocol.packages import WorkPackages
 from node_agent.protocol.services import ServiceReport, ServiceSpec
 
 
@@ -91,7 +92,7 @@ class WorkSpec(Message):
     over. With `web` the program serves web pages on the socket that `WEIR_WEB_SOCKET` names, which the node's tunnel
     opens to the portal. `volumes` are mounted for it. `outputs`: a folder is made for what is to be kept after its end.
     `image`: it runs in a container of this image, and argv names a program in there. `service`: it has an HTTP port, is
-    looked at and kept alive, and reached as web pages are.
+    looked at and kept alive, and reached as web pages are. `packages` are installed before it starts.
     """
 
     kind: WorkKind = "program"
@@ -107,6 +108,7 @@ class WorkSpec(Message):
     outputs: bool = False
     image: WorkImage | None = None
     service: ServiceSpec | None = None
+    packages: WorkPackages | None = None
 
     @model_validator(mode="after")
     def _program_named(self) -> Self:
@@ -128,13 +130,15 @@ class WorkSpec(Message):
             raise ValueError("a session runs in no image")
         if self.kind == "session" and self.service:
             raise ValueError("a session is no service")
+        if self.kind == "session" and self.packages:
+            raise ValueError("a session runs no program that could use packages")
         return self
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """An agent is told of nothing that it may not know, where there is none of it."""
         told: dict[str, Any] = dump(self)
-        newer = ("checkpoint", "warning", "web", "volumes", "outputs", "image", "service")
+        newer = ("checkpoint", "warning", "web", "volumes", "outputs", "image", "service", "packages")
         return {key: told[key] for key in told if key not in newer or told[key]}
 
 

@@ -26,6 +26,7 @@ from node_agent.runtime import proc
 from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.metrics.sending import batch_oldest, batches_drop
+from node_agent.runtime.packages.available import Packages
 from node_agent.runtime.records.slice_records import Control, ShimState
 from node_agent.runtime.records.state_reader import (
     last_line,
@@ -98,6 +99,11 @@ class ProcessRuntime:
     def containers(self) -> Containers:
         """Whether work runs in images on this node."""
         return self._maker.containers
+
+    @property
+    def packages(self) -> Packages:
+        """Whether packages are installed for work on this node."""
+        return self._maker.packages
 
     @property
     def images(self) -> ImageStore:

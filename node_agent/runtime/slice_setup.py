@@ -18,6 +18,7 @@ from node_agent.images.store import ImageStore
 from node_agent.protocol.fields import HOST_DRIVER
 from node_agent.protocol.folders import DesiredFolder
 from node_agent.protocol.images import WorkImage
+from node_agent.protocol.packages import WorkPackages
 from node_agent.protocol.slices import DesiredSlice, VolumeMount
 from node_agent.release import running_release
 from node_agent.remote_config import Configured
@@ -25,6 +26,7 @@ from node_agent.runtime.containers.available import Containers, containers_find
 from node_agent.runtime.isolation.levels import Isolation, isolation_find
 from node_agent.runtime.isolation.own_packages import own_packages_link
 from node_agent.runtime.isolation.users import NoUserLeft, WorkUsers
+from node_agent.runtime.packages.available import Packages, packages_find
 from node_agent.runtime.records.slice_records import SliceSpec, cores_for
 from node_agent.volumes import Volumes
 from node_agent.work_folders import WorkFolders
@@ -61,6 +63,17 @@ class Maker:
     def containers(self) -> Containers:
         """Whether work runs in images on this node; found out once."""
         return containers_find(self.isolation)
+
+    @cached_property
+    def packages(self) -> Packages:
+        """Whether packages are installed for work on this node; found out once."""
+        settings = self._configured.settings
+        return packages_find(
+            settings.package_index,
+            settings.home / "packages",
+            settings.package_mib,
+            is_walled=self.isolation.level == "namespaces",
+        )
 
     @property
     def library(self) -> Path:
@@ -190,7 +203,24 @@ class Maker:
             volumes=self._mounts(work.volumes),
             image=self._image(work.image),
             has_outputs=work.outputs,
+            packages=self._packages(work.packages, work.image),
         )
+
+    def _packages(self, wanted: WorkPackages | None, image: WorkImage | None) -> dict[str, Any] | None:
+        """What is to be installed before the work starts. Raises DriverError where nothing is installed here."""
+        if wanted is None:
+            return None
+        node = self.packages
+        if node.problem:
+            raise DriverError(node.problem[:500])
+        return {
+            "home": str(node.home),
+            "key": node.key(wanted.owner, wanted.requirements, image.digest if image else ""),
+            "requirements": list(wanted.requirements),
+            "index": node.index,
+            "pip": node.pip,
+            "most_mib": node.most_mib,
+        }
 
     def _image(self, wanted: WorkImage | None) -> dict[str, Any] | None:
         """The image that the work runs in. Raises DriverError where none runs here."""

@@ -18,7 +18,7 @@ from weir_wire.workload_request import WorkloadRequest, asks
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_FILES = 8
-KINDS = ("text", "count", "flag", "instant", "words", "names", "variables", "choice")
+KINDS = ("text", "lines", "count", "flag", "instant", "words", "names", "variables", "choice")
 
 
 @dataclass(frozen=True, slots=True)

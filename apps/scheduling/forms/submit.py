@@ -97,6 +97,9 @@ def _field_of(ask: Ask) -> forms.Field:
         return forms.BooleanField(**said)
     if ask.kind == "text":
         return forms.CharField(max_length=ask.most, **said)
+    if ask.kind == "lines":
+        area = forms.Textarea(attrs={"rows": 3, "spellcheck": "false"})
+        return forms.CharField(max_length=ask.most, widget=area, **said)
     if ask.kind == "names":
         return NamesField(max_length=ask.most * 16, **said)
     if ask.kind == "instant":

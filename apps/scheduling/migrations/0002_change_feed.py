@@ -74,10 +74,10 @@ CREATE TRIGGER tell_new AFTER INSERT OR DELETE ON public.fleet_node
     FOR EACH ROW EXECUTE FUNCTION public.scheduling_tell('node');
 CREATE TRIGGER tell AFTER UPDATE ON public.fleet_node FOR EACH ROW WHEN (
     (OLD.name, OLD.state, OLD.is_leaving, OLD.info -> 'cpu_count', OLD.info -> 'memory_mib', OLD.info -> 'labels',
-     OLD.info -> 'storage', OLD.info -> 'containers')
+     OLD.info -> 'storage', OLD.info -> 'containers', OLD.info -> 'packages')
     IS DISTINCT FROM
     (NEW.name, NEW.state, NEW.is_leaving, NEW.info -> 'cpu_count', NEW.info -> 'memory_mib', NEW.info -> 'labels',
-     NEW.info -> 'storage', NEW.info -> 'containers')
+     NEW.info -> 'storage', NEW.info -> 'containers', NEW.info -> 'packages')
 ) EXECUTE FUNCTION public.scheduling_tell('node');
 
 CREATE TRIGGER tell_new AFTER INSERT OR DELETE ON public.fleet_device

@@ -58,6 +58,7 @@ def _node(row: Node) -> engine.Node:
         rack=str(labels.get("rack", "")),
         storage=str(row.info.get("storage") or ""),
         containers=str(row.info.get("containers") or ""),
+        packages=bool(row.info.get("packages")),
     )
 
 

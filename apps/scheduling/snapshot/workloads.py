@@ -269,6 +269,7 @@ def request_of(row: Workload, names: Names | None = None) -> engine.Request:
         device_id=row.pins.get("device"),
         storage=row.pins.get("storage", ""),
         containers=row.pins.get("containers", ""),
+        packages="packages" in row.pins,
         exclusive=row.whole_cards,
         distinct_devices=row.distinct_devices,
         single_node=row.single_node,

@@ -48,6 +48,10 @@ _SENTENCES = {
         gettext_noop("It kept more on the node's disk than it may."),
     ),
     "stopped": (gettext_noop("It was stopped: %(said)s"), gettext_noop("It was stopped.")),
+    "packages_failed": (
+        gettext_noop("It never started: %(said)s"),
+        gettext_noop("It never started: its packages could not be installed."),
+    ),
     "crashed": (gettext_noop("The work failed: %(said)s"), gettext_noop("The work failed.")),
     "refused": (
         gettext_noop("The node could not take it: %(said)s"),

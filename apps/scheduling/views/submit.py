@@ -55,7 +55,7 @@ SECTIONS = (
         ),
     ),
     (gettext_lazy("After other work"), ("after_ok", "after_any", "after", "after_not_ok")),
-    ("", ("image", "volumes", "assets", "outputs")),
+    ("", ("image", "volumes", "assets", "outputs", "requirements")),
     ("", ("urgent", "preemptible", "oversubscribe", "requeue_on_loss", "wait_for_quota")),
 )
 

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from weir.errors import WeirClientError
 
@@ -143,3 +144,16 @@ def _next_clock(since: datetime, hour: int, minute: int, text: str) -> datetime:
 
 def _no_instant(text: str) -> WeirClientError:
     return WeirClientError(f"{text!r} is no time.", "Write for example 18:00, 2026-12-01T08:00 or 2h.")
+
+
+def file_text(name: str) -> str:
+    """What stands in a file of this machine.
+
+    Raises:
+        WeirClientError: it cannot be read, or is no text.
+    """
+    try:
+        return Path(name).expanduser().read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise WeirClientError(f"{name} cannot be read: {why}.", "Name a text file that lies here.") from error

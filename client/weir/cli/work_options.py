@@ -11,6 +11,7 @@ from weir.cli.units import (
     command_words,
     cores_milli,
     duration_s,
+    file_text,
     instant,
     memory_mib,
     names,
@@ -42,6 +43,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "variables": pairs,
     "names": names,
     "retries": attempts,
+    "file": file_text,
 }
 
 

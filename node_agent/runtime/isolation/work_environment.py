@@ -17,6 +17,8 @@ from node_agent.web.work_socket import SOCKET, WorkSocket
 
 _TEMPORARY = {"tmp": Path("/tmp"), "tmp-var": Path("/var/tmp")}
 _BASE, _CHANGES, _CONTAINER = "root", "image", "container"
+# While they are installed.
+PACKAGES = "packages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,12 @@ class Surroundings:
     @property
     def kept(self) -> tuple[Path, ...]:
         """Where the work's files lie on the node's disk, its own folder first."""
-        changes = (self.folder / _CHANGES,) if (self.folder / _CHANGES).exists() else ()
-        return (self.work, *(self.folder / name for name in _TEMPORARY), *changes)
+        made = (self.folder / name for name in (_CHANGES, PACKAGES))
+        return (
+            self.work,
+            *(self.folder / name for name in _TEMPORARY),
+            *(one for one in made if one.exists()),
+        )
 
     @property
     def container(self) -> Path:

@@ -47,8 +47,9 @@ class SliceSpec(_Record):
     nodes reach this one ("": not known). `volumes`: folders of the node that the work finds elsewhere, as `source`,
     `path` and `read_only`. `image`: it runs in a container, of the image unpacked at `root`, with the variables `env`,
     and by its `digest`; it begins in `workdir` ("": its own folder), and is called as the `user` whom the image names.
-    `service`: how it is kept alive and looked at. `secrets`: more of its environment, which only the
-    shim has and nobody writes down.
+    `service`: how it is kept alive and looked at. `packages`: what is installed for it before it starts: by its `key`
+    in the folder `home`, which keeps `most_mib`, the lines `requirements`, from `index` by `pip`. `secrets`: more of
+    its environment, which only the shim has and nobody writes down.
     """
 
     slice_uid: str
@@ -97,6 +98,7 @@ class SliceSpec(_Record):
     has_outputs: bool = False
     image: dict[str, Any] | None = None
     service: dict[str, Any] | None = None
+    packages: dict[str, Any] | None = None
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property

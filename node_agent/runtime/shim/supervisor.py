@@ -24,13 +24,14 @@ from node_agent.runtime.records.usage_book import UsageBook
 from node_agent.runtime.sandbox import become_subreaper
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import LAST_S, CheckpointControl
-from node_agent.runtime.shim.device_meter import SessionMeter, device_meter_make
+from node_agent.runtime.shim.device_meter import DeviceMeter, SessionMeter, device_meter_make
 from node_agent.runtime.shim.elastic_size import SizeControl
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.executions import Executions
 from node_agent.runtime.shim.kernel_limits import KernelLimits
 from node_agent.runtime.shim.metrics import MetricsControl
 from node_agent.runtime.shim.output import Output
+from node_agent.runtime.shim.packages import NotInstalled, PackageInstallation
 from node_agent.runtime.shim.service import ServiceControl
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.share import Share
@@ -70,6 +71,11 @@ class Shim:
         self._save()
         try:
             self._start()
+        except NotInstalled as error:
+            self._state.state, self._state.reason_code = error.end.state, error.end.code
+            self._state.reason = error.end.reason
+            self._save()
+            return 1
         except (OSError, subprocess.SubprocessError, ValueError, KeyError, RuntimeError) as error:
             self._held.remove()
             self._state.state, self._state.reason_code = "failed", "crashed"
@@ -91,6 +97,9 @@ class Shim:
         if self._control is not None:
             device_meter = SessionMeter(device_meter, self._control)
             self._control.tell(self._session, spec.compute_percent, spec.memory_mib)
+        if spec.packages is not None:
+            spec = self._spec = self._packages_have(device_meter)
+            now_ns = clock_ns()
         self._held.take(spec, device_meter, self._state)
         group, host = self._held.share, self._held.host
         # Before the work starts: where nothing can be written down, nothing runs.
@@ -121,6 +130,21 @@ class Shim:
         self._service = self._service_open(now_ns)
         self._tell_program()
         self._save()
+
+    def _packages_have(self, device_meter: DeviceMeter) -> SliceSpec:
+        """The work with its packages, installed by now."""
+        self._state.reason = "its packages are installed"
+        self._save()
+        self._packages = PackageInstallation(
+            self._spec, self._folder, device_meter, self._state, self._is_stop_asked
+        )
+        spec = self._packages.run()
+        self._state.reason = ""
+        return spec
+
+    def _is_stop_asked(self) -> bool:
+        """Whether it is to end before it has started."""
+        return bool(self.stop_wanted) or (read_json(self._folder.control) or {}).get("state") == "stopped"
 
     def _tell_program(self) -> None:
         """Which process its program is, and how it is with a service."""

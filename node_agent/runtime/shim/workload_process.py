@@ -21,6 +21,7 @@ from node_agent.runtime.isolation.view import Mounted
 from node_agent.runtime.isolation.work_environment import Surroundings
 from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.limits.cgroup_v1 import CgroupV1
+from node_agent.runtime.packages import installer
 from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.sandbox import data_limits, sandbox
 from node_agent.runtime.shim import ending
@@ -157,6 +158,8 @@ class Work:
             found["TMPDIR"] = str(self._around.temporary)
         if self.port is not None:
             found[PORT_VARIABLE] = str(self.port)
+        if spec.packages is not None:
+            found |= _packaged(found)
         if spec.web:
             found[web_socket.VARIABLE] = str(self._around.web_socket_seen(is_walled=is_walled))
         return found
@@ -454,3 +457,9 @@ def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
     if spec.lib_dir:
         defaults["PYTHONPATH"] = spec.lib_dir
     return defaults | ({} if spec.is_session else spec.env | spec.secrets) | own | spec.driver_env
+
+
+def _packaged(env: dict[str, str]) -> dict[str, str]:
+    """The variables by which a program finds the packages that were installed for it, before all others."""
+    first = {"PYTHONPATH": installer.PYTHON, "PATH": installer.PROGRAMS}
+    return {name: f"{path}:{env[name]}" if env.get(name) else path for name, path in first.items()}

@@ -198,6 +198,7 @@ class WorkloadOut(WorkloadRowOut):
 
     size = serializers.SerializerMethodField()
     secrets = serializers.SerializerMethodField()
+    requirements = serializers.SerializerMethodField()
     waits_for = WaitsForOut(source="dependencies", many=True)
     expected_start = serializers.SerializerMethodField()
     grants = serializers.SerializerMethodField()
@@ -210,6 +211,7 @@ class WorkloadOut(WorkloadRowOut):
             "size",
             "waits_for",
             "secrets",
+            "requirements",
             "expected_start",
             "grants",
             "slices",
@@ -218,6 +220,10 @@ class WorkloadOut(WorkloadRowOut):
     def get_secrets(self, row: Workload) -> list[str]:
         """Their names."""
         return sorted(row.secrets)
+
+    def get_requirements(self, row: Workload) -> list[str]:
+        """The packages that are installed before it starts, as pip reads them."""
+        return list(row.work.get("packages", {}).get("requirements", ()))
 
     @extend_schema_field(SizeOut(allow_null=True))
     def get_size(self, row: Workload) -> Any:

@@ -46,6 +46,8 @@ def _field_of(ask: Ask, default: Any) -> AnyField:
             return serializers.CharField(max_length=ask.most)
         case "text":
             return _word(ask.most)
+        case "lines":
+            return ProgramField(**line, required=False, default="")
         case "choice":
             return serializers.ChoiceField(choices=ask.choices, default=default)
         case "count" if default is None:

@@ -72,6 +72,9 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.LABEL: gettext_noop("No suitable device carries the labels %(asked)s."),
     ReasonCode.STORAGE: gettext_noop("No suitable node can mount volumes of this centre's storage."),
     ReasonCode.CONTAINERS: gettext_noop("No suitable node runs work in container images for %(asked)s."),
+    ReasonCode.PACKAGES: gettext_noop(
+        "No suitable node installs packages: use an image that has them, or ask the operator to set an index."
+    ),
     ReasonCode.DRIVER: gettext_noop("No suitable device works with driver %(asked)s."),
     ReasonCode.NODE_NOT_READY: gettext_noop("No node with a suitable device is ready (%(devices)s devices)."),
     ReasonCode.NODE_CLOSED: gettext_noop(

@@ -97,6 +97,7 @@ class ReasonCode(StrEnum):
     LABEL = "label"
     STORAGE = "storage"
     CONTAINERS = "containers"
+    PACKAGES = "packages"
     DRIVER = "driver"
     NODE_NOT_READY = "node_not_ready"
     NODE_CLOSED = "node_closed"

@@ -80,6 +80,8 @@ class Node:
     """The mark of the storage whose volumes it can mount; "" is none."""
     containers: str = ""
     """For which machines container images must be that work runs in there; "" is none."""
+    packages: bool = False
+    """Whether it installs packages for work."""
 
 
 class Size(NamedTuple):

@@ -103,6 +103,8 @@ class Request:
     """The mark of the storage on which its volumes lie; "" where it mounts none."""
     containers: str = ""
     """For which machines its container image is; "" where it has none."""
+    packages: bool = False
+    """Whether packages are to be installed for it."""
 
 
 class Grant(NamedTuple):

@@ -131,6 +131,7 @@ ASKED_FILTERS: tuple[tuple[ReasonCode, Test, WorkloadRequest], ...] = (
         lambda card, c: c.containers in ("", card.server.node.containers),
         lambda c: c.containers,
     ),
+    (ReasonCode.PACKAGES, lambda card, c: not c.packages or card.server.node.packages, lambda c: None),
     (
         ReasonCode.DRIVER,
         lambda card, c: c.driver is None or card.device.drivers is None or c.driver in card.device.drivers,

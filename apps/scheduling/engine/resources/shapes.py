@@ -37,6 +37,7 @@ class Constraint:
     """Of a request that names a reservation: the devices of that."""
     storage: str = ""
     containers: str = ""
+    packages: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +134,7 @@ def _constraint(request: Request, queue: Queue, placing: Placing) -> Constraint:
     return Constraint(
         request.device_id, request.node_id, groups, request.vendor, models, request.labels, request.driver,
         local, request.exclusive if request.compute_percent else None, storage=request.storage,
-        containers=request.containers,
+        containers=request.containers, packages=request.packages,
     )  # fmt: skip
 
 

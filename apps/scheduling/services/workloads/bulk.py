@@ -99,7 +99,8 @@ def _group_make(
 def row_like(draft: Workload, asked: WorkloadRequest) -> Workload:
     """Another workload as the draft, with a name, a key and work of its own; not saved."""
     # What was found out with the draft: they have it in common.
-    work = asked.work | {name: draft.work[name] for name in ("volumes", "image") if name in draft.work}
+    common = ("volumes", "image", "packages")
+    work = asked.work | {name: draft.work[name] for name in common if name in draft.work}
     work["argv"] = work["argv"] or draft.work["argv"]
     if work != draft.work:
         work_check({**work, "kind": draft.kind, "idle_timeout_s": draft.idle_timeout_s}, draft.run_timeout_s)

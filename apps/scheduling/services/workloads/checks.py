@@ -41,6 +41,7 @@ from apps.scheduling.errors import (
 from apps.scheduling.models import PLACINGS, Queue, QueueTenant, UserGroup, Workload
 from apps.scheduling.selectors.workloads import reason_sentence
 from apps.scheduling.services.workloads.feasibility import hopeless
+from apps.scheduling.services.workloads.packages import RequirementsWrong, requirements_read
 from apps.scheduling.snapshot.workloads import request_of
 from apps.scheduling.states import Purpose, WorkKind
 from apps.scheduling.types import Amounts, WorkloadRequest
@@ -100,6 +101,7 @@ def asked_check(asked: WorkloadRequest, now: datetime) -> None:
     if asked.web and asked.kind == WorkKind.SESSION:
         wrong["web"] = _("A session serves no web pages.")
     wrong |= _service_check(asked)
+    wrong |= _packages_check(asked)
     if wrong:
         raise InvalidInput(fields=wrong)
     times_check(asked, now)
@@ -142,6 +144,19 @@ def _secrets_check(asked: WorkloadRequest) -> dict[str, object]:
             return {"secrets": _("%(name)s is no variable's name.") % {"name": name[:40]}}
         if name in asked.env:
             return {"secrets": _("%(name)s is set as a plain variable too.") % {"name": name}}
+    return {}
+
+
+def _packages_check(asked: WorkloadRequest) -> dict[str, object]:
+    """What is wrong with the packages it names; whether an index has them is known where they are installed."""
+    if not asked.requirements:
+        return {}
+    if asked.kind == WorkKind.SESSION:
+        return {"requirements": _("A session runs no program that could use packages.")}
+    try:
+        requirements_read(asked.requirements)
+    except RequirementsWrong as error:
+        return {"requirements": str(error)}
     return {}
 
 
@@ -403,6 +418,7 @@ _HOPELESS: Mapping[engine.ReasonCode, type[WeirError]] = {
     engine.ReasonCode.LABEL: InvalidInput,
     engine.ReasonCode.STORAGE: InvalidInput,
     engine.ReasonCode.CONTAINERS: InvalidInput,
+    engine.ReasonCode.PACKAGES: InvalidInput,
     engine.ReasonCode.REQUEST_INVALID: InvalidInput,
     engine.ReasonCode.HOST_CPU: HostTooSmall,
     engine.ReasonCode.HOST_MEMORY: HostTooSmall,

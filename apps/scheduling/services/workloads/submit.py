@@ -46,6 +46,7 @@ from apps.scheduling.services.workloads.dependencies import (
     dependencies_put,
     waits_read,
 )
+from apps.scheduling.services.workloads.packages import requirements_read
 from apps.scheduling.services.workloads.replicas import replicas_read, whole_check
 from apps.scheduling.states import AfterWork, DecisionKind
 from apps.scheduling.types import COMPUTE_COMPONENT, MEMORY_COMPONENT, Amounts, WorkImage, WorkloadRequest
@@ -188,7 +189,7 @@ _READ = frozenset(
         "compute_percent", "memory_mib", "local_node", "replicas", "min_replicas", "wait_for_quota", "run_timeout_s",
         "vendor", "model", "node", "device", "argv", "env", "checkpoint_signal", "checkpoint_command", "web",
         "serve", "health", "array", "business_system", "signal", "secrets", "volumes", "assets", "outputs", "image",
-        *AfterWork.values,
+        "requirements", *AfterWork.values,
     }
 )  # fmt: skip
 _COPIED = tuple(name for name in asks() if name not in _READ)
@@ -211,8 +212,12 @@ def _row(
     if image is not None:
         # Files that travelled lie in the work's own folder.
         work["image"] = image.told | ({"in_home": True} if asked.folder else {})
+    if asked.requirements:
+        named = requirements_read(asked.requirements)
+        work["packages"] = {"owner": tenant.schema_name, "requirements": list(named)}
     pins = checks.pins_read(asked) | ({"storage": storage} if storage else {})
     pins |= {"containers": image.architecture} if image else {}
+    pins |= {"packages": "yes"} if asked.requirements else {}
     work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, run_timeout_s)
     system = import_string(settings.WEIR_WORK_SYSTEM)(actor=actor, asked=asked.business_system)
     row = Workload(

@@ -1,0 +1,203 @@
+"""The packages of a work, installed before it starts: as the work itself would run, within its walls and limits.
+
+What is installed serves every later work of the same owner that asks for the same. Nothing is billed before the work
+starts.
+"""
+
+from __future__ import annotations
+
+import select
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from node_agent.files import SliceFolder, tree_remove
+from node_agent.runtime.isolation.work_environment import PACKAGES
+from node_agent.runtime.packages import installer
+from node_agent.runtime.packages.store import FILES, Hold, NoRoom, PackageStore
+from node_agent.runtime.records.meter import NS, clock_ns
+from node_agent.runtime.records.slice_records import ShimState, SliceSpec
+from node_agent.runtime.shim import ending
+from node_agent.runtime.shim.device_meter import DeviceMeter
+from node_agent.runtime.shim.ending import End
+from node_agent.runtime.shim.kernel_limits import KernelLimits
+from node_agent.runtime.shim.output import Output
+from node_agent.runtime.shim.share import Share
+from node_agent.runtime.shim.workload_process import Work
+
+INSTALL_S = 1800
+_LOOK_S = 0.1
+
+
+class NotInstalled(Exception):
+    """The work does not start; `end` is how it has ended."""
+
+    def __init__(self, end: End) -> None:
+        super().__init__(end.reason)
+        self.end = end
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a slice's record says of its packages; see `SliceSpec`."""
+
+    home: str
+    key: str
+    requirements: list[str]
+    index: str
+    pip: str
+    most_mib: int
+
+    @classmethod
+    def read(cls, spec: dict[str, Any]) -> Self:
+        return cls(**{one.name: spec[one.name] for one in fields(cls)})
+
+
+class PackageInstallation:
+    """Sees to it that the packages of one work are there; `is_stopped`: whether the work is to end meanwhile."""
+
+    def __init__(
+        self,
+        spec: SliceSpec,
+        folder: SliceFolder,
+        device_meter: DeviceMeter,
+        state: ShimState,
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        assert spec.packages is not None
+        self._spec, self._folder, self._device_meter, self._state = spec, folder, device_meter, state
+        self._is_stopped = is_stopped
+        self._wanted = _Wanted.read(spec.packages)
+        self._store = PackageStore(Path(self._wanted.home), self._wanted.most_mib)
+        self._draft = folder.path / PACKAGES
+        self._hold: Hold | None = None
+
+    def run(self) -> SliceSpec:
+        """Have them installed, and held as long as this process lives; the work that finds them.
+
+        Raises:
+            NotInstalled: they cannot be had, or the work was stopped meanwhile.
+            OSError: the node cannot keep or mount them.
+        """
+        key = self._wanted.key
+        while (hold := self._store.use(key)) is None:
+            if self._is_stopped():
+                raise NotInstalled(ending.stopped("stopped as asked by the server"))
+            right = self._store.install(key)
+            if right is None:
+                # Another work installs the same.
+                select.select([], [], [], _LOOK_S)
+                continue
+            try:
+                self._install()
+            finally:
+                right.let_go()
+                tree_remove(self._draft)
+        self._hold = hold
+        seen = {"source": str(self._store.files(key)), "path": installer.SEEN, "read_only": True}
+        return replace(self._spec, volumes=[*self._spec.volumes, seen])
+
+    def _install(self) -> None:
+        tree_remove(self._draft)
+        files = self._draft / FILES
+        files.mkdir(mode=0o700, parents=True)
+        installer.requirements_write(files, self._wanted.requirements)
+        held = KernelLimits()
+        spec = self._installing(files)
+        try:
+            held.take(spec, self._device_meter, self._state)
+            work = Work(spec, self._folder, self._device_meter, held.share, held.host)
+            self._pip(work, spec, held)
+        except (OSError, subprocess.SubprocessError) as error:
+            end = _failed(f"its packages cannot be installed: {error}", is_lasting=False)
+            raise NotInstalled(end) from error
+        finally:
+            held.remove()
+        try:
+            self._store.keep(self._wanted.key, self._draft)
+        except NoRoom as error:
+            reason = f"its packages could not be installed: {error}"
+            raise NotInstalled(_failed(reason, is_lasting=error.is_lasting)) from error
+
+    def _installing(self, files: Path) -> SliceSpec:
+        """The work as it runs pip: under a name of its own, and with nothing of what the work itself is given."""
+        wanted, is_image = self._wanted, self._spec.image is not None
+        return replace(
+            self._spec,
+            slice_uid=f"{self._spec.slice_uid}-packages",
+            argv=installer.command(index=wanted.index, pip=wanted.pip, is_image=is_image),
+            env=installer.environment_for(),
+            secrets={},
+            volumes=installer.mounts(files, index=wanted.index, pip=wanted.pip, is_image=is_image),
+            image=self._spec.image and {**self._spec.image, "workdir": ""},
+            disk_mib=min(self._spec.disk_mib or wanted.most_mib, wanted.most_mib),
+            packages=None,
+            service=None,
+            web=False,
+            size=None,
+            checkpoint=None,
+            has_outputs=False,
+            peer_usage_dir="",
+        )
+
+    def _pip(self, work: Work, spec: SliceSpec, held: KernelLimits) -> None:
+        """Stand over pip to its end. Raises NotInstalled."""
+        begun_ns = clock_ns()
+        output = Output(work.output_fd, self._folder.log, limit_bytes=spec.log_limit_bytes)
+        output.note("its packages are installed")
+        share = Share(spec, work, self._device_meter, held.share, begun_ns)
+        try:
+            share.begin(begun_ns)
+            end = None
+            while work.exit_code() is None and end is None:
+                end = self._look(work, share, output, begun_ns)
+            code = work.exit_code()
+            work.kill()
+            work.close_output()
+            output.drain()
+            if end is None and code:
+                end = self._own_end(work, share, output, code)
+        finally:
+            work.kill()
+            work.close()
+        output.note("its packages are installed: it starts" if end is None else end.reason)
+        if end is not None:
+            raise NotInstalled(end)
+
+    def _look(self, work: Work, share: Share, output: Output, begun_ns: int) -> End | None:
+        now_ns = clock_ns()
+        work.look()
+        share.look(now_ns)
+        wait_s = min(share.step(now_ns), _LOOK_S)
+        ready, _, _ = select.select([output.fd, work.exit_fd], [], [], wait_s)
+        if output.fd in ready and not output.copy():
+            select.select([work.exit_fd], [], [], _LOOK_S)
+        if self._is_stopped():
+            return ending.stopped("stopped as asked by the server")
+        if now_ns - begun_ns > INSTALL_S * NS:
+            return _failed(f"its packages were not installed within {INSTALL_S} s", is_lasting=False)
+        if share.has_exceeded_memory:
+            return ending.out_of_memory(share.limit_mib)
+        return work.disk_end() or work.host_end()
+
+    def _own_end(self, work: Work, share: Share, output: Output, code: int) -> End:
+        own = work.own_end(code, output.tail, share.limit_mib)
+        if own.code in ("memory_exceeded", "disk_exceeded"):
+            return own
+        said = output.tail
+        told = (
+            installer.problem_of(said, self._wanted.index, self._wanted.requirements)
+            if code > 0
+            else own.reason
+        )
+        return _failed(
+            f"its packages could not be installed: {told}",
+            is_lasting=code > 0 and not installer.is_unanswered(said),
+        )
+
+
+def _failed(reason: str, *, is_lasting: bool) -> End:
+    """`is_lasting`: it would be the same the next time, so that nobody tries again."""
+    return End("failed", "packages_failed" if is_lasting else "crashed", reason[:500])
