@@ -122,7 +122,7 @@ def test_what_one_work_has_had_installed_the_next_finds(agent, served):
     served[1].clear()
     first = told(agent, want(agent, "greeter==1.0"))
     assert "SAYS one high /.weir-packages/python/greeter.py" in first
-    assert "its packages are installed" in first
+    assert "its packages are being installed" in first
     assert sorted(wheels_fetched(served[1])) == ["greeter-1.0-py3-none-any.whl", "tone-2.1-py3-none-any.whl"]
     served[1].clear()
     second = told(agent, want(agent, "greeter==1.0", work={"argv": ("sh", "-c", "greet")}))

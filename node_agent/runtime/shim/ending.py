@@ -65,6 +65,10 @@ def disk_full() -> End:
     return End("failed", "disk_exceeded", "the node's disk is nearly full, and it kept the most on it")
 
 
+def unstarted(error: Exception) -> End:
+    return End("failed", "crashed", f"the work could not be started: {error}"[:500])
+
+
 def stopped(reason: str) -> End:
     return End("exited", "stopped", reason)
 

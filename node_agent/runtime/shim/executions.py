@@ -19,7 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from node_agent.files import SliceFolder
 from node_agent.runtime import proc
+from node_agent.runtime.records.slice_records import SliceSpec
+from node_agent.runtime.shim.output import Output
 from node_agent.web.terminal_device import size_set
 
 PROCESSES_MAX = 32
@@ -289,3 +292,14 @@ def _bind(listening: socket.socket, path: Path) -> None:
 def _close(fds: list[int]) -> None:
     for fd in fds:
         os.close(fd)
+
+
+def executions_open(spec: SliceSpec, folder: SliceFolder, work: Host, output: Output) -> Executions | None:
+    """None where nothing is run beside the work: a session runs our own program, for nobody to look into."""
+    if spec.is_session:
+        return None
+    try:
+        return Executions(folder.executions, work)
+    except OSError as error:
+        output.note(f"no terminal can be opened beside this work: {error.strerror}")
+        return None

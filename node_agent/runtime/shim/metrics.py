@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from node_agent.files import SliceFolder
 from node_agent.protocol.metric_bounds import FOLDER, POINTS_PER_BATCH, VARIABLE
 from node_agent.runtime.metrics.points import EvenPoints
 from node_agent.runtime.metrics.reader import MetricsReader
 from node_agent.runtime.metrics.spool import MetricsSpool
 from node_agent.runtime.records.meter import NS
+from node_agent.runtime.records.slice_records import SliceSpec
 
 LOOK_S, SEND_S = 1.0, 10.0
 LOOK_BYTES = 256 * 1024
@@ -104,3 +106,8 @@ class MetricsControl:
 def metrics_environment(home: Path) -> dict[str, str]:
     """Where the work finds the folder for its metrics."""
     return {VARIABLE: str(home / FOLDER)}
+
+
+def metrics_open(spec: SliceSpec, folder: SliceFolder, note: Callable[[str], None]) -> MetricsControl | None:
+    """None for a session: it runs our own program."""
+    return None if spec.is_session else MetricsControl(folder.work, spec.work_uid, folder.metrics, note)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from node_agent.files import SliceFolder, tree_remove
+from node_agent.files import SliceFolder, read_json, tree_remove
 from node_agent.runtime.isolation.work_environment import PACKAGES
 from node_agent.runtime.packages import installer
 from node_agent.runtime.packages.store import FILES, Hold, NoRoom, PackageStore
@@ -28,6 +28,7 @@ from node_agent.runtime.shim.share import Share
 from node_agent.runtime.shim.workload_process import Work
 
 INSTALL_S = 1800
+INSTALLING = "its packages are being installed"
 _LOOK_S = 0.1
 
 
@@ -56,7 +57,7 @@ class _Wanted:
 
 
 class PackageInstallation:
-    """Sees to it that the packages of one work are there; `is_stopped`: whether the work is to end meanwhile."""
+    """Sees to it that the packages of one work are there, and are held as long as this object is."""
 
     def __init__(
         self,
@@ -64,24 +65,22 @@ class PackageInstallation:
         folder: SliceFolder,
         device_meter: DeviceMeter,
         state: ShimState,
-        is_stopped: Callable[[], bool],
     ) -> None:
         assert spec.packages is not None
         self._spec, self._folder, self._device_meter, self._state = spec, folder, device_meter, state
-        self._is_stopped = is_stopped
         self._wanted = _Wanted.read(spec.packages)
         self._store = PackageStore(Path(self._wanted.home), self._wanted.most_mib)
         self._draft = folder.path / PACKAGES
         self._hold: Hold | None = None
 
-    def run(self) -> SliceSpec:
-        """Have them installed, and held as long as this process lives; the work that finds them.
+    def run(self, is_ended: Callable[[], bool]) -> SliceSpec:
+        """Have them installed; the work that finds them. `is_ended`: whether all work of the node is to end.
 
         Raises:
             NotInstalled: they cannot be had, or the work was stopped meanwhile.
             OSError: the node cannot keep or mount them.
         """
-        key = self._wanted.key
+        key, self._is_ended = self._wanted.key, is_ended
         while (hold := self._store.use(key)) is None:
             if self._is_stopped():
                 raise NotInstalled(ending.stopped("stopped as asked by the server"))
@@ -121,6 +120,10 @@ class PackageInstallation:
             reason = f"its packages could not be installed: {error}"
             raise NotInstalled(_failed(reason, is_lasting=error.is_lasting)) from error
 
+    def _is_stopped(self) -> bool:
+        """Whether it is to end before it has started."""
+        return self._is_ended() or (read_json(self._folder.control) or {}).get("state") == "stopped"
+
     def _installing(self, files: Path) -> SliceSpec:
         """The work as it runs pip: under a name of its own, and with nothing of what the work itself is given."""
         wanted, is_image = self._wanted, self._spec.image is not None
@@ -146,7 +149,7 @@ class PackageInstallation:
         """Stand over pip to its end. Raises NotInstalled."""
         begun_ns = clock_ns()
         output = Output(work.output_fd, self._folder.log, limit_bytes=spec.log_limit_bytes)
-        output.note("its packages are installed")
+        output.note(INSTALLING)
         share = Share(spec, work, self._device_meter, held.share, begun_ns)
         try:
             share.begin(begun_ns)

@@ -27,11 +27,11 @@ from node_agent.runtime.shim.checkpoint import LAST_S, CheckpointControl
 from node_agent.runtime.shim.device_meter import DeviceMeter, SessionMeter, device_meter_make
 from node_agent.runtime.shim.elastic_size import SizeControl
 from node_agent.runtime.shim.ending import End
-from node_agent.runtime.shim.executions import Executions
+from node_agent.runtime.shim.executions import executions_open
 from node_agent.runtime.shim.kernel_limits import KernelLimits
-from node_agent.runtime.shim.metrics import MetricsControl
+from node_agent.runtime.shim.metrics import metrics_open
 from node_agent.runtime.shim.output import Output
-from node_agent.runtime.shim.packages import NotInstalled, PackageInstallation
+from node_agent.runtime.shim.packages import INSTALLING, NotInstalled, PackageInstallation
 from node_agent.runtime.shim.service import ServiceControl
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.share import Share
@@ -71,15 +71,17 @@ class Shim:
         self._save()
         try:
             self._start()
-        except NotInstalled as error:
-            self._state.state, self._state.reason_code = error.end.state, error.end.code
-            self._state.reason = error.end.reason
-            self._save()
-            return 1
-        except (OSError, subprocess.SubprocessError, ValueError, KeyError, RuntimeError) as error:
+        except (
+            NotInstalled,
+            OSError,
+            subprocess.SubprocessError,
+            ValueError,
+            KeyError,
+            RuntimeError,
+        ) as error:
             self._held.remove()
-            self._state.state, self._state.reason_code = "failed", "crashed"
-            self._state.reason = f"the work could not be started: {error}"[:500]
+            end = error.end if isinstance(error, NotInstalled) else ending.unstarted(error)
+            self._state.state, self._state.reason_code, self._state.reason = end.state, end.code, end.reason
             self._save()
             return 1
         while self._work.exit_code() is None or self._is_started_again():
@@ -113,7 +115,7 @@ class Shim:
         self._checkpoints = CheckpointControl(
             self._folder.work, spec.checkpoint, lambda text: self._output.note(text)
         )
-        self._metrics = self._metrics_open()
+        self._metrics = metrics_open(spec, self._folder, lambda text: self._output.note(text))
         self._work = Work(spec, self._folder, device_meter, group, host)
         # Building its namespaces takes seconds on a busy node: that is not the work's time, and nobody watched it.
         started_at, now_ns = datetime.now(UTC), clock_ns()
@@ -121,7 +123,7 @@ class Shim:
         self._output = Output(self._work.output_fd, self._folder.log, limit_bytes=spec.log_limit_bytes)
         if host is not None:
             self._output.note(host.describe())
-        self._executions = self._executions_open()
+        self._executions = executions_open(spec, self._folder, self._work, self._output)
         self._share = Share(spec, self._work, device_meter, group, now_ns)
         self._started_ns = now_ns
         if self._control is None:
@@ -133,18 +135,12 @@ class Shim:
 
     def _packages_have(self, device_meter: DeviceMeter) -> SliceSpec:
         """The work with its packages, installed by now."""
-        self._state.reason = "its packages are installed"
+        self._state.reason = INSTALLING
         self._save()
-        self._packages = PackageInstallation(
-            self._spec, self._folder, device_meter, self._state, self._is_stop_asked
-        )
-        spec = self._packages.run()
+        self._packages = PackageInstallation(self._spec, self._folder, device_meter, self._state)
+        spec = self._packages.run(lambda: bool(self.stop_wanted))
         self._state.reason = ""
         return spec
-
-    def _is_stop_asked(self) -> bool:
-        """Whether it is to end before it has started."""
-        return bool(self.stop_wanted) or (read_json(self._folder.control) or {}).get("state") == "stopped"
 
     def _tell_program(self) -> None:
         """Which process its program is, and how it is with a service."""
@@ -169,24 +165,6 @@ class Shim:
                 self._output.note(self._end.reason)
             self._observe(now_ns)
         return self._end is None
-
-    def _executions_open(self) -> Executions | None:
-        """None where nothing is run beside the work: a session runs our own program, for nobody to look into."""
-        if self._spec.is_session:
-            return None
-        try:
-            return Executions(self._folder.executions, self._work)
-        except OSError as error:
-            self._output.note(f"no terminal can be opened beside this work: {error.strerror}")
-            return None
-
-    def _metrics_open(self) -> MetricsControl | None:
-        """None for a session: it runs our own program."""
-        if self._spec.is_session:
-            return None
-        return MetricsControl(
-            self._folder.work, self._spec.work_uid, self._folder.metrics, lambda text: self._output.note(text)
-        )
 
     def _meter(self, started_at: datetime, now_ns: int) -> Meter:
         spec = self._spec

@@ -111,7 +111,7 @@ def _move(row: Slice, report: SliceReport, now: datetime) -> None:
     to = _STATES[report.state]
     if report.state in TERMINAL_STATES:
         row.exit_code = report.exit_code
-        code = report.reason_code or ("completed" if to == SliceState.EXITED else "crashed")
+        code: str = report.reason_code or ("completed" if to == SliceState.EXITED else "crashed")
         is_ours = code == "stopped" and row.stop_reason
         reason, code = (row.stop_reason, row.stop_code or code) if is_ours else (report.reason, code)
         at = clock_correct(row.node, report.ended_at) if report.ended_at else row.usage_until or now

@@ -41,7 +41,7 @@ from apps.scheduling.errors import (
 from apps.scheduling.models import PLACINGS, Queue, QueueTenant, UserGroup, Workload
 from apps.scheduling.selectors.workloads import reason_sentence
 from apps.scheduling.services.workloads.feasibility import hopeless
-from apps.scheduling.services.workloads.packages import RequirementsWrong, requirements_read
+from apps.scheduling.services.workloads.packages import RequirementsRefused, requirements_read
 from apps.scheduling.snapshot.workloads import request_of
 from apps.scheduling.states import Purpose, WorkKind
 from apps.scheduling.types import Amounts, WorkloadRequest
@@ -155,7 +155,7 @@ def _packages_check(asked: WorkloadRequest) -> dict[str, object]:
         return {"requirements": _("A session runs no program that could use packages.")}
     try:
         requirements_read(asked.requirements)
-    except RequirementsWrong as error:
+    except RequirementsRefused as error:
         return {"requirements": str(error)}
     return {}
 

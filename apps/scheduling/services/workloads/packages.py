@@ -13,20 +13,20 @@ _ARCHIVE = re.compile(r"\.(whl|zip|tar|tgz|tbz|txz|tlz|tar\.(gz|bz2|xz|lzma))$",
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 
 
-class RequirementsWrong(Exception):
+class RequirementsRefused(Exception):
     """A line that is not taken; says which and why."""
 
 
 def requirements_read(text: str) -> tuple[str, ...]:
-    """What is asked for, each package with its versions and hashes, written in one way. Raises RequirementsWrong."""
+    """What is asked for, each package with its versions and hashes, written in one way. Raises RequirementsRefused."""
     found: list[tuple[int, str, bool]] = []
     for number, line in _whole_lines(text):
         asked, hashes = _split(number, line)
         found.append((number, _normal(number, asked) + hashes, bool(hashes)))
     if not found:
-        raise RequirementsWrong(_("It names no package."))
+        raise RequirementsRefused(_("It names no package."))
     if len(found) > LINES_MOST:
-        raise RequirementsWrong(
+        raise RequirementsRefused(
             _("It names %(count)s packages, and at most %(most)s are taken.")
             % {"count": len(found), "most": LINES_MOST}
         )
@@ -90,5 +90,5 @@ def _path_or_address() -> str:
     return _("addresses and files are not taken: name a package of the index")
 
 
-def _wrong(number: int, why: str) -> RequirementsWrong:
-    return RequirementsWrong(_("Line %(number)s: %(why)s.") % {"number": number, "why": why})
+def _wrong(number: int, why: str) -> RequirementsRefused:
+    return RequirementsRefused(_("Line %(number)s: %(why)s.") % {"number": number, "why": why})
