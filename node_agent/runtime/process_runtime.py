@@ -334,7 +334,13 @@ class ProcessRuntime:
             spec.image
         )
         return Container(
-            Changes(str(root.files_changed), frozenset(map(PurePosixPath, root.not_of_image)), root.user),
+            Changes(
+                files=str(root.files_changed),
+                not_of_image=frozenset(map(PurePosixPath, root.not_of_image)),
+                user=root.user,
+                owner=root.owner,
+                is_owned=root.is_owned,
+            ),
             executions,
         )
 

@@ -108,15 +108,17 @@ def test_work_sees_its_image_and_what_is_its_own_and_nothing_of_the_node(run, ag
     told = run(
         "echo ROOT $(ls /); cat /etc/motd; echo ENV $FROM_IMAGE $WEIR_COMPUTE_PERCENT; pwd; echo HOME $HOME; "
         f"echo x > $HOME/kept; echo y > /tmp/t; ls -a {agent.home} {agent.home}/slices 2>&1; "
-        "touch /x 2>&1; touch /bin/x 2>&1; id; cat /proc/self/status"
+        "touch /x /bin/x 2>&1; ls -l /bin/x; chown 0 /x 2>&1; id; cat /proc/self/status"
     )
     assert "of the image" in told
     assert "ENV yes 20" in told
     top = told.partition("ROOT ")[2].partition("\n")[0].split()
     assert {"home", "opt", "root", "usr", "work"} & {*top} == set()
     assert int(told.partition("uid=")[2].partition("(")[0]) >= 60_000
-    assert "touch: /x: Permission denied" in told
-    assert "touch: /bin/x: Permission denied" in told
+    assert "/bin/x" in told.partition("HOME ")[2]
+    assert "touch:" not in told, "what the image calls root's is the work's own"
+    assert "chown: /x: Operation not permitted" in told
+    assert not list((agent.home / "images").glob("*/rootfs/x")), "and the image stays as it is"
     for line in ("CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"):
         assert line in told
     assert "credential.json" not in told
@@ -140,6 +142,28 @@ def test_it_begins_where_its_image_says_and_is_nobody_but_its_own_user(run, agen
     root = run("id", image=offer(agent.portal, busybox_layer(), Env=["PATH=/bin"], User="root"))
     assert "uid=0" not in root
     assert "(work)" in root
+
+
+def test_what_belongs_to_the_user_of_its_image_is_the_works_own_and_nothing_else(run, agent):
+    known = b"root:x:0:0:root:/root:/bin/sh\napp:x:1000:100::/:/bin/sh\n"
+    files = {"etc/passwd": known, "srv/mine": owned(1000, 100), "srv/other": owned(1001, 100)}
+    for named in ("app", "1000:100"):
+        image = offer(agent.portal, busybox_layer(), layer(files), Env=["PATH=/bin"], User=named)
+        told = run(
+            "cd /srv; echo more >> mine && echo WROTE; echo x >> other 2>&1; echo x > /bin/new 2>&1; "
+            "stat -c '%u %a' mine other /bin/busybox; echo UID=$(id -u).",
+            image=image,
+        )
+        uid = told.partition("UID=")[2].partition(".")[0]
+        assert "WROTE" in told
+        assert told.count("ermission denied") == 2
+        assert (f"{uid} 600" in told, "1001 644" in told, "0 755" in told) == (True, True, True)
+
+
+def owned(uid: int, gid: int) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo()
+    entry.uid, entry.gid, entry.mode = uid, gid, 0o600 if uid == 1000 else 0o644
+    return entry
 
 
 WALLS = {

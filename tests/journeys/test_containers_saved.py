@@ -42,7 +42,7 @@ FILES = {
 CHANGES = """
 cd /srv; echo new > new; rm old; rm -r set; mkdir set; echo third > set/third
 ln new again; ln -s /srv/new linked; mkfifo pipe; echo x > .wh.new; echo '#!/bin/sh' > tool; chmod 4755 tool
-head -c 3000000 /dev/urandom > large; printf '' > "a name"
+mkdir -p /usr/lib; echo library > /usr/lib/mine; head -c 3000000 /dev/urandom > large; printf '' > "a name"
 echo hidden > $HOME/in_home; echo hidden > /tmp/in_tmp; mkdir -p /opt/deep; echo deep > /opt/deep/file
 """
 COUNTS = "echo done; n=0; while true; do n=$((n+1)); echo $n > /srv/count; done"
@@ -133,10 +133,10 @@ def test_what_was_changed_is_in_it_and_a_new_work_finds_it(agent, image):
     assert not {"srv/pipe", "srv/.wh.new"} & found.keys()
     assert agent.portal.containers_saved[transfer].left_out == 2
     assert {(one.uid, one.gid) for one in found.values()} == {(0, 0)}
-    assert found["srv/tool"].mode == 0o777
-    assert found["srv/new"].mode & 0o004, "whoever the next work is reads what this one wrote"
+    assert found["srv/tool"].mode == 0o755
+    assert found["srv/new"].mode == 0o600, "it is the next work's own"
     # Nothing of the node, of the work's own folders, and of what Weir gives to work.
-    assert not [name for name in found if name.split("/")[0] not in ("srv", "opt")]
+    assert not [name for name in found if name.split("/")[0] not in ("srv", "opt", "usr")]
     for secret in (key, "hidden", agent.portal.credential, "WEIR_SLICE", "in_home", "in_tmp"):
         assert secret.encode() not in plain
     # It goes on.
@@ -145,11 +145,12 @@ def test_what_was_changed_is_in_it_and_a_new_work_finds_it(agent, image):
     agent.until(lambda: not list((agent.home / "saves").iterdir()), wait_s=10)
 
     grown = offer(agent.portal, busybox_layer(), layer(FILES), plain, Env=["PATH=/bin"])
-    look = "cd /srv; cat new again linked set/third /opt/deep/file; ls -A . set; ./tool && echo ran; echo more >> new"
+    look = "cd /srv; cat new again linked set/third /opt/deep/file /usr/lib/mine; ls -A . set"
+    look += "; ./tool && echo ran; echo more >> new"
     seen = running(agent, grown, f"{look}; echo done; sleep 60")
     text = agent.portal.logs[seen].decode()
     assert text.count("new\n") >= 3
-    assert {"third", "deep", "count", "large", "ran"} <= set(text.split())
+    assert {"third", "deep", "library", "count", "large", "ran"} <= set(text.split())
     assert not {"old", "first", "second", "pipe"} & set(text.split())
     assert "denied" not in text
 

@@ -107,17 +107,20 @@ class LayerWriter:
             tar.addfile(entry, _Watched(file, tar.offset, self._look))  # type: ignore[arg-type]
 
     def _entry(self, name: str, facts: os.stat_result, kind: bytes) -> tarfile.TarInfo:
-        """Its header. The work is another user wherever the image runs: what was its own is the image's, open to
-        whoever that is as far as it was to itself, and no file makes anybody else of who runs it."""
+        """Its header. What was the work's is the image's own user's, which the next work is, and no file makes anybody
+        else of who runs it. Where the work was one of all others in its image, so is the next: it may do as much."""
         entry = tarfile.TarInfo(name)
         entry.type, entry.mtime = kind, int(facts.st_mtime)
         entry.mode = stat.S_IMODE(facts.st_mode)
+        changes = self._changes
         entry.uid, entry.gid = (
-            0 if one == self._changes.user else one for one in (facts.st_uid, facts.st_gid)
+            own if one == changes.user else one
+            for one, own in zip((facts.st_uid, facts.st_gid), changes.owner, strict=True)
         )
-        if facts.st_uid == self._changes.user:
-            own = entry.mode & 0o700
-            entry.mode |= own >> 3 | own >> 6
+        if facts.st_uid == changes.user:
+            if not changes.is_owned:
+                own = entry.mode & 0o700
+                entry.mode |= own >> 3 | own >> 6
             if kind != tarfile.DIRTYPE:
                 entry.mode &= ~(stat.S_ISUID | stat.S_ISGID)
         return entry

@@ -6,6 +6,7 @@ Built in a mount namespace of its own, from which the container runtime begins; 
 from __future__ import annotations
 
 import errno
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ _OF_THE_KERNEL = (Path("/dev"), Path("/proc"), Path("/sys"))
 # What runs now, and is gone with it.
 _PASSING = (Path("/run"), Path("/var/run"))
 _PASSWD, _USERS_BYTES = "etc/passwd", 2**20
+_ID_MAX = 2**31 - 1
 _NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 _PLAIN = sys_.MS_NOSUID | sys_.MS_NODEV
 
@@ -29,6 +31,7 @@ _PLAIN = sys_.MS_NOSUID | sys_.MS_NODEV
 class ImageRoot:
     """`image`: the folder of an unpacked image, which nobody writes to. `changes`: a folder for what is written over
     it, with `files`, `work` and `root` in it, and `passwd`, by which the `user` of the work has the name `called`.
+    Where the node can, the files of the image that belong to the user whom it names (of none: root) are the work's own.
     `own`: folders that are the work's, as (where it lies, where the work sees it). `files`: files of the node that it
     reads, in the same way. `volumes` are mounted for `user`."""
 
@@ -51,10 +54,11 @@ class ImageRoot:
         over = (*_OF_THE_KERNEL, *(seen for _source, seen in self.own), *(one.path for one in self.volumes))
         if not path.is_absolute() or ".." in path.parts or any(path.is_relative_to(one) for one in over):
             return False
-        place = self.image
+        place, written = self.image, self.files_changed
         for name in path.parts[1:]:
-            place /= name
-            if place.is_symlink() or not place.is_dir():
+            place, written = place / name, written / name
+            # An earlier program of the work may have put something else there.
+            if not is_folder(place) or (os.path.lexists(written) and not is_folder(written)):
                 return False
         return True
 
@@ -75,18 +79,36 @@ class ImageRoot:
         """Make the folders that it is built of. Raises OSError."""
         for name in ("files", "work", "root"):
             (self.changes / name).mkdir(parents=True, exist_ok=True, mode=0o755)
+        (self.changes / "lower").mkdir(exist_ok=True, mode=0o755)
         (self.changes / "passwd").write_bytes(self._users())
         (self.changes / "passwd").chmod(0o644)
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """Whom the image names as its user: his number and his group's; root's where it names nobody whom it knows."""
+        for line in self._known():
+            name, _password, uid, gid, *_rest = (*line.decode(errors="replace").split(":"), "", "", "", "")
+            if self.called and self.called in (name, uid) and uid.isdecimal() and gid.isdecimal():
+                return min(int(uid), _ID_MAX), min(int(gid), _ID_MAX)
+        return (min(int(self.called), _ID_MAX) if self.called.isdecimal() else 0), 0
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether the files of the image's own user are the work's here, as it was built last."""
+        return (self.changes / "owned").exists()
+
+    def _known(self) -> list[bytes]:
+        """The users whom the image knows."""
+        if (self.image / "etc").is_symlink():
+            return []
+        found = file_look(self.image / _PASSWD, None, _USERS_BYTES)
+        return found[0].splitlines() if found is not None else []
 
     def _users(self) -> bytes:
         """The users whom the image knows, and first the work's own: whoever the image names, it is nobody but this."""
         name = self.called if _NAME.fullmatch(self.called) and self.called != "root" else "work"
         _source, home = self.own[0]
-        found = (
-            None if (self.image / "etc").is_symlink() else file_look(self.image / _PASSWD, None, _USERS_BYTES)
-        )
-        known = found[0].splitlines() if found is not None else []
-        others = [line for line in known if not line.startswith(f"{name}:".encode())]
+        others = [line for line in self._known() if not line.startswith(f"{name}:".encode())]
         own = f"{name}:x:{self.user}:{self.user}::{home}:/bin/sh".encode()
         return b"\n".join([own, *others, b""])
 
@@ -96,7 +118,7 @@ class ImageRoot:
         sys_.mount("none", "/", flags=sys_.MS_REC | sys_.MS_PRIVATE)
         # What is written is written whole: else it could not be told from the image by itself, to be saved.
         whole = "redirect_dir=off,metacopy=off"
-        layers = f"lowerdir={self.image},upperdir={self.files_changed},workdir={self.changes}/work,{whole}"
+        layers = f"lowerdir={self._lower()},upperdir={self.files_changed},workdir={self.changes}/work,{whole}"
         sys_.mount("overlay", str(self.root), "overlay", _PLAIN, layers)
         # What is mounted later covers what lies deeper.
         for source, seen in sorted(self.own, key=lambda item: len(item[1].parts)):
@@ -110,6 +132,20 @@ class ImageRoot:
                 sys_.mount("none", target, flags=sys_.MS_REMOUNT | sys_.MS_BIND | sys_.MS_RDONLY | _PLAIN)
         for volume in sorted(self.volumes, key=lambda one: len(one.path.parts)):
             self._volume(volume)
+
+    def _lower(self) -> Path:
+        """The image as the work is to see it: as its own where the kernel and the file system can, else as it is."""
+        lower, mark = self.changes / "lower", self.changes / "owned"
+        try:
+            sys_.mount_owned(str(self.image), str(lower), self.owner, self.user, "/proc")
+        except OSError:
+            mark.unlink(missing_ok=True)
+            return self.image
+        mark.touch()
+        # Of the top of an overlay it is the one above that counts.
+        if os.stat(self.image).st_uid == self.owner[0]:
+            os.chown(self.files_changed, self.user, self.user)
+        return lower
 
     def _volume(self, volume: Mounted) -> None:
         taken = {*_TAKEN, *(seen for _source, seen in self.own)}

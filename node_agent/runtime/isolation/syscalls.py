@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+from itertools import pairwise
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 CLONE_NEWIPC, CLONE_NEWPID = 0x08000000, 0x20000000
@@ -43,6 +44,12 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
     _checked(done, f"mounting {target}")
 
 
+# Numbers on disk from the first on, whom they stand for from the second on, and how many.
+_Range = tuple[int, int, int]
+# All numbers that users can have; the one after them is nobody's.
+_IDS = 2**32 - 1
+
+
 class _MountAttributes(ctypes.Structure):
     _fields_ = [("set", ctypes.c_uint64), ("clear", ctypes.c_uint64), ("propagation", ctypes.c_uint64),
                 ("userns_fd", ctypes.c_uint64)]  # fmt: skip
@@ -56,10 +63,27 @@ def mount_as(source: str, target: str, user: int, proc: str) -> None:
     if owner.st_uid == user:
         mount(source, target, flags=MS_BIND)
         return
+    _mount_mapped(source, target, proc, [(owner.st_uid, user, 1)], [(owner.st_gid, user, 1)])
+
+
+def mount_owned(source: str, target: str, owner: tuple[int, int], user: int, proc: str) -> None:
+    """Bind a folder so that what belongs to the user and the group of `owner` in it is `user`'s at the target, and all
+    else whose it is. Root's alone. Raises OSError where the kernel or the file system cannot."""
+    _mount_mapped(source, target, proc, *(_swapped(one, user) for one in owner))
+
+
+def _swapped(first: int, second: int) -> list[_Range]:
+    """Every number stands for itself, but these two for each other."""
+    begins = sorted({0, first, first + 1, second, second + 1, _IDS})
+    other = {first: second, second: first}
+    return [(at, other.get(at, at), end - at) for at, end in pairwise(begins)]
+
+
+def _mount_mapped(source: str, target: str, proc: str, users: list[_Range], groups: list[_Range]) -> None:
     tree = _LIBC.syscall(_OPEN_TREE, _AT_FDCWD, source.encode(), _OPEN_TREE_CLONE | _NOFOLLOW | os.O_CLOEXEC)
     _checked(min(tree, 0), f"opening {source}")
     try:
-        namespace = _users_mapped(owner, user, proc)
+        namespace = _users_mapped(users, groups, proc)
         try:
             wanted = _MountAttributes(set=_MOUNT_ATTR_IDMAP, userns_fd=namespace)
             done = _LIBC.syscall(
@@ -74,8 +98,8 @@ def mount_as(source: str, target: str, user: int, proc: str) -> None:
         os.close(tree)
 
 
-def _users_mapped(owner: os.stat_result, user: int, proc: str) -> int:
-    """A user namespace, held open, in which the owner stands for `user`, and so do their groups."""
+def _users_mapped(users: list[_Range], groups: list[_Range], proc: str) -> int:
+    """A user namespace, held open, in which numbers on disk stand for others."""
     ready_read, ready_write = os.pipe()
     go_read, go_write = os.pipe()
     child = os.fork()
@@ -92,9 +116,9 @@ def _users_mapped(owner: os.stat_result, user: int, proc: str) -> int:
     try:
         if os.read(ready_read, 1) != b"x":
             raise OSError(errno.EPERM, "the kernel gives no user namespace to map users by")
-        for name, on_disk in (("uid_map", owner.st_uid), ("gid_map", owner.st_gid)):
+        for name, ranges in (("uid_map", users), ("gid_map", groups)):
             with open(f"{proc}/{child}/{name}", "w") as mapping:
-                mapping.write(f"{on_disk} {user} 1")
+                mapping.write("\n".join(" ".join(map(str, one)) for one in ranges))
         return os.open(f"{proc}/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         os.close(ready_read)

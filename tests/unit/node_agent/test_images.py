@@ -141,3 +141,39 @@ def test_a_home_below_the_containers_own_tmp_is_not_covered_by_it(tmp_path: Path
         [sys.executable, "-c", MOUNTS, str(tmp_path)], capture_output=True, text=True, check=False, timeout=30
     )
     assert (done.stdout.strip(), done.returncode) == ("kept", 0), done.stderr
+
+
+PLAIN = """
+import os, sys
+from pathlib import Path
+from node_agent.runtime.isolation import syscalls as sys_
+from node_agent.runtime.isolation.image_root import ImageRoot
+top = Path(sys.argv[1])
+sys_.unshare(sys_.CLONE_NEWNS)
+sys_.mount("none", "/", flags=sys_.MS_REC | sys_.MS_PRIVATE)
+if sys.argv[2] != "here":
+    sys_.mount("none", str(top / "image"), sys.argv[2])
+(top / "image/file").write_text("of the image")
+root = ImageRoot(image=top / "image", changes=top / "changes", own=((top / "home", Path("/tmp/home")),),
+                 files=(), volumes=(), user=60000)
+root.make()
+root.build()
+print(root.is_owned, os.stat(root.root / "file").st_uid, (root.root / "file").read_text())
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="folders are mounted by root alone")
+@pytest.mark.parametrize(("kind", "told"), [("here", "True 60000"), ("ramfs", "False 0")])
+def test_an_image_on_a_file_system_that_maps_no_users_is_read_as_it_is(
+    tmp_path: Path, kind: str, told: str
+) -> None:
+    for name in ("image", "home"):
+        (tmp_path / name).mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN, str(tmp_path), kind],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert (done.stdout.strip(), done.returncode) == (f"{told} of the image", 0), done.stderr
