@@ -105,8 +105,10 @@ def _settings_of(draft: Path) -> dict[str, Any]:
     run = config.get("config")
     run = run if isinstance(run, dict) else {}
     env, workdir, user = run.get("Env"), run.get("WorkingDir"), run.get("User")
+    # Of two slashes at the beginning a path may keep both, and be below nothing that has one.
+    begins = posixpath.normpath(f"/{workdir.lstrip('/')}") if isinstance(workdir, str) and workdir else ""
     return {
         "env": [one for one in env if isinstance(one, str)] if isinstance(env, list) else [],
-        "workdir": posixpath.normpath(f"/{workdir}") if isinstance(workdir, str) and workdir else "",
+        "workdir": begins,
         "user": user.partition(":")[0] if isinstance(user, str) else "",
     }

@@ -137,8 +137,10 @@ def test_it_begins_where_its_image_says_and_is_nobody_but_its_own_user(run, agen
     assert "app:x:0:0" not in told
     at_home = run('test "$(pwd)" = "$HOME" && echo AT HOME; id -un', image=image | {"in_home": True})
     assert "AT HOME" in at_home
-    led = offer(agent.portal, busybox_layer(), Env=["PATH=/bin"], WorkingDir="/proc/self/fd/7")
-    assert "AT HOME" in run('test "$(pwd)" = "$HOME" && echo AT HOME', image=led)
+    for place in ("/proc/self/fd/7", "//proc/self/fd/7"):
+        there = layer({"proc/self/fd/7": folder(0o755)})
+        led = offer(agent.portal, busybox_layer(), there, Env=["PATH=/bin"], WorkingDir=place)
+        assert "AT HOME" in run('test "$(pwd)" = "$HOME" && echo AT HOME', image=led)
     root = run("id", image=offer(agent.portal, busybox_layer(), Env=["PATH=/bin"], User="root"))
     assert "uid=0" not in root
     assert "(work)" in root

@@ -51,6 +51,7 @@ def archive(tmp_path: Path) -> Path:
         *layers,
         entry_point=("/usr/bin/perl", "/srv/serve.pl"),
         Env=["FROM_IMAGE=yes", "PATH=/bin"],
+        WorkingDir="/srv",
     )
 
 
@@ -89,7 +90,7 @@ def test_work_of_an_image_from_the_portal_to_its_pages_and_its_output(
             "it sees the image and the volume, and nothing of the node"
         )
         code, shown = _typed(env, work["no"])
-        assert (code, b"42-yes" in shown) == (5, True), shown
+        assert (code, b"42-yes in /srv" in shown) == (5, True), shown
         weir("cp", f"vol://{name}/made.txt", str(tmp_path / "made.txt"))
         assert (tmp_path / "made.txt").read_text() == "made inside\n"
     finally:
@@ -176,5 +177,5 @@ def _typed(env: dict[str, str], no: str) -> tuple[int, bytes]:
             if select.select([fd], [], [], 0.2)[0]:
                 shown += os.read(fd, 4096)
             if b"$ " in shown and not is_typed:
-                is_typed = bool(os.write(fd, b"cat /etc/motd; echo $((6*7))-$FROM_IMAGE; exit 5\n"))
+                is_typed = bool(os.write(fd, b"cat /etc/motd; echo $((6*7))-$FROM_IMAGE in $(pwd); exit 5\n"))
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown

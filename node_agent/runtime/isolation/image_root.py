@@ -52,7 +52,7 @@ class ImageRoot:
         """Whether this is a folder of the image itself, to which no link leads and over which nothing is mounted: a
         program can begin there, and the container runtime has neither to follow anything nor to make it."""
         over = (*_OF_THE_KERNEL, *(seen for _source, seen in self.own), *(one.path for one in self.volumes))
-        if not path.is_absolute() or ".." in path.parts or any(path.is_relative_to(one) for one in over):
+        if path.anchor != "/" or ".." in path.parts or any(path.is_relative_to(one) for one in over):
             return False
         place, written = self.image, self.files_changed
         for name in path.parts[1:]:

@@ -40,6 +40,8 @@ from node_agent.web.terminal_device import control_take, shell_find, terminal_op
 # A write that waits for room in the pipe is cut short when the work is stopped meanwhile, as its share is held where
 # there is no cgroup; a program may not look (Python's unbuffered output does not). The most an account may ask for.
 _PIPE_BYTES = 1024 * 1024
+# A shell's word for going somewhere, if it can, and beginning there.
+_BEGIN = 'cd "$1" 2>/dev/null; exec "$0"'
 # So long the shim waits for all of a tree to have stopped: until then a new child may be born.
 _HOLD_WAIT_S = 2.0
 # Scripts find the `python` that programs of that name are run by.
@@ -221,8 +223,13 @@ class Work:
         return terminal_open(system, self._spec.work_uid)
 
     def shell(self) -> list[str]:
-        """What a terminal beside it runs, where nothing is named: the best shell of those that the work could run."""
-        return [shell_find(Path(f"/proc/{self.pid}/root" if self._container is not None else "/"))]
+        """What a terminal beside it runs, where nothing is named: the best shell of those that the work could run. In a
+        container it begins where the image says."""
+        if self._container is None or self._spec.image is None:
+            return [shell_find(Path("/"))]
+        found, begins = shell_find(Path(f"/proc/{self.pid}/root")), self._spec.image.get("workdir")
+        # By the shell itself: the work may have put a link there, and has no more files open than it should by then.
+        return [found, "-c", _BEGIN, found, begins] if begins else [found]
 
     def _start_beside(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
         work_pid = str(proc.inner_pid(self.pid))

@@ -21,6 +21,7 @@ from node_agent.runtime.isolation.view import Mounted
         ("/srv/../srv/app", False),
         ("srv/app", False),
         ("/proc/self/fd/7", False),
+        ("//proc/self/fd/7", False),
         ("/dev", False),
         ("/sys/fs", False),
         ("/mnt/set", False),
