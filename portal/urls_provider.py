@@ -6,6 +6,8 @@ from django.urls import include, path
 from portal import probes
 from portal.urls_api import urlpatterns as api
 
+admin.autodiscover()
+
 urlpatterns = [
     path("i18n/", include("django.conf.urls.i18n")),
     # Before the admin: its own ways in and out lead to the portal's.

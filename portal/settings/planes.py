@@ -12,7 +12,8 @@ SHARED_APPS = [
     "django.contrib.staticfiles",
     "unfold",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    # Its pages are found with the addresses of the provider, not by every process that starts.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.humanize",
     "guardian",
     "rest_framework",
