@@ -9,6 +9,7 @@ import pytest
 from portal.devstack.demo_order import Journey
 from portal.devstack.registry_server import registry_is_here
 from portal.devstack.stack import Stack
+from tests.factories.wheels import wheel
 from tests.harness.prepared import folder_prepare
 from tests.harness.registry import running_registry
 
@@ -60,6 +61,21 @@ def empty_centre(
             found.stop()
 
 
+def _wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of wheels, from which nodes install what work asks for."""
+    folder = open_folder(tmp_path_factory, "wheels")
+    wheel(folder, "tone", "2.1", {"tone.py": "HIGH = 'high'\n"})
+    wheel(
+        folder,
+        "greeter",
+        "1.0",
+        {"greeter.py": "import tone\ndef main(): print('GREETS', tone.HIGH)\n"},
+        needs=("tone>=2",),
+        programs={"greet": "greeter:main"},
+    )
+    return folder
+
+
 class SharedPortal:
     """One portal, on a folder and a port of its own, for all tests of this process that ask for it in a row.
 
@@ -79,6 +95,8 @@ class SharedPortal:
                 folder = tmp_path_factory.mktemp("registry")
                 registry = self._environment.enter_context(running_registry(folder))
                 environment["WEIR_REGISTRY_URL"] = registry.url
+            wheels = self._environment.enter_context(pytest.MonkeyPatch.context())
+            wheels.setenv("WEIR_AGENT_PACKAGE_INDEX", str(_wheels(tmp_path_factory)))
             made = Stack.in_folder(portal_folder(tmp_path_factory, "portal"), environment=environment)
             try:
                 made.start()
