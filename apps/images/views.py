@@ -17,10 +17,9 @@ from apps.images.permissions import ImagePermission as P
 from apps.images.selectors import image_get, image_list, image_uids_kept, version_get, versions_saved
 from apps.images.services.images import image_change, image_delete, version_delete, version_publish
 from apps.images.services.imports import image_import
-from apps.images.services.saves import image_save
+from apps.images.services.saves import image_save, save_check
 from apps.images.states import ON_THE_WAY
 from apps.scheduling.selectors.quotas import quota_organizations
-from apps.scheduling.selectors.workloads import workload_get
 
 
 @page(P.VIEW)
@@ -102,8 +101,8 @@ def save(request: TenantRequest, uid: UUID) -> HttpResponse:
         row = image_save(actor=request.actor, tenant=request.entered_tenant, workload_uid=uid, **given)
         messages.success(request, _("%(image)s is being saved.") % {"image": str(row)})
         return go(request, "workloads:workload", uid)
-    work = workload_get(request.entered_tenant, uid, actor=request.actor)
-    name, _sign, tag = str((work.work.get("image") or {}).get("name", "")).partition(":")
+    work = save_check(request.actor, request.entered_tenant, uid)
+    name, _sign, tag = str(work.work["image"]["name"]).partition(":")
     may_manage = request.actor.may(P.MANAGE)
     context = {
         "work": work,

@@ -167,6 +167,15 @@ def test_nothing_is_written_while_it_is_read(agent, image):
         assert first is None or second is None or 0 <= first - second <= 1
 
 
+def test_work_that_starts_programs_without_end_holds_still_too(agent, image):
+    uid = running(
+        agent, image, "(while true; do (true | cat); done) & echo done; while true; do busybox true; done"
+    )
+    for _turn in range(5):
+        assert sent(agent, ask(agent, uid))
+    assert agent.report(uid).state == "running"
+
+
 def test_what_cannot_be_saved_is_said_and_leaves_nothing(agent, image):
     uid = running(agent, image, "head -c 5000000 /dev/urandom > /srv/large; echo done; sleep 600")
     assert "may grow by" in told(agent, ask(agent, uid, limit_bytes=PIECE_BYTES)).problem

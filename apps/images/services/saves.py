@@ -70,8 +70,8 @@ def image_save(
     """
     registry()
     draft_check(name, tag, introduction)
-    work = workload_get(tenant, workload_uid, actor=actor)
-    base = _base(actor, work)
+    work = save_check(actor, tenant, workload_uid)
+    base = _base(work)
     row = draft_make(
         actor=actor,
         tenant=tenant,
@@ -98,21 +98,27 @@ def image_save(
     return row
 
 
-def _base(actor: Actor, work: Workload) -> ImageVersion:
-    """The version that work runs in, if the actor may save it now."""
+def save_check(actor: Actor, tenant: Tenant, workload_uid: UUID) -> Workload:
+    """The work, if the actor may save it now. Raises what `image_save` raises for work that cannot be saved."""
+    work = workload_get(tenant, workload_uid, actor=actor)
     if not may_execute(actor, work):
         raise Forbidden(
             _("%(no)s is for who submitted it to save.") % {"no": work.no}, cure=_("Save work of your own.")
         )
-    told = work.work.get("image")
-    if not told:
+    if not work.work.get("image"):
         raise NotInImage(_("%(no)s runs in no container image: there is none to save.") % {"no": work.no})
     if work.state != WorkloadState.RUNNING:
         raise Conflict(
             _("%(no)s does not run now.") % {"no": work.no},
             cure=_("What is changed over an image goes when the work stops: save it while it runs."),
         )
-    base = ImageVersion.objects.filter(uid=told["version"], state=VersionState.READY).first()
+    return work
+
+
+def _base(work: Workload) -> ImageVersion:
+    """The version that work runs in. Raises Conflict where nothing can go upon that."""
+    version = work.work["image"]["version"]
+    base = ImageVersion.objects.filter(uid=version, state=VersionState.READY).first()
     if base is None:
         raise Conflict(
             _("The image that %(no)s runs in is not kept here any more.") % {"no": work.no},

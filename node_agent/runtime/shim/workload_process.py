@@ -43,7 +43,7 @@ _PIPE_BYTES = 1024 * 1024
 # A shell's word for going somewhere, if it can, and beginning there.
 _BEGIN = 'cd "$1" 2>/dev/null; exec "$0"'
 # So long the shim waits for all of a tree to have stopped: until then a new child may be born.
-_HOLD_WAIT_S = 2.0
+_HOLD_WAIT_S, _HOLD_TRIES = 0.5, 6
 # Scripts find the `python` that programs of that name are run by.
 _PATH = f"{os.path.dirname(sys.executable)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # What tells a service on which port it is to listen.
@@ -291,13 +291,16 @@ class Work:
     def hold(self) -> bool:
         """Stop the whole tree until `hold_end`, whatever its share; whether nothing of it runs any more."""
         self.is_held = True
-        until_s = time.monotonic() + _HOLD_WAIT_S
-        while time.monotonic() < until_s:
-            self.look()
-            self._pauses.pause(self.pids)
-            if all(map(proc.is_still, self.pids)):
-                return True
-            time.sleep(0.005)
+        for _try in range(_HOLD_TRIES):
+            until_s = time.monotonic() + _HOLD_WAIT_S
+            while time.monotonic() < until_s:
+                self.look()
+                self._pauses.pause(self.pids)
+                if all(map(proc.is_still, self.pids)):
+                    return True
+                time.sleep(0.005)
+            # Whoever waits in the kernel for a child that was stopped before it began can only go on with it.
+            self._pauses.end(self.pids)
         self.hold_end()
         return False
 

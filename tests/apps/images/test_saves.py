@@ -350,7 +350,8 @@ def test_the_page_offers_it_and_shows_how_far_it_is(save, work, node, ann, regis
     version_take(actor=SYSTEM, uid=row.uid)
     done = page.get(f"/images/saved/{work.uid}/").content.decode()
     assert ("Ready" in done, "every 2s" in done, "1 socket or pipe" in done) == (True, False, True)
-    assert "Saved from" in page.get(f"/images/{row.image.uid}/").content.decode()
+    described = page.get(f"/images/{row.image.uid}/").content.decode()
+    assert ("Saved from" in described, f'href="/resources/{work.uid}/"' in described) == (True, True)
 
 
 def test_the_button_is_not_there_where_there_is_nothing_to_save(ann, acme, node):
@@ -358,6 +359,7 @@ def test_the_button_is_not_there_where_there_is_nothing_to_save(ann, acme, node)
     page = ann.page()
     shown = page.get(f"/resources/{plain.uid}/").content.decode()
     assert 'data-test="save-image"' not in shown
+    assert page.get(f"/images/save/{plain.uid}/").status_code == 409
     answer = page.post(f"/images/save/{plain.uid}/", {"name": "x", "tag": "1", "owner": "person"})
     assert answer.status_code == 409
     assert "runs in no container image" in answer.content.decode()
