@@ -55,6 +55,28 @@ def test_a_file_of_requirements_travels_with_work_and_is_installed_once(
     assert alice.workload(uid)["requirements"] == ["greeter==1.0"]
 
 
+def test_a_function_has_the_packages_that_are_named_with_it(
+    stack: Stack, weir: Callable[..., str], tmp_path: Path
+) -> None:
+    script = tmp_path / "call.py"
+    script.write_text("""
+import weir
+
+
+def says():
+    import tone
+
+    return tone.HIGH
+
+
+asked = {"compute_percent": 10, "memory_mib": 512, "requirements": "greeter==1.0\\n"}
+print("SAYS", weir.submit(says, **asked).result(timeout_s=120))
+""")
+    env = {**os.environ, "WEIR_CONFIG": str(tmp_path / "alice.json"), "WEIR_PASSWORD": password_of(stack)}
+    command = [sys.executable, str(script)]
+    assert "SAYS high" in subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
+
+
 def test_what_cannot_be_installed_is_told_by_its_line_and_tried_once(
     journey: Journey, weir: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from threading import Event
 from typing import IO
 from uuid import uuid4
 
+import psutil
 import pytest
 
 from node_agent.files import read_json
@@ -44,6 +45,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list
         wheel(folder, "tone", "2.1", {"tone.py": "HIGH = 'high'\n"}),
         wheel(folder, "low", "1", {"low.py": ""}, needs=("tone<2",)),
         wheel(folder, "future", "1", {"future.py": ""}, python=">=4"),
+        wheel(folder, "bomb", "1", {"bomb.bin": bytes(200 * 2**20)}),
+        wheel(folder, "leaves", "1", {"../../../leaves.py": "", "leaves.pth": "import os; os.abort()\n"}),
         *(wheel(folder, f"large{n}", "1", {f"large{n}.bin": os.urandom(LARGE_MIB * 2**20)}) for n in range(4)),
     ]  # fmt: skip
     (folder / "built-1.0.tar.gz").write_bytes(b"of no use")
@@ -239,6 +242,48 @@ def test_what_no_work_uses_makes_room_the_longest_unused_first(start):
     too_large = told(agent, want(agent, "large0", "large1", "large2", code=""), "failed")
     assert "this node keeps 8 MiB at the most" in too_large or "disk limit of 8 MiB exceeded" in too_large
     assert len(installed(agent)) == 2
+
+
+def test_a_wheel_that_unpacks_to_more_than_there_is_room_for_ends_the_work(start):
+    agent = start(WEIR_AGENT_PACKAGE_MIB="8")
+    assert "disk limit of 8 MiB exceeded" in told(agent, want(agent, "bomb"), "failed")
+    assert installed(agent) == []
+
+
+def test_a_wheel_with_a_path_out_of_its_folder_is_not_installed(agent):
+    assert "its packages could not be installed" in told(agent, want(agent, "leaves"), "failed")
+    assert installed(agent) == []
+    assert not list(agent.home.rglob("leaves.py"))
+
+
+def test_pip_is_the_user_of_the_work_and_has_no_powers(agent, served, monkeypatch):
+    release = _held_up(served, monkeypatch)
+    uid = want(agent, "greeter==1.0")
+    agent.until(lambda: wheels_fetched(served[1]))
+    shim = read_json(agent.home / "slices" / uid / "state.json")["shim_pid"]
+    (pip,) = [
+        one for one in psutil.Process(shim).children(recursive=True) if "--only-binary" in one.cmdline()
+    ]
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pip.pid}/status").read_text().splitlines())
+    user = read_json(agent.home / "slices" / uid / "spec.json")["work_uid"]
+    assert {int(number) for number in status["Uid"].split()} == {user}
+    assert {int(status[name], 16) for name in ("CapEff", "CapBnd", "CapPrm")} == {0}
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+    for name in ("mnt", "pid", "ipc"):
+        assert os.readlink(f"/proc/{pip.pid}/ns/{name}") != os.readlink(f"/proc/self/ns/{name}")
+    release()
+    assert "SAYS one high" in told(agent, uid)
+
+
+def test_an_agent_that_dies_meanwhile_finds_the_work_installing_and_it_goes_on(agent, served, monkeypatch):
+    release = _held_up(served, monkeypatch)
+    uid = want(agent, "greeter==1.0")
+    agent.until(lambda: wheels_fetched(served[1]))
+    agent.kill()
+    agent.start()
+    assert agent.until_state(uid, "starting").reason == "its packages are being installed"
+    release()
+    assert "SAYS one high" in told(agent, uid)
 
 
 def test_a_killed_installation_leaves_nothing_and_the_next_begins_anew(agent, served, monkeypatch):
