@@ -65,9 +65,12 @@ class PackageInstallation:
         folder: SliceFolder,
         device_meter: DeviceMeter,
         state: ShimState,
+        save: Callable[[], None],
     ) -> None:
+        """`save` tells the agent of the state."""
         assert spec.packages is not None
         self._spec, self._folder, self._device_meter, self._state = spec, folder, device_meter, state
+        self._save = save
         self._wanted = _Wanted.read(spec.packages)
         self._store = PackageStore(Path(self._wanted.home), self._wanted.most_mib)
         self._draft = folder.path / PACKAGES
@@ -81,6 +84,8 @@ class PackageInstallation:
             OSError: the node cannot keep or mount them.
         """
         key, self._is_ended = self._wanted.key, is_ended
+        self._state.reason = INSTALLING
+        self._save()
         while (hold := self._store.use(key)) is None:
             if self._is_stopped():
                 raise NotInstalled(ending.stopped("stopped as asked by the server"))
@@ -94,7 +99,7 @@ class PackageInstallation:
             finally:
                 right.let_go()
                 tree_remove(self._draft)
-        self._hold = hold
+        self._hold, self._state.reason = hold, ""
         seen = {"source": str(self._store.files(key)), "path": installer.SEEN, "read_only": True}
         return replace(self._spec, volumes=[*self._spec.volumes, seen])
 

@@ -24,14 +24,14 @@ from node_agent.runtime.records.usage_book import UsageBook
 from node_agent.runtime.sandbox import become_subreaper
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import LAST_S, CheckpointControl
-from node_agent.runtime.shim.device_meter import DeviceMeter, SessionMeter, device_meter_make
+from node_agent.runtime.shim.device_meter import SessionMeter, device_meter_make
 from node_agent.runtime.shim.elastic_size import SizeControl
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.executions import executions_open
 from node_agent.runtime.shim.kernel_limits import KernelLimits
 from node_agent.runtime.shim.metrics import metrics_open
 from node_agent.runtime.shim.output import Output
-from node_agent.runtime.shim.packages import INSTALLING, NotInstalled, PackageInstallation
+from node_agent.runtime.shim.packages import NotInstalled, PackageInstallation
 from node_agent.runtime.shim.service import ServiceControl
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.share import Share
@@ -100,7 +100,8 @@ class Shim:
             device_meter = SessionMeter(device_meter, self._control)
             self._control.tell(self._session, spec.compute_percent, spec.memory_mib)
         if spec.packages is not None:
-            spec = self._spec = self._packages_have(device_meter)
+            self._packages = PackageInstallation(spec, self._folder, device_meter, self._state, self._save)
+            spec = self._spec = self._packages.run(lambda: bool(self.stop_wanted))
             now_ns = clock_ns()
         self._held.take(spec, device_meter, self._state)
         group, host = self._held.share, self._held.host
@@ -132,15 +133,6 @@ class Shim:
         self._service = self._service_open(now_ns)
         self._tell_program()
         self._save()
-
-    def _packages_have(self, device_meter: DeviceMeter) -> SliceSpec:
-        """The work with its packages, installed by now."""
-        self._state.reason = INSTALLING
-        self._save()
-        self._packages = PackageInstallation(self._spec, self._folder, device_meter, self._state)
-        spec = self._packages.run(lambda: bool(self.stop_wanted))
-        self._state.reason = ""
-        return spec
 
     def _tell_program(self) -> None:
         """Which process its program is, and how it is with a service."""
