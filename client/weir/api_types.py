@@ -2200,6 +2200,8 @@ class WorkloadGrantOut(TypedDict):
     memory_mib: int
     delivered_percent: float | None
     memory_used_mib: int | None
+    disk_used_mib: int | None
+    disk_limit_mib: int | None
     driver: str
     memory_enforced_by: str
     compute_enforced_by: str
@@ -2263,6 +2265,8 @@ class WorkloadSliceOut(TypedDict):
     memory_mib: int
     delivered_percent: float | None
     memory_used_mib: int | None
+    disk_used_mib: int | None
+    disk_limit_mib: int | None
     compute_enforced_by: str
     memory_enforced_by: str
     started_at: str | None
@@ -3928,6 +3932,8 @@ class SessionOut(TypedDict):
     mounted: bool
     delivered_percent: float | None
     memory_used_mib: int | None
+    disk_used_mib: int | None
+    disk_limit_mib: int | None
     measured_at: str | None
     moves_from: str | None
     move_state: Literal["waiting", "sending", "done", "failed"] | Literal[""]
@@ -3991,6 +3997,8 @@ class SliceOut(TypedDict):
     mounted: bool
     delivered_percent: float | None
     memory_used_mib: int | None
+    disk_used_mib: int | None
+    disk_limit_mib: int | None
     measured_at: str | None
     moves_from: str | None
     move_state: Literal["waiting", "sending", "done", "failed"] | Literal[""]

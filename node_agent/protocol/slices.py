@@ -263,7 +263,8 @@ class SliceReport(Message):
 
     `compute_percent` and `memory_mib`: the share it is held to now, which a refused resize leaves as it was.
     `size_step`: the last change of its work's size that the work has confirmed; 0: it never confirmed one.
-    `checkpoint_at`: when its work last said that it had saved itself.
+    `checkpoint_at`: when its work last said that it had saved itself. `disk_used_mib`: what it keeps on the node's disk
+    beside its volumes, of `disk_limit_mib`; None: that is not watched.
     """
 
     slice_uid: Uid
@@ -280,6 +281,8 @@ class SliceReport(Message):
     memory_mib: Mebibytes | None = None
     delivered_percent: MeasuredPercent | None = None
     memory_used_mib: Mebibytes | None = None
+    disk_used_mib: Mebibytes | None = None
+    disk_limit_mib: Mebibytes | None = None
     last_usage_seq: Counter = 0
     # False until the work really uses the device: held, and not mounted (POOL-7.6c).
     mounted: bool = False

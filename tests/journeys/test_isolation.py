@@ -336,7 +336,9 @@ def test_work_cannot_fill_the_nodes_disk(agents: Callable[..., Agent], small_dis
         assert report is not None
         assert (report.reason_code, report.reason) == ("disk_exceeded", "disk limit of 16 MiB exceeded"), uid
         assert not (agent.home / "slices" / uid / "work").exists()
-    assert agent.until_state("calm", "running").reason_code == ""
+    calm = agent.until_state("calm", "running")
+    assert (calm.reason_code, calm.disk_limit_mib) == ("", 16)
+    assert calm.disk_used_mib is not None
     assert agent.process.poll() is None
 
 

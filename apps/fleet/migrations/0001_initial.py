@@ -187,6 +187,8 @@ class Migration(migrations.Migration):
                 ('seat', models.PositiveBigIntegerField(blank=True, null=True)),
                 ('delivered_percent', models.FloatField(blank=True, null=True, verbose_name='compute delivered (%)')),
                 ('memory_used_mib', models.PositiveBigIntegerField(blank=True, null=True, verbose_name='memory used (MiB)')),
+                ('disk_used_mib', models.PositiveBigIntegerField(blank=True, null=True, verbose_name='scratch disk used (MiB)')),
+                ('disk_limit_mib', models.PositiveBigIntegerField(blank=True, null=True, verbose_name='scratch disk at most (MiB)')),
                 ('measured_at', models.DateTimeField(blank=True, null=True, verbose_name='measured at')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='desired at')),
                 ('updated_at', models.DateTimeField(auto_now=True)),

@@ -324,6 +324,9 @@ class Slice(TenantOwned):
     seat = models.PositiveBigIntegerField(null=True, blank=True)
     delivered_percent = models.FloatField(_("compute delivered (%)"), null=True, blank=True)
     memory_used_mib = models.PositiveBigIntegerField(_("memory used (MiB)"), null=True, blank=True)
+    # Of its node's scratch disk; None: not watched.
+    disk_used_mib = models.PositiveBigIntegerField(_("scratch disk used (MiB)"), null=True, blank=True)
+    disk_limit_mib = models.PositiveBigIntegerField(_("scratch disk at most (MiB)"), null=True, blank=True)
     measured_at = models.DateTimeField(_("measured at"), null=True, blank=True)
     created_at = models.DateTimeField(_("desired at"), auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -190,7 +190,8 @@ class ShimState(_Record):
     work_pid: int = 0
     work_start_ticks: int = 0
     work_uid: int | None = None
-    disk_used_mib: int = 0
+    disk_used_mib: int | None = None
+    disk_limit_mib: int | None = None
 
     @property
     def is_terminal(self) -> bool:

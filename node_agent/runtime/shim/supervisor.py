@@ -399,7 +399,9 @@ class Shim:
             self._resize(self._refused)
         share.measure(now_ns)
         state.delivered_percent, state.memory_used_mib = share.delivered_percent, share.memory_used_mib
-        state.mounted, state.disk_used_mib = share.is_mounted, self._work.disk_used_mib
+        state.mounted = share.is_mounted
+        if (disk := self._work.disk) is not None:
+            state.disk_used_mib, state.disk_limit_mib = disk.used_mib, disk.limit_mib
         if self._control is not None:
             state.session = self._control.report(now_ns)
         self._tell_program()

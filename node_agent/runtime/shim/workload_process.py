@@ -380,11 +380,6 @@ class Work:
             else None
         )
 
-    @property
-    def disk_used_mib(self) -> int:
-        """What it kept on the node's disk when that was last measured, in MiB."""
-        return self.disk.used_mib if self.disk is not None else 0
-
     def own_end(self, code: int, output_tail: str, memory_mib: int) -> End:
         """Why it has ended by itself, from its exit code and the last of its output; its limit of memory in MiB."""
         if code and (host_end := self.host_end()) is not None:

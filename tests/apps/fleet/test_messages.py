@@ -52,8 +52,10 @@ def test_what_is_wanted_is_told_and_what_is_observed_is_kept(node, acme, heard):
         (str(row.uid), 30, 512, "running")
     ]
     assert wanted[0].work.run_timeout_s == 20
-    node.say(slices=[report(row, memory_enforced_by="cgroup2", delivered_percent=29.5)])
+    told = {"delivered_percent": 29.5, "disk_used_mib": 70, "disk_limit_mib": 10_240}
+    node.say(slices=[report(row, memory_enforced_by="cgroup2", **told)])
     row.refresh_from_db()
+    assert (row.disk_used_mib, row.disk_limit_mib) == (70, 10_240)
     assert (row.state, row.memory_enforced_by, row.delivered_percent) == ("running", "cgroup2", 29.5)
     assert [event.slice_uid for event in kinds(heard, SliceStarted)] == [str(row.uid)]
 

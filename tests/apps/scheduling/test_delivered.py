@@ -39,7 +39,13 @@ def test_what_is_sold_kept_and_measured_stands_side_by_side(alice, acme):
     assert lines_of(row) == sold
     cycle_run(actor=SYSTEM)
     one, two = Slice.plain.filter(workload_uid=row.uid).order_by("pk")
-    Slice.plain.filter(pk=one.pk).update(delivered_percent=12.5, memory_used_mib=300)
+    figures = {
+        "delivered_percent": 12.5,
+        "memory_used_mib": 300,
+        "disk_used_mib": 70,
+        "disk_limit_mib": 10_240,
+    }
+    Slice.plain.filter(pk=one.pk).update(**figures)
     now = datetime.now(UTC)
     record = UsageRecord(slice_uid=str(two.uid), start_at=now, end_at=now + timedelta(seconds=10), seconds=10)
     record.cpu_seconds = 15
@@ -52,6 +58,8 @@ def test_what_is_sold_kept_and_measured_stands_side_by_side(alice, acme):
     page = alice.page().get(f"/resources/{row.uid}/").content.decode()
     assert page.count('data-test="delivered-line"') == 4
     assert "12.5 %" in page
+    assert page.count('data-test="slice-disk"') == 1, "of a node that watches it"
+    assert "70 MiB / 10 GiB" in page
     assert "compute_share<" not in page, "parts have names"
 
 

@@ -27,6 +27,8 @@ MEASURE_FIELDS = [
     "log_next",
     "delivered_percent",
     "memory_used_mib",
+    "disk_used_mib",
+    "disk_limit_mib",
     "measured_at",
     "driver_enforced",
     "is_mounted",
@@ -103,6 +105,7 @@ def _measure(row: Slice, report: SliceReport, now: datetime) -> None:
     if report.state != "running":
         return
     row.delivered_percent, row.memory_used_mib = report.delivered_percent, report.memory_used_mib
+    row.disk_used_mib, row.disk_limit_mib = report.disk_used_mib, report.disk_limit_mib
     if row.measured_at is None or now - row.measured_at >= MEASURE_EVERY:
         row.measured_at = now
 

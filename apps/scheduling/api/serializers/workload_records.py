@@ -26,6 +26,10 @@ class WorkloadSliceOut(serializers.Serializer):
     memory_mib = serializers.IntegerField()
     delivered_percent = serializers.FloatField(allow_null=True)
     memory_used_mib = serializers.IntegerField(allow_null=True)
+    disk_used_mib = serializers.IntegerField(allow_null=True, help_text="Of its node's scratch disk.")
+    disk_limit_mib = serializers.IntegerField(
+        allow_null=True, help_text="What it may keep there; it ends with more."
+    )
     compute_enforced_by = serializers.CharField()
     memory_enforced_by = serializers.CharField()
     started_at = serializers.DateTimeField(allow_null=True)
@@ -65,6 +69,10 @@ class WorkloadGrantOut(serializers.Serializer):
     memory_mib = serializers.IntegerField()
     delivered_percent = serializers.FloatField(allow_null=True)
     memory_used_mib = serializers.IntegerField(allow_null=True)
+    disk_used_mib = serializers.IntegerField(allow_null=True, help_text="Of its node's scratch disk.")
+    disk_limit_mib = serializers.IntegerField(
+        allow_null=True, help_text="What it may keep there; it ends with more."
+    )
     driver = serializers.SerializerMethodField()
     memory_enforced_by = serializers.CharField()
     compute_enforced_by = serializers.CharField()
