@@ -85,3 +85,18 @@ class TusVersionRefused(WeirError):
     status = 412
     default_message = _("Uploads speak version 1.0.0 of the tus protocol.")
     default_cure = _("Send the header Tus-Resumable: 1.0.0.")
+
+
+class NoSuchParts(NotFound):
+    """There is no such upload in parts: it was ended, or never begun."""
+
+    code = "no_such_parts"
+    default_message = _("There is no such upload in parts.")
+    default_cure = _("Begin it anew.")
+
+
+class PartsRefused(InvalidInput):
+    """The parts named are not those that were sent."""
+
+    code = "parts_refused"
+    default_cure = _("Name each part once, in order, as its answer said.")

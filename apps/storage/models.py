@@ -120,9 +120,36 @@ class AccessKey(models.Model):
         return self.revoked_at is None and self.expires_at > timezone.now()
 
 
+class Multipart(models.Model):
+    """A file that comes in parts, by S3. `closed_at`: it was said which make it up, `chosen` by their uids in order;
+    what is left is joining them and putting the whole in its place. `modified_at` is the time that its sender gives
+    the file."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    volume = models.ForeignKey(Volume, on_delete=models.CASCADE, related_name="multiparts")
+    path = models.CharField(_("path"), max_length=1024)
+    sender = SharedForeignKey("identity.User", verbose_name=_("sender"))
+    chosen = models.JSONField(default=list)
+    modified_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    moved_at = models.DateTimeField(_("last piece at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("upload in parts")
+        verbose_name_plural = _("uploads in parts")
+        ordering = ["path", "created_at", "pk"]
+
+    def __str__(self) -> str:
+        return self.path
+
+
 class Upload(models.Model):
     """A file on its way into a volume. `received_bytes` of it are safe on disk; once all are, it is put in its place
-    and `finished_at` is set. `fingerprint` is the sender's own word for the file, by which he finds it again."""
+    and `finished_at` is set. `fingerprint` is the sender's own word for the file, by which he finds it again. One that
+    is not `resumed` is forgotten soon once it breaks off. A part of another is never placed itself: whole, it has the
+    `digest` (MD5) of its bytes."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     volume = models.ForeignKey(Volume, on_delete=models.CASCADE, related_name="uploads")
@@ -131,6 +158,12 @@ class Upload(models.Model):
     received_bytes = models.PositiveBigIntegerField(_("received"), default=0)
     replaces = models.BooleanField(default=False)
     fingerprint = models.CharField(max_length=200, blank=True)
+    resumed = models.BooleanField(default=True)
+    multipart = models.ForeignKey(
+        Multipart, on_delete=models.CASCADE, null=True, blank=True, related_name="parts"
+    )
+    part_no = models.PositiveIntegerField(null=True, blank=True)
+    digest = models.CharField(max_length=32, blank=True)
     sender = SharedForeignKey("identity.User", verbose_name=_("sender"))
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)

@@ -200,7 +200,7 @@ def file_of_place(volume_uid: UUID, path: str) -> OpenFile:
 def upload_list(*, actor: Actor, volume: Volume) -> QuerySet[Upload]:
     """The actor's own uploads into a volume that are not finished."""
     actor.require(P.USE)
-    return Upload.objects.filter(volume=volume, sender_id=actor.user_id, finished_at=None)
+    return Upload.objects.filter(volume=volume, sender_id=actor.user_id, finished_at=None, resumed=True)
 
 
 def upload_get(*, actor: Actor, uid: UUID) -> Upload:

@@ -10,7 +10,7 @@ from apps.kernel.planes import in_tenant
 from apps.kernel.tasks import provider_task, tenant_task
 from apps.storage.models import Volume
 from apps.storage.selectors import outputs_coming
-from apps.storage.services import ordered, outputs, uploads, volumes
+from apps.storage.services import ordered, outputs, parts, uploads, volumes
 from apps.tenancy.selectors import tenant_active_list, tenant_find
 from apps.tenancy.states import TenantState
 
@@ -46,6 +46,8 @@ def storage_tidy_tenant(schema: str) -> None:
             ordered.ended_volume_remove(actor=SYSTEM, volume_uid=uid)
     with _whatever_becomes_of("uploads"):
         uploads.uploads_tidy(actor=SYSTEM)
+    with _whatever_becomes_of("uploads in parts"):
+        parts.parts_tidy(actor=SYSTEM)
     for uid in outputs_coming():
         with _whatever_becomes_of(uid):
             outputs.outputs_follow(actor=SYSTEM, workload_uid=uid)

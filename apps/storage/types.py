@@ -18,12 +18,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What stands in a folder. Links and other special files are shown and never opened."""
+    """What stands in a folder. Links and other special files are shown and never opened. `changed_ns` grows with every
+    change of it, also with one that is given an older time."""
 
     name: str
     kind: Kind
     size_bytes: int
     modified_at: datetime
+    changed_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +35,4 @@ class OpenFile:
     fd: int
     size_bytes: int
     modified_at: datetime
+    changed_ns: int = 0

@@ -32,7 +32,7 @@ class HandedOnFiles:
             elif message["type"] == "http.response.start":
                 await send(message)
                 if scope["method"] != "HEAD":
-                    await self._pass_on(passage, receive, send)
+                    await passage_send(passage, receive, send, self._readers)
                 await send({"type": "http.response.body", "body": b""})
 
         try:
@@ -41,23 +41,24 @@ class HandedOnFiles:
             if scope[HANDED_ON] is not None:
                 scope[HANDED_ON].close()
 
-    async def _pass_on(self, passage: Passage, receive: Any, send: Any) -> None:
-        """Send until the end, or until the caller is gone. Raises OSError for a file that has become shorter: the
-        connection is cut, and the caller knows that he has not all of it."""
-        gone = asyncio.create_task(_until_gone(receive))
-        loop = asyncio.get_running_loop()
-        try:
-            while passage.begin < passage.end and not gone.done():
-                size = min(_BLOCK, passage.end - passage.begin)
-                block = await loop.run_in_executor(self._readers, os.pread, passage.fd, size, passage.begin)
-                if not block:
-                    raise OSError("the file has become shorter while it was sent")
-                passage.begin += len(block)
-                await send({"type": "http.response.body", "body": block, "more_body": True})
-        finally:
-            gone.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await gone
+
+async def passage_send(passage: Passage, receive: Any, send: Any, readers: ThreadPoolExecutor) -> None:
+    """Send until the end, or until the caller is gone. Raises OSError for a file that has become shorter: the
+    connection is cut, and the caller knows that he has not all of it."""
+    gone = asyncio.create_task(_until_gone(receive))
+    loop = asyncio.get_running_loop()
+    try:
+        while passage.begin < passage.end and not gone.done():
+            size = min(_BLOCK, passage.end - passage.begin)
+            block = await loop.run_in_executor(readers, os.pread, passage.fd, size, passage.begin)
+            if not block:
+                raise OSError("the file has become shorter while it was sent")
+            passage.begin += len(block)
+            await send({"type": "http.response.body", "body": block, "more_body": True})
+    finally:
+        gone.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await gone
 
 
 async def _until_gone(receive: Any) -> None:

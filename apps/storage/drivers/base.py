@@ -6,7 +6,8 @@ checked. A driver never leaves the volume, whatever stands in it: work may have 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -47,6 +48,12 @@ class Driver(Protocol):
     def remove(self, key: str, path: Names) -> None:
         """Take a file or a whole folder out in one step; the room of a folder is given back by `tidy`."""
 
+    def folder_remove(self, key: str, path: Names) -> bool:
+        """Remove an empty folder; whether it was one."""
+
+    def date(self, key: str, path: Names, at: datetime) -> None:
+        """Say when a file was last changed."""
+
     def tidy(self, key: str) -> None:
         """Give back the room of what was removed."""
 
@@ -65,6 +72,11 @@ class Driver(Protocol):
     def upload_place(self, key: str, upload: UUID, path: Names, *, replaces: bool) -> int:
         """Put a whole upload in its place in one step; by how many bytes the volume has grown. Done twice it is done
         once."""
+
+    def upload_join(self, key: str, upload: UUID, parts: Sequence[tuple[UUID, int]]) -> None:
+        """Make an upload of others, each with its size, which are forgotten: in this order. What was broken off is gone
+        on with; done twice, also when it has been put in its place, it is done once. Raises UploadBusy while another
+        does it."""
 
     def upload_remove(self, key: str, upload: UUID) -> None:
         """Forget an upload; one that is not there is forgotten."""

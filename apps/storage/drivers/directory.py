@@ -12,19 +12,21 @@ of it can be reached. Uploads lie on the same file system, so that a whole one i
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 from uuid import UUID, uuid4
 
 from django.utils.translation import gettext as _
 
-from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused, StorageAway, StorageFull
+from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused, StorageAway, StorageFull, UploadBusy
 from apps.storage.paths import path_of
 from apps.storage.types import Entry, Kind, Names, OpenFile
 from node_agent.protocol.slices import STORAGE_MARK as MARK
@@ -32,6 +34,7 @@ from node_agent.protocol.slices import STORAGE_MARK as MARK
 # So much of the disk is left to others, whatever tenants send.
 RESERVE_BYTES = 2 * 1024**3
 _IDLE_S = 3600
+_JOIN_BYTES = 4 * 2**20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Whoever put a pipe there does not make us wait for its other end.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -120,7 +123,7 @@ class Directory:
         if not stat.S_ISREG(facts.st_mode):
             os.close(fd)
             raise PathRefused(_("%(path)s is no file.") % {"path": path_of(path)})
-        return OpenFile(fd, facts.st_size, _instant(facts))
+        return OpenFile(fd, facts.st_size, _instant(facts), facts.st_ctime_ns)
 
     def folder_make(self, key: str, path: Names) -> None:
         with _plainly(path), self._folder(key, path[:-1], makes=True) as fd:
@@ -156,6 +159,18 @@ class Directory:
                 os.unlink(path[-1], dir_fd=fd)
                 return
             os.rename(path[-1], self._root / key / "trash" / uuid4().hex, src_dir_fd=fd)
+
+    def folder_remove(self, key: str, path: Names) -> bool:
+        try:
+            with _plainly(path), self._folder(key, path[:-1]) as fd:
+                os.rmdir(path[-1], dir_fd=fd)
+        except (AlreadyThere, StorageAway, NoSuchFile):
+            return False
+        return True
+
+    def date(self, key: str, path: Names, at: datetime) -> None:
+        with _plainly(path), self._folder(key, path[:-1]) as fd:
+            os.utime(path[-1], (at.timestamp(), at.timestamp()), dir_fd=fd, follow_symlinks=False)
 
     # ---- uploads ----
 
@@ -210,6 +225,18 @@ class Directory:
                 raise
         os.unlink(part)
 
+    def upload_join(self, key: str, upload: UUID, parts: Sequence[tuple[UUID, int]]) -> None:
+        files = [(self._part(key, part), size) for part, size in parts]
+        with _plainly():
+            try:
+                # With its first part gone and no whole it has been put in its place: an empty one must not come after.
+                makes = os.O_CREAT if files[0][0].exists() else 0
+                fd = os.open(self._part(key, upload), os.O_WRONLY | os.O_CLOEXEC | makes, 0o600)
+            except FileNotFoundError:
+                return
+            with os.fdopen(fd, "wb") as whole:
+                _join(whole, files)
+
     def upload_remove(self, key: str, upload: UUID) -> None:
         with _plainly():
             self._part(key, upload).unlink(missing_ok=True)
@@ -239,6 +266,28 @@ class Directory:
             os.close(fd)
 
 
+def _join(whole: BinaryIO, parts: list[tuple[Path, int]]) -> None:
+    """Append each part, whose file goes when its bytes are safe: what is gone is there already, and what a broken-off
+    try has copied some of is copied anew."""
+    try:
+        fcntl.flock(whole, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UploadBusy() from error
+    begin = 0
+    for part, size in parts:
+        if part.exists():
+            whole.truncate(begin)
+            whole.seek(begin)
+            with part.open("rb") as source:
+                shutil.copyfileobj(source, whole, _JOIN_BYTES)
+            whole.flush()
+            os.fdatasync(whole.fileno())
+            part.unlink()
+        begin += size
+    if os.fstat(whole.fileno()).st_size != begin:
+        raise StorageAway(cure=_("Send the file again."))
+
+
 def _idle(folder: Path) -> list[UUID]:
     """What was named by a uid there, and not touched for an hour."""
     found = []
@@ -261,7 +310,8 @@ def _entry(name: str, facts: os.stat_result) -> Entry:
         else Kind.OTHER
     )
     shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return Entry(shown, kind, facts.st_size if kind == Kind.FILE else 0, _instant(facts))
+    size_bytes = facts.st_size if kind == Kind.FILE else 0
+    return Entry(shown, kind, size_bytes, _instant(facts), facts.st_ctime_ns)
 
 
 def _instant(facts: os.stat_result) -> datetime:

@@ -73,6 +73,66 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Multipart",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                (
+                    "uid",
+                    models.UUIDField(default=uuid.uuid4, editable=False, unique=True),
+                ),
+                ("path", models.CharField(max_length=1024, verbose_name="path")),
+                ("chosen", models.JSONField(default=list)),
+                ("modified_at", models.DateTimeField(blank=True, null=True)),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "finished_at",
+                    models.DateTimeField(
+                        blank=True, null=True, verbose_name="finished at"
+                    ),
+                ),
+                (
+                    "created_at",
+                    models.DateTimeField(auto_now_add=True, verbose_name="created at"),
+                ),
+                (
+                    "moved_at",
+                    models.DateTimeField(
+                        auto_now_add=True, verbose_name="last piece at"
+                    ),
+                ),
+                (
+                    "sender",
+                    apps.kernel.planes.SharedForeignKey(
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                        verbose_name="sender",
+                    ),
+                ),
+                (
+                    "volume",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="multiparts",
+                        to="storage.volume",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "upload in parts",
+                "verbose_name_plural": "uploads in parts",
+                "ordering": ["path", "created_at", "pk"],
+            },
+        ),
+        migrations.CreateModel(
             name='Upload',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -82,6 +142,10 @@ class Migration(migrations.Migration):
                 ('received_bytes', models.PositiveBigIntegerField(default=0, verbose_name='received')),
                 ('replaces', models.BooleanField(default=False)),
                 ('fingerprint', models.CharField(blank=True, max_length=200)),
+                ('resumed', models.BooleanField(default=True)),
+                ('multipart', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='parts', to='storage.multipart')),
+                ('part_no', models.PositiveIntegerField(blank=True, null=True)),
+                ('digest', models.CharField(blank=True, max_length=32)),
                 ('finished_at', models.DateTimeField(blank=True, null=True, verbose_name='finished at')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                 ('moved_at', models.DateTimeField(auto_now_add=True, verbose_name='last piece at')),

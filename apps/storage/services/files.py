@@ -1,5 +1,6 @@
 """Folders and files of a volume: made, moved, removed."""
 
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import F
@@ -51,3 +52,17 @@ def file_remove(*, actor: Actor, volume_uid: UUID, path: str) -> None:
         # What it held is known when it has been walked through.
         emit(VolumeChanged(current_schema(), str(volume.uid)), actor=actor)
     driver().remove(key_of(volume.uid), names)
+
+
+@service(P.USE)
+def folder_remove_empty(*, actor: Actor, volume_uid: UUID, path: str) -> bool:
+    """Remove a folder if it is empty; whether it was. Raises PathRefused."""
+    volume = volume_writable_lock(actor, volume_uid)
+    return driver().folder_remove(key_of(volume.uid), file_names(path.removesuffix("/")))
+
+
+@service(P.USE, recorded=False)
+def file_date(*, actor: Actor, volume_uid: UUID, path: str, at: datetime) -> None:
+    """Give a file the time at which its sender says it was last changed. Raises NoSuchFile, PathRefused."""
+    volume = volume_writable_lock(actor, volume_uid)
+    driver().date(key_of(volume.uid), file_names(path), at)

@@ -27,7 +27,7 @@ from apps.storage.errors import (
     VolumeEnded,
     VolumeFull,
 )
-from apps.storage.models import Upload, Volume
+from apps.storage.models import Multipart, Upload, Volume
 from apps.storage.paths import file_names, path_of
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.selectors import key_of, upload_get, writable_check
@@ -37,6 +37,8 @@ from apps.storage.types import Kind, Names
 SIZE_MAX_BYTES = 2**50
 OPEN_MAX = 2000
 KEPT_DAYS = 7
+# After so long without a byte nobody comes back to what is not resumed.
+BROKEN_S = 3600
 # More would be held in memory while it arrives.
 PIECE_MAX_BYTES = 8 * 2**20
 CHECKSUMS = ("sha1", "sha256")
@@ -58,8 +60,11 @@ def upload_make(
     size_bytes: int,
     replaces: bool = False,
     fingerprint: str = "",
+    resumed: bool = True,
+    part: tuple[Multipart, int] | None = None,
 ) -> Upload:
-    """Begin an upload: room for all of it is kept from here on.
+    """Begin an upload: room for all of it is kept from here on. `resumed`: its sender goes on with it once it broke
+    off. `part`: it is this part, by its number, of a file that comes in parts.
 
     Raises:
         VolumeFull, StorageFull: there is no room for it; nothing was taken.
@@ -74,7 +79,11 @@ def upload_make(
         )
     volume = volume_writable_lock(actor, volume_uid)
     act_subject("volume", volume.uid, name=volume.name, size_bytes=size_bytes)
-    if volume.uploads.filter(sender_id=actor.user_id, finished_at=None).count() >= OPEN_MAX:
+    if (
+        part is None
+        and volume.uploads.filter(sender_id=actor.user_id, finished_at=None, multipart=None).count()
+        >= OPEN_MAX
+    ):
         raise Conflict(
             _("You have %(most)s unfinished uploads here.") % {"most": OPEN_MAX},
             cure=_("Finish them, or end those that you no longer want."),
@@ -86,6 +95,9 @@ def upload_make(
         size_bytes=size_bytes,
         replaces=replaces,
         fingerprint=fingerprint[:200],
+        resumed=resumed,
+        multipart=part[0] if part else None,
+        part_no=part[1] if part else None,
         sender_id=actor.user_id,
     )
     Volume.objects.filter(pk=volume.pk).update(upload_bytes=F("upload_bytes") + size_bytes)
@@ -175,7 +187,7 @@ def _place(found: Upload) -> Upload:
     volume = volume_lock(found.volume)
     row = _locked(found)
     act_subject("volume", volume.uid, name=volume.name, path=row.path, size_bytes=row.size_bytes)
-    if row.finished_at is not None or row.received_bytes < row.size_bytes:
+    if row.finished_at is not None or row.received_bytes < row.size_bytes or row.multipart_id is not None:
         return row
     writable_check(volume)
     grown = driver().upload_place(key_of(volume.uid), row.uid, file_names(row.path), replaces=row.replaces)
@@ -185,7 +197,11 @@ def _place(found: Upload) -> Upload:
         change_no=F("change_no") + 1,
     )
     row.finished_at = timezone.now()
-    row.save(update_fields=["finished_at"])
+    if row.resumed:
+        row.save(update_fields=["finished_at"])
+    else:
+        # Nobody asks for it again.
+        row.delete()
     return row
 
 
@@ -220,24 +236,31 @@ def _locked(found: Upload) -> Upload:
 
 
 def uploads_due() -> Q:
-    """Uploads that the clock has something to do with: received whole and not placed, left alone, into
-    a volume whose order has ended, or long finished."""
+    """Uploads that the clock has something to do with: received whole and not placed, left alone, broken off where
+    nobody goes on with them, into a volume whose order has ended, or long finished. Whole parts of a file are its own
+    (`parts.parts_tidy`)."""
     now = timezone.now()
     whole = Q(
         finished_at=None, received_bytes=F("size_bytes"), moved_at__lt=now - timedelta(seconds=_SETTLED_S)
     )
     idle = Q(finished_at=None, moved_at__lt=now - timedelta(days=KEPT_DAYS))
     ended = Q(finished_at=None, volume__kept_until__isnull=False)
-    return whole | idle | ended | Q(finished_at__lt=now - timedelta(days=1))
+    broken = Q(finished_at=None, resumed=False, moved_at__lt=now - timedelta(seconds=BROKEN_S))
+    due = whole | idle | ended | broken | Q(finished_at__lt=now - timedelta(days=1))
+    return due & Q(digest="")
 
 
 def uploads_tidy(*, actor: Actor) -> None:
     """Settle, expire and forget the uploads of this tenant, and delete bytes that belong to none."""
-    expired = timezone.now() - timedelta(days=KEPT_DAYS)
+    now = timezone.now()
+    expired = now - timedelta(days=KEPT_DAYS)
     for row in Upload.objects.filter(uploads_due()).select_related("volume")[:_BATCH]:
         try:
             is_whole = row.finished_at is None and row.received_bytes == row.size_bytes
-            if is_whole and row.moved_at > expired and row.volume.kept_until is None:
+            is_part = row.multipart_id is not None
+            if is_part and row.moved_at > now - timedelta(seconds=BROKEN_S):
+                continue
+            if is_whole and not is_part and row.moved_at > expired and row.volume.kept_until is None:
                 upload_settle(actor=actor, upload=row)
             else:
                 upload_expire(actor=actor, upload=row)
@@ -247,6 +270,7 @@ def uploads_tidy(*, actor: Actor) -> None:
     for uid in Volume.objects.values_list("uid", flat=True):
         idle = driver().uploads_idle(key_of(uid))
         known = set(Upload.objects.filter(uid__in=idle).values_list("uid", flat=True))
+        known |= set(Multipart.objects.filter(uid__in=idle).values_list("uid", flat=True))
         for lost in idle:
             if lost not in known:
                 driver().upload_remove(key_of(uid), lost)

@@ -1,0 +1,32 @@
+"""What an operation works with: the request, whom its key stands for, its body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from apps.kernel.actor import Actor
+from apps.storage.models import Volume
+from apps.storage.services.objects import bucket_get
+from portal.objects.bodies import Body
+from portal.objects.requests import S3Request
+from portal.objects.threads import in_tenant_thread
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    request: S3Request
+    actor: Actor
+    body: Body
+    language: str
+
+    async def do(self, function: Callable[[], R]) -> R:
+        """In a thread, in the tenant's schema. Raises S3Error for what the services refuse."""
+        return await in_tenant_thread(self.actor.tenant, self.language, function)
+
+    def volume(self) -> Volume:
+        """The bucket's volume; inside `do`."""
+        return bucket_get(actor=self.actor, name=self.request.bucket)
