@@ -6,19 +6,24 @@ starts.
 
 from __future__ import annotations
 
+import json
+import os
 import select
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from node_agent.files import SliceFolder, read_json, tree_remove
+from node_agent.runtime.isolation.syscalls import die_with_parent
 from node_agent.runtime.isolation.work_environment import PACKAGES
 from node_agent.runtime.packages import installer
 from node_agent.runtime.packages.store import FILES, Hold, NoRoom, PackageStore
 from node_agent.runtime.records.meter import NS, clock_ns
 from node_agent.runtime.records.slice_records import ShimState, SliceSpec
+from node_agent.runtime.sandbox import become_subreaper
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.device_meter import DeviceMeter
 from node_agent.runtime.shim.ending import End
@@ -30,6 +35,9 @@ from node_agent.runtime.shim.workload_process import Work
 INSTALL_S = 1800
 INSTALLING = "its packages are being installed"
 _LOOK_S = 0.1
+# A sentence at the most; a pipe takes that in one piece.
+_DONE, _ANSWER_BYTES = b"installed", 4096
+_BROKEN = "its packages cannot be installed: what installs them has ended unexpectedly"
 
 
 class NotInstalled(Exception):
@@ -95,13 +103,54 @@ class PackageInstallation:
                 select.select([], [], [], _LOOK_S)
                 continue
             try:
-                self._install()
+                self._install_apart()
             finally:
                 right.let_go()
                 tree_remove(self._draft)
         self._hold, self._state.reason = hold, ""
         seen = {"source": str(self._store.files(key)), "path": installer.SEEN, "read_only": True}
         return replace(self._spec, volumes=[*self._spec.volumes, seen])
+
+    def _install_apart(self) -> None:
+        """In a process of its own, which dies with this one: without root a process makes namespaces once, and those of
+        this one are the work's. Raises NotInstalled."""
+        read_fd, write_fd = os.pipe()
+        shim = os.getpid()
+        child = os.fork()
+        if child == 0:
+            self._install_and_exit(shim, write_fd)
+        os.close(write_fd)
+        try:
+            while not select.select([read_fd], [], [], _LOOK_S)[0]:
+                if self._is_ended():
+                    # It stops by itself, as this one would: its handler of the signal is a copy.
+                    os.kill(child, signal.SIGTERM)
+            answer = os.read(read_fd, _ANSWER_BYTES)
+        finally:
+            os.close(read_fd)
+            os.waitpid(child, 0)
+        if answer != _DONE:
+            raise NotInstalled(End(*json.loads(answer)) if answer else _failed(_BROKEN, is_lasting=False))
+
+    def _install_and_exit(self, shim: int, write_fd: int) -> NoReturn:
+        try:
+            die_with_parent(signal.SIGKILL)
+            if os.getppid() == shim:
+                become_subreaper()
+                os.write(write_fd, self._installed())
+        finally:
+            os._exit(0)
+
+    def _installed(self) -> bytes:
+        """What the process that installs tells the one that waits for it."""
+        try:
+            self._install()
+        except NotInstalled as error:
+            return json.dumps([error.end.state, error.end.code, error.end.reason]).encode()
+        except OSError as error:
+            end = _failed(f"its packages cannot be installed: {error}", is_lasting=False)
+            return json.dumps([end.state, end.code, end.reason]).encode()
+        return _DONE
 
     def _install(self) -> None:
         tree_remove(self._draft)
@@ -140,7 +189,6 @@ class PackageInstallation:
             secrets={},
             volumes=installer.mounts(files, index=wanted.index, pip=wanted.pip, is_image=is_image),
             image=self._spec.image and {**self._spec.image, "workdir": ""},
-            disk_mib=min(self._spec.disk_mib or wanted.most_mib, wanted.most_mib),
             packages=None,
             service=None,
             web=False,
@@ -170,8 +218,8 @@ class PackageInstallation:
         finally:
             work.kill()
             work.close()
-        output.note("its packages are installed: it starts" if end is None else end.reason)
         if end is not None:
+            output.note(end.reason)
             raise NotInstalled(end)
 
     def _look(self, work: Work, share: Share, output: Output, begun_ns: int) -> End | None:
