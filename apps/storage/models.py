@@ -147,9 +147,10 @@ class Multipart(models.Model):
 
 class Upload(models.Model):
     """A file on its way into a volume. `received_bytes` of it are safe on disk; once all are, it is put in its place
-    and `finished_at` is set. `fingerprint` is the sender's own word for the file, by which he finds it again. One that
-    is not `resumed` is forgotten soon once it breaks off. A part of another is never placed itself: whole, it has the
-    `digest` (MD5) of its bytes."""
+    and `finished_at` is set. `fingerprint` is the sender's own word for the file, by which he finds it again;
+    `modified_ns` when it was last changed where it comes from, in nanoseconds since 1970. One that is not `resumed` is
+    forgotten soon once it breaks off. A part of another is never placed itself: whole, it has the `digest` (MD5) of its
+    bytes."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     volume = models.ForeignKey(Volume, on_delete=models.CASCADE, related_name="uploads")
@@ -164,6 +165,7 @@ class Upload(models.Model):
     )
     part_no = models.PositiveIntegerField(null=True, blank=True)
     digest = models.CharField(max_length=32, blank=True)
+    modified_ns = models.PositiveBigIntegerField(null=True, blank=True)
     sender = SharedForeignKey("identity.User", verbose_name=_("sender"))
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)

@@ -184,6 +184,15 @@ class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Asset
         headers = {"Content-Type": "application/octet-stream"}
         self._answer(self._try("PUT", path, content=content, headers=headers))
 
+    def post_bytes(self, path: str, content: bytes, headers: Mapping[str, str]) -> Any:
+        """Send bytes by POST; for what is safe to repeat."""
+        return self._answer(self._try("POST", path, content=content, headers=dict(headers)))
+
+    def read_bytes(self, path: str, body: Any) -> tuple[bytes, Mapping[str, str]]:
+        """Ask by POST for bytes, which come with the answer's headers; for what only reads."""
+        response = self._try("POST", path, json=body)
+        return (response.content, response.headers) if response.is_success else self._answer(response)
+
     def piece(
         self, method: str, path: str, body: bytes, headers: Mapping[str, str], /, **query: Any
     ) -> Mapping[str, str]:

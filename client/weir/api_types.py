@@ -188,6 +188,10 @@ class BulkRowOut(TypedDict):
     no: str
 
 
+class BundleReadIn(TypedDict):
+    paths: list[str]
+
+
 class BusinessSystemGivenIn(TypedDict):
     name: str
     number: str
@@ -403,6 +407,12 @@ class ExpectationOut(TypedDict):
 class FileMoveIn(TypedDict):
     path: str
     to: str
+
+
+class FileRefusedOut(TypedDict):
+    path: str
+    code: str
+    message: str
 
 
 class FolderIn(TypedDict):
@@ -2432,6 +2442,13 @@ class BillWholeOut(TypedDict):
 class BulkOut(TypedDict):
     count: int
     workloads: list[BulkRowOut]
+
+
+class BundleTakenOut(TypedDict):
+    """How many files were taken, and which were refused."""
+
+    taken: int
+    refused: list[FileRefusedOut]
 
 
 class BusinessSystemOut(TypedDict):

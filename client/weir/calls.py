@@ -30,6 +30,14 @@ class Calls(ABC):
         """Send bytes as they are; safe to repeat."""
 
     @abstractmethod
+    def post_bytes(self, path: str, content: bytes, headers: Mapping[str, str]) -> Any:
+        """Send bytes by POST; for what is safe to repeat."""
+
+    @abstractmethod
+    def read_bytes(self, path: str, body: Any) -> tuple[bytes, Mapping[str, str]]:
+        """Ask by POST for bytes, which come with the answer's headers; for what only reads."""
+
+    @abstractmethod
     def piece(
         self, method: str, path: str, body: bytes, headers: Mapping[str, str], /, **query: Any
     ) -> Mapping[str, str]:

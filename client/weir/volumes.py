@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from weir.calls import Calls
+from weir_wire.bundle import MEDIA_TYPE
 
 if TYPE_CHECKING:
-    from weir.api_types import AccessKeyMadeOut, AccessKeyOut, EntryOut, OutputOut, UploadOut, VolumeOut
+    from weir.api_types import (
+        AccessKeyMadeOut,
+        AccessKeyOut,
+        BundleTakenOut,
+        EntryOut,
+        OutputOut,
+        UploadOut,
+        VolumeOut,
+    )
 
 _TUS = {"Tus-Resumable": "1.0.0"}
 _PIECE = {**_TUS, "Content-Type": "application/offset+octet-stream"}
@@ -67,6 +78,16 @@ class Volumes(Calls):
         if mark:
             headers["If-Range"] = mark
         yield from self.stream(f"volumes/{volume}/content", headers, path=path)
+
+    def bundle_send(self, volume: str, body: bytes) -> BundleTakenOut:
+        """Put the small files of a bundle (`weir_wire.bundle`) in their places; safe to repeat."""
+        checksum = f"sha256 {base64.b64encode(hashlib.sha256(body).digest()).decode()}"
+        headers = {"Content-Type": MEDIA_TYPE, "Upload-Checksum": checksum}
+        return self.post_bytes(f"volumes/{volume}/bundle", body, headers)
+
+    def bundle_read(self, volume: str, paths: Sequence[str]) -> tuple[bytes, Mapping[str, str]]:
+        """A bundle of the small files at these paths, with its headers; what is larger or not there is left out."""
+        return self.read_bytes(f"volumes/{volume}/bundle/read", {"paths": list(paths)})
 
     def workload_outputs(self, uid: str) -> list[OutputOut]:
         """What the shares of a workload left as its outputs; none while it has not ended."""

@@ -117,6 +117,8 @@ NO_KEY = {
     "queue-file/plan",
     "conformance/verify",
     "volumes/<uuid:uid>/uploads",
+    "volumes/<uuid:uid>/bundle",
+    "volumes/<uuid:uid>/bundle/read",
 }
 SHOWS_SECRET = {
     "tenants",

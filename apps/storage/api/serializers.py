@@ -9,6 +9,7 @@ from apps.storage.paths import PATH_MAX
 from apps.storage.services.access_keys import DAYS_MOST, DAYS_SHOWN
 from apps.storage.services.uploads import piece_bytes
 from apps.storage.states import Owner
+from weir_wire.bundle import FILES_MOST
 
 
 class VolumeOut(serializers.ModelSerializer[Volume]):
@@ -74,6 +75,25 @@ class FolderIn(SoundSerializer):
 class FileMoveIn(SoundSerializer):
     path = serializers.CharField(max_length=PATH_MAX)
     to = serializers.CharField(max_length=PATH_MAX)
+
+
+class FileRefusedOut(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
+class BundleTakenOut(serializers.Serializer[Any]):
+    """How many files were taken, and which were refused."""
+
+    taken = serializers.IntegerField()
+    refused = FileRefusedOut(many=True)
+
+
+class BundleReadIn(SoundSerializer):
+    paths = serializers.ListField(
+        child=serializers.CharField(max_length=PATH_MAX), min_length=1, max_length=FILES_MOST
+    )
 
 
 class UploadOut(serializers.ModelSerializer[Upload]):

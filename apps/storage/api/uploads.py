@@ -38,6 +38,7 @@ from apps.storage.services.uploads import (
     upload_remove,
     upload_take,
 )
+from weir_wire.bundle import MODIFIED_NS_MOST
 
 _TUS = "1.0.0"
 _PIECE = "application/offset+octet-stream"
@@ -60,7 +61,8 @@ _METADATA = OpenApiParameter(
     OpenApiParameter.HEADER,
     required=True,
     description="Pairs of a key and its value in Base64, with commas between: `path` below the volume's top folder;"
-    " `replace` (yes) where a file there may be replaced; `fingerprint`, the sender's word for the file.",
+    " `replace` (yes) where a file there may be replaced; `fingerprint`, the sender's word for the file; `modified`,"
+    " when it was last changed, in nanoseconds since 1970.",
 )
 
 
@@ -131,6 +133,7 @@ class VolumeUploadsView(TusView):
             size_bytes=_number(request, "Upload-Length"),
             replaces=told.get("replace", "") == "yes",
             fingerprint=told.get("fingerprint", ""),
+            modified_ns=_modified_ns(told),
         )
         row = _take(self, request, row, 0)
         return Response(
@@ -173,7 +176,7 @@ def _take(view: TusView, request: Request, row: Upload, offset: int) -> Upload:
     piece = request.data if isinstance(request.data, bytes) else b""
     if piece or offset:
         row = upload_take(
-            actor=view.actor, uid=row.uid, offset=offset, piece=piece, checksum=_checksum(request)
+            actor=view.actor, uid=row.uid, offset=offset, piece=piece, checksum=checksum_of(request)
         )
     return _placed(view, row)
 
@@ -216,7 +219,16 @@ def _metadata(request: Request) -> dict[str, str]:
     return found
 
 
-def _checksum(request: Request) -> tuple[str, bytes] | None:
+def _modified_ns(metadata: Mapping[str, str]) -> int | None:
+    given = metadata.get("modified", "")
+    if not given:
+        return None
+    if not (given.isascii() and given.isdigit() and len(given) <= 19 and int(given) <= MODIFIED_NS_MOST):
+        raise InvalidInput(fields={"Upload-Metadata": _("modified: nanoseconds since 1970")})
+    return int(given)
+
+
+def checksum_of(request: Request) -> tuple[str, bytes] | None:
     kind, space, value = request.headers.get("Upload-Checksum", "").partition(" ")
     if not kind:
         return None

@@ -69,9 +69,24 @@ class Driver(Protocol):
     def upload_write(self, key: str, upload: UUID, offset: int, piece: bytes) -> None:
         """Write a piece; when this returns it outlives the machine's power."""
 
-    def upload_place(self, key: str, upload: UUID, path: Names, *, replaces: bool) -> int:
-        """Put a whole upload in its place in one step; by how many bytes the volume has grown. Done twice it is done
-        once."""
+    def uploads_write(self, key: str, uploads: Sequence[tuple[UUID, bytes]]) -> None:
+        """Begin several small uploads and write them whole; when this returns they outlive the machine's power."""
+
+    def upload_place(
+        self,
+        key: str,
+        upload: UUID,
+        path: Names,
+        *,
+        replaces: bool,
+        modified_ns: int | None = None,
+        is_synced: bool = True,
+    ) -> int:
+        """Put a whole upload in its place in one step, as last changed at `modified_ns` (None: now); by how many bytes
+        the volume has grown. Done twice it is done once. Where it is not `is_synced`, `sync` is to follow."""
+
+    def sync(self, key: str) -> None:
+        """When this returns, what was put in its place before outlives the machine's power."""
 
     def upload_join(self, key: str, upload: UUID, parts: Sequence[tuple[UUID, int]]) -> None:
         """Make an upload of others, each with its size, which are forgotten: in this order. What was broken off is gone

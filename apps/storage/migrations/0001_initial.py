@@ -146,6 +146,7 @@ class Migration(migrations.Migration):
                 ('multipart', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='parts', to='storage.multipart')),
                 ('part_no', models.PositiveIntegerField(blank=True, null=True)),
                 ('digest', models.CharField(blank=True, max_length=32)),
+                ('modified_ns', models.PositiveBigIntegerField(blank=True, null=True)),
                 ('finished_at', models.DateTimeField(blank=True, null=True, verbose_name='finished at')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created at')),
                 ('moved_at', models.DateTimeField(auto_now_add=True, verbose_name='last piece at')),

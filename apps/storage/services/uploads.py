@@ -62,9 +62,11 @@ def upload_make(
     fingerprint: str = "",
     resumed: bool = True,
     part: tuple[Multipart, int] | None = None,
+    modified_ns: int | None = None,
 ) -> Upload:
     """Begin an upload: room for all of it is kept from here on. `resumed`: its sender goes on with it once it broke
-    off. `part`: it is this part, by its number, of a file that comes in parts.
+    off. `part`: it is this part, by its number, of a file that comes in parts. `modified_ns`: when it was last changed,
+    in nanoseconds since 1970; None: now.
 
     Raises:
         VolumeFull, StorageFull: there is no room for it; nothing was taken.
@@ -88,7 +90,7 @@ def upload_make(
             _("You have %(most)s unfinished uploads here.") % {"most": OPEN_MAX},
             cure=_("Finish them, or end those that you no longer want."),
         )
-    _room_check(volume, size_bytes, _replaced(volume, names, replaces=replaces))
+    room_check(volume, size_bytes, replaced_bytes(volume, names, replaces=replaces))
     row = Upload.objects.create(
         volume=volume,
         path=path_of(names),
@@ -98,6 +100,7 @@ def upload_make(
         resumed=resumed,
         multipart=part[0] if part else None,
         part_no=part[1] if part else None,
+        modified_ns=modified_ns,
         sender_id=actor.user_id,
     )
     Volume.objects.filter(pk=volume.pk).update(upload_bytes=F("upload_bytes") + size_bytes)
@@ -105,7 +108,7 @@ def upload_make(
     return row
 
 
-def _replaced(volume: Volume, names: Names, *, replaces: bool) -> int:
+def replaced_bytes(volume: Volume, names: Names, *, replaces: bool) -> int:
     """How large the file is that stands there, if it may be replaced. Nothing on the way may be a file or a link."""
     for depth in range(1, len(names)):
         above = driver().entry(key_of(volume.uid), names[:depth])
@@ -121,7 +124,8 @@ def _replaced(volume: Volume, names: Names, *, replaces: bool) -> int:
     return found.size_bytes
 
 
-def _room_check(volume: Volume, size_bytes: int, replaced_bytes: int) -> None:
+def room_check(volume: Volume, size_bytes: int, replaced_bytes: int) -> None:
+    """VolumeFull, StorageFull: a file of that size, in the place of one of the other, has no room."""
     if size_bytes > volume.free_bytes + replaced_bytes:
         raise VolumeFull(
             _("%(name)s has room for %(free)s of its %(size)s MiB: this file of %(more)s MiB is too large.")
@@ -190,7 +194,13 @@ def _place(found: Upload) -> Upload:
     if row.finished_at is not None or row.received_bytes < row.size_bytes or row.multipart_id is not None:
         return row
     writable_check(volume)
-    grown = driver().upload_place(key_of(volume.uid), row.uid, file_names(row.path), replaces=row.replaces)
+    grown = driver().upload_place(
+        key_of(volume.uid),
+        row.uid,
+        file_names(row.path),
+        replaces=row.replaces,
+        modified_ns=row.modified_ns,
+    )
     Volume.objects.filter(pk=volume.pk).update(
         used_bytes=max(0, int(volume.used_bytes) + grown),
         upload_bytes=F("upload_bytes") - row.size_bytes,

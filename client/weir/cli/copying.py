@@ -44,14 +44,18 @@ def cp(
     recursive: bool = typer.Option(
         False, "--recursive", "-r", help="Folders to and from volumes, with all in them."
     ),
+    is_all: bool = typer.Option(
+        False, "--all", help="Of a volume's folder those too that are there with the same size and time."
+    ),
 ) -> None:
     """Copy files between this machine and your running work, or your volumes.
 
     `weir cp data.csv W-1:`, `weir cp W-1:results ./results`, `weir cp -r data vol://shared/`. Into a folder that is
-    there, else under the name given. To and from volumes what broke off goes on where it stopped.
+    there, else under the name given. To and from volumes what broke off goes on where it stopped, and of a folder what
+    is there with the same size and time of change is passed over.
     """
     if is_place(source) or is_place(target):
-        volume_cp(ctx, source, target, recursive=recursive)
+        volume_cp(ctx, source, target, recursive=recursive, is_all=is_all)
         return
     from_work, to_work = place_of(source), place_of(target)
     if (from_work is None) == (to_work is None):

@@ -9,7 +9,8 @@ from weir.cli.context import caller, uid_of
 from weir.cli.show import rows, said, tell
 from weir.cli.volumes import progress_line, size_text
 from weir.errors import WeirClientError
-from weir.volume_copying import Copied, fetch, place_of
+from weir.volume_copying import fetch, place_of
+from weir.volume_files import Copied
 
 if TYPE_CHECKING:
     from weir.api import Client

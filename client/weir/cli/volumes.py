@@ -12,7 +12,8 @@ from weir.cli.group import App
 from weir.cli.show import cell, one, rows, said, tell, visible
 from weir.cli.units import memory_mib
 from weir.errors import WeirClientError
-from weir.volume_copying import Progress, bring, fetch, is_place, place_of, volume_of
+from weir.volume_copying import bring, fetch, is_place, place_of, volume_of
+from weir.volume_files import Progress
 
 if TYPE_CHECKING:
     from weir.api_types import VolumeOut
@@ -145,7 +146,7 @@ def rm(ctx: typer.Context, place: str = typer.Argument(..., help="vol://name/pat
 # --- weir cp ---------------------------------------------------------------------------------------------------
 
 
-def volume_cp(ctx: typer.Context, source: str, target: str, *, recursive: bool) -> None:
+def volume_cp(ctx: typer.Context, source: str, target: str, *, recursive: bool, is_all: bool) -> None:
     """Copy files between this machine and a volume, which one of the two names."""
     if is_place(source) == is_place(target):
         raise WeirClientError(
@@ -155,16 +156,34 @@ def volume_cp(ctx: typer.Context, source: str, target: str, *, recursive: bool) 
         progress = progress_line()
         if is_place(source):
             done = fetch(
-                client, place_of(client, source), Path(target), recursive=recursive, progress=progress
+                client,
+                place_of(client, source),
+                Path(target),
+                recursive=recursive,
+                is_all=is_all,
+                progress=progress,
             )
         else:
             done = bring(
-                client, Path(source), place_of(client, target), recursive=recursive, progress=progress
+                client,
+                Path(source),
+                place_of(client, target),
+                recursive=recursive,
+                is_all=is_all,
+                progress=progress,
             )
     for line in done.left_out:
         tell(f"Left out: {line}.")
-    told = {"files": done.files, "bytes": done.size, "left_out": done.left_out}
-    said(ctx, told, f"{done.files} files, {size_text(done.size)}.")
+    for line in done.refused:
+        tell(f"Refused: {line}")
+    told = {
+        "files": done.files, "bytes": done.size, "there": done.there,
+        "left_out": done.left_out, "refused": done.refused,
+    }  # fmt: skip
+    there = f", {done.there} were there already" if done.there else ""
+    said(ctx, told, f"{done.files} files, {size_text(done.size)}{there}.")
+    if done.refused:
+        raise typer.Exit(1)
 
 
 def progress_line() -> Progress:

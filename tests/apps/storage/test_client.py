@@ -3,54 +3,17 @@
 import os
 from collections.abc import Iterator
 
-import httpx
 import pytest
-from django.test import Client as Browser
-from weir import volume_copying
+from weir import volume_files, volume_trees
 from weir.api import Client
 from weir.errors import ApiError, Unreachable, WeirClientError
-from weir.volume_copying import bring, fetch, is_place, place_of
+from weir.volume_copying import bring, is_place, place_of
 
-from apps.identity.services.tokens import api_token_make
-from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.storage.models import Upload
-from apps.tenancy.models import Tenant
+from tests.apps.storage.way import Line, client_of, down, silent, up
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-ASSET-7")]
-
-
-_OF_THE_LINE = ("host", "connection", "content-length", "content-type")
-
-
-class Line(httpx.BaseTransport):
-    """The way to the portal, which can be cut: `lose` says of a request whether it, or its answer, is lost."""
-
-    def __init__(self) -> None:
-        # Django's own test client leaves the test's transaction open.
-        self._portal = Browser(headers={"host": "localhost"})
-        self.lose = lambda _request, _number: ""
-        self.requests: list[str] = []
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        request.read()
-        number = len(self.requests)
-        self.requests.append(f"{request.method} {request.url.path.rpartition('/')[2]}")
-        lost = self.lose(request, number)
-        if lost == "request":
-            raise httpx.ConnectError("cut")
-        told = {name: value for name, value in request.headers.items() if name not in _OF_THE_LINE}
-        answer = self._portal.generic(
-            request.method,
-            request.url.raw_path.decode(),
-            request.content,
-            content_type=request.headers.get("content-type", ""),
-            headers=told,
-        )
-        if lost == "answer":
-            raise httpx.ReadError("cut")
-        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-        return httpx.Response(answer.status_code, headers=dict(answer.headers), content=body)
 
 
 @pytest.fixture
@@ -61,34 +24,21 @@ def line() -> Line:
 @pytest.fixture(autouse=True)
 def _small_pieces_no_pauses(monkeypatch):
     monkeypatch.setattr("apps.storage.services.uploads.PIECE_MAX_BYTES", 1000)
-    monkeypatch.setattr(volume_copying.time, "sleep", lambda _s: None)
+    monkeypatch.setattr(volume_files.time, "sleep", lambda _s: None)
     monkeypatch.setattr("weir.api.time.sleep", lambda _s: None)
+    # A thread of its own would not see the transaction of the test.
+    monkeypatch.setattr(volume_trees, "WORKERS", 1)
 
 
 @pytest.fixture
 def client(ann, line) -> Iterator[Client]:
-    tenant = Tenant.objects.get(schema_name="acme")
-    _token, secret = api_token_make(actor=SYSTEM, user=ann.user, name="cp", tenant=tenant)
-    with Client("http://localhost", secret) as made:
-        made._http = httpx.Client(transport=line, base_url=made._http.base_url, headers=made._http.headers)
+    with client_of(ann, line) as made:
         yield made
 
 
 @pytest.fixture
 def volume(made):
     return made(size_mib=8)
-
-
-def silent(_path, _done, _size):
-    pass
-
-
-def up(client, source, to, **more):
-    return bring(client, source, place_of(client, to), recursive=True, progress=silent, **more)
-
-
-def down(client, source, to):
-    return fetch(client, place_of(client, source), to, recursive=True, progress=silent)
 
 
 def test_a_file_goes_there_and_back(client, volume, files, tmp_path):
