@@ -92,6 +92,10 @@ class ExecuteForm(SoundForm):
     text = forms.CharField(label=gettext_lazy("Note"), required=False, max_length=2000, widget=forms.Textarea)
 
 
+class RemarkForm(SoundForm):
+    text = forms.CharField(label=gettext_lazy("Remark"), max_length=2000, widget=forms.Textarea)
+
+
 class ReasonForm(SoundForm):
     reason = forms.CharField(label=gettext_lazy("Reason"), max_length=1000, widget=forms.Textarea)
 

@@ -224,3 +224,23 @@ class Order(models.Model):
     @property
     def is_ended(self) -> bool:
         return self.ended_at is not None
+
+
+class OrderRemark(models.Model):
+    """What somebody of the tenant, or an operator, said about an order; it stays as it was said (PLAT-APPLY-17)."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="remarks")
+    author = SharedForeignKey("identity.User", verbose_name=_("author"))
+    author_name = models.CharField(_("author"), max_length=120)
+    by_operator = models.BooleanField(_("by the computing centre"))
+    text = models.CharField(_("remark"), max_length=2000)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("remark")
+        verbose_name_plural = _("remarks")
+        ordering = ["created_at", "pk"]
+
+    def __str__(self) -> str:
+        return self.text[:40]

@@ -25,7 +25,7 @@ from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.translatable import localized
 from apps.kernel.unit_text import mib_text, span_text
-from apps.orders.models import ApplicationForm, Attachment, CartLine, Order
+from apps.orders.models import ApplicationForm, Attachment, CartLine, Order, OrderRemark
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.permissions import orders_reached
 from apps.orders.states import FINISHED, IN_PROGRESS, TERMINABLE, FormKind, FormState, OrderState
@@ -179,6 +179,12 @@ def order_get(*, actor: Actor, uid: UUID) -> Order:
     if row is None:
         raise NotFound()
     return row
+
+
+def remark_list(*, actor: Actor, order: Order) -> QuerySet[OrderRemark]:
+    """What was said about an order that the actor sees, the oldest first."""
+    actor.require(P.VIEW)
+    return order.remarks.order_by("created_at", "pk")
 
 
 def processes_of_order(order: Order) -> list[ProcessInstance]:

@@ -25,6 +25,7 @@ urlpatterns = [
     path("orders/<uuid:uid>/", orders.order, name="order"),
     path("orders/<uuid:uid>/change/", orders.change, name="change"),
     path("orders/<uuid:uid>/change/price/", orders.change_price, name="change_price"),
+    path("orders/<uuid:uid>/remark/", orders.remark, name="remark"),
     path("orders/<uuid:uid>/terminate/", orders.terminate, name="terminate"),
     path("tickets/<uuid:uid>/parts/", tickets.parts, name="ticket_parts"),
     path("tickets/<uuid:uid>/send/", tickets.send, name="ticket_send"),

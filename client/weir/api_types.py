@@ -761,6 +761,18 @@ class OperatorRolesIn(TypedDict):
     roles: list[str]
 
 
+class OrderRemarkIn(TypedDict):
+    text: str
+
+
+class OrderRemarkOut(TypedDict):
+    uid: str
+    author_name: str
+    by_operator: bool
+    text: str
+    created_at: str
+
+
 class OrganizationIn(TypedDict):
     name: str
     parent: NotRequired[str | None]
@@ -924,6 +936,12 @@ class PaginatedOperatorRoleOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[OperatorRoleOut]
+
+
+class PaginatedOrderRemarkOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[OrderRemarkOut]
 
 
 class PaginatedOrganizationOutList(TypedDict):

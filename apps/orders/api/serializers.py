@@ -7,9 +7,10 @@ from rest_framework import serializers
 from apps.approvals.api.serializers import ProcessOut
 from apps.catalog.api.serializers import Money, PriceStepOut
 from apps.identity.api.sound import ProgramField, SoundSerializer, TextField
-from apps.orders.models import ApplicationForm, Attachment, CartLine, FormLine, Order
+from apps.orders.models import ApplicationForm, Attachment, CartLine, FormLine, Order, OrderRemark
 from apps.orders.selectors import order_end_reason
 from apps.orders.services.delivered_work import SCRIPT_MOST
+from apps.orders.services.remarks import TEXT_MOST
 from apps.orders.states import OrderState
 from apps.tickets.api.serializers import TicketOut
 
@@ -289,3 +290,13 @@ class TicketExecuteIn(SoundSerializer):
 
 class AttachmentIn(SoundSerializer):
     file = serializers.FileField(allow_empty_file=True, max_length=255)
+
+
+class OrderRemarkIn(SoundSerializer):
+    text = TextField(max_length=TEXT_MOST)
+
+
+class OrderRemarkOut(serializers.ModelSerializer[OrderRemark]):
+    class Meta:
+        model = OrderRemark
+        fields = ["uid", "author_name", "by_operator", "text", "created_at"]

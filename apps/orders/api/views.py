@@ -29,12 +29,14 @@ from apps.orders.selectors import (
     order_get,
     order_list,
     processes_of_order,
+    remark_list,
 )
 from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.carts import cart_add, cart_remove
 from apps.orders.services.changes import order_change
 from apps.orders.services.deliveries import ticket_execute, ticket_send
 from apps.orders.services.drafts import form_delete, form_draft, form_update
+from apps.orders.services.remarks import order_remark
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
 from apps.orders.types import LineInput, amounts_delivered
@@ -283,6 +285,25 @@ class OrderTerminateView(ApiView):
         given.is_valid(raise_exception=True)
         form = order_terminate(actor=self.actor, order_uid=uid, reason=given.validated_data["reason"])
         return _form_out(self, form.uid, status=201)
+
+
+class OrderRemarksView(ApiView):
+    permission = "orders.view"
+    ordering = ("created_at", "pk")
+
+    @extend_schema(responses=s.OrderRemarkOut(many=True))
+    def get(self, request: Request, uid: UUID) -> Response:
+        """What tenant and operators said about an order, the oldest first."""
+        order = order_get(actor=self.actor, uid=uid)
+        return self.page(remark_list(actor=self.actor, order=order), s.OrderRemarkOut)
+
+    @extend_schema(request=s.OrderRemarkIn, responses={201: s.OrderRemarkOut})
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Say something about it; the other side is told. Nothing of the order changes by it."""
+        given = s.OrderRemarkIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        row = order_remark(actor=self.actor, order_uid=uid, **given.validated_data)
+        return Response(s.OrderRemarkOut(row).data, status=201)
 
 
 class TicketSendView(CaseView):

@@ -13,7 +13,7 @@ from apps.approvals.selectors import process_list
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
-from apps.orders.forms import OrdersForm, ReasonForm, changed_amounts
+from apps.orders.forms import OrdersForm, ReasonForm, RemarkForm, changed_amounts
 from apps.orders.models import Order
 from apps.orders.selectors import (
     order_end_reason,
@@ -21,8 +21,10 @@ from apps.orders.selectors import (
     order_is_changeable,
     order_is_terminable,
     order_list,
+    remark_list,
 )
 from apps.orders.services.changes import CHANGEABLE, change_quote, order_change
+from apps.orders.services.remarks import order_remark
 from apps.orders.services.terminations import order_terminate
 from apps.orders.states import OrderState
 from apps.orgs.selectors.business_systems import business_system_list
@@ -58,6 +60,7 @@ def order(request: TenantRequest, uid: UUID) -> HttpResponse:
         "volume": volume_by_uid(row.volume_uid) if row.volume_uid else None,
         "kept_days": settings.WEIR_ENDED_VOLUME_DAYS,
         "parts": _changeable(row) if request.actor.may("orders.apply") else [],
+        "remarks": remark_list(actor=request.actor, order=row),
         "may_terminate": request.actor.may("orders.terminate") and order_is_terminable(row),
         "live": [f"order.{row.uid}", f"form.{row.form.uid}", *(f"form.{form.uid}" for form in later)],
     }
@@ -106,3 +109,12 @@ def terminate(request: TenantRequest, uid: UUID) -> HttpResponse:
     form = order_terminate(actor=request.actor, order_uid=uid, reason=given["reason"])
     messages.success(request, _("%(no)s asks for the end of the order.") % {"no": form.no})
     return go(request, "orders:form", form.uid)
+
+
+@require_POST
+@page("orders.view")
+def remark(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Say something about an order to the other side (PLAT-APPLY-17)."""
+    order_remark(actor=request.actor, order_uid=uid, text=cleaned(RemarkForm(request.POST))["text"])
+    messages.success(request, _("Sent."))
+    return go(request, "orders:order", uid)
