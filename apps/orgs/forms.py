@@ -39,10 +39,16 @@ class BusinessSystemsChosenForm(SoundForm):
 
 
 class ProgressForm(SoundForm):
-    stage = forms.ChoiceField(label=_("Stage"), choices=Stage.choices)
-    done_percent = forms.IntegerField(label=_("Done, %"), min_value=0, max_value=100)
+    stage = forms.ChoiceField(
+        label=_("Stage"), choices=Stage.choices, widget=forms.Select({"class": "form-select"})
+    )
+    done_percent = forms.IntegerField(
+        label=_("Done, %"), min_value=0, max_value=100, widget=forms.NumberInput({"class": "form-control"})
+    )
     note = forms.CharField(
-        label=_("What was done"), max_length=1000, widget=forms.Textarea({"rows": 3, "maxlength": 1000})
+        label=_("What was done"),
+        max_length=1000,
+        widget=forms.Textarea({"class": "form-control", "rows": 3, "maxlength": 1000}),
     )
 
 

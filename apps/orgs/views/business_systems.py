@@ -33,6 +33,7 @@ from apps.orgs.services.business_systems import (
     business_systems_delete,
 )
 from apps.orgs.services.progress import progress_report, progress_withdraw
+from apps.orgs.states import ReportState
 
 
 def _said(request: TenantRequest) -> dict[str, Any]:
@@ -73,6 +74,7 @@ def business_system(request: TenantRequest, uid: UUID) -> HttpResponse:
         "may_manage": actor.may(P.MANAGE),
         "reports": paged(request, progress_list(actor=actor, business_system=row)),
         "may_report": row.is_enabled and (actor.may(P.MANAGE) or actor.user_id in taking_part),
+        "is_awaited": row.reports.filter(state=ReportState.WAITING).exists(),
         "report_form": ProgressForm(initial={"stage": row.stage, "done_percent": row.done_percent}),
     }
     if context["may_manage"]:
