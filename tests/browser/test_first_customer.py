@@ -196,6 +196,8 @@ def ordered(eva: Visitor) -> str:
     eva.part("volume-choice", "Mount").select_option(label="Mount")
     eva.shoot("form-volumes")
     eva.fill("remark", "a first notebook")
+    # As people do: the price is read before.
+    expect(eva.at("quote-total")).to_be_visible()
     eva.press("submit")
     return submitted_no(eva)
 

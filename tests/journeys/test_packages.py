@@ -284,8 +284,9 @@ def test_without_root_they_are_installed_in_namespaces_that_end_before_the_works
     python = Path("/usr/bin/python3")
     if not python.exists() or sys.version_info[:2] != _version_of(python):
         pytest.skip("there is no Python that every user can run")
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    # One more than for root's own work: beside other workers the folder lies one deeper.
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
     subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
     (packages,) = (tmp_path / "venv/lib").glob("python*/site-packages")
     (packages / "more.pth").write_text(f"{ROOT}\n{sysconfig.get_path('purelib')}\n")

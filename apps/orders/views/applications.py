@@ -1,5 +1,6 @@
 """Application forms: the list, one in its six parts, the draft and its attachments."""
 
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -118,9 +119,11 @@ def edit(request: TenantRequest, uid: UUID) -> HttpResponse:
     if not row.is_draft or row.applicant_id != request.actor.user_id or row.kind != FormKind.NEW:
         return go(request, "orders:form", row.uid)
     tenant = request.entered_tenant
+    lines = [_line(tenant, line) for line in row.lines.all()]
     context = {
         "form": row,
-        "lines": [_line(tenant, line) for line in row.lines.all()],
+        "lines": lines,
+        "quote_parts": sum(len(line["components"]) for line in lines),
         "duration": _duration(row.duration_s),
         "further": _further(request.actor, row),
         "systems": business_system_list(actor=request.actor).filter(is_enabled=True),
@@ -145,7 +148,7 @@ def _program_offered(actor: Actor) -> dict[str, object]:
     }
 
 
-def _line(tenant: Tenant, line: FormLine) -> dict[str, object]:
+def _line(tenant: Tenant, line: FormLine) -> dict[str, Any]:
     commodity = commodity_get(tenant=tenant, uid=line.commodity.uid)
     components = [
         (row, line.amounts.get(row.component.code, row.default)) for row in commodity.components.all()
