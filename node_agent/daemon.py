@@ -284,8 +284,9 @@ class Daemon:
                     self._images.fetch(wanted)
                 else:
                     self._start(wanted)
-            case Resize(uid, generation, compute_percent, memory_mib, session, size):
-                self._runtime.resize(uid, generation, compute_percent, memory_mib, session, size)
+            case Resize(uid, generation, compute_percent, memory_mib, session, size, run_timeout_s):
+                share = (compute_percent, memory_mib)
+                self._runtime.resize(uid, generation, *share, session, size, run_timeout_s)
             case Stop(uid, generation, saves):
                 self._runtime.stop(uid, generation, saves=saves)
             case Forget(uid):

@@ -17,7 +17,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """Change the share, memory, session and size of a running slice."""
+    """Change the share, memory, session, size and run time of a running slice; `run_timeout_s` None: as it is."""
 
     slice_uid: str
     generation: int
@@ -25,6 +25,7 @@ class Resize:
     memory_mib: int
     session: DesiredSession | None = None
     size: DesiredSize | None = None
+    run_timeout_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

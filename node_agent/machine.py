@@ -239,11 +239,9 @@ class Machine:
         self._notes[wanted.slice_uid] = f"not resized: {lack}" if lack else ""
         if lack:
             return self._pass_on(held, session, size)
-        return self._ask(
-            Resize(
-                wanted.slice_uid, wanted.generation, wanted.compute_percent, wanted.memory_mib, session, size
-            )
-        )
+        share = (wanted.compute_percent, wanted.memory_mib)
+        run_timeout_s = wanted.work.run_timeout_s
+        return self._ask(Resize(wanted.slice_uid, wanted.generation, *share, session, size, run_timeout_s))
 
     def _pass_on(
         self, held: LocalSlice, session: DesiredSession | None, size: DesiredSize | None

@@ -100,6 +100,20 @@ class ReasonForm(SoundForm):
     reason = forms.CharField(label=gettext_lazy("Reason"), max_length=1000, widget=forms.Textarea)
 
 
+class MoreTimeForm(SoundForm):
+    """How much longer something is to run; `seconds` after cleaning, 0 where nothing is said."""
+
+    more = forms.IntegerField(label=gettext_lazy("Longer by"), min_value=0, max_value=10**6, required=False)
+    more_unit = forms.ChoiceField(
+        label=gettext_lazy("Unit of the duration"), choices=DURATION_UNITS, required=False
+    )
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        data["seconds"] = (data.get("more") or 0) * int(data.get("more_unit") or 3600)
+        return data
+
+
 def changed_amounts(data: Mapping[str, Any]) -> dict[str, int]:
     """Every `amount_<component>` that the page of a change sends."""
     mark = "amount_"

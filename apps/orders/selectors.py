@@ -200,9 +200,14 @@ def order_is_terminable(order: Order) -> bool:
     return order.state in TERMINABLE and not order.is_ended
 
 
+def order_is_extendable(order: Order) -> bool:
+    """Whether it can be given more time: it was delivered and has not ended (PLAT-APPLY-22)."""
+    return order.state == OrderState.COMPLETED and order.started_at is not None and not order.is_ended
+
+
 def order_is_changeable(order: Order) -> bool:
-    """Whether a page offers a change: it runs, and is a volume or made of shares of cards (PLAT-APPLY-22)."""
-    is_running = order.state == OrderState.COMPLETED and order.started_at is not None and not order.is_ended
+    """Whether it can be given other amounts: it runs, and is a volume or made of shares of cards (PLAT-APPLY-22)."""
+    is_running = order_is_extendable(order)
     delivery = order.line.commodity_snapshot
     is_fixed = delivery.get("spec") or delivery.get("card_use", CardUse.SHARE) != CardUse.SHARE
     amounts = order.quote.get("amounts", {})

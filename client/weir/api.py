@@ -310,6 +310,20 @@ class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Asset
     def order(self, uid: str) -> OrderOut:
         return self.get(f"orders/{uid}")
 
+    def order_change(
+        self,
+        uid: str,
+        reason: str,
+        *,
+        amounts: Mapping[str, int] | None = None,
+        duration_s: int | None = None,
+    ) -> FormOut:
+        """Apply for other amounts of what an order delivered, by component, or for it for so long in all."""
+        return self.post(
+            f"orders/{uid}/change",
+            {"amounts": dict(amounts or {}), "duration_s": duration_s, "reason": reason},
+        )
+
     def order_terminate(self, uid: str, reason: str) -> FormOut:
         return self.post(f"orders/{uid}/terminate", {"reason": reason})
 

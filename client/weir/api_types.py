@@ -255,7 +255,8 @@ class CategoryOut(TypedDict):
 
 
 class ChangeIn(TypedDict):
-    amounts: dict[str, int]
+    amounts: NotRequired[dict[str, int]]
+    duration_s: NotRequired[int | None]
     reason: str
 
 
@@ -402,6 +403,10 @@ class ExpectationOut(TypedDict):
     basis_text: str
     sentence: str
     why: str
+
+
+class ExtendIn(TypedDict):
+    more_s: int
 
 
 class FileMoveIn(TypedDict):

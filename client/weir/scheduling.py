@@ -134,6 +134,10 @@ class Scheduling(Calls):
         """`suspend` (gives its room back), `resume` (waits again), or `requeue` (stopped, and waits again)."""
         return self.post(f"workloads/{uid}/{act}", {"reason": reason})
 
+    def workload_extend(self, uid: str, more_s: int) -> WorkloadOut:
+        """Let direct work run so many seconds longer than it may now; an order's by `order_change`."""
+        return self.post(f"workloads/{uid}/extend", {"more_s": more_s})
+
     def workload_scale(
         self, uid: str, shares: int | None = None, *, replicas: int | None = None
     ) -> WorkloadOut:

@@ -173,8 +173,10 @@ class RuntimeDriver(Protocol):
         memory_mib: int,
         session: DesiredSession | None,
         size: DesiredSize | None = None,
+        run_timeout_s: int | None = None,
     ) -> None:
-        """Change share, memory, session and size of a running slice. Raises DriverError."""
+        """Change share, memory, session, size and, unless None, the run time of a running slice. Raises
+        DriverError."""
         ...
 
     def remove(self, slice_uid: str) -> None:

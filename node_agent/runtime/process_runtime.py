@@ -143,6 +143,7 @@ class ProcessRuntime:
         memory_mib: int,
         session: DesiredSession | None,
         size: DesiredSize | None = None,
+        run_timeout_s: int | None = None,
     ) -> None:
         """Write down what is wanted now; the shim takes it up within a tenth of a second."""
         held, driver = self._local_slice(slice_uid), self._driver_of(slice_uid)
@@ -151,7 +152,11 @@ class ProcessRuntime:
             driver.resize(slice_uid, compute_percent, memory_mib)
         desired = session.model_dump(mode="json") if session else None
         places = size.model_dump() if size else None
-        self._control(slice_uid, Control(generation, compute_percent, memory_mib, "running", desired, places))
+        share = (compute_percent, memory_mib)
+        self._control(
+            slice_uid,
+            Control(generation, *share, "running", desired, places, run_timeout_s=run_timeout_s),
+        )
 
     def _driver_of(self, slice_uid: str) -> SliceDriver | None:
         spec = spec_read(self._folder(slice_uid))

@@ -466,3 +466,22 @@ def test_what_work_writes_of_itself_is_on_its_way_while_it_runs_and_at_its_end(
         batches_drop(one.files.metrics, batch.seq)
     assert found == [(1, 0.5), (2, 0.25)]
     assert "no finite number at step 3" in one.log()
+
+
+@pytest.mark.req("POOL-12.11", "PLAT-APPLY-22")
+def test_a_program_that_is_given_more_time_is_warned_again_and_ends_then(
+    kept: Callable[..., ShimSlice],
+) -> None:
+    one = kept(run_timeout_s=4, warning={"signal": "USR1", "before_s": 3}).program(
+        "import signal, time\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: print('warned', flush=True))\n"
+        "while True: time.sleep(0.1)"
+    )
+    one.until(lambda: "warned" in one.log())
+    one.want(run_timeout_s=8)
+    one.until(lambda: "it may run for 8 s in all" in one.log())
+    # What says nothing of the time leaves it.
+    one.want(compute_percent=40)
+    state = one.ended()
+    assert (state["reason_code"], state["reason"]) == ("run_timeout", "run time of 8 s reached")
+    assert (one.seconds(), one.log().count("\nwarned")) == (8, 2)

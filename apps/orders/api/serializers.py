@@ -275,7 +275,17 @@ class OrderOut(OrderRowOut):
 class ChangeIn(SoundSerializer):
     amounts = serializers.DictField(
         child=AmountField(),
+        required=False,
+        default=dict,
         help_text="By component, of each share: compute_share in %, gpu_memory in MiB. What is not named stays.",
+    )
+    duration_s = serializers.IntegerField(
+        min_value=1,
+        max_value=2**31 - 1,
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="For how long it is to run in all, in seconds: longer than now. Without it its end stays.",
     )
     reason = serializers.CharField(max_length=1000)
 

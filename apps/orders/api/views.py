@@ -268,7 +268,7 @@ class OrderChangeView(ApiView):
 
     @extend_schema(request=s.ChangeIn, responses={201: s.FormOut})
     def post(self, request: Request, uid: UUID) -> Response:
-        """Ask for another share of a card for what runs: a change form, submitted."""
+        """Ask for another share of a card, or more time, for what runs: a change form, submitted."""
         given = s.ChangeIn(data=request.data)
         given.is_valid(raise_exception=True)
         form = order_change(actor=self.actor, order_uid=uid, **given.validated_data)

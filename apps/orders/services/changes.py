@@ -1,10 +1,12 @@
-"""Give the resource of an order another share or size, applied for and approved like the order itself (PLAT-APPLY-22).
+"""Give the resource of an order another share or size, or more time: applied for and approved like the order itself
+(PLAT-APPLY-22).
 
 Locks: process before workload or volume before order before form.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -13,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.approvals.services import process_start
+from apps.billing.services.charges import funds_check
 from apps.catalog.models import ProcessApp
 from apps.catalog.selectors.prices import quote_get
 from apps.catalog.states import ProcessAppState
@@ -24,13 +27,14 @@ from apps.kernel.service import service
 from apps.orders.locks import order_take
 from apps.orders.models import ApplicationForm, FormLine, Order
 from apps.orders.permissions import OrdersPermission as P
-from apps.orders.selectors import form_titles, order_get, order_is_changeable
+from apps.orders.selectors import form_titles, order_get, order_is_changeable, order_is_extendable
 from apps.orders.services.drafts import draft_check, form_lock
 from apps.orders.services.later_forms import later_form_make
 from apps.orders.services.notifications import form_notify, form_shown, order_shown
 from apps.orders.services.volume_orders import volume_order_resize
 from apps.orders.states import FORM, IN_PROGRESS, FormKind, FormState
 from apps.orders.types import SIZES, STORAGE, amounts_delivered, quota_delivered
+from apps.scheduling.services.workloads.extending import order_work_extend
 from apps.scheduling.services.workloads.resizing import order_work_resize
 
 CHANGED = gettext_noop("Application %(no)s is carried out: the resource has what was applied for.")
@@ -43,14 +47,21 @@ class _Tried(Exception):
     """Nothing of what was tried is to stay."""
 
 
-def change_quote(order: Order, amounts: Mapping[str, int]) -> Quote:
-    """What the order would cost with these amounts, at the prices that it was made at.
+def change_quote(order: Order, amounts: Mapping[str, int], duration_s: int | None = None) -> Quote:
+    """What the order would cost with these amounts, and for so long in all, at the prices that it was made at.
 
     Conflict where it does not run, InvalidInput naming each amount that is out of range or cannot be changed.
     """
-    if not order_is_changeable(order):
-        raise Conflict(_("The order %(no)s has nothing running that could be changed.") % {"no": order.no})
     before = order.quote["amounts"]
+    is_resized = any(before.get(code) != amount for code, amount in amounts.items())
+    if not order_is_extendable(order) or (is_resized and not order_is_changeable(order)):
+        raise Conflict(_("The order %(no)s has nothing running that could be changed.") % {"no": order.no})
+    duration_s = order.duration_s if duration_s is None else duration_s
+    if duration_s < order.duration_s:
+        raise InvalidInput(
+            fields={"duration_s": _("It can only be made longer.")},
+            cure=_("To end it earlier, apply for its end."),
+        )
     fixed = {
         f"amounts.{code}": _("This stays as long as it runs.")
         for code in amounts
@@ -63,22 +74,28 @@ def change_quote(order: Order, amounts: Mapping[str, int]) -> Quote:
         commodity=order.line.commodity,
         amounts={**before, **amounts},
         count=order.quote["count"],
-        duration_s=order.duration_s,
+        duration_s=duration_s,
         at=datetime.fromisoformat(order.quote["at"]),
     )
 
 
 @service(P.APPLY)
 def order_change(
-    *, actor: Actor, order_uid: UUID, amounts: Mapping[str, int], reason: str
+    *,
+    actor: Actor,
+    order_uid: UUID,
+    amounts: Mapping[str, int],
+    reason: str,
+    duration_s: int | None = None,
 ) -> ApplicationForm:
     """Make a change form of an order and submit it. Until it is granted the resource stays what it is.
 
-    `amounts` by component code, per share; what is not named stays. What could not be carried out now is refused, so
+    `amounts` by component code, per share; what is not named stays. `duration_s`: for how long it is to run in all,
+    None: as it is. What could not be carried out now is refused, so
     that nobody approves it: DeviceUnavailable, QuotaExceeded, FundsTooLow. Conflict while another change is under way.
     """
     order = _taken(actor, order_uid)
-    form = later_form_make(actor, order, FormKind.CHANGE, reason)
+    form = later_form_make(actor, order, FormKind.CHANGE, reason, duration_s=duration_s)
     FormLine.objects.create(
         form=form,
         commodity=order.line.commodity,
@@ -113,18 +130,18 @@ def _taken(actor: Actor, order_uid: UUID) -> Order:
 
 def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationForm:
     line = form.lines.get()
-    quote = change_quote(order, line.amounts)
-    if quote.amounts == order.quote["amounts"]:
+    quote = change_quote(order, line.amounts, form.duration_s)
+    if quote.amounts == order.quote["amounts"] and form.duration_s == order.duration_s:
         raise InvalidInput(
             _("The resource of %(no)s has just these amounts.") % {"no": order.no},
-            cure=_("Choose other amounts."),
+            cure=_("Choose other amounts, or more time."),
         )
     if other := order.changes.filter(state__in=IN_PROGRESS).first():
         raise Conflict(
             _("A change of %(no)s is under way already: %(form)s.") % {"no": order.no, "form": other.no},
             cure=_("Wait for it, or withdraw it."),
         )
-    _try(order, quote.amounts)
+    _try(order, quote)
     line.quote = quote.as_json()
     line.save(update_fields=["quote"])
     FORM.move(form, FormState.SUBMITTED, actor=actor, submitted_at=timezone.now(), total=quote.total, note="")
@@ -170,14 +187,29 @@ def _process_app(order: Order) -> ProcessApp:
     return app
 
 
-def _try(order: Order, amounts: Mapping[str, int]) -> None:
+def _try(order: Order, quote: Quote) -> None:
     """Whether it could be carried out now: done, and taken back."""
     try:
         with transaction.atomic():
-            _resize(order, amounts)
+            _carry_out(order, quote.as_json())
             raise _Tried
     except _Tried:
         pass
+
+
+def _carry_out(order: Order, quote: dict[str, Any]) -> None:
+    """The resource, and what its order says of it, as in the quote."""
+    more_s = quote["duration_s"] - order.duration_s
+    if quote["amounts"] != order.quote["amounts"]:
+        _resize(order, quote["amounts"])
+    if more_s > 0:
+        tenant = current_tenant()
+        funds_check(actor=SYSTEM, tenant=tenant, quotes=[quote], run_s=more_s)
+        # A volume is there as long as its order says.
+        if order.workload_uid is not None:
+            order_work_extend(actor=SYSTEM, tenant=tenant, workload_uid=order.workload_uid, more_s=more_s)
+    order.quote, order.duration_s = quote, quote["duration_s"]
+    order.save(update_fields=["quote", "duration_s", "updated_at"])
 
 
 def _resize(order: Order, amounts: Mapping[str, int]) -> None:
@@ -206,11 +238,9 @@ def change_granted(actor: Actor, form: ApplicationForm) -> None:
     reason = ""
     try:
         with transaction.atomic():
-            if not order_is_changeable(order):
+            if not order_is_extendable(order):
                 raise Conflict(_("The order %(no)s has ended already.") % {"no": order.no})
-            _resize(order, quote["amounts"])
-            order.quote = quote
-            order.save(update_fields=["quote", "updated_at"])
+            _carry_out(order, quote)
     except WeirError as error:
         reason = str(error.message)[:400]
     for state in (FormState.APPROVED, FormState.DELIVERING):

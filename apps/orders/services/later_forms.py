@@ -12,7 +12,9 @@ from apps.orgs.selectors.organizations import organization_of
 from apps.orgs.services.numbers import number_next
 
 
-def later_form_make(actor: Actor, order: Order, kind: FormKind, reason: str) -> ApplicationForm:
+def later_form_make(
+    actor: Actor, order: Order, kind: FormKind, reason: str, *, duration_s: int | None = None
+) -> ApplicationForm:
     """The actor's draft about an order, with his reason for it. Raises InvalidInput without one."""
     act_subject("order", order.uid, no=order.no, reason=reason)
     reason = reason.strip()
@@ -31,6 +33,6 @@ def later_form_make(actor: Actor, order: Order, kind: FormKind, reason: str) -> 
         organization_name=organization.name if organization else "",
         business_system=order.business_system,
         target_order=order,
-        duration_s=order.duration_s,
+        duration_s=order.duration_s if duration_s is None else duration_s,
         remark=reason,
     )

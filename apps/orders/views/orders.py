@@ -13,12 +13,20 @@ from apps.approvals.selectors import process_list
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
-from apps.orders.forms import OrdersForm, ReasonForm, RemarkForm, changed_amounts
+from apps.orders.forms import (
+    DURATION_UNITS,
+    MoreTimeForm,
+    OrdersForm,
+    ReasonForm,
+    RemarkForm,
+    changed_amounts,
+)
 from apps.orders.models import Order
 from apps.orders.selectors import (
     order_end_reason,
     order_get,
     order_is_changeable,
+    order_is_extendable,
     order_is_terminable,
     order_list,
     remark_list,
@@ -60,6 +68,8 @@ def order(request: TenantRequest, uid: UUID) -> HttpResponse:
         "volume": volume_by_uid(row.volume_uid) if row.volume_uid else None,
         "kept_days": settings.WEIR_ENDED_VOLUME_DAYS,
         "parts": _changeable(row) if request.actor.may("orders.apply") else [],
+        "may_extend": request.actor.may("orders.apply") and order_is_extendable(row),
+        "duration_units": DURATION_UNITS,
         "remarks": remark_list(actor=request.actor, order=row),
         "may_terminate": request.actor.may("orders.terminate") and order_is_terminable(row),
         "live": [f"order.{row.uid}", f"form.{row.form.uid}", *(f"form.{form.uid}" for form in later)],
@@ -82,7 +92,8 @@ def change_price(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = order_get(actor=request.actor, uid=uid)
     context: dict[str, object]
     try:
-        quote = change_quote(row, changed_amounts(request.GET))
+        more_s = cleaned(MoreTimeForm(request.GET))["seconds"]
+        quote = change_quote(row, changed_amounts(request.GET), row.duration_s + more_s)
         context = {"quotes": [(quote, None)], "total": quote.total, "payable": quote.payable}
     except WeirError as error:
         context = {"error": error}
@@ -92,10 +103,16 @@ def change_price(request: TenantRequest, uid: UUID) -> HttpResponse:
 @require_POST
 @page("orders.apply")
 def change(request: TenantRequest, uid: UUID) -> HttpResponse:
-    """Apply for another share of a card for what runs (PLAT-APPLY-22)."""
+    """Apply for another share of a card, or more time, for what runs (PLAT-APPLY-22)."""
     given = cleaned(ReasonForm(request.POST))
+    more_s = cleaned(MoreTimeForm(request.POST))["seconds"]
+    row = order_get(actor=request.actor, uid=uid)
     form = order_change(
-        actor=request.actor, order_uid=uid, amounts=changed_amounts(request.POST), reason=given["reason"]
+        actor=request.actor,
+        order_uid=uid,
+        amounts=changed_amounts(request.POST),
+        duration_s=row.duration_s + more_s,
+        reason=given["reason"],
     )
     messages.success(request, _("%(no)s asks for the change of the order.") % {"no": form.no})
     return go(request, "orders:form", form.uid)

@@ -63,6 +63,9 @@ urlpatterns = [
         workload_control.WorkloadRequeueView.as_view(),
         name="workload_requeue",
     ),
+    path(
+        "workloads/<uuid:uid>/extend", workload_control.WorkloadExtendView.as_view(), name="workload_extend"
+    ),
     path("workloads/<uuid:uid>/resize", workloads.WorkloadResizeView.as_view(), name="workload_resize"),
     path("workloads/<uuid:uid>/migrate", workloads.WorkloadMigrateView.as_view(), name="workload_migrate"),
     path("workloads/<uuid:uid>/session", workloads.WorkloadSessionView.as_view(), name="workload_session"),

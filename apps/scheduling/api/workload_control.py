@@ -1,4 +1,4 @@
-"""Suspend, resume, requeue and scale work."""
+"""Suspend, resume, requeue, scale and extend work."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -18,6 +18,7 @@ from apps.scheduling.services.workload_control import (
     workload_scale,
     workload_suspend,
 )
+from apps.scheduling.services.workloads.extending import workload_extend
 
 
 class WorkloadActView(WorkView):
@@ -48,6 +49,16 @@ class WorkloadRequeueView(WorkloadActView):
     def post(self, request: Request, uid: UUID) -> Response:
         """Stop running work after its grace and let it wait again, in its old place."""
         return self.carry_out(request, uid, workload_requeue)
+
+
+class WorkloadExtendView(WorkView):
+    @extend_schema(request=s.ExtendIn, responses=r.WorkloadOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Let it run longer than it may now, within its queue's maximum. What an order delivered is given more time by
+        a change of the order."""
+        row, body = self.row(uid), read(s.ExtendIn, request)
+        workload_extend(actor=self.actor, tenant=row.tenant, workload_uid=row.uid, **body)
+        return whole(self.row(uid))
 
 
 class WorkloadScaleView(WorkView):

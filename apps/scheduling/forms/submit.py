@@ -48,6 +48,12 @@ class ResizeForm(SoundForm):
     memory_mib = forms.IntegerField(label=_("Accelerator memory (MiB)"), min_value=1, max_value=2**31 - 1)
 
 
+class ExtendForm(SoundForm):
+    """How much longer it may run, in minutes."""
+
+    more_minutes = forms.IntegerField(label=_("Longer by (minutes)"), min_value=1, max_value=366 * 24 * 60)
+
+
 class MigrateForm(SoundForm):
     node = forms.CharField(label=_("Node"), max_length=200, required=False)
     share = forms.IntegerField(label=_("Share"), min_value=0, max_value=511, required=False)

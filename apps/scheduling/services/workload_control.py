@@ -45,8 +45,9 @@ def _refuse(row: Workload) -> Conflict:
 @service(P.OPERATE)
 def workload_suspend(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str = "") -> Workload:
     """Put work aside: what waits at once, what runs after its grace. It holds no device and no quota until it is
-    resumed, and keeps its place. Suspending twice changes nothing."""
-    row = _mine(actor, tenant, workload_uid)
+    resumed, and keeps its place; an order's keeps its quota and what is left of its time. Suspending twice changes
+    nothing."""
+    row = work_take(actor, tenant, workload_uid)
     act_subject("workload", row.uid, reason=reason)
     if row.state == WorkloadState.PENDING:
         workload_put_aside(row, actor, "suspended", reason)
@@ -63,7 +64,7 @@ def workload_suspend(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason
 
 @service(P.OPERATE)
 def workload_resume(*, actor: Actor, tenant: Tenant, workload_uid: UUID, reason: str = "") -> Workload:
-    """Let suspended work wait again, in its old place; an order's too, which was put aside when its money was used up.
+    """Let suspended work wait again, in its old place; an order's for what was left of its time.
     Raises QuotaExceeded where its quota was used meanwhile, FundsTooLow."""
     row = work_take(actor, tenant, workload_uid)
     act_subject("workload", row.uid, reason=reason)

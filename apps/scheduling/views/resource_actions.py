@@ -13,7 +13,14 @@ from apps.identity.pages.access import cleaned, go, page
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import NotFound
 from apps.scheduling.addresses import web_address
-from apps.scheduling.forms.submit import EnvironmentForm, MigrateForm, ResizeForm, ScaleForm, StopForm
+from apps.scheduling.forms.submit import (
+    EnvironmentForm,
+    ExtendForm,
+    MigrateForm,
+    ResizeForm,
+    ScaleForm,
+    StopForm,
+)
 from apps.scheduling.selectors.workloads import workload_get
 from apps.scheduling.services.environments import environment_make, environment_retire
 from apps.scheduling.services.web_pages import web_pages_open
@@ -25,6 +32,7 @@ from apps.scheduling.services.workload_control import (
     workload_suspend,
 )
 from apps.scheduling.services.workloads.arrays import array_stop
+from apps.scheduling.services.workloads.extending import workload_extend
 from apps.scheduling.services.workloads.resizing import workload_resize
 from apps.scheduling.services.workloads.session_moves import workload_migrate
 from apps.scheduling.services.workloads.stopping import workload_halt
@@ -60,6 +68,17 @@ def resize(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = workload_get(request.entered_tenant, uid, actor=request.actor)
     workload_resize(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, **given)
     messages.success(request, _("%(no)s goes on with its new share.") % {"no": row.no})
+    return go(request, "workloads:workload", row.uid)
+
+
+@require_POST
+@page("resources.operate")
+def extend(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """Let it run longer than it may now."""
+    minutes = cleaned(ExtendForm(request.POST))["more_minutes"]
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
+    workload_extend(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, more_s=minutes * 60)
+    messages.success(request, _("%(no)s may run longer.") % {"no": row.no})
     return go(request, "workloads:workload", row.uid)
 
 

@@ -180,8 +180,9 @@ def _acts(request: TenantRequest, row: Workload) -> dict[str, object]:
     return {
         "may_stop": (is_open or is_aside) and (row.is_direct or request.actor.kind == "operator"),
         "may_resize": is_open and is_free,
+        "may_extend": (is_open or is_aside) and row.is_direct and row.run_timeout_s is not None,
         "may_migrate": is_open and row.kind == WorkKind.SESSION,
-        "may_suspend": is_open and row.is_direct,
+        "may_suspend": is_open,
         "may_resume": is_aside,
         "may_requeue": may and row.is_direct and runs,
         "may_scale": is_open and row.is_direct and (row.min_shares is not None or not runs),

@@ -32,6 +32,7 @@ urlpatterns = [
     path("<uuid:uid>/scaling/", scaling.work_rules, name="rules"),
     path("<uuid:uid>/scaling/<uuid:rule>/remove/", scaling.work_rule_drop, name="rule_remove"),
     path("<uuid:uid>/steer/<slug:act>/", resource_actions.steer, name="steer"),
+    path("<uuid:uid>/extend/", resource_actions.extend, name="extend"),
     path("<uuid:uid>/resize/", resource_actions.resize, name="resize"),
     path("<uuid:uid>/migrate/", resource_actions.migrate, name="migrate"),
     path("tickets/", tickets.tickets, name="tickets"),

@@ -177,6 +177,26 @@ def order(ctx: typer.Context, uid: Thing) -> None:
         one(ctx, client.order(uid_of(uid, client.orders, "no")), ORDER)
 
 
+def change(
+    ctx: typer.Context,
+    uid: Thing,
+    reason: str = typer.Option(..., "--reason", "-m", help="Why; those who approve it read it."),
+    amount: list[str] = AMOUNT,
+    longer: str = typer.Option("", "--longer", help="How much longer it is to run, such as 90m, 2h or 1d."),
+) -> None:
+    """Ask for other amounts of what an order delivered, or for more time; what runs goes on running."""
+    with caller(ctx) as client:
+        uid = uid_of(uid, client.orders, "no")
+        more_s = duration_s(longer) if longer else 0
+        found = client.order_change(
+            uid,
+            reason,
+            amounts=amounts(amount),
+            duration_s=client.order(uid)["duration_s"] + more_s if more_s else None,
+        )
+    said(ctx, found, f"The change {found['no']} is in approval.")
+
+
 def terminate(
     ctx: typer.Context,
     uid: Thing,
@@ -223,6 +243,7 @@ COMMANDS = (
     decide,
     orders,
     order,
+    change,
     terminate,
     systems,
 )

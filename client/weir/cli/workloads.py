@@ -10,6 +10,7 @@ from weir.cli import work_options
 from weir.cli.context import Work, caller, uid_of
 from weir.cli.group import App
 from weir.cli.show import as_json, one, rows, said
+from weir.cli.units import duration_s
 
 Json = dict[str, Any]
 
@@ -164,6 +165,17 @@ def scale(
     said(ctx, found, f"{found['no']} is to have {found['shares']} shares.")
 
 
+def extend(
+    ctx: typer.Context,
+    uid: Work,
+    longer: str = typer.Argument(help="How much longer it may run, such as 90m, 2h or 1d."),
+) -> None:
+    """Let your work run longer than it may now; what an order delivered is extended by `weir change`."""
+    with caller(ctx) as client:
+        found = client.workload_extend(uid_of(uid, client.workloads, "no"), duration_s(longer))
+    said(ctx, found, f"{found['no']} may run {longer} longer.")
+
+
 def cancel(ctx: typer.Context, uid: Work, reason: work_options.Reason = "") -> None:
     """Stop work: at once while it waits, else as soon as its node has ended it. Of an array (A-...) all of it."""
     with caller(ctx) as client:
@@ -261,4 +273,4 @@ def session_migrate(
     said(ctx, found, f"{found['no']} is moving{where}.")
 
 
-COMMANDS = (queue, eta, explain, cancel, resize, scale, suspend, resume, requeue)
+COMMANDS = (queue, eta, explain, cancel, resize, scale, extend, suspend, resume, requeue)

@@ -54,6 +54,15 @@ class Meter:
         return self._base_at + timedelta(microseconds=(now_ns - self._base_ns) // 1000)
 
     @property
+    def run_timeout_s(self) -> int | None:
+        """For how long it may run in all."""
+        return self._timeout_s
+
+    def extend(self, run_timeout_s: int) -> None:
+        """Let it run so long in all from now on; it cannot be less than what was cut already."""
+        self._timeout_s = max(run_timeout_s, self.vouched_s)
+
+    @property
     def is_used_up(self) -> bool:
         """Whether all of the run time has been cut."""
         return self.vouched_s == self._timeout_s

@@ -142,7 +142,8 @@ class SliceSpec(_Record):
 @dataclass(frozen=True, slots=True)
 class Control(_Record):
     """What is wanted of a running slice now: its share, its memory, where its session goes, the size of its work,
-    or its end; `saves`: it is asked to save itself before that."""
+    or its end; `saves`: it is asked to save itself before that. `run_timeout_s`: how long it may run in all from now
+    on; None: as before."""
 
     generation: int
     compute_percent: int
@@ -151,10 +152,13 @@ class Control(_Record):
     session: dict[str, Any] | None = None
     size: dict[str, Any] | None = None
     saves: bool = False
+    run_timeout_s: int | None = None
 
     def __post_init__(self) -> None:
         if self.state not in ("running", "stopped"):
             raise ValueError("state must be running or stopped")
+        if self.run_timeout_s is not None and self.run_timeout_s < 1:
+            raise ValueError("it runs for a second at least")
         if not 0 <= self.compute_percent <= 100 or bool(self.compute_percent) != (self.memory_mib > 0):
             raise ValueError("the share is 1 to 100 percent with at least 1 MiB of memory, or none of either")
 

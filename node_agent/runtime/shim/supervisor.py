@@ -26,6 +26,7 @@ from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import LAST_S, CheckpointControl
 from node_agent.runtime.shim.device_meter import SessionMeter, device_meter_make
 from node_agent.runtime.shim.elastic_size import SizeControl
+from node_agent.runtime.shim.end_signal import EndSignal
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.executions import executions_open
 from node_agent.runtime.shim.kernel_limits import KernelLimits
@@ -52,7 +53,7 @@ class Shim:
         self._state = _first_state(spec)
         self._session: dict[str, Any] = spec.session or {}
         self._size = spec.size
-        self._warning = spec.warning
+        self._warning = EndSignal(spec.warning)
         self._end: End | None = None
         self._held = KernelLimits()
         self._kill_at_ns: int | None = None
@@ -215,8 +216,8 @@ class Shim:
             return None
         left_ns = self._book.meter.remaining_ns(now_ns)
         dues = [] if left_ns is None else [now_ns + left_ns]
-        if left_ns is not None and self._warning is not None:
-            dues.append(now_ns + left_ns - self._warning["before_s"] * NS)
+        if left_ns is not None and self._warning.before_ns is not None:
+            dues.append(now_ns + left_ns - self._warning.before_ns)
         if self._spec.idle_timeout_s is not None:
             dues.append(self._last_use_ns() + self._spec.idle_timeout_s * NS)
         return min(dues, default=None)
@@ -247,24 +248,10 @@ class Shim:
 
     def _check_run_time(self, now_ns: int) -> None:
         left_ns = self._book.meter.remaining_ns(now_ns)
-        self._warn(left_ns)
+        if left_ns is not None and self._end is None:
+            self._warning.look(left_ns, self._work.pid, self._output)
         if left_ns is not None and left_ns <= 0 and self._ended_ns is None:
-            self._expire(now_ns, now_ns + left_ns, ending.run_timeout(self._spec.run_timeout_s or 0))
-
-    def _warn(self, left_ns: int | None) -> None:
-        """Send its program the signal that it asked for before its run time is over, once."""
-        warning = self._warning
-        if warning is None or left_ns is None or left_ns > warning["before_s"] * NS or self._end is not None:
-            return
-        self._warning = None
-        number = getattr(signal, f"SIG{warning['signal']}", None)
-        if number is None:
-            self._output.note(f"this node has no signal {warning['signal']}: the program is not warned")
-            return
-        proc.send([self._work.pid], number)
-        self._output.note(
-            f"its run time is over in {max(left_ns, 0) // NS} s: it is sent {warning['signal']}"
-        )
+            self._expire(now_ns, now_ns + left_ns, ending.run_timeout(self._book.meter.run_timeout_s or 0))
 
     def _check_idle(self, now_ns: int) -> None:
         limit_s = self._spec.idle_timeout_s
@@ -353,9 +340,18 @@ class Shim:
             )
         elif self._end is None:
             state.reason, self._refused = "", None
+            self._extend(control.run_timeout_s)
             if (control.compute_percent, control.memory_mib) != (share.compute_percent, share.memory_mib):
                 self._resize(control)
         self._save()
+
+    def _extend(self, run_timeout_s: int | None) -> None:
+        """It may run longer, or less long, in all; its program is warned before its new end."""
+        meter = self._book.meter
+        if run_timeout_s is not None and run_timeout_s != meter.run_timeout_s:
+            meter.extend(run_timeout_s)
+            self._warning = EndSignal(self._spec.warning)
+            self._output.note(f"it may run for {run_timeout_s} s in all")
 
     def _resize(self, control: Control) -> None:
         share, book, state = self._share, self._book, self._state

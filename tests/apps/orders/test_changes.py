@@ -1,11 +1,14 @@
 """Another share for what an order delivered: applied for, approved, carried out, charged (PLAT-APPLY-22)."""
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.utils import timezone
 
-from apps.billing.models import ChargeResize
+from apps.billing.models import ChargeResize, FundsHold
+from apps.billing.services.ledger import credit_limit_set
+from apps.fleet.models import Device, Slice
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, WeirError
 from apps.kernel.planes import in_tenant
@@ -15,9 +18,12 @@ from apps.orders.services.deliveries import order_started
 from apps.orders.services.drafts import form_delete
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
+from apps.scheduling.models import Queue, Workload
 from apps.scheduling.services.quota.quotas import quota_set
+from apps.scheduling.services.workload_control import workload_resume, workload_suspend
 from apps.scheduling.services.workloads.resizing import workload_resize
 from tests.apps.orders.scene import Scene, ends_now, runs_now, workload_of
+from tests.apps.scheduling.pool import node_make
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-APPLY-22")]
 # Of 20 % and 10 GiB, at 0.05 for a per cent and 0.50 for each of the first 8 GiB, 0.80 for each further one.
@@ -151,3 +157,108 @@ def test_by_page_and_by_api(scene: Scene, order: Order, member) -> None:
     assert (answer.status_code, answer.json()["kind"]) == (201, "change")
     assert member("globex", "tenant_front_line").api().post(address, body).status_code == 404
     assert member("acme", "tenant_decision_maker").api().post(address, body).status_code == 403
+
+
+def lasts(scene: Scene, order: Order, duration_s: int, **amounts: int):
+    return order_change(
+        actor=scene.ann.actor,
+        order_uid=order.uid,
+        amounts=amounts,
+        duration_s=duration_s,
+        reason="it is not done yet",
+    )
+
+
+def test_more_time_is_given_and_priced(scene: Scene, order: Order) -> None:
+    before, hours = workload_of(order).run_timeout_s, order.duration_s // 3600
+    form = lasts(scene, order, order.duration_s + 7200)
+    assert (form.kind, form.duration_s) == ("change", order.duration_s + 7200)
+    assert workload_of(order).run_timeout_s == before
+    price = Decimal(order.quote["per_hour"])
+    assert form.total == price * (hours + 2)
+    form = scene.decide(form, "approve", "approve")
+    order.refresh_from_db()
+    assert (form.state, form.note, order.duration_s) == ("completed", "", 3600 * (hours + 2))
+    assert (workload_of(order).run_timeout_s, order.quote["duration_s"]) == (before + 7200, order.duration_s)
+    # And once more, with another share together.
+    scene.decide(lasts(scene, order, order.duration_s + 60, compute_share=40), "approve", "approve")
+    work = workload_of(order)
+    assert (work.run_timeout_s, work.compute_percent) == (before + 7260, 40)
+
+
+def test_time_is_never_taken_away_by_a_change(scene: Scene, order: Order) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        lasts(scene, order, order.duration_s - 60)
+    assert set(refused.value.fields) == {"duration_s"}
+    with pytest.raises(InvalidInput, match="just these amounts"):
+        lasts(scene, order, order.duration_s)
+
+
+def test_nobody_approves_time_that_its_queue_or_account_does_not_give(scene: Scene, order: Order) -> None:
+    Queue.objects.update(max_run_s=order.duration_s + 60)
+    with pytest.raises(WeirError) as refused:
+        lasts(scene, order, order.duration_s + 120)
+    assert refused.value.code == "run_too_long"
+    set_aside = FundsHold.plain.get().amount
+    credit_limit_set(actor=SYSTEM, tenant=scene.tenant, amount=set_aside, reason="no more than that")
+    with pytest.raises(WeirError) as refused:
+        lasts(scene, order, order.duration_s + 60)
+    assert refused.value.code == "funds_too_low"
+    assert not order.changes.exists()
+
+
+def test_what_ended_before_it_was_approved_gets_no_more_time(scene: Scene, order: Order) -> None:
+    form = lasts(scene, order, order.duration_s + 60)
+    ends_now(order, timezone.now())
+    form = scene.decide(form, "approve", "approve")
+    order.refresh_from_db()
+    assert (form.state, bool(form.note)) == ("completed", True)
+    assert order.duration_s == form.duration_s - 60
+    with pytest.raises(Conflict):
+        lasts(scene, order, order.duration_s + 60)
+
+
+def test_more_time_by_page_and_by_api(scene: Scene, order: Order) -> None:
+    page, path = scene.ann.page(), f"/orders/{order.uid}/"
+    assert 'data-test="change-more"' in page.get(path).content.decode()
+    longer = {"more": 3, "more_unit": 3600}
+    cost = Decimal(order.quote["per_hour"]) * (order.duration_s // 3600 + 3)
+    assert f"{cost:.2f}" in page.get(f"{path}change/price/", longer).content.decode()
+    assert page.post(f"{path}change/", {**longer, "reason": "more"}).status_code == 302
+    with in_tenant("acme"):
+        form = order.changes.get()
+        assert form.duration_s == order.duration_s + 3 * 3600
+        form_withdraw(actor=scene.ann.actor, form_uid=form.uid)
+    address, body = (
+        f"/api/v1/orders/{order.uid}/change",
+        {"duration_s": order.duration_s + 60, "reason": "more"},
+    )
+    answer = scene.ann.api().post(address, body, headers={"Idempotency-Key": "k"})
+    assert (answer.status_code, answer.json()["duration_s"]) == (201, order.duration_s + 60)
+
+
+def test_an_orders_work_is_put_aside_and_goes_on_for_what_is_left(scene: Scene, order: Order) -> None:
+    work = workload_of(order)
+    steer = {"actor": scene.ann.actor, "tenant": scene.tenant, "workload_uid": work.uid}
+    began, whole_s = timezone.now() - timedelta(minutes=10), work.run_timeout_s
+    node = node_make()
+    device = Device.objects.get(node=node)
+    Slice.plain.create(
+        tenant=scene.tenant, workload_uid=work.uid, device=device, node=node, compute_percent=20,
+        memory_mib=10240, work={}, state="exited", started_at=began, ended_at=began + timedelta(minutes=4),
+        final_at=timezone.now(), closed_at=timezone.now(),
+    )  # fmt: skip
+    Workload.objects.across().filter(pk=work.pk).update(placed_at=began)
+    held = scene.held("compute_percent")
+    workload_suspend(**steer)
+    ends_now(order, timezone.now(), reason_code="suspended")
+    work, order = workload_of(order), Order.objects.get(pk=order.pk)
+    assert (work.state, work.run_timeout_s, order.state, order.is_ended) == (
+        "suspended", whole_s - 240, "completed", False,
+    )  # fmt: skip
+    assert scene.held("compute_percent") == held
+    # More time is for what is left, and nothing is bought twice.
+    scene.decide(lasts(scene, order, order.duration_s + 60), "approve", "approve")
+    workload_resume(**steer)
+    work = workload_of(order)
+    assert (work.state, work.run_timeout_s) == ("pending", whole_s - 180)

@@ -1,15 +1,20 @@
 """What stopping work becomes stands in a column of its own, in every case, and nowhere else."""
 
+from datetime import timedelta
 from importlib import import_module
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
+from apps.fleet.models import Slice
 from apps.kernel.actor import SYSTEM
-from apps.scheduling.models import Workload
+from apps.kernel.errors import WeirError
+from apps.scheduling.models import Queue, Workload
 from apps.scheduling.services.cycle.apply_changes import workload_preempt
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.workload_control import workload_requeue, workload_suspend
+from apps.scheduling.services.workloads.extending import workload_extend
 from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
@@ -119,3 +124,31 @@ def test_rows_that_stopped_before_the_columns_were_there_are_moved_and_back(runn
             cursor.execute(MOVED.BACK)
             row.refresh_from_db()
             assert row.reason == {key: reason[key] for key in reason if key != "card_seconds"}
+
+
+@pytest.mark.req("PLAT-APPLY-22")
+def test_direct_work_is_given_more_time_on_its_nodes_too(running):
+    row = running(shares=2, run_timeout_s=600)
+    extend = {"actor": SYSTEM, "tenant": row.tenant, "workload_uid": row.uid}
+    assert workload_extend(**extend, more_s=300).run_timeout_s == 900
+    slices = Slice.plain.filter(workload_uid=row.uid)
+    assert set(slices.values_list("run_timeout_s", "generation")) == {(900, 2)}
+    Queue.objects.filter(pk=row.queue_id).update(max_run_s=1000)
+    with pytest.raises(WeirError) as refused:
+        workload_extend(**extend, more_s=101)
+    assert refused.value.code == "run_too_long"
+    # Its node ends it by its own clock: who comes at the last moment comes too late.
+    slices.update(started_at=timezone.now() - timedelta(seconds=890))
+    with pytest.raises(WeirError, match="ends within"):
+        workload_extend(**extend, more_s=60)
+    row.refresh_from_db()
+    assert row.run_timeout_s == 900
+    workload_stop(**extend, reason="done")
+    with pytest.raises(WeirError, match="has ended"):
+        workload_extend(**extend, more_s=60)
+
+
+def test_work_without_a_limit_is_not_extended(running):
+    row = running()
+    with pytest.raises(WeirError, match="without a limit"):
+        workload_extend(actor=SYSTEM, tenant=row.tenant, workload_uid=row.uid, more_s=60)

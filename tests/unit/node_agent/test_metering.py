@@ -139,3 +139,15 @@ def test_a_work_in_fits_and_starts_gets_no_more_than_its_share_and_costs_few_loo
             assert percent - 1 < got < percent + 2.5
         else:
             assert looks < 300
+
+
+def test_what_is_given_more_time_runs_on_and_never_less_than_it_ran() -> None:
+    meter = Meter(T0, 0, period_s=60, run_timeout_s=10)
+    meter.extend(25)
+    assert (meter.run_timeout_s, meter.remaining_ns(12 * NS)) == (25, 13 * NS)
+    for second in range(1, 13):
+        meter.see(second * NS)
+    span = meter.close(12 * NS)
+    assert span is not None
+    meter.extend(5)
+    assert (meter.run_timeout_s, meter.is_used_up) == (12, True)

@@ -133,6 +133,21 @@ def slice_resize(*, actor: Actor, slice_uid: UUID | str, compute_percent: int, m
     return row
 
 
+@service(recorded=False)
+def slice_extend(*, actor: Actor, slice_uid: UUID | str, run_timeout_s: int) -> Slice:
+    """Let a slice run so many seconds in all from now on: its node ends it then, and not before.
+
+    Raises Conflict for a slice that has ended, or is on the move.
+    """
+    row = _slice_locked(slice_uid)
+    act_subject("slice", row.uid, run_timeout_s=run_timeout_s)
+    _going_on_check(row)
+    if row.run_timeout_s != run_timeout_s:
+        row.run_timeout_s, row.generation = run_timeout_s, row.generation + 1
+        row.save(update_fields=["run_timeout_s", "generation", "updated_at"])
+    return row
+
+
 _SHARE_FIELDS = [
     "compute_percent",
     "memory_mib",
@@ -144,12 +159,16 @@ _SHARE_FIELDS = [
 
 
 def _resizable_check(row: Slice) -> None:
-    if row.is_final or row.desired == Desired.STOPPED:
-        raise Conflict(_("The slice has ended."), cure=_("Only what runs can be given another share."))
+    _going_on_check(row)
     if row.is_on_host:
         raise Conflict(_("It runs on its node's host alone and has no share of a device."))
     if row.is_exclusive:
         raise Conflict(_("A whole card is held."), cure=_("Ask for a share of a virtualised device instead."))
+
+
+def _going_on_check(row: Slice) -> None:
+    if row.is_final or row.desired == Desired.STOPPED:
+        raise Conflict(_("The slice has ended."), cure=_("Only what runs can be changed."))
     if row.is_moving or Slice.plain.filter(moves_from=row.uid, move_state__in=MOVING).exists():
         raise Conflict(_("The session is on the move."), cure=_("Wait until it has moved."))
 

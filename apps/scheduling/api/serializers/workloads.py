@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from apps.identity.api.sound import ProgramField, SoundSerializer
 from apps.scheduling.models import Environment
+from node_agent.protocol.fields import RUN_TIMEOUT_MAX_S
 from weir_wire.asks import Ask
 from weir_wire.workload_request import WorkloadRequest
 
@@ -164,6 +165,12 @@ class BulkRowOut(serializers.Serializer):
 class BulkOut(serializers.Serializer):
     count = serializers.IntegerField()
     workloads = BulkRowOut(many=True)
+
+
+class ExtendIn(SoundSerializer):
+    more_s = serializers.IntegerField(
+        min_value=1, max_value=RUN_TIMEOUT_MAX_S, help_text="How much longer it may run, in seconds."
+    )
 
 
 class ScaleIn(SoundSerializer):

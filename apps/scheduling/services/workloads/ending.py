@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Max, Q
+from django.db.models import Max, Min, Q
 from django.utils import timezone
 
 from apps.billing.services.funds import funds_end
@@ -68,13 +68,15 @@ def workload_end(
 
 
 def workload_put_aside(row: Workload, actor: Actor, reason_code: str, reason: str) -> None:
-    """It holds nothing until it is resumed, and keeps its place (ELA-503)."""
+    """It holds nothing until it is resumed, and keeps its place (ELA-503). Direct work may run as long again, an
+    order's for what is left of the time that was bought."""
     FLOW.move(
         row,
         WorkloadState.SUSPENDED,
         actor=actor,
         reason_code=reason_code,
         reason={"text": reason},
+        run_timeout_s=row.run_timeout_s if row.is_direct else _left_s(row),
         placed_at=None,
         active_shares=None,
         position=None,
@@ -91,6 +93,17 @@ def workload_put_aside(row: Workload, actor: Actor, reason_code: str, reason: st
     )
     _turn_tell(row, actor)
     workload_changed(row, actor)
+
+
+def _left_s(row: Workload) -> int | None:
+    """For how long it may still run, when it ran since it was placed."""
+    if row.run_timeout_s is None or row.placed_at is None:
+        return row.run_timeout_s
+    ran = slice_list(workload_uids=[row.uid]).filter(started_at__gte=row.placed_at, ended_at__isnull=False)
+    times = ran.order_by().aggregate(first=Min("started_at"), last=Max("ended_at"))
+    if times["first"] is None:
+        return row.run_timeout_s
+    return max(1, row.run_timeout_s - int((times["last"] - times["first"]).total_seconds()))
 
 
 def _turn_tell(row: Workload, actor: Actor) -> None:
