@@ -23,6 +23,7 @@ from portal.objects.requests import S3Request
 from portal.objects.signature import UNSIGNED, Signed, chunk_signature, trailer_signature
 
 PIECE_BYTES = 4 * 2**20
+_SMALL_BYTES = 64 * 1024
 # So long may the next bytes take.
 _WAIT_S = 60
 _LINE_MOST = 4096
@@ -99,13 +100,15 @@ class Body:
             count += len(data)
             if count > self._length:
                 raise malformed(_("The body is longer than it was said to be."))
-            await asyncio.to_thread(self._note, data)
             held += data
             while len(held) >= PIECE_BYTES:
-                yield bytes(held[:PIECE_BYTES])
+                piece = bytes(held[:PIECE_BYTES])
                 del held[:PIECE_BYTES]
+                await self._note(piece)
+                yield piece
         if count < self._length:
             raise incomplete()
+        await self._note(bytes(held))
         self._check()
         if held:
             yield bytes(held)
@@ -116,7 +119,14 @@ class Body:
             raise S3Error("MaxMessageLengthExceeded", 400, _("The document is too large."))
         return b"".join([piece async for piece in self.pieces()])
 
-    def _note(self, data: bytes) -> None:
+    async def _note(self, data: bytes) -> None:
+        # What is small is counted sooner than a thread is asked.
+        if len(data) <= _SMALL_BYTES:
+            self._count(data)
+        else:
+            await asyncio.to_thread(self._count, data)
+
+    def _count(self, data: bytes) -> None:
         self._md5.update(data)
         if not self._is_chunked and self._payload != UNSIGNED:
             self._sha256.update(data)
@@ -185,7 +195,8 @@ class Body:
                 trailer_signature(self._key, self._signed, previous, lines.encode("latin-1")), signature
             )
         if self._trailing:
-            self._sum_check(self._trailing, told.get(self._trailing, ""))
+            # It is held against it when all has been counted.
+            self._told[self._trailing] = told.get(self._trailing, "")
 
     @staticmethod
     def _signature_check(expected: str, given: str) -> None:
