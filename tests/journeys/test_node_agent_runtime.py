@@ -268,6 +268,18 @@ def test_stop_resize_and_forget(agent: Agent) -> None:
     agent.until(lambda: not (agent.home / "slices" / "w").exists())
 
 
+@pytest.mark.req("PLAT-APPLY-22", "POOL-12.11")
+def test_what_is_given_more_time_runs_until_then(agent: Agent) -> None:
+    agent.want("w", SPIN, run_timeout_s=4)
+    agent.until(lambda: len(agent.portal.usage.get("w", {})) >= 1)
+    agent.want("w", SPIN, run_timeout_s=7, generation=2)
+    report = agent.until_state("w", "exited")
+    assert (report.reason_code, report.reason) == ("run_timeout", "run time of 7 s reached")
+    rows = agent.until_told("w")
+    assert_contiguous(rows)
+    assert sum((row.end_at - row.start_at).total_seconds() for row in rows) == 7
+
+
 def test_trouble_of_every_kind_leaves_the_agent_running(agent: Agent) -> None:
     slices = agent.home / "slices"
     for name, content in (

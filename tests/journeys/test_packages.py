@@ -258,14 +258,20 @@ def test_a_wheel_with_a_path_out_of_its_folder_is_not_installed(agent):
     assert not list(agent.home.rglob("leaves.py"))
 
 
+def _is_pip(process: psutil.Process) -> bool:
+    try:
+        return "--only-binary" in process.cmdline()
+    except psutil.NoSuchProcess:
+        # It ended meanwhile, and may wait for its parent still.
+        return False
+
+
 def test_pip_is_the_user_of_the_work_and_has_no_powers(agent, served, monkeypatch):
     release = _held_up(served, monkeypatch)
     uid = want(agent, "greeter==1.0")
     agent.until(lambda: wheels_fetched(served[1]))
     shim = read_json(agent.home / "slices" / uid / "state.json")["shim_pid"]
-    (pip,) = [
-        one for one in psutil.Process(shim).children(recursive=True) if "--only-binary" in one.cmdline()
-    ]
+    (pip,) = filter(_is_pip, psutil.Process(shim).children(recursive=True))
     status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pip.pid}/status").read_text().splitlines())
     user = read_json(agent.home / "slices" / uid / "spec.json")["work_uid"]
     assert {int(number) for number in status["Uid"].split()} == {user}
