@@ -144,7 +144,8 @@ class Attachment(AttachedFile):
 class Order(models.Model):
     """What an approved line became (PLAT-APPLY-16): its resource is a workload or a volume, or what a person did.
     `state_before` is where a refused termination leads back to;
-    `ended_at` is when its resource was released, whatever the reason."""
+    `ended_at` is when its resource was released, whatever the reason; `end_told_s` is the duration whose coming end its
+    applicant was told of."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     no = models.CharField(_("business number"), max_length=32, unique=True)
@@ -175,6 +176,7 @@ class Order(models.Model):
     volume_uid = models.UUIDField(null=True, blank=True, unique=True)
     ticket_uid = models.UUIDField(null=True, blank=True)
     note = models.CharField(_("note"), max_length=500, blank=True)
+    end_told_s = models.PositiveIntegerField(null=True, blank=True)
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
     end_reason_code = models.CharField(_("reason"), max_length=32, blank=True)

@@ -3,12 +3,13 @@
 Own ones, and others' as far as the data permission goes; who was asked to decide on a form sees that form.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import translation
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Value
+from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_noop
 
 from apps.approvals.models import HumanTask, ProcessInstance
@@ -34,6 +35,7 @@ from apps.orgs.permissions import OrgsPermission
 from apps.orgs.selectors.people import people_reached
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.entitlements import queue_list_of
+from apps.scheduling.selectors.timeline import work_end_list
 from apps.scheduling.selectors.workloads import queue_list
 from apps.scheduling.text.end_reasons import end_sentence
 from apps.tickets.models import Ticket
@@ -41,6 +43,7 @@ from apps.tickets.selectors import case_of as case_of_ticket
 from apps.tickets.selectors import tickets_waiting
 from apps.tickets.states import TicketState
 
+_TOLD_BEFORE = timedelta(days=3)
 TABS = ("all", "in_progress", "completed")
 
 
@@ -249,6 +252,34 @@ def orders_untold() -> list[tuple[UUID, Workload]]:
         (orders[row.uid].uid, row)
         for row in rows
         if row.is_final or (row.started_at and orders[row.uid].started_at is None)
+    ]
+
+
+def orders_end_at(orders: Iterable[Order]) -> dict[UUID, datetime]:
+    """When what each order delivered is ended at the latest, by the order's uid; without those that do not run now."""
+    running = [row for row in orders if order_is_extendable(row)]
+    works = work_end_list([row.workload_uid for row in running if row.workload_uid is not None])
+    found: dict[UUID, datetime] = {}
+    for row in running:
+        if row.workload_uid in works:
+            found[row.uid] = works[row.workload_uid]
+        elif row.volume_uid is not None and row.started_at is not None:
+            found[row.uid] = row.started_at + timedelta(seconds=row.duration_s)
+    return found
+
+
+def orders_ending() -> list[tuple[UUID, datetime]]:
+    """The orders of the current tenant whose end is near, and when that is: a tenth of their duration before it, three
+    days at most. Without those whose applicants were told."""
+    now, second = timezone.now(), Value(timedelta(milliseconds=900))
+    late = ExpressionWrapper(F("started_at") + F("duration_s") * second, output_field=DateTimeField())
+    rows = Order.objects.filter(state=OrderState.COMPLETED, ended_at=None, started_at__isnull=False)
+    rows = rows.exclude(end_told_s=F("duration_s")).annotate(late=late).filter(late__lte=now)
+    by_uid = {row.uid: row for row in rows}
+    return [
+        (uid, at)
+        for uid, at in orders_end_at(by_uid.values()).items()
+        if at - now <= min(timedelta(seconds=by_uid[uid].duration_s / 10), _TOLD_BEFORE)
     ]
 
 

@@ -10,9 +10,16 @@ from apps.cases.types import CaseKind
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Busy
 from apps.kernel.tasks import provider_task, tenant_task
-from apps.orders.selectors import orders_undelivered, orders_untold, rows_shown, volume_orders_open
+from apps.orders.selectors import (
+    orders_ending,
+    orders_undelivered,
+    orders_untold,
+    rows_shown,
+    volume_orders_open,
+)
 from apps.orders.services.deliveries import order_deliver as deliver
 from apps.orders.services.deliveries import order_follow
+from apps.orders.services.ending_soon import order_end_tell
 from apps.orders.services.volume_orders import volume_order_follow
 from apps.tenancy.selectors import tenant_active_list
 
@@ -30,13 +37,16 @@ def order_deliver(schema: str, order_uid: str) -> None:
 @tenant_task
 def orders_sweep_tenant(schema: str) -> None:
     """Deliver one tenant's approved orders whose message was lost, and tell orders what their resources did
-    without them: each in its own transaction, whatever becomes of the others."""
+    without them, and tell people what is about to end: each in its own transaction, whatever becomes of the others."""
     for uid in orders_undelivered():
         with _whatever_becomes_of(uid):
             deliver(actor=SYSTEM, order_uid=uid)
     for uid, work in orders_untold():
         with _whatever_becomes_of(uid):
             order_follow(actor=SYSTEM, order_uid=uid, work=work)
+    for uid, at in orders_ending():
+        with _whatever_becomes_of(uid):
+            order_end_tell(actor=SYSTEM, order_uid=uid, ends_at=at)
 
 
 @tenant_task

@@ -23,6 +23,7 @@ urlpatterns = [
     path("attachments/<uuid:uid>/remove/", applications.detach, name="detach"),
     path("orders/", orders.orders, name="orders"),
     path("orders/<uuid:uid>/", orders.order, name="order"),
+    path("orders/<uuid:uid>/again/", orders.again, name="again"),
     path("orders/<uuid:uid>/change/", orders.change, name="change"),
     path("orders/<uuid:uid>/change/price/", orders.change_price, name="change_price"),
     path("orders/<uuid:uid>/remark/", orders.remark, name="remark"),

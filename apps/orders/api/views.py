@@ -31,6 +31,7 @@ from apps.orders.selectors import (
     processes_of_order,
     remark_list,
 )
+from apps.orders.services.again import order_again
 from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.carts import cart_add, cart_remove
 from apps.orders.services.changes import order_change
@@ -272,6 +273,16 @@ class OrderChangeView(ApiView):
         given = s.ChangeIn(data=request.data)
         given.is_valid(raise_exception=True)
         form = order_change(actor=self.actor, order_uid=uid, **given.validated_data)
+        return _form_out(self, form.uid, status=201)
+
+
+class OrderAgainView(ApiView):
+    permission = "orders.apply"
+
+    @extend_schema(request=None, responses={201: s.FormOut})
+    def post(self, request: Request, uid: UUID) -> Response:
+        """A draft with the service, the amounts, the program, the volumes and the duration that an order had."""
+        form = order_again(actor=self.actor, order_uid=uid)
         return _form_out(self, form.uid, status=201)
 
 

@@ -132,6 +132,7 @@ class Migration(migrations.Migration):
                 ('volume_uid', models.UUIDField(blank=True, null=True, unique=True)),
                 ('ticket_uid', models.UUIDField(blank=True, null=True)),
                 ('note', models.CharField(blank=True, max_length=500, verbose_name='note')),
+                ('end_told_s', models.PositiveIntegerField(blank=True, null=True)),
                 ('started_at', models.DateTimeField(blank=True, null=True, verbose_name='started at')),
                 ('ended_at', models.DateTimeField(blank=True, null=True, verbose_name='ended at')),
                 ('end_reason_code', models.CharField(blank=True, max_length=32, verbose_name='reason')),

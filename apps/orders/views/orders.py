@@ -29,8 +29,10 @@ from apps.orders.selectors import (
     order_is_extendable,
     order_is_terminable,
     order_list,
+    orders_end_at,
     remark_list,
 )
+from apps.orders.services.again import order_again
 from apps.orders.services.changes import CHANGEABLE, change_quote, order_change
 from apps.orders.services.remarks import order_remark
 from apps.orders.services.terminations import order_terminate
@@ -68,6 +70,8 @@ def order(request: TenantRequest, uid: UUID) -> HttpResponse:
         "volume": volume_by_uid(row.volume_uid) if row.volume_uid else None,
         "kept_days": settings.WEIR_ENDED_VOLUME_DAYS,
         "parts": _changeable(row) if request.actor.may("orders.apply") else [],
+        "ends_at": orders_end_at([row]).get(row.uid),
+        "may_order_again": request.actor.may("orders.apply") and row.is_ended,
         "may_extend": request.actor.may("orders.apply") and order_is_extendable(row),
         "duration_units": DURATION_UNITS,
         "remarks": remark_list(actor=request.actor, order=row),
@@ -116,6 +120,14 @@ def change(request: TenantRequest, uid: UUID) -> HttpResponse:
     )
     messages.success(request, _("%(no)s asks for the change of the order.") % {"no": form.no})
     return go(request, "orders:form", form.uid)
+
+
+@require_POST
+@page("orders.apply")
+def again(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """A draft with all that an order had."""
+    form = order_again(actor=request.actor, order_uid=uid)
+    return go(request, "orders:form_edit", form.uid)
 
 
 @require_POST

@@ -1,16 +1,18 @@
-"""A workload's time line and how well start estimates came true: what pages and API show of the past."""
+"""A workload's time line, when it ends at the latest, and how well start estimates came true."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.fleet.models import Device
+from apps.fleet.selectors import slice_list
 from apps.scheduling.models import PLACINGS, Decision, StartEstimate, Workload
 from apps.scheduling.selectors.workloads import reason_sentence
 from apps.scheduling.states import DecisionKind
@@ -30,6 +32,20 @@ class Line:
     what: str
     sentence: str
     actor: str
+
+
+def work_end_list(workload_uids: Iterable[UUID]) -> dict[UUID, datetime]:
+    """When the nodes end running work at the latest, by its uid; without what does not run, or has no limit."""
+    going = slice_list(workload_uids=workload_uids).filter(
+        ended_at=None, final_at=None, started_at__isnull=False, run_timeout_s__isnull=False
+    )
+    found: dict[UUID, datetime] = {}
+    for uid, began, run_s in going.values_list("workload_uid", "started_at", "run_timeout_s"):
+        if began is None or run_s is None:
+            continue
+        end = began + timedelta(seconds=run_s)
+        found[uid] = min(end, found.get(uid, end))
+    return found
 
 
 def timeline(row: Workload) -> list[Line]:

@@ -12,12 +12,14 @@ from apps.fleet.models import Device, Slice
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, WeirError
 from apps.kernel.planes import in_tenant
-from apps.orders.models import Order
+from apps.notices.models import Message
+from apps.orders.models import ApplicationForm, Order
 from apps.orders.services.changes import order_change
 from apps.orders.services.deliveries import order_started
 from apps.orders.services.drafts import form_delete
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
+from apps.orders.tasks import orders_sweep_tenant
 from apps.scheduling.models import Queue, Workload
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workload_control import workload_resume, workload_suspend
@@ -262,3 +264,57 @@ def test_an_orders_work_is_put_aside_and_goes_on_for_what_is_left(scene: Scene, 
     workload_resume(**steer)
     work = workload_of(order)
     assert (work.state, work.run_timeout_s) == ("pending", whole_s - 180)
+
+
+def _slice_since(order: Order, began) -> None:
+    node = node_make()
+    Slice.plain.create(
+        tenant=Workload.objects.across().get(uid=order.workload_uid).tenant, workload_uid=order.workload_uid,
+        device=Device.objects.get(node=node), node=node, compute_percent=20, memory_mib=10240, work={},
+        state="running", started_at=began, run_timeout_s=order.duration_s,
+    )  # fmt: skip
+
+
+def _told(scene: Scene) -> list[str]:
+    rows = Message.objects.filter(user_id=scene.ann.user.pk, msgid__contains="ends at").order_by("pk")
+    return [row.link for row in rows]
+
+
+def test_who_ordered_it_is_told_before_it_ends_and_again_of_a_later_end(scene: Scene, order: Order) -> None:
+    schema = scene.tenant.schema_name
+    ends_at = timezone.now() + timedelta(seconds=order.duration_s / 10 - 5)
+    _slice_since(order, ends_at - timedelta(seconds=order.duration_s))
+    Order.objects.filter(pk=order.pk).update(started_at=ends_at - timedelta(seconds=order.duration_s))
+    orders_sweep_tenant(schema)
+    orders_sweep_tenant(schema)
+    assert _told(scene) == [f"/orders/{order.uid}/"]
+    scene.decide(lasts(scene, order, order.duration_s * 2), "approve", "approve")
+    assert len(_told(scene)) == 1
+    Slice.plain.update(run_timeout_s=order.duration_s * 2)
+    orders_sweep_tenant(schema)
+    assert len(_told(scene)) == 1
+    Slice.plain.update(started_at=timezone.now() - timedelta(seconds=order.duration_s * 2 - 30))
+    Order.objects.update(started_at=timezone.now() - timedelta(seconds=order.duration_s * 2 - 30))
+    orders_sweep_tenant(schema)
+    assert len(_told(scene)) == 2
+    shown = scene.ann.page().get(f"/orders/{order.uid}/").content.decode()
+    assert 'data-test="ends-at"' in shown
+
+
+def test_what_has_ended_is_ordered_again_as_it_was_in_the_end(scene: Scene, order: Order) -> None:
+    scene.decide(lasts(scene, order, order.duration_s + 60, compute_share=40), "approve", "approve")
+    page, path = scene.ann.page(), f"/orders/{order.uid}/"
+    assert 'data-test="order-again"' not in page.get(path).content.decode()
+    ends_now(order, timezone.now())
+    assert 'data-test="order-again"' in page.get(path).content.decode()
+    answer = scene.ann.api().post(f"/api/v1/orders/{order.uid}/again", {}, headers={"Idempotency-Key": "k"})
+    assert answer.status_code == 201
+    with in_tenant("acme"):
+        form = ApplicationForm.objects.get(uid=answer.json()["uid"])
+        line = form.lines.get()
+        assert (form.kind, form.state, form.duration_s) == ("new", "draft", order.duration_s + 60)
+        assert (line.amounts["compute_share"], line.count, line.commodity_id) == (
+            40, order.line.count, order.line.commodity_id,
+        )  # fmt: skip
+        assert form_submit(actor=scene.ann.actor, form_uid=form.uid).state == "submitted"
+    assert page.post(f"{path}again/").status_code == 302
