@@ -147,6 +147,7 @@ class ProgramForm(SoundForm):
     )
     image = forms.CharField(label=gettext_lazy("Container image"), required=False, max_length=100)
     assets = forms.CharField(label=gettext_lazy("Assets"), required=False, max_length=2000)
+    secrets = forms.CharField(label=gettext_lazy("Secrets"), required=False, max_length=2000)
 
     def clean_command(self) -> list[str]:
         return command_read(self.cleaned_data["command"])
@@ -159,7 +160,14 @@ class ProgramForm(SoundForm):
         return variables_read(self.cleaned_data["variables"])
 
     def clean_assets(self) -> list[str]:
-        return [word.strip() for word in self.cleaned_data["assets"].split(",") if word.strip()]
+        return _words(self.cleaned_data["assets"])
+
+    def clean_secrets(self) -> list[str]:
+        return _words(self.cleaned_data["secrets"])
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def program_of(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
@@ -172,7 +180,7 @@ def program_of(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     given = form.cleaned_data
     said = {
         "argv": given["command"], "script": given["script"], "env": given["variables"], "image": given["image"],
-        "assets": given["assets"],
+        "assets": given["assets"], "secrets": given["secrets"],
     }  # fmt: skip
     return {name: value for name, value in said.items() if value}
 
@@ -185,6 +193,7 @@ def program_shown(program: Mapping[str, Any]) -> dict[str, str]:
         "variables": "\n".join(f"{name}={value}" for name, value in program.get("env", {}).items()),
         "image": program.get("image", ""),
         "assets": ", ".join(program.get("assets", ())),
+        "secrets": ", ".join(program.get("secrets", ())),
     }
 
 

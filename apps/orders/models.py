@@ -110,7 +110,7 @@ class ApplicationForm(models.Model):
 
 
 class FormLine(models.Model):
-    """One commodity of a form, with the buyer's own program where it runs that.
+    """One commodity of a form, with the buyer's own program where it runs that; of secrets it holds names and keys.
 
     At submitting, the commodity as it is and the quote are frozen; `hold_uid` names the
     quota held for it, from then until the order's resource is released."""

@@ -23,7 +23,7 @@ _INTERACTIVE = (CommodityKind.SESSION, CommodityKind.ENVIRONMENT)
 class LineInput:
     """One service asked for: `amounts` by component code, per share, in the component's amount unit.
 
-    `program`, where the commodity runs the buyer's own: `argv` or `script`, `env`, `image` and `assets`.
+    `program`, where the commodity runs the buyer's own: `argv` or `script`, `env`, `image`, `assets` and `secrets`.
     """
 
     commodity_uid: UUID
@@ -42,6 +42,7 @@ def ordered_work(amounts: Mapping[str, int], count: int, delivery: Mapping[str, 
         driver=_MIG_DRIVER if delivery["card_use"] == CardUse.MIG else "",
         storage=delivery.get("storage", ""),
         containers=delivery.get("containers", ""),
+        secrets=delivery.get("secrets", {}),
         **{name: delivery[name] for name in ("queue", "resource_group", "vendor", "model", "spec")},
     )
 

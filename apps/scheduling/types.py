@@ -1,5 +1,5 @@
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -115,7 +115,7 @@ class OrderedWork:
 
     `kind` is that of a workload, `driver` the way of slicing, queue and resource group by their code, `spec` a
     specification whose amounts these are, `storage` the mark of the storage that the volumes of `work` lie on,
-    `containers` the architecture of the image that it runs in.
+    `containers` the architecture of the image that it runs in, `secrets` the keys of those that it is given, by name.
     """
 
     amounts: Amounts
@@ -130,3 +130,4 @@ class OrderedWork:
     spec: str = ""
     storage: str = ""
     containers: str = ""
+    secrets: Mapping[str, str] = field(default_factory=dict)

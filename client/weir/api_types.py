@@ -1297,7 +1297,7 @@ class ProcessTemplateOut(TypedDict):
 class ProgramIn(TypedDict):
     """
     The buyer's own program, of a commodity that runs that: a command or a script for `sh`, with its variables, in an
-    image that he may run, with assets mounted read-only.
+    image that he may run, with assets mounted read-only and secrets by their names.
     """
 
     argv: NotRequired[list[str]]
@@ -1305,6 +1305,7 @@ class ProgramIn(TypedDict):
     env: NotRequired[dict[str, str]]
     image: NotRequired[str]
     assets: NotRequired[list[str]]
+    secrets: NotRequired[list[str]]
 
 
 class ProgressOut(TypedDict):

@@ -30,7 +30,7 @@ class LineIn(SoundSerializer):
 
 class ProgramIn(SoundSerializer):
     """The buyer's own program, of a commodity that runs that: a command or a script for `sh`, with its variables, in an
-    image that he may run, with assets mounted read-only."""
+    image that he may run, with assets mounted read-only and secrets by their names."""
 
     argv = serializers.ListField(
         child=ProgramField(max_length=32_768, trim_whitespace=False), max_length=256, default=list
@@ -42,6 +42,12 @@ class ProgramIn(SoundSerializer):
     image = serializers.CharField(max_length=100, allow_blank=True, default="")
     assets = serializers.ListField(
         child=serializers.CharField(max_length=400), max_length=16, default=list, help_text="NAME:VERSION."
+    )
+    secrets = serializers.ListField(
+        child=serializers.CharField(max_length=128),
+        max_length=64,
+        default=list,
+        help_text="Names of secrets: each is a variable of the program, and nobody who decides sees its value.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The same once more: a draft with what an order had."""
+"""An order is placed anew: a draft with what an earlier one had."""
 
 from uuid import UUID
 

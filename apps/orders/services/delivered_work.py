@@ -7,14 +7,16 @@ from django.utils.translation import gettext as _
 
 from apps.assets.mounts import mounts_of
 from apps.catalog.models import Commodity
+from apps.fleet.services.secrets import secrets_find
 from apps.images.work import image_of
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput
+from apps.kernel.planes import current_tenant
 from apps.orders.types import MOUNTING
 
 # A script is one word of its command, and nodes take no longer ones.
 SCRIPT_MOST = 32_000
-_NAMES = {"argv", "script", "env", "image", "assets"}
+_NAMES = {"argv", "script", "env", "image", "assets", "secrets"}
 # What stands for a program while none was asked for yet.
 _ANY = {"argv": ["true"]}
 
@@ -28,8 +30,8 @@ def delivery_of(
 ) -> dict[str, object]:
     """What is delivered, and where, in its image as that is now, with the volumes: a program alone can use them.
 
-    `program` is the buyer's own, of a commodity that runs that; None: any. Raises InvalidInput for an image, an asset
-    or a volume that is not there, and for what is no program.
+    `program` is the buyer's own, of a commodity that runs that; None: any. Raises InvalidInput for an image, an asset,
+    a secret or a volume that is not there, and for what is no program. Of its secrets it holds the keys alone.
     """
     own = dict(_ANY if program is None else program) if commodity.is_own_program else {}
     delivery, work = commodity.delivery, {**commodity.work, **_own_work(own)}
@@ -42,6 +44,8 @@ def delivery_of(
     mounts, storage = mounts_of(
         actor=actor, volumes=volumes if commodity.kind in MOUNTING else (), assets=own.get("assets", ())
     )
+    if own.get("secrets"):
+        delivery["secrets"] = secrets_find(current_tenant(), actor, own["secrets"])
     if mounts:
         work["volumes"], delivery["storage"] = mounts, storage
     return {**delivery, "work": work}
@@ -56,6 +60,8 @@ def program_check(commodity: Commodity, program: Mapping[str, Any]) -> None:
         raise InvalidInput(fields={"program": told})
     if program.get("argv") and program.get("script"):
         raise InvalidInput(fields={"program": _("Give a command or a script, not both.")})
+    for name in set(program.get("secrets", ())) & set(program.get("env", {})):
+        raise InvalidInput(fields={"secrets": _("%(name)s is set as a plain variable too.") % {"name": name}})
     if len(program.get("script", "")) > SCRIPT_MOST:
         told = _("At most %(most)s characters.") % {"most": SCRIPT_MOST}
         raise InvalidInput(fields={"program": told})

@@ -15,6 +15,7 @@ from apps.approvals.selectors import has_decisions, process_list
 from apps.assets.selectors import asset_list
 from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.selectors.coupons import coupon_usable_list
+from apps.fleet.services.secrets import secrets_seen
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.images.selectors import versions_opened
@@ -135,15 +136,16 @@ def edit(request: TenantRequest, uid: UUID) -> HttpResponse:
         "volumes_chosen": urlencode([("chosen", word) for word in row.volumes]),
     }
     if any(line.commodity.is_own_program for line in row.lines.all()):
-        context |= _program_offered(request.actor)
+        context |= _program_offered(tenant, request.actor)
     return show(request, "orders/form_edit", context)
 
 
-def _program_offered(actor: Actor) -> dict[str, object]:
-    """The images and assets that the page proposes for a program; by name any other may be typed."""
+def _program_offered(tenant: Tenant, actor: Actor) -> dict[str, object]:
+    """The images, assets and secrets that the page proposes for a program; by name any other may be typed."""
     may_read = actor.may("storage.view")
     return {
         "images_open": versions_opened(actor)[:_OFFERED] if actor.may("images.view") else [],
+        "secrets_open": secrets_seen(tenant, actor).values_list("name", flat=True).distinct()[:_OFFERED],
         "assets_open": asset_list(actor=actor)[:_OFFERED] if may_read else [],
     }
 

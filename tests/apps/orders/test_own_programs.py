@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from apps.catalog.models import Commodity
+from apps.fleet.services.secrets import secret_delete, secret_set
 from apps.images.models import Image, ImageVersion
 from apps.images.states import Owner, VersionState
 from apps.kernel.actor import SYSTEM
@@ -144,3 +145,31 @@ def test_by_the_api(shop: Scene):
     assert answer.status_code == 201, answer.json()
     assert answer.json()["lines"][0]["program"] == {"script": "echo hello\n"}
     assert Commodity.objects.get(number="OWN-1").work == {}
+
+
+def test_it_is_given_secrets_by_name_and_nobody_who_decides_sees_a_value(shop: Scene):
+    value = "correct-horse-battery"
+    keep = {"actor": shop.ann.actor, "tenant": shop.tenant}
+    mine = secret_set(**keep, name="HF_TOKEN", secret_value=value)
+    secret_set(actor=shop.boss.actor, tenant=shop.tenant, name="OF_THE_BOSS", secret_value="x")
+    row = delivered(shop, argv=["true"], env={"LR": "0.1"}, secrets=["HF_TOKEN"])
+    assert row.secrets == {"HF_TOKEN": str(mine.uid)}
+    assert "HF_TOKEN" not in row.work["env"]
+    form = ApplicationForm.objects.get(lines__order__uid=row.order_uid)
+    uid, number = form.uid, form.no
+    for who in (shop.ann, shop.boss):
+        shown = who.page().get(f"/forms/{uid}/").content.decode()
+        assert number in shown
+        assert "Secrets: HF_TOKEN" in shown
+        assert value not in shown
+        assert value not in str(who.api().get(f"/api/v1/application-forms/{uid}").json())
+    with in_tenant("acme"):
+        secret_delete(**keep, secret_uid=mine.uid)
+        with pytest.raises(InvalidInput) as caught:
+            form_submit(actor=shop.ann.actor, form_uid=drafted(shop, argv=["a"], secrets=["HF_TOKEN"]).uid)
+        assert set(caught.value.fields) == {"lines.0.secrets"}
+        # Others' are none of his, and a name stands for one thing.
+        for said in ({"secrets": ["OF_THE_BOSS"]}, {"secrets": ["LR"], "env": {"LR": "1"}}):
+            with pytest.raises(InvalidInput) as caught:
+                form_submit(actor=shop.ann.actor, form_uid=drafted(shop, argv=["a"], **said).uid)
+            assert set(caught.value.fields) == {"lines.0.secrets"}

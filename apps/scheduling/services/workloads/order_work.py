@@ -123,6 +123,7 @@ def order_row(
         | dict(more_pins or {})
         | {name: getattr(ordered, name) for name in ("storage", "containers") if getattr(ordered, name)},
         work=work,
+        secrets=dict(ordered.secrets),
         # A service goes on elsewhere where its node is lost: it is to be there.
         requeue_on_loss="service" in work,
         run_timeout_s=checks.run_time_of(place, run_timeout_s),
