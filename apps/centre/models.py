@@ -20,7 +20,8 @@ class Centre(models.Model):
     """The one row of the centre's own settings: there is none until it is set up.
 
     `language` is for whom no other is known to suit; `mail_password_sealed` is opened by the portal's key alone;
-    without `sends_tickets` an approved order waits until an operator sends its ticket (PLAT-CFG-45).
+    without `sends_tickets` an approved order waits until an operator sends its ticket (PLAT-CFG-45);
+    without `keeps_quotas` what is over its quota is counted and not refused (PLAT-CFG-36).
     """
 
     name = models.CharField(_("name"), max_length=80, blank=True)
@@ -39,6 +40,7 @@ class Centre(models.Model):
     mail_password_sealed = models.TextField(blank=True, editable=False)
     mail_sender = models.EmailField(_("sender"), blank=True)
     sends_tickets = models.BooleanField(_("approved orders go out by themselves"), default=True)
+    keeps_quotas = models.BooleanField(_("what is over its quota is refused"), default=True)
     opened_at = models.DateTimeField(_("opened at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 

@@ -62,6 +62,12 @@ def tickets_are_sent() -> bool:
     return row is None or row.sends_tickets
 
 
+def quotas_are_kept() -> bool:
+    """Whether what is over its quota is refused, as the centre says now (PLAT-CFG-36)."""
+    row = centre_find()
+    return row is None or row.keeps_quotas
+
+
 def mail_by_environment() -> MailServer | MailFolder | None:
     """Where `WEIR_EMAIL_URL` sends mail: that comes before what the centre says."""
     return mail_address(settings.WEIR_EMAIL_URL)

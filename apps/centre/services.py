@@ -81,6 +81,18 @@ def centre_tickets_set(*, actor: Actor, sends_tickets: bool) -> Centre:
 
 
 @service(P.MANAGE)
+def centre_quotas_set(*, actor: Actor, keeps_quotas: bool) -> Centre:
+    """Whether what is over a quota is refused, or counted only (PLAT-TEN-12, PLAT-CFG-36). What waits for its quota
+    goes on once that is not kept any more."""
+    row = _locked()
+    act_subject("centre", "1")
+    row.keeps_quotas = keeps_quotas
+    row.save(update_fields=["keeps_quotas", "updated_at"])
+    _tell()
+    return row
+
+
+@service(P.MANAGE)
 def centre_mail_set(*, actor: Actor, mail: MailGiven | None) -> Centre:
     """The server that mail is sent by from now on; None: mail is sent no more."""
     row = _locked()

@@ -100,6 +100,19 @@ class TicketsForm(StyledForm):
     )
 
 
+class QuotasForm(StyledForm):
+    """What becomes of what is asked for beyond a quota."""
+
+    keeps_quotas = forms.BooleanField(
+        label=_("Keep quotas"),
+        required=False,
+        help_text=_(
+            "On: what is over the quota of its tenant or organization is refused, or waits. "
+            "Off: it is counted only, and the pool itself is the limit."
+        ),
+    )
+
+
 class MailForm(StyledForm):
     """A mail server, or none."""
 

@@ -11,8 +11,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.centre.models import Centre
 from apps.centre.selectors import centre_find, mail_by_environment, mail_way
-from apps.centre.services import centre_change, centre_mail_set, centre_mail_try, centre_tickets_set
-from apps.console.centre_forms import CentreForm, MailForm, MailTryForm, TicketsForm
+from apps.centre.services import (
+    centre_change,
+    centre_mail_set,
+    centre_mail_try,
+    centre_quotas_set,
+    centre_tickets_set,
+)
+from apps.console.centre_forms import CentreForm, MailForm, MailTryForm, QuotasForm, TicketsForm
 from apps.identity.pages.access import cleaned, go, operator_page, show
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import InvalidInput
@@ -57,6 +63,21 @@ def tickets(request: PortalRequest) -> HttpResponse:
     return go(request, "operator:centre")
 
 
+@require_POST
+@operator_page(MANAGE)
+def quotas(request: PortalRequest) -> HttpResponse:
+    """Whether what is over its quota is refused (PLAT-CFG-36)."""
+    keeps = cleaned(QuotasForm(request.POST))["keeps_quotas"]
+    centre_quotas_set(actor=request.actor, keeps_quotas=keeps)
+    messages.success(
+        request,
+        _("What is over its quota is refused from now on.")
+        if keeps
+        else _("What is over its quota is counted from now on, and not refused."),
+    )
+    return go(request, "operator:centre")
+
+
 @sensitive_post_parameters("mail_password")
 @require_POST
 @operator_page(MANAGE)
@@ -97,6 +118,7 @@ def _page(
     row = centre_find() or Centre()
     context = {
         "centre_form": centre_form or CentreForm(initial=_initial(row, _NAMED)),
+        "quotas_form": QuotasForm(initial=_initial(row, ("keeps_quotas",))),
         "tickets_form": TicketsForm(initial=_initial(row, ("sends_tickets",))),
         "mail_form": mail_form or MailForm(initial=_initial(row, _MAILED)),
         "currency": CURRENCY,

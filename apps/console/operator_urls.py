@@ -14,6 +14,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("setup/", setup_views.setup, name="setup"),
     path("centre/", centre_views.centre, name="centre"),
+    path("centre/quotas/", centre_views.quotas, name="centre_quotas"),
     path("centre/tickets/", centre_views.tickets, name="centre_tickets"),
     path("centre/mail/", centre_views.mail, name="centre_mail"),
     path("centre/mail/try/", centre_views.mail_try, name="centre_mail_try"),

@@ -985,6 +985,7 @@ class PatchedCentreIn(TypedDict):
     language: NotRequired[Literal["zh-hans", "en"]]
     timezone: NotRequired[str]
     sends_tickets: NotRequired[bool]
+    keeps_quotas: NotRequired[bool]
 
 
 class PatchedImageChangeIn(TypedDict):
@@ -4549,6 +4550,7 @@ class CentreOut(TypedDict):
     language: str
     timezone: str
     sends_tickets: bool
+    keeps_quotas: bool
     currency: str
     mail: MailOut | None
     is_mail_fixed: bool

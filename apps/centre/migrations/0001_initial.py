@@ -27,6 +27,7 @@ class Migration(migrations.Migration):
                 ('mail_password_sealed', models.TextField(blank=True, editable=False)),
                 ('mail_sender', models.EmailField(blank=True, max_length=254, verbose_name='sender')),
                 ('sends_tickets', models.BooleanField(default=True, verbose_name='approved orders go out by themselves')),
+                ('keeps_quotas', models.BooleanField(default=True, verbose_name='what is over its quota is refused')),
                 ('opened_at', models.DateTimeField(auto_now_add=True, verbose_name='opened at')),
                 ('updated_at', models.DateTimeField(auto_now=True, verbose_name='updated at')),
             ],

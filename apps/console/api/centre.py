@@ -19,6 +19,7 @@ from apps.centre.services import (
     centre_change,
     centre_mail_set,
     centre_mail_try,
+    centre_quotas_set,
     centre_tickets_set,
 )
 from apps.centre.setup_token import setup_token_is
@@ -55,6 +56,9 @@ class CentreIn(SoundSerializer):
     sends_tickets = serializers.BooleanField(
         required=False,
         help_text="Whether approved orders are delivered by themselves, or wait until an operator sends their tickets.",
+    )
+    keeps_quotas = serializers.BooleanField(
+        required=False, help_text="Whether what is over its quota is refused, or counted only."
     )
 
 
@@ -99,6 +103,7 @@ class CentreOut(serializers.ModelSerializer[Centre]):
             "language",
             "timezone",
             "sends_tickets",
+            "keeps_quotas",
             "currency",
             "mail",
             "is_mail_fixed",
@@ -157,17 +162,20 @@ class CentreView(ApiView):
 
     @extend_schema(request=CentreIn, responses=CentreOut)
     def patch(self, request: Request) -> Response:
-        """Change its name, language or time zone, or whether approved orders go out by themselves."""
+        """Change its name, language or time zone, or how it goes about orders and quotas."""
         given = CentreIn(data=request.data)
         given.is_valid(raise_exception=True)
         row = _row()
         wanted = dict(given.validated_data)
         sends = wanted.pop("sends_tickets", row.sends_tickets)
+        quotas = wanted.pop("keeps_quotas", row.keeps_quotas)
         kept = {"name": row.name, "language": row.language, "timezone": row.timezone}
         with transaction.atomic():
             row = centre_change(actor=self.actor, **{**kept, **wanted})
             if sends != row.sends_tickets:
                 row = centre_tickets_set(actor=self.actor, sends_tickets=sends)
+            if quotas != row.keeps_quotas:
+                row = centre_quotas_set(actor=self.actor, keeps_quotas=quotas)
         return Response(CentreOut(row).data)
 
 

@@ -59,12 +59,12 @@ CREATE TRIGGER tell AFTER UPDATE ON public.scheduling_workload FOR EACH ROW WHEN
     (OLD.state, OLD.queue_id, OLD.priority, OLD.shares, OLD.min_shares, OLD.active_shares, OLD.compute_percent,
      OLD.memory_mib, OLD.preemptible, OLD.urgent, OLD.earliest_start_at, OLD.not_before_at, OLD.deadline_at,
      OLD.checkpoint_at, OLD.started_at, OLD.reservation_id, OLD.preemptions, OLD.scaled_at,
-     OLD.waits_for_funds, OLD.waits_for_work, OLD.waits_for_turn)
+     OLD.waits_for_funds, OLD.waits_for_work, OLD.waits_for_turn, OLD.run_timeout_s)
     IS DISTINCT FROM
     (NEW.state, NEW.queue_id, NEW.priority, NEW.shares, NEW.min_shares, NEW.active_shares, NEW.compute_percent,
      NEW.memory_mib, NEW.preemptible, NEW.urgent, NEW.earliest_start_at, NEW.not_before_at, NEW.deadline_at,
      NEW.checkpoint_at, NEW.started_at, NEW.reservation_id, NEW.preemptions, NEW.scaled_at,
-     NEW.waits_for_funds, NEW.waits_for_work, NEW.waits_for_turn)
+     NEW.waits_for_funds, NEW.waits_for_work, NEW.waits_for_turn, NEW.run_timeout_s)
 ) EXECUTE FUNCTION public.scheduling_tell('work');
 
 CREATE TRIGGER tell AFTER INSERT OR UPDATE OR DELETE ON public.scheduling_allocation
@@ -143,7 +143,7 @@ CREATE TRIGGER tell_wanted AFTER UPDATE ON public.scheduling_workload FOR EACH R
 
 RULES = (
     "scheduling_queue", "scheduling_queuetenant", "scheduling_queuewindow", "scheduling_schedulingpolicy",
-    "scheduling_tenantquota", "scheduling_tenantshare", "scheduling_reservation",
+    "scheduling_tenantquota", "scheduling_tenantshare", "scheduling_reservation", "centre_centre",
 )  # fmt: skip
 UNFEED = """
 DROP FUNCTION public.scheduling_tell() CASCADE;
@@ -163,7 +163,7 @@ def _rules(table: str) -> migrations.RunSQL:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("scheduling", "0001_initial"), ("fleet", "0001_initial")]
+    dependencies = [("scheduling", "0001_initial"), ("fleet", "0001_initial"), ("centre", "0001_initial")]
 
     operations = [
         migrations.RunSQL(FEED, UNFEED),

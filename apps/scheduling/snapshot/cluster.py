@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.centre.selectors import centre_zone
+from apps.centre.selectors import centre_zone, quotas_are_kept
 from apps.fleet.models import Device, Node
 from apps.kernel.prepared_queries import PreparedQuery
 from apps.scheduling.engine.model import types as engine
@@ -174,6 +174,8 @@ def windows_of(spans: Sequence[Any], now: datetime, days: int = _AHEAD_DAYS) -> 
 
 
 def _tenant_quotas() -> tuple[tuple[str, engine.Quota], ...]:
+    if not quotas_are_kept():
+        return ()
     limits: dict[str, dict[str, dict[str, int]]] = {}
     rows = TenantQuota.objects.across().values_list("tenant__schema_name", "model", "item", "total")
     for schema, model, item, total in rows:

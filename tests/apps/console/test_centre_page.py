@@ -89,6 +89,19 @@ def test_whether_orders_go_out_by_themselves_is_switched_both_ways(operator):
     assert Centre.objects.get().sends_tickets is True
 
 
+@pytest.mark.req("PLAT-CFG-36")
+def test_whether_quotas_are_kept_is_switched_by_page_and_api(operator):
+    admin = operator("system_administrator")
+    page = admin.page()
+    assert re.search(r'name="keeps_quotas"[^>]* checked', text_of(page.get("/centre/")))
+    assert page.post("/centre/quotas/", {}).status_code == 302
+    assert Centre.objects.get().keeps_quotas is False
+    assert not re.search(r'name="keeps_quotas"[^>]* checked', text_of(page.get("/centre/")))
+    api = admin.api()
+    assert api.patch("/api/v1/centre", {"name": "Lake"}).json()["keeps_quotas"] is False
+    assert api.patch("/api/v1/centre", {"keeps_quotas": True}, format="json").json()["keeps_quotas"] is True
+
+
 def test_what_the_environment_says_is_not_asked_for(operator, settings):
     settings.WEIR_EMAIL_URL = "smtp://mail.example.org"
     found = text_of(operator("system_administrator").page().get("/centre/"))
@@ -100,7 +113,7 @@ def test_what_the_environment_says_is_not_asked_for(operator, settings):
 def test_who_may_not_keep_it_sees_neither_page_nor_entry(operator, role):
     page = operator(role).page()
     assert page.get("/centre/").status_code == 403
-    for address, given in (("", GIVEN), ("mail/", MAIL), ("tickets/", {})):
+    for address, given in (("", GIVEN), ("mail/", MAIL), ("tickets/", {}), ("quotas/", {})):
         assert page.post(f"/centre/{address}", given).status_code == 403
     assert 'data-test="nav-operator-centre"' not in text_of(page.get("/"))
     api = operator(role).api()

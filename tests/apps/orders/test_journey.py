@@ -13,7 +13,7 @@ from apps.billing.models import Account, Charge, FundsHold
 from apps.billing.services.ledger import credit_limit_set
 from apps.cases.models import Case
 from apps.catalog.types import ComponentRange
-from apps.centre.services import centre_tickets_set
+from apps.centre.services import centre_quotas_set, centre_tickets_set
 from apps.fleet.models import Device, Node, Slice
 from apps.identity.services.tokens import api_token_make
 from apps.kernel.actor import SYSTEM
@@ -160,6 +160,14 @@ def test_more_than_the_quota_is_refused_and_nothing_changes(scene: Scene):
     assert (form.state, form.submitted_at, form.total, scene.held()) == ("draft", None, None, (3, 0))
     assert form.lines.get().quote is None
     assert not Case.objects.across().filter(uid=form.uid).exists()
+
+
+@pytest.mark.req("PLAT-TEN-12", "PLAT-CFG-36")
+def test_more_than_the_quota_is_submitted_where_the_centre_keeps_none(scene: Scene):
+    scene.submitted(3)
+    centre_quotas_set(actor=SYSTEM, keeps_quotas=False)
+    assert scene.submitted(2).state == "submitted"
+    assert scene.held() == (5, 0)
 
 
 @pytest.mark.req("PLAT-APPLY-14")

@@ -12,6 +12,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError
 from apps.scheduling.models import Queue, Workload
 from apps.scheduling.services.cycle.apply_changes import workload_preempt
+from apps.scheduling.services.cycle.cluster_cache import feed_take
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.workload_control import workload_requeue, workload_suspend
 from apps.scheduling.services.workloads.extending import workload_extend
@@ -130,7 +131,9 @@ def test_rows_that_stopped_before_the_columns_were_there_are_moved_and_back(runn
 def test_direct_work_is_given_more_time_on_its_nodes_too(running):
     row = running(shares=2, run_timeout_s=600)
     extend = {"actor": SYSTEM, "tenant": row.tenant, "workload_uid": row.uid}
+    feed_take()
     assert workload_extend(**extend, more_s=300).run_timeout_s == 900
+    assert row.pk in feed_take()["work"], "the scheduler reckons with its new end"
     slices = Slice.plain.filter(workload_uid=row.uid)
     assert set(slices.values_list("run_timeout_s", "generation")) == {(900, 2)}
     Queue.objects.filter(pk=row.queue_id).update(max_run_s=1000)

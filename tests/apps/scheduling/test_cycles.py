@@ -6,11 +6,13 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from apps.centre.services import centre_quotas_set
 from apps.fleet.models import Device, Slice
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.selectors.workloads import expected_start_get, policy_get, workload_get, workload_reason
+from apps.scheduling.services.cycle.cluster_cache import feed_take
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
@@ -225,6 +227,20 @@ def test_the_tenants_quota_holds_in_the_cycle_too(db, acme, globex):
     cycle_run(actor=SYSTEM)
     assert [state(row) for row in mine] == ["placed", "pending"]
     assert state(theirs) == "placed"
+
+
+@pytest.mark.req("PLAT-CFG-36")
+def test_what_waits_for_its_tenants_quota_starts_when_quotas_are_kept_no_more(db, acme):
+    node_make(devices=4)
+    quota_set(actor=SYSTEM, tenant=acme, item="compute_percent", total=100)
+    mine = [submit(acme, percent=60) for _ in range(2)]
+    cycle_run(actor=SYSTEM)
+    assert [state(row) for row in mine] == ["placed", "pending"]
+    feed_take()
+    centre_quotas_set(actor=SYSTEM, keeps_quotas=False)
+    assert "rules" in feed_take(), "the leader hears of it"
+    cycle_run(actor=SYSTEM)
+    assert [state(row) for row in mine] == ["placed", "placed"]
 
 
 def test_the_expected_start_is_now_later_or_unknown(db, acme):

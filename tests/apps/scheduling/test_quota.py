@@ -4,6 +4,7 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
+from apps.centre.services import centre_quotas_set
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, QuotaExceeded
 from apps.scheduling.models import QuotaHold
@@ -45,6 +46,21 @@ def test_beyond_the_quota_is_refused_with_the_figures_and_leaves_nothing(quota):
     with pytest.raises(QuotaExceeded, match=r"3 of 4.*8"):
         hold(quota, instances=8)
     assert QuotaHold.objects.of(quota).count() == 1
+
+
+@pytest.mark.req("PLAT-TEN-12", "PLAT-CFG-36")
+def test_where_no_quotas_are_kept_more_is_counted_and_not_refused(quota):
+    uid = hold(quota, instances=3)
+    centre_quotas_set(actor=SYSTEM, keeps_quotas=False)
+    more = hold(quota, instances=8)
+    figures = quota_get(quota)["instances"]
+    assert (figures.total, figures.in_process, figures.left) == (4, 11, 0)
+    centre_quotas_set(actor=SYSTEM, keeps_quotas=True)
+    quota_release(actor=SYSTEM, tenant=quota, holder_uid=uid)
+    with pytest.raises(QuotaExceeded, match=r"0 of 4.*8 used"):
+        hold(quota, instances=1)
+    quota_release(actor=SYSTEM, tenant=quota, holder_uid=more)
+    hold(quota, instances=4)
 
 
 def test_one_refused_item_refuses_all(quota):

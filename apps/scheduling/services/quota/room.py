@@ -11,6 +11,7 @@ from django.db.models import BigIntegerField, Sum
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
+from apps.centre.selectors import quotas_are_kept
 from apps.kernel.errors import QuotaExceeded
 from apps.kernel.prepared_queries import Param, PreparedValues
 from apps.scheduling.models import OrganizationQuota, QuotaHold, QuotaOrganization, TenantQuota
@@ -65,15 +66,18 @@ class Rooms(dict[str, QuotaUsage]):
     """By item what the tenant has left; `by_model`: what it may hold of an item on devices of a model (ELA-308);
     `by_organization`: what organizations have left of the items of which they have a quota (PLAT-TEN-18)."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_kept: bool = True) -> None:
         super().__init__()
+        self._are_kept = are_kept
         self.by_model: dict[str, dict[str, int]] = {}
         self.by_organization: dict[UUID, dict[str, QuotaUsage]] = {}
         self.above: dict[UUID, UUID | None] = {}
 
     def short(self, organization: UUID | None, asked: Mapping[str, int]) -> tuple[str, QuotaUsage] | None:
         """The first item of which so much more is not left, and where: in the organization, in one above it, or in
-        the tenant."""
+        the tenant. None where the centre keeps no quotas."""
+        if not self._are_kept:
+            return None
         for item, amount in sorted(asked.items()):
             if amount > 0:
                 for usage in self._levels(organization, item):
@@ -97,11 +101,12 @@ def quota_rooms(tenant_id: int) -> Rooms:
     """The tenant's rows are locked until the transaction ends: parallel asks and changes are served one by one."""
     rows = _TOTALS.all(tenant=tenant_id)
     sums = _SUMS.all(tenant=tenant_id)
-    rooms, totals = Rooms(), {item: total for item, model, total in rows if not model}
+    are_kept = quotas_are_kept()
+    rooms, totals = Rooms(are_kept=are_kept), {item: total for item, model, total in rows if not model}
     for item in (*totals, *QuotaItem.values):
         rooms[item] = QuotaUsage(totals.get(item, 0))
     for item, model, total in rows:
-        if model:
+        if model and are_kept:
             rooms.by_model.setdefault(model, {})[item] = total
     if bounds := _BOUNDS.all(tenant=tenant_id):
         names: dict[UUID, str] = {}
