@@ -24,6 +24,7 @@ from apps.scheduling.models import Queue, Workload
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workload_control import workload_resume, workload_suspend
 from apps.scheduling.services.workloads.resizing import workload_resize
+from apps.scheduling.services.workloads.slice_reports import slice_ended
 from tests.apps.orders.scene import Scene, ends_now, runs_now, workload_of
 from tests.apps.scheduling.pool import node_make
 
@@ -318,3 +319,16 @@ def test_what_has_ended_is_ordered_again_as_it_was_in_the_end(scene: Scene, orde
         )  # fmt: skip
         assert form_submit(actor=scene.ann.actor, form_uid=form.uid).state == "submitted"
     assert page.post(f"{path}again/").status_code == 302
+
+
+def test_what_is_lost_with_its_node_goes_on_for_what_is_left_of_its_time(scene: Scene, order: Order) -> None:
+    whole_s, began = order.duration_s, timezone.now() - timedelta(minutes=10)
+    _slice_since(order, began)
+    Slice.plain.update(state="lost", ended_at=began + timedelta(minutes=4), final_at=timezone.now())
+    Workload.objects.across().update(placed_at=began)
+    slice_ended(
+        actor=SYSTEM, workload_uid=order.workload_uid, slice_uid=str(Slice.plain.get().uid), at=timezone.now(),
+        failed=True, reason_code="lost", reason="", requeue=True,
+    )  # fmt: skip
+    work = workload_of(order)
+    assert (work.state, work.run_timeout_s) == ("pending", whole_s - 240)

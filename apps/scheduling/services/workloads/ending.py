@@ -1,7 +1,7 @@
 """How work ends, and who hears of it. Internal to the app's services."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Max, Min, Q
@@ -76,7 +76,7 @@ def workload_put_aside(row: Workload, actor: Actor, reason_code: str, reason: st
         actor=actor,
         reason_code=reason_code,
         reason={"text": reason},
-        run_timeout_s=row.run_timeout_s if row.is_direct else _left_s(row),
+        run_timeout_s=workload_left_s(row),
         placed_at=None,
         active_shares=None,
         position=None,
@@ -95,11 +95,16 @@ def workload_put_aside(row: Workload, actor: Actor, reason_code: str, reason: st
     workload_changed(row, actor)
 
 
-def _left_s(row: Workload) -> int | None:
-    """For how long it may still run, when it ran since it was placed."""
-    if row.run_timeout_s is None or row.placed_at is None:
+def workload_left_s(row: Workload) -> int | None:
+    """For how long it may run when it starts again: direct work as long as before, an order's for what is left of the
+    time that was bought. Of what was lost with its node nobody knows for how long it ran, and nobody pays for it."""
+    if row.is_direct or row.run_timeout_s is None or row.placed_at is None:
         return row.run_timeout_s
-    ran = slice_list(workload_uids=[row.uid]).filter(started_at__gte=row.placed_at, ended_at__isnull=False)
+    # By the portal's clock, for a node's may be another; they are made in the transaction that places it.
+    since = row.placed_at - timedelta(seconds=5)
+    ran = slice_list(workload_uids=[row.uid]).filter(
+        created_at__gte=since, started_at__isnull=False, ended_at__isnull=False
+    )
     times = ran.order_by().aggregate(first=Min("started_at"), last=Max("ended_at"))
     if times["first"] is None:
         return row.run_timeout_s

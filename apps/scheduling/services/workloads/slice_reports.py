@@ -28,6 +28,7 @@ from apps.scheduling.services.workloads.ending import (
     awaited_tell,
     workload_changed,
     workload_end,
+    workload_left_s,
     workload_put_aside,
 )
 from apps.scheduling.services.workloads.funds import funds_asked_again
@@ -208,6 +209,7 @@ def _requeue(row: Workload, actor: Actor, code: str = "lost", **changes: Any) ->
         WorkloadState.PENDING,
         actor=actor,
         attempt=row.attempt + 1,
+        run_timeout_s=workload_left_s(row),
         placed_at=None,
         active_shares=None,
         reason_code="",
