@@ -37,6 +37,8 @@ from tests.apps.billing.scene import charge_make, record
 from tests.apps.fleet.agent import Agent
 from tests.apps.scheduling.pool import node_make, submit
 
+# They are looked for where the operators' addresses are, which no other process needs.
+admin.autodiscover()
 pytestmark = pytest.mark.django_db
 OPERATOR_ROLES = (
     "executive", "operations_manager", "front_line", "system_administrator", "cluster_administrator",

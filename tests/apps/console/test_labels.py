@@ -3,6 +3,8 @@
 import pytest
 from django.contrib import admin
 
+# They are looked for where the operators' addresses are, which no other process needs.
+admin.autodiscover()
 PLACES = [
     (model, name)
     for model, table in admin.site._registry.items()
