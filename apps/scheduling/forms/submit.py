@@ -51,7 +51,7 @@ class ResizeForm(SoundForm):
 class ExtendForm(SoundForm):
     """How much longer it may run, in minutes."""
 
-    more_minutes = forms.IntegerField(label=_("Longer by (minutes)"), min_value=1, max_value=366 * 24 * 60)
+    more_minutes = forms.IntegerField(label=_("Minutes more"), min_value=1, max_value=366 * 24 * 60)
 
 
 class MigrateForm(SoundForm):
