@@ -94,6 +94,8 @@ class AgentSettings(BaseSettings):
     work_paths: Annotated[tuple[Path, ...], NoDecode] = ()
     allow_root_work: bool = False
     work_disk_mib: Annotated[int, Field(ge=1, le=2**30)] = 10_240
+    # None: half of what the disk has for work when the agent starts.
+    scratch_disk_mib: Annotated[int, Field(ge=0, le=2**40)] | None = None
     log_limit_mib: Annotated[int, Field(ge=1, le=4096)] = 16
 
     @field_validator("server")

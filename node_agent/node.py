@@ -21,6 +21,7 @@ from node_agent.release import running_release
 from node_agent.remote_config import Configured
 from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
+from node_agent.runtime.scratch_disk import scratch_disk_mib
 from node_agent.sessions.available import torch_version
 from node_agent.volumes import Volumes
 
@@ -47,6 +48,7 @@ class Node:
         self._volumes = Volumes(configured.settings.storage_dir if is_walled else None)
         settings = configured.settings
         self._meter = CpuMeter()
+        self._scratch_disk_mib = scratch_disk_mib(settings.home, settings.scratch_disk_mib)
         self._addressed_s, self._last_address = float("-inf"), ""
         self._devices = Devices(device_drivers_load(settings), slice_drivers_load(settings))
 
@@ -79,6 +81,7 @@ class Node:
             containers=self._containers.architecture,
             containers_problem=self._containers.problem,
             packages=self._packages,
+            scratch_disk_mib=self._scratch_disk_mib,
         )
 
     def _address(self) -> str:

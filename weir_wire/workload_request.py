@@ -61,6 +61,14 @@ class WorkloadRequest(RequestedProgram):
             shown=1024,
         ),
     )
+    mig_profile: str = field(
+        default="",
+        metadata=text(
+            32,
+            option="mig",
+            help="A MIG profile by its name, instead of share and memory: 1g.10gb.",
+        ),
+    )
     shares: int | None = field(
         default=None,
         metadata=count(
@@ -160,6 +168,20 @@ class WorkloadRequest(RequestedProgram):
             option="host_memory",
             unit="memory",
             help="Main memory beside each share: 8Gi, or a number of MiB.",
+        ),
+    )
+    scratch_disk_mib: int = field(
+        default=0,
+        metadata=count(
+            0,
+            WORD - 1,
+            option="disk",
+            unit="memory",
+            help="Scratch disk kept for each share on its node: 20Gi, or a number of MiB.",
+            label="Scratch disk (MiB)",
+            hint="Kept for its own folder and its temporary files on its node; 0: what its node allows.",
+            offered=(0, WORD - 1),
+            shown=0,
         ),
     )
     earliest_start_at: datetime | None = field(

@@ -15,7 +15,7 @@ from apps.kernel.money import MoneyField
 from apps.kernel.planes import TenantOwned
 
 # What a commodity says of where it runs: the names of its columns.
-PLACE = ("card_use", "vendor", "model", "resource_group", "queue", "spec")
+PLACE = ("card_use", "vendor", "model", "resource_group", "queue", "spec", "mig_profile")
 
 
 class Named(models.Model):
@@ -154,8 +154,8 @@ class Commodity(Named):
     centre that a service runs in, and `image_name` what that was called; without one it runs in what its node has.
 
     Where it is delivered: a queue, a resource group, an accelerator's vendor and model, a specification, each by its
-    name or code, "" for any. Listed and enabled are two flags (PLAT-OPS-13); `version` rises with each change
-    (PLAT-OPS-15).
+    name or code, "" for any. With `is_open_ended` it may be ordered without an end; such orders end when it retires.
+    Listed and enabled are two flags (PLAT-OPS-13); `version` rises with each change (PLAT-OPS-15).
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -179,6 +179,7 @@ class Commodity(Named):
     resource_group = models.CharField(_("resource group"), max_length=64, blank=True)
     queue = models.CharField(_("queue"), max_length=64, blank=True)
     spec = models.CharField(_("specification"), max_length=64, blank=True)
+    mig_profile = models.CharField(_("MIG profile"), max_length=32, blank=True)
     process_app = models.ForeignKey(
         ProcessApp, on_delete=models.PROTECT, related_name="+", verbose_name=_("application for new")
     )
@@ -190,6 +191,8 @@ class Commodity(Named):
     is_for_all = models.BooleanField(_("for all tenants"), default=True)
     min_duration_s = models.PositiveIntegerField(_("shortest duration (s)"), default=60)
     max_duration_s = models.PositiveIntegerField(_("longest duration (s)"), default=30 * 86400)
+    is_open_ended = models.BooleanField(_("may be ordered without an end"), default=False)
+    retires_at = models.DateTimeField(_("retires at"), null=True, blank=True)
     max_count = models.PositiveIntegerField(_("most shares"), default=64)
     version = models.PositiveIntegerField(_("version"), default=1)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)

@@ -101,12 +101,17 @@ class QuoteCoupon:
         }
 
 
+OPEN_ENDED_QUOTED_S = 30 * 86400
+"""For so long the total of a quote is, of what runs without an end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quote:
     """A price frozen for one order line: the price version and the amounts decide what is charged later.
 
     `per_hour`: CNY for all shares and an hour, exact. `total`: an estimate in CNY for the whole duration, to
-    two places; what is used decides what is billed.
+    two places; what is used decides what is billed. Without `duration_s` it runs without an end, and the total is for
+    `OPEN_ENDED_QUOTED_S`.
     """
 
     commodity: str
@@ -119,7 +124,7 @@ class Quote:
     price_number: int
     amounts: dict[str, int]
     count: int
-    duration_s: int
+    duration_s: int | None
     lines: tuple[QuoteLine, ...]
     per_hour: Decimal
     total: Decimal

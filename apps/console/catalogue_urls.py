@@ -11,6 +11,7 @@ urlpatterns = [
     path("commodities/<uuid:uid>/edit/", commodities.commodity_edit, name="commodity_edit"),
     path("commodities/<uuid:uid>/price/", commodities.commodity_price, name="commodity_price"),
     path("commodities/<uuid:uid>/tenants/", commodities.commodity_tenants, name="commodity_tenants"),
+    path("commodities/<uuid:uid>/retire/", commodities.commodity_retirement, name="commodity_retire"),
     path("commodities/<uuid:uid>/do/<slug:act>/", commodities.commodity_act, name="commodity_act"),
     path("categories/", categories.categories, name="categories"),
     path("categories/new/", categories.category_new, name="category_new"),

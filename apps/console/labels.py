@@ -13,6 +13,7 @@ AMOUNT_LABELS = {
     "storage": _("Storage"),
     "cpu": _("CPU"),
     "memory": _("Memory"),
+    "scratch_disk": _("Scratch disk"),
     "instances": _("Instances"),
 }
 # How agents say that they hold a limit, and who raises alarms.

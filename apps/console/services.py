@@ -30,6 +30,7 @@ from apps.console.types import (
     TenantBeginning,
     TenantOpened,
 )
+from apps.fleet.mig_profiles import mig_profile_get
 from apps.fleet.selectors import CardModel, card_models, group_list, spec_get, spec_list
 from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.identity.models import User
@@ -259,6 +260,10 @@ def _commodity_fields(draft: CommodityDraft, row: Commodity | None) -> dict[str,
         wrong["card"] = _("Of a whole card the memory is the card's: choose the card.")
     if draft.card_use == CardUse.WHOLE and draft.spec:
         wrong["spec"] = _("A whole card is no specification: choose one of the two.")
+    if draft.mig_profile and draft.card_use != CardUse.MIG:
+        wrong["mig_profile"] = _("A MIG profile is a way to hold a card: choose a MIG slice.")
+    if draft.mig_profile and draft.spec:
+        wrong["spec"] = _("A MIG profile is no specification: choose one of the two.")
     template = environment_template_list().filter(name=draft.environment).first()
     if draft.kind == CommodityKind.ENVIRONMENT and template is None:
         wrong["environment"] = _("Choose an environment template.")
@@ -305,12 +310,15 @@ def _service_work_of(draft: CommodityDraft) -> dict[str, Any]:
 
 
 def _ranges_of(draft: CommodityDraft) -> list[ComponentRange]:
-    """How much may be ordered: of a specification and of a whole card exactly theirs."""
+    """How much may be ordered: of a specification, a MIG profile and a whole card exactly theirs."""
     fixed: tuple[int, int] | None = None
     card = _card_of(draft)
     if draft.spec:
         spec = spec_get(draft.spec)
         fixed = spec.compute_percent, spec.memory_mib
+    elif draft.mig_profile:
+        profile = mig_profile_get(draft.mig_profile, vendor=draft.vendor, model=draft.model)
+        fixed = profile.compute_percent, profile.memory_mib
     elif draft.card_use == CardUse.WHOLE and card is not None:
         fixed = WHOLE_CARD_PERCENT, card.memory_mib
     if fixed is None:

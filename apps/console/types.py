@@ -63,8 +63,8 @@ class CommodityDraft:
     `texts` are its names, introductions, supplier and icon; `argv` and `env` what work or a service runs, `service` how
     that is reached and kept alive, `image` the version of an image of the centre that it runs in, `environment` the
     template that an environment is, `ranges` how much of each component may be ordered.
-    With `is_own_program` the buyer says what work runs. Of a specification share and
-    memory are its own, of a whole card those of the card's model.
+    With `is_own_program` the buyer says what work runs. Of a specification or a MIG
+    profile share and memory are its own, of a whole card those of the card's model.
     """
 
     kind: str
@@ -75,6 +75,7 @@ class CommodityDraft:
     min_duration_s: int
     max_duration_s: int
     max_count: int = 1
+    is_open_ended: bool = False
     number: str = ""
     argv: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
@@ -86,6 +87,7 @@ class CommodityDraft:
     vendor: str = ""
     model: str = ""
     spec: str = ""
+    mig_profile: str = ""
     resource_group: str = ""
     queue: str = ""
     ranges: tuple[ComponentRange, ...] = ()

@@ -47,6 +47,10 @@ class NoSuchSpec(InvalidInput):
     default_cure = _("Choose one of the resource specifications on offer.")
 
 
+class NoSuchMigProfile(InvalidInput):
+    code = "no_such_mig_profile"
+
+
 class NoSuchGroup(InvalidInput):
     code = "no_such_group"
     default_cure = _("Choose one of the resource groups that you were granted.")

@@ -66,8 +66,9 @@ class NameForm(SoundForm):
 
 
 class SpecForm(NameForm):
-    compute_percent = forms.IntegerField(label=_("Compute share (%)"))
-    memory_mib = forms.IntegerField(label=_("Memory (MiB)"))
+    mig_profile = forms.CharField(label=_("MIG profile"), max_length=32, required=False)
+    compute_percent = forms.IntegerField(label=_("Compute share (%)"), required=False)
+    memory_mib = forms.IntegerField(label=_("Memory (MiB)"), required=False)
 
 
 class GrantForm(SoundForm):

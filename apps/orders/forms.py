@@ -25,20 +25,32 @@ DURATION_UNITS = [
     ("3600", gettext_lazy("hours")),
     ("86400", gettext_lazy("days")),
 ]
+# What stands in the place of a unit where something is to run until somebody ends it.
+WITHOUT_END = ("open", gettext_lazy("without an end"))
 _MOST = 10**9
 _LINES_MOST = 20
 
 
 class DurationForm(SoundForm):
-    """A length of time as a figure and its unit; `seconds` after cleaning."""
+    """A length of time as a figure and its unit; `seconds` after cleaning, None for what runs without an end."""
 
-    duration = forms.IntegerField(label=gettext_lazy("Duration"), min_value=1, max_value=10**6)
-    duration_unit = forms.ChoiceField(label=gettext_lazy("Unit of the duration"), choices=DURATION_UNITS)
+    duration = forms.IntegerField(
+        label=gettext_lazy("Duration"), min_value=1, max_value=10**6, required=False
+    )
+    duration_unit = forms.ChoiceField(
+        label=gettext_lazy("Unit of the duration"), choices=[*DURATION_UNITS, WITHOUT_END]
+    )
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
-        if "duration" in data and "duration_unit" in data:
-            data["seconds"] = data["duration"] * int(data["duration_unit"])
+        unit = data.get("duration_unit")
+        if unit == WITHOUT_END[0]:
+            data["seconds"] = None
+        elif unit and "duration" in data:
+            if data["duration"] is None:
+                self.add_error("duration", self.fields["duration"].error_messages["required"])
+            else:
+                data["seconds"] = data["duration"] * int(unit)
         return data
 
 

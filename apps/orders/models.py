@@ -38,7 +38,7 @@ class CartLine(models.Model):
 
 class ApplicationForm(models.Model):
     """A request for one or several services, or to end or change an order (PLAT-APPLY-2 to -15, -22).
-    Durations in seconds.
+    Durations in seconds; None: without an end.
 
     `fields` are those of the form template as they were when it was begun, `data` what was filled in. `volumes` are
     mounted where the ordered work runs, as work asks for them: a name, then where, then `ro`.
@@ -70,7 +70,7 @@ class ApplicationForm(models.Model):
         related_name="later_forms",
         verbose_name=_("order to end or change"),
     )
-    duration_s = models.PositiveIntegerField(_("duration (s)"), default=3600)
+    duration_s = models.PositiveIntegerField(_("duration (s)"), null=True, blank=True, default=3600)
     remark = models.CharField(_("remark"), max_length=1000, blank=True)
     template_code = models.SlugField(_("form template"), max_length=48, blank=True)
     fields = models.JSONField(default=list)
@@ -170,7 +170,7 @@ class Order(models.Model):
         related_name="+",
         verbose_name=_("business system"),
     )
-    duration_s = models.PositiveIntegerField(_("duration (s)"))
+    duration_s = models.PositiveIntegerField(_("duration (s)"), null=True, blank=True)
     quote = models.JSONField(_("quote"))
     workload_uid = models.UUIDField(null=True, blank=True, unique=True)
     volume_uid = models.UUIDField(null=True, blank=True, unique=True)

@@ -36,6 +36,7 @@ from apps.orgs.selectors.people import people_reached
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.entitlements import queue_list_of
 from apps.scheduling.selectors.timeline import work_end_list
+from apps.scheduling.selectors.unfunded import unfunded_list
 from apps.scheduling.selectors.workloads import queue_list
 from apps.scheduling.text.end_reasons import end_sentence
 from apps.tickets.models import Ticket
@@ -263,7 +264,7 @@ def orders_end_at(orders: Iterable[Order]) -> dict[UUID, datetime]:
     for row in running:
         if row.workload_uid in works:
             found[row.uid] = works[row.workload_uid]
-        elif row.volume_uid is not None and row.started_at is not None:
+        elif row.volume_uid is not None and row.started_at is not None and row.duration_s is not None:
             found[row.uid] = row.started_at + timedelta(seconds=row.duration_s)
     return found
 
@@ -279,8 +280,18 @@ def orders_ending() -> list[tuple[UUID, datetime]]:
     return [
         (uid, at)
         for uid, at in orders_end_at(by_uid.values()).items()
-        if at - now <= min(timedelta(seconds=by_uid[uid].duration_s / 10), _TOLD_BEFORE)
+        if at - now <= min(timedelta(seconds=(by_uid[uid].duration_s or 0) / 10), _TOLD_BEFORE)
     ]
+
+
+def open_orders_due() -> list[UUID]:
+    """The delivered orders of the current tenant without an end whose commodity retires, or whose work is put aside for
+    want of money."""
+    rows = Order.objects.filter(duration_s=None, ended_at=None, workload_uid__isnull=False).order_by("pk")
+    retiring = rows.filter(line__commodity__retires_at__isnull=False).values_list("uid", flat=True)
+    works = {row.workload_uid: row.uid for row in rows}
+    unfunded = unfunded_list(current_tenant(), [uid for uid in works if uid is not None]) if works else []
+    return [*retiring, *(works[uid] for uid in unfunded if works[uid] not in retiring)]
 
 
 # --- what operators see ----------------------------------------------------------------------------------------

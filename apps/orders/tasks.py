@@ -11,6 +11,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Busy
 from apps.kernel.tasks import provider_task, tenant_task
 from apps.orders.selectors import (
+    open_orders_due,
     orders_ending,
     orders_undelivered,
     orders_untold,
@@ -20,6 +21,7 @@ from apps.orders.selectors import (
 from apps.orders.services.deliveries import order_deliver as deliver
 from apps.orders.services.deliveries import order_follow
 from apps.orders.services.ending_soon import order_end_tell
+from apps.orders.services.open_ended import open_order_follow
 from apps.orders.services.volume_orders import volume_order_follow
 from apps.tenancy.selectors import tenant_active_list
 
@@ -47,6 +49,9 @@ def orders_sweep_tenant(schema: str) -> None:
     for uid, at in orders_ending():
         with _whatever_becomes_of(uid):
             order_end_tell(actor=SYSTEM, order_uid=uid, ends_at=at)
+    for uid in open_orders_due():
+        with _whatever_becomes_of(uid):
+            open_order_follow(actor=SYSTEM, order_uid=uid)
 
 
 @tenant_task

@@ -16,6 +16,7 @@ MOUNTING = (CommodityKind.WORK, CommodityKind.ENVIRONMENT, CommodityKind.SERVICE
 STORAGE = "storage"
 # What conditions of a process read of the size of an application.
 SIZES = (QuotaItem.COMPUTE_PERCENT.value, QuotaItem.GPU_MEMORY_MIB.value, QuotaItem.STORAGE_MIB.value)
+FOREVER_S = 2**31 - 1
 _INTERACTIVE = (CommodityKind.SESSION, CommodityKind.ENVIRONMENT)
 
 
@@ -43,8 +44,14 @@ def ordered_work(amounts: Mapping[str, int], count: int, delivery: Mapping[str, 
         storage=delivery.get("storage", ""),
         containers=delivery.get("containers", ""),
         secrets=delivery.get("secrets", {}),
+        mig_profile=delivery.get("mig_profile", ""),
         **{name: delivery[name] for name in ("queue", "resource_group", "vendor", "model", "spec")},
     )
+
+
+def duration_shown(duration_s: int | None) -> int:
+    """What conditions of a process read of a duration: one without an end is longer than any."""
+    return FOREVER_S if duration_s is None else duration_s
 
 
 def storage_mib(amounts: Mapping[str, int]) -> int:
@@ -63,7 +70,7 @@ def quota_delivered(amounts: Mapping[str, int], count: int) -> dict[str, int]:
 def amounts_delivered(amounts: Mapping[str, int], count: int) -> Amounts:
     """What is asked of the scheduler for `count` shares of these component amounts: each that is sold is delivered.
 
-    Compute in whole percent of a device, memory of device and host in MiB, CPU in cores.
+    Compute in whole percent of a device, memory of device and host in MiB, CPU in cores, scratch disk in GiB.
     """
     return Amounts(
         count,
@@ -71,4 +78,5 @@ def amounts_delivered(amounts: Mapping[str, int], count: int) -> Amounts:
         amounts.get("gpu_memory", 0),
         host_cpu_milli=1000 * amounts.get("cpu", 0),
         host_memory_mib=amounts.get("memory", 0),
+        scratch_disk_mib=amounts.get("scratch_disk", 0) * 1024,
     )

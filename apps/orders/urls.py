@@ -26,6 +26,7 @@ urlpatterns = [
     path("orders/<uuid:uid>/again/", orders.again, name="again"),
     path("orders/<uuid:uid>/change/", orders.change, name="change"),
     path("orders/<uuid:uid>/change/price/", orders.change_price, name="change_price"),
+    path("orders/<uuid:uid>/end/", orders.end, name="end"),
     path("orders/<uuid:uid>/remark/", orders.remark, name="remark"),
     path("orders/<uuid:uid>/terminate/", orders.terminate, name="terminate"),
     path("tickets/<uuid:uid>/parts/", tickets.parts, name="ticket_parts"),

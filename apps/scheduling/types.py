@@ -5,8 +5,8 @@ from typing import Any
 
 from weir_wire.workload_request import WorkloadRequest as WorkloadRequest
 
-# The components of a commodity that price a share's compute and its memory.
-COMPUTE_COMPONENT, MEMORY_COMPONENT = "compute_share", "gpu_memory"
+# The components of a commodity that price a share's compute, its memory, and its GiB of its node's disk.
+COMPUTE_COMPONENT, MEMORY_COMPONENT, DISK_COMPONENT = "compute_share", "gpu_memory", "scratch_disk"
 # The queue that is there from the start, and takes what names no other.
 DEFAULT_QUEUE = "default"
 # Each reserved start and each move costs a search of the pool in every pass.
@@ -83,8 +83,8 @@ class CycleReport:
 class Amounts:
     """What each of `shares` shares gets, and where that was said.
 
-    `host_cpu_milli` in thousandths of a core and `host_memory_mib` are of the share's node, beside its part of a
-    device. With 0 percent and 0 MiB of a device it runs on the host alone.
+    `host_cpu_milli` in thousandths of a core, `host_memory_mib` and `scratch_disk_mib` are of the share's node, beside
+    its part of a device. With 0 percent and 0 MiB of a device it runs on the host alone.
     """
 
     shares: int
@@ -93,6 +93,7 @@ class Amounts:
     spec: str = ""
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
+    scratch_disk_mib: int = 0
 
     @property
     def is_on_host(self) -> bool:
@@ -114,8 +115,9 @@ class OrderedWork:
     """What an order asks the scheduler for: amounts, what runs, and where it may be; "" is any.
 
     `kind` is that of a workload, `driver` the way of slicing, queue and resource group by their code, `spec` a
-    specification whose amounts these are, `storage` the mark of the storage that the volumes of `work` lie on,
-    `containers` the architecture of the image that it runs in, `secrets` the keys of those that it is given, by name.
+    specification, or `mig_profile` a MIG profile, whose amounts these are, `storage` the mark of the storage that the
+    volumes of `work` lie on, `containers` the architecture of the image that it runs in, `secrets` the keys of those
+    that it is given, by name.
     """
 
     amounts: Amounts
@@ -128,6 +130,7 @@ class OrderedWork:
     model: str = ""
     driver: str = ""
     spec: str = ""
+    mig_profile: str = ""
     storage: str = ""
     containers: str = ""
     secrets: Mapping[str, str] = field(default_factory=dict)

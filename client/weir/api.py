@@ -261,7 +261,7 @@ class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Asset
         commodity: str,
         amounts: Mapping[str, int],
         *,
-        duration_s: int,
+        duration_s: int | None,
         count: int = 1,
         coupon: str | None = None,
     ) -> QuoteAndStartOut:

@@ -265,6 +265,10 @@ class ColleagueOut(TypedDict):
     name: str
 
 
+class CommodityRetireIn(TypedDict):
+    at: str
+
+
 class CommodityTenantsIn(TypedDict):
     is_for_all: bool
     tenants: NotRequired[list[str]]
@@ -290,7 +294,7 @@ class ComponentOut(TypedDict):
 class ComponentRangeIn(TypedDict):
     """
     How much of a component may be ordered: of the share in per cent, of memory in MiB, of CPU in cores, of
-    storage in GiB.
+    scratch disk and storage in GiB.
     """
 
     component: str
@@ -1365,7 +1369,7 @@ class QuoteIn(TypedDict):
     commodity: str
     amounts: dict[str, int]
     count: NotRequired[int]
-    duration_s: int
+    duration_s: int | None
     coupon: NotRequired[str | None]
 
 
@@ -1403,7 +1407,7 @@ class QuoteOut(TypedDict):
     price_number: int
     amounts: dict[str, int]
     count: int
-    duration_s: int
+    duration_s: int | None
     lines: list[QuoteLineOut]
     per_hour: str
     total: str
@@ -1731,8 +1735,9 @@ class SpecIn(TypedDict):
     code: str
     name_en: str
     name_zh: NotRequired[str]
-    compute_percent: int
-    memory_mib: int
+    compute_percent: NotRequired[int | None]
+    memory_mib: NotRequired[int | None]
+    mig_profile: NotRequired[str]
 
 
 class SpecOut(TypedDict):
@@ -1741,6 +1746,7 @@ class SpecOut(TypedDict):
     name_zh: str
     compute_percent: int
     memory_mib: int
+    mig_profile: str
     is_enabled: bool
     created_at: str
 
@@ -2557,11 +2563,13 @@ class CommodityDefinition(TypedDict):
     vendor: NotRequired[str]
     model: NotRequired[str]
     spec: NotRequired[str]
+    mig_profile: NotRequired[str]
     resource_group: NotRequired[str]
     queue: NotRequired[str]
     components: NotRequired[list[ComponentRangeIn]]
     min_duration_s: NotRequired[int]
     max_duration_s: NotRequired[int]
+    is_open_ended: NotRequired[bool]
     max_count: NotRequired[int]
 
 
@@ -2604,11 +2612,13 @@ class CommodityDefinitionIn(TypedDict):
     vendor: NotRequired[str]
     model: NotRequired[str]
     spec: NotRequired[str]
+    mig_profile: NotRequired[str]
     resource_group: NotRequired[str]
     queue: NotRequired[str]
     components: NotRequired[list[ComponentRangeIn]]
     min_duration_s: NotRequired[int]
     max_duration_s: NotRequired[int]
+    is_open_ended: NotRequired[bool]
     max_count: NotRequired[int]
     version: int
 
@@ -2652,11 +2662,13 @@ class CommodityDefinitionOut(TypedDict):
     vendor: NotRequired[str]
     model: NotRequired[str]
     spec: NotRequired[str]
+    mig_profile: NotRequired[str]
     resource_group: NotRequired[str]
     queue: NotRequired[str]
     components: NotRequired[list[ComponentRangeIn]]
     min_duration_s: NotRequired[int]
     max_duration_s: NotRequired[int]
+    is_open_ended: NotRequired[bool]
     max_count: NotRequired[int]
     uid: str
     is_for_all: bool
@@ -2678,6 +2690,8 @@ class CommodityOut(TypedDict):
     components: list[ComponentRangeOut]
     min_duration_s: int
     max_duration_s: int
+    is_open_ended: bool
+    retires_at: str | None
     max_count: int
     is_listed: bool
     is_enabled: bool
@@ -2918,7 +2932,7 @@ class FormRowOut(TypedDict):
     business_system: str
     business_system_number: str
     target_order: str | None
-    duration_s: int
+    duration_s: int | None
     remark: str
     total: str
     note: str
@@ -3080,7 +3094,7 @@ class OrderRowOut(TypedDict):
     applicant_name: str
     organization_name: str
     business_system: str
-    duration_s: int
+    duration_s: int | None
     workload: str | None
     volume: str | None
     ticket: str | None
@@ -3377,7 +3391,7 @@ class PatchedAssetChangeIn(TypedDict):
 
 class PatchedFormIn(TypedDict):
     lines: NotRequired[list[FormLineIn]]
-    duration_s: NotRequired[int]
+    duration_s: NotRequired[int | None]
     business_system: NotRequired[str | None]
     remark: NotRequired[str]
     data: NotRequired[dict[str, Any]]
@@ -3677,7 +3691,7 @@ class QuoteAndStartOut(TypedDict):
     price_number: int
     amounts: dict[str, int]
     count: int
-    duration_s: int
+    duration_s: int | None
     lines: list[QuoteLineOut]
     per_hour: str
     total: str
@@ -4262,6 +4276,7 @@ class WorkloadIn(TypedDict):
     environment: NotRequired[str]
     compute_percent: NotRequired[int | None]
     memory_mib: NotRequired[int | None]
+    mig_profile: NotRequired[str]
     shares: NotRequired[int | None]
     replicas: NotRequired[int | None]
     shares_per_replica: NotRequired[int]
@@ -4278,6 +4293,7 @@ class WorkloadIn(TypedDict):
     min_replicas: NotRequired[int | None]
     host_cpu_milli: NotRequired[int]
     host_memory_mib: NotRequired[int]
+    scratch_disk_mib: NotRequired[int]
     earliest_start_at: NotRequired[str | None]
     deadline_at: NotRequired[str | None]
     array: NotRequired[str]
@@ -4374,6 +4390,8 @@ class WorkloadOut(TypedDict):
     checkpoint_at: str | None
     host_cpu_milli: int
     host_memory_mib: int
+    scratch_disk_mib: int
+    mig_profile: str
     earliest_start_at: str | None
     deadline_at: str | None
     purpose: Literal["training", "development", "inference", "visualization"] | Literal[""]
@@ -4459,6 +4477,8 @@ class WorkloadRowOut(TypedDict):
     checkpoint_at: str | None
     host_cpu_milli: int
     host_memory_mib: int
+    scratch_disk_mib: int
+    mig_profile: str
     earliest_start_at: str | None
     deadline_at: str | None
     purpose: Literal["training", "development", "inference", "visualization"] | Literal[""]
@@ -4559,7 +4579,7 @@ class CentreOut(TypedDict):
 
 class FormIn(TypedDict):
     lines: list[FormLineIn]
-    duration_s: int
+    duration_s: int | None
     business_system: NotRequired[str | None]
     remark: NotRequired[str]
     data: NotRequired[dict[str, Any]]
@@ -4775,7 +4795,7 @@ class FormOut(TypedDict):
     business_system: str
     business_system_number: str
     target_order: str | None
-    duration_s: int
+    duration_s: int | None
     remark: str
     total: str
     note: str
@@ -4805,7 +4825,7 @@ class OrderOut(TypedDict):
     applicant_name: str
     organization_name: str
     business_system: str
-    duration_s: int
+    duration_s: int | None
     workload: str | None
     volume: str | None
     ticket: str | None

@@ -20,11 +20,13 @@ from node_agent.work_folders import WorkFolders
 
 @dataclass(frozen=True, slots=True)
 class SliceSize:
-    """A size in which a card gives its shares, where it gives no others: so many of it when all are of this size."""
+    """A size in which a card gives its shares, where it gives no others: so many of it when all are of this size.
+    `name` is what its vendor calls it, "" for nothing."""
 
     compute_percent: int
     memory_mib: int
     count: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

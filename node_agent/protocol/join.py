@@ -34,7 +34,8 @@ class NodeInfo(Message):
     `filter_problem`: why the kernel's calls are not filtered for work, "" where they are.
     `storage`: the mark of the folder of volumes that this node can mount for work; "" for none. `containers`: for which
     machines images must be that work here can run in, as images call it (amd64); "" for none, and `containers_problem`
-    why. `packages`: for which Python packages are installed for work, as 3.11; "" where none are.
+    why. `packages`: for which Python packages are installed for work, as 3.11; "" where none are. `scratch_disk_mib`:
+    what its disk has, all together, for work that asks for scratch disk.
     """
 
     name: Name
@@ -56,16 +57,19 @@ class NodeInfo(Message):
     containers: Word = ""
     containers_problem: Sentence = ""
     packages: Word = ""
+    scratch_disk_mib: Annotated[int, Field(ge=0, le=2**40)] = 0
     power_w: Annotated[float, Field(ge=0, le=1e6)] | None = None
     power_source: PowerSource = ""
 
 
 class SliceSizeReport(Message):
-    """A size in which a card gives its shares: percent and MiB of one, and how many fit when all are of this size."""
+    """A size in which a card gives its shares: percent and MiB of one, how many fit when all are of this size, and what
+    its vendor calls it (1g.10gb; "" for nothing)."""
 
     compute_percent: Annotated[int, Field(ge=1, le=100)]
     memory_mib: Annotated[int, Field(ge=1, le=2**40)]
     count: Annotated[int, Field(ge=1, le=64)]
+    name: Annotated[str, Field(max_length=32, pattern=r"^[0-9a-z.+]*$")] = ""
 
 
 class DeviceReport(Message):

@@ -201,7 +201,9 @@ class DesiredSize(Message):
     master_port: Annotated[int, Field(ge=0, le=65_535)] = 0
 
 
-_LATER = frozenset({"size", "saves", "host_cpu_milli", "host_memory_mib", "folder", "secrets"})
+_LATER = frozenset(
+    {"size", "saves", "host_cpu_milli", "host_memory_mib", "scratch_disk_mib", "folder", "secrets"}
+)
 
 
 class DesiredSlice(Message):
@@ -215,7 +217,8 @@ class DesiredSlice(Message):
 
     `host_cpu_milli` and `host_memory_mib`: what the work may use of the host's processor, in thousandths of a core,
     and of its main memory, beside its share of the device; 0: nothing was said. With a share of 0 percent and 0 MiB
-    the work runs on the host alone: the device only says where, and nothing of it is used.
+    the work runs on the host alone: the device only says where, and nothing of it is used. `scratch_disk_mib`: what is
+    kept for it of what the node offers of its disk; 0: nothing was said, and it has what the node allows.
     """
 
     slice_uid: Uid
@@ -233,6 +236,7 @@ class DesiredSlice(Message):
     saves: bool = False
     host_cpu_milli: Annotated[int, Field(ge=0, le=2**31)] = 0
     host_memory_mib: Mebibytes = 0
+    scratch_disk_mib: Annotated[int, Field(ge=0, lt=2**31)] = 0
     folder: DesiredFolder | None = None
     secrets: Annotated[dict[EnvKey, Argument], Field(max_length=64, repr=False)] = {}
 

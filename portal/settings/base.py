@@ -123,6 +123,7 @@ WEIR_ENDED_VOLUME_DAYS = ENV.ended_volume_days
 WEIR_AUDIT_HEADS = ENV.var_dir / "audit" / "heads.jsonl"
 WEIR_FUNDS_HOLD_S = ENV.funds_hold_s
 WEIR_FUNDS_GRACE_S = ENV.funds_grace_s
+WEIR_UNFUNDED_ORDER_DAYS = ENV.unfunded_order_days
 WEIR_FUNDS_LOW_H = ENV.funds_low_h
 WEIR_BACKUP_DIR = ENV.backup_dir or ENV.var_dir / "backups"
 WEIR_BACKUP_EVERY_H = ENV.backup_every_h

@@ -1,5 +1,5 @@
-"""What is sold beside what arrives: share and memory of a device, cores and memory of a host, each by work that wants
-more of it.
+"""What is sold beside what arrives: share and memory of a device, cores and memory of a host, scratch disk, each by
+work that wants more of it.
 
 `make bench ARGS="-k sold_delivered -s"` prints the table. Nobody gets more than was sold; less only where the machine
 was busy besides.
@@ -33,8 +33,19 @@ except MemoryError:
 open('over', 'w').close()
 while True: sum(range(9999))
 """
+# It writes a MiB after the other, slower than its disk is looked at, and says how many it has written.
+FILLING = """
+import time
+for n in range(1, 10_000):
+    with open(f'{n}', 'wb') as file: file.write(b'1' * (1 << 20))
+    print(n, flush=True)
+    time.sleep(0.25)
+"""
 ON_DEVICE = [(10, 128), (30, 256), (60, 512)]
 ON_HOST = [(300, 128), (500, 256), (900, 512)]
+SCRATCH_MIB = (8, 16)
+# Its disk is looked at once a second at most while it fills, and `du` itself takes its time.
+LOOK_MIB = 12
 # What the interpreter itself takes of the memory that it is given.
 OWN_MIB = 24
 
@@ -71,10 +82,20 @@ def test_what_arrives_is_what_was_sold(
             one.want(state="stopped")
         one.ended()
         rows.append(("host", milli / 10, got, mib, most, idle))
+    disks: list[tuple[int, int]] = []
+    for mib in SCRATCH_MIB:
+        one = kept(f"disk{mib}", disk_mib=mib, has_scratch_disk=True, memory_mib=256).program(FILLING)
+        assert one.ended()["reason_code"] == "disk_exceeded"
+        disks.append((mib, max(int(line) for line in one.log().splitlines() if line.isdecimal())))
     with capsys.disabled():
         print("\n| | compute sold | delivered | memory sold | delivered |\n|---|---|---|---|---|")
         for what, sold, got, mib, most, _idle in rows:
             print(f"| {what} | {sold:.0f} % of a core | {got:.2f} % | {mib} MiB | {most} MiB |")
+        print("\n| | scratch disk sold | written before the end |\n|---|---|---|")
+        for mib, most in disks:
+            print(f"| scratch disk | {mib} MiB | {most} MiB |")
+    for mib, most in disks:
+        assert mib <= most <= mib + LOOK_MIB, (mib, most)
     for what, sold, got, mib, most, idle in rows:
         assert got <= sold + POINTS, what
         assert got >= sold - POINTS or idle < 50, (what, sold, got, idle)

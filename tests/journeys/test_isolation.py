@@ -342,6 +342,32 @@ def test_work_cannot_fill_the_nodes_disk(agents: Callable[..., Agent], small_dis
     assert agent.process.poll() is None
 
 
+@pytest.mark.req("PLAT-OPS-22")
+def test_scratch_disk_is_what_was_reserved_to_the_last_of_it(
+    agents: Callable[..., Agent], small_disk: Path
+) -> None:
+    """More than half of the disk, and more than work without a reservation may keep here."""
+    agent = agents("disk/node", WEIR_AGENT_WORK_DISK_MIB="4", WEIR_AGENT_SCRATCH_DISK_MIB="48")
+    code = (
+        "import os, time\n"
+        "most = int(os.environ['WEIR_SCRATCH_DISK_MIB'])\n"
+        "with open('all', 'wb') as f: f.write(b'1' * ((most - 2) << 20))\n"
+        "print('written', flush=True)\n"
+        "while not os.path.exists('go'): time.sleep(0.05)\n"
+        "for n in range(8):\n"
+        "    with open(f'more{n}', 'wb') as f: f.write(b'1' * (1 << 20))\n"
+        "    time.sleep(0.3)\n"
+        "time.sleep(600)"
+    )
+    agent.want("kept", code, scratch_disk_mib=40)
+    agent.until(lambda: (agent.report("kept") or WAITING).disk_used_mib == 38)
+    report = agent.until_state("kept", "running")
+    assert report.disk_limit_mib == 40
+    (agent.home / "slices" / "kept" / "work" / "go").touch()
+    report = agent.until_state("kept", "failed")
+    assert (report.reason_code, report.reason) == ("disk_exceeded", "disk limit of 40 MiB exceeded")
+
+
 def test_a_full_disk_delays_the_books_and_loses_nothing_of_them(
     agents: Callable[..., Agent], small_disk: Path
 ) -> None:

@@ -80,7 +80,9 @@ def charge_open(
 
 
 @service(recorded=False)
-def funds_check(*, actor: Actor, tenant: Tenant, quotes: Sequence[Mapping[str, Any]], run_s: int) -> None:
+def funds_check(
+    *, actor: Actor, tenant: Tenant, quotes: Sequence[Mapping[str, Any]], run_s: int | None
+) -> None:
     """Refuse what is asked for by these quotes when it could not begin now: FundsTooLow names what is lacking.
 
     Nothing is set aside: it may be long until it is approved, and is asked again then.

@@ -80,6 +80,8 @@ class CommodityOut(serializers.ModelSerializer):
             "components",
             "min_duration_s",
             "max_duration_s",
+            "is_open_ended",
+            "retires_at",
             "max_count",
             "is_listed",
             "is_enabled",

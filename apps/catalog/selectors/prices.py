@@ -20,7 +20,7 @@ from apps.catalog.pricing.tiers import TierError, tiers_read
 from apps.catalog.selectors.coupons import coupon_get
 from apps.catalog.selectors.ids import Id
 from apps.catalog.states import CouponState
-from apps.catalog.types import Quote, QuoteCoupon, QuoteLine
+from apps.catalog.types import OPEN_ENDED_QUOTED_S, Quote, QuoteCoupon, QuoteLine
 from apps.kernel.errors import InvalidInput
 from apps.kernel.money import bill_round, exact
 from apps.tenancy.models import Tenant
@@ -80,11 +80,12 @@ def quote_get(
     commodity: Commodity,
     amounts: dict[str, int],
     count: int,
-    duration_s: int,
+    duration_s: int | None,
     at: datetime,
     coupon: Coupon | Id | None = None,
 ) -> Quote:
-    """What `count` shares of `amounts` cost over `duration_s` at the prices in force at `at` (PLAT-OPS-5).
+    """What `count` shares of `amounts` cost over `duration_s` at the prices in force at `at` (PLAT-OPS-5); without one,
+    of what runs without an end, over `OPEN_ENDED_QUOTED_S`.
 
     `amounts` by component code, in the component's amount unit, per share; all of the commodity's components.
     InvalidInput names every figure that is out of range.
@@ -95,7 +96,8 @@ def quote_get(
     if commodity.is_manual:
         return _unmetered(commodity, count, duration_s, at)
     version, rows = _prices_at(commodity, at)
-    priced = _priced(commodity, rows, amounts, count, duration_s)
+    quoted_s = OPEN_ENDED_QUOTED_S if duration_s is None else duration_s
+    priced = _priced(commodity, rows, amounts, count, quoted_s)
     lines = tuple(_quote_line(rows[line.component], line) for line in priced.lines)
     total = sum((bill_round(line.exact) for line in lines), Decimal(0))
     return Quote(
@@ -118,7 +120,7 @@ def quote_get(
     )
 
 
-def _unmetered(commodity: Commodity, count: int, duration_s: int, at: datetime) -> Quote:
+def _unmetered(commodity: Commodity, count: int, duration_s: int | None, at: datetime) -> Quote:
     """What a person delivers costs nothing by the meter."""
     return Quote(
         commodity=str(commodity.uid),
@@ -180,12 +182,15 @@ def _amount_errors(commodity: Commodity, amounts: Mapping[str, int]) -> dict[str
     return wrong
 
 
-def _figure_errors(commodity: Commodity, count: int, duration_s: int) -> dict[str, object]:
+def _figure_errors(commodity: Commodity, count: int, duration_s: int | None) -> dict[str, object]:
     wrong: dict[str, object] = {}
     if not _whole(count, 1, commodity.max_count):
         text = _("The number of shares must be from 1 to %(maximum)s.")
         wrong["count"] = text % {"maximum": commodity.max_count}
-    if not _whole(duration_s, commodity.min_duration_s, commodity.max_duration_s):
+    if duration_s is None:
+        if not commodity.is_open_ended or commodity.retires_at is not None:
+            wrong["duration_s"] = _("It is not sold without an end: say for how long.")
+    elif not _whole(duration_s, commodity.min_duration_s, commodity.max_duration_s):
         text = _("The duration must be from %(minimum)s to %(maximum)s seconds.")
         wrong["duration_s"] = text % {
             "minimum": commodity.min_duration_s,

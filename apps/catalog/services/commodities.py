@@ -1,6 +1,7 @@
 """Making, changing and listing commodities (PLAT-OPS-9 to -16)."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from apps.catalog.services.commodity_checks import (
     count_check,
     delivery_check,
     icon_check,
+    open_ended_check,
     priced_check,
     processes_check,
     work_check,
@@ -37,7 +39,7 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
-WHERE = ("environment", "is_own_program", "image", "image_name", *PLACE)
+WHERE = ("environment", "is_own_program", "image", "image_name", "is_open_ended", *PLACE)
 _CHANGEABLE = frozenset(
     {
         "name_zh",
@@ -84,7 +86,8 @@ def commodity_create(
 ) -> Commodity:
     """Make a commodity, delisted and enabled, out of prepared parts (PLAT-OPS-10, -12).
 
-    `where` says, by the names of `WHERE`, of which template it is, how it holds a card and where it is delivered.
+    `where` says, by the names of `WHERE`, of which template it is, how it holds a card, where it is delivered, and
+    whether it may be ordered without an end.
     `tenants` may apply for it where it is not for all. Without a `number` it gets the next one. That queue, group,
     card and specification are there is the caller's to see. InvalidInput names what is wrong.
     """
@@ -109,6 +112,7 @@ def commodity_create(
     )
     work_check(row)
     count_check(row)
+    open_ended_check(row)
     processes_check(row)
     icon_check(icon)
     row_check(row)
@@ -180,6 +184,7 @@ def commodity_change(
         setattr(row, name, value)
     work_check(row)
     count_check(row)
+    open_ended_check(row)
     processes_check(row)
     icon_check(row.icon)
     row.version += 1
@@ -241,6 +246,10 @@ def commodity_list_(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
     """Put it in the catalogue. It must have a price in force and a published process application with somebody for
     each step, and what it sells must be what is delivered."""
     row = _locked(commodity_uid)
+    if row.retires_at is not None:
+        raise Conflict(
+            _("%(number)s is retired.") % {"number": row.number}, cure=_("Copy it, and sell the copy.")
+        )
     delivery_check(row)
     priced_check(row)
     if row.process_app.state != ProcessAppState.PUBLISHED:
@@ -256,6 +265,27 @@ def commodity_list_(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
 def commodity_delist(*, actor: Actor, commodity_uid: UUID | str) -> Commodity:
     """Take it out of the catalogue. Orders that exist go on."""
     return _flagged(_locked(commodity_uid), is_listed=False)
+
+
+@service(P.MANAGE)
+def commodity_retire(*, actor: Actor, commodity_uid: UUID | str, at: datetime) -> Commodity:
+    """Sell it no more, and end at an instant what of it was ordered without an end; other orders run for their time.
+
+    Who ordered it is told. It may be put off while it is still to come, and never brought forward. InvalidInput for an
+    instant that is past, or earlier than was told.
+    """
+    row = _locked(commodity_uid)
+    if at <= timezone.now():
+        reason = _("Choose a time that is still to come.")
+        raise InvalidInput(reason, fields={"at": reason})
+    if row.retires_at is not None and at < row.retires_at:
+        reason = _("People were told that it retires later: it can only be put off.")
+        raise InvalidInput(reason, fields={"at": reason})
+    if row.retires_at is not None and row.retires_at <= timezone.now():
+        raise Conflict(_("%(number)s is retired.") % {"number": row.number})
+    row.retires_at = at
+    row.save(update_fields=["retires_at"])
+    return _flagged(row, is_listed=False)
 
 
 @service(P.MANAGE)

@@ -61,6 +61,13 @@ def count_check(row: Commodity) -> None:
         raise InvalidInput(reason, fields={"max_count": reason})
 
 
+def open_ended_check(row: Commodity) -> None:
+    """InvalidInput where something would run without an end that does not run."""
+    if row.is_open_ended and not row.is_scheduled:
+        reason = _("Only what runs in the pool can be ordered without an end.")
+        raise InvalidInput(reason, fields={"is_open_ended": reason})
+
+
 def processes_check(row: Commodity) -> None:
     """InvalidInput for a process application whose form is for something else: an end is no application."""
     wanted = {"process_app": FormTemplate.Kind.NEW, "termination_app": FormTemplate.Kind.TERMINATION}
@@ -82,7 +89,7 @@ def icon_check(icon: str) -> None:
 
 
 # What is delivered of a component, and the unit its amounts must have for that; "" where any name of it will do.
-_DELIVERED = {"compute_share": "", "gpu_memory": "MiB", "cpu": "", "memory": "MiB"}
+_DELIVERED = {"compute_share": "", "gpu_memory": "MiB", "cpu": "", "memory": "MiB", "scratch_disk": "GiB"}
 _STORAGE = {"storage": "GiB"}
 
 
@@ -110,7 +117,9 @@ def delivery_check(row: Commodity) -> None:
     if row.kind == CommodityKind.VOLUME:
         _units_check(parts, _STORAGE, cure=_("Sell storage, and nothing else."))
         return
-    _units_check(parts, _DELIVERED, cure=_("Sell compute share, accelerator memory, CPU and memory."))
+    _units_check(
+        parts, _DELIVERED, cure=_("Sell compute share, accelerator memory, CPU, memory and scratch disk.")
+    )
     if row.kind == CommodityKind.SESSION and "compute_share" not in parts:
         raise Conflict(
             _("A remote accelerator is a share of one."),

@@ -39,6 +39,7 @@ DELIVERED = (
     ("gpu_memory", "显存", "Accelerator memory", "GiB", "MiB", 1024),
     ("cpu", "CPU", "CPU", "core", "core", 1),
     ("memory", "内存", "Memory", "GiB", "MiB", 1024),
+    ("scratch_disk", "临时磁盘", "Scratch disk", "GiB", "GiB", 1),
     ("storage", "存储", "Storage", "GiB", "GiB", 1),
 )
 

@@ -29,8 +29,8 @@ from node_agent.protocol.services import HEALTH_PATH, PORT_LEAST, PORT_MOST, STA
 _TEXTS = ("name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon")
 # The draft's own names of what the catalogue keeps elsewhere.
 _PLAIN = (
-    "kind", "number", "environment", "is_own_program", "image", "card_use", "vendor", "model", "spec",
-    "resource_group", "queue", "min_duration_s", "max_duration_s", "max_count",
+    "kind", "number", "environment", "is_own_program", "image", "card_use", "vendor", "model", "spec", "mig_profile",
+    "resource_group", "queue", "min_duration_s", "max_duration_s", "is_open_ended", "max_count",
 )  # fmt: skip
 _AMOUNT_MOST = 2**31 - 1
 _DURATION_MOST = 10**6 * 86400
@@ -38,10 +38,11 @@ _DURATION_MOST = 10**6 * 86400
 
 class ComponentRangeIn(SoundSerializer):
     """How much of a component may be ordered: of the share in per cent, of memory in MiB, of CPU in cores, of
-    storage in GiB."""
+    scratch disk and storage in GiB."""
 
     component = serializers.CharField(
-        max_length=48, help_text="compute_share, gpu_memory, cpu or memory; of a volume storage."
+        max_length=48,
+        help_text="compute_share, gpu_memory, cpu, memory or scratch_disk; of a volume storage.",
     )
     minimum = serializers.IntegerField(min_value=1, max_value=_AMOUNT_MOST)
     maximum = serializers.IntegerField(min_value=1, max_value=_AMOUNT_MOST)
@@ -120,11 +121,20 @@ class CommodityDefinition(SoundSerializer):
     vendor = serializers.CharField(max_length=64, default="", allow_blank=True)
     model = serializers.CharField(max_length=200, default="", allow_blank=True)
     spec = serializers.CharField(max_length=64, default="", allow_blank=True)
+    mig_profile = serializers.CharField(
+        max_length=32,
+        default="",
+        allow_blank=True,
+        help_text="Of a MIG slice: the profile by its name, 1g.10gb.",
+    )
     resource_group = serializers.CharField(max_length=64, default="", allow_blank=True)
     queue = serializers.CharField(max_length=64, default="", allow_blank=True)
     components = ComponentRangeIn(many=True, default=list)
     min_duration_s = serializers.IntegerField(min_value=1, max_value=_DURATION_MOST, default=60)
     max_duration_s = serializers.IntegerField(min_value=1, max_value=_DURATION_MOST, default=30 * 86400)
+    is_open_ended = serializers.BooleanField(
+        default=False, help_text="Of what runs: it may be ordered without an end, and is billed as it runs."
+    )
     max_count = serializers.IntegerField(min_value=1, max_value=512, default=1)
 
     def draft(self) -> CommodityDraft:
@@ -261,6 +271,23 @@ class CommodityTenantsView(ApiView):
             actor=self.actor, commodity_uid=uid, is_for_all=said["is_for_all"], tenants=tenants
         )
         return Response(CommodityDefinitionOut.of(commodity_any_get(uid)))
+
+
+class CommodityRetireIn(SoundSerializer):
+    at = serializers.DateTimeField(help_text="When what runs of it without an end is ended.")
+
+
+class CommodityRetireView(ApiView):
+    plane = "provider"
+    permission = CatalogPermission.MANAGE
+
+    @extend_schema(request=CommodityRetireIn, responses=CommodityOut, operation_id="commodities_retire")
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Sell it no more, and end at an instant what of it runs without an end; who ordered that is told."""
+        given = CommodityRetireIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        row = commodities.commodity_retire(actor=self.actor, commodity_uid=uid, at=given.validated_data["at"])
+        return Response(CommodityOut(commodity_any_get(row.uid)).data)
 
 
 class CommodityActionView(ApiView):

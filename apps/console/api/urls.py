@@ -27,6 +27,7 @@ urlpatterns = [
     path(
         "commodities/<uuid:uid>/tenants", commodities.CommodityTenantsView.as_view(), name="commodity_tenants"
     ),
+    path("commodities/<uuid:uid>/retire", commodities.CommodityRetireView.as_view(), name="commodity_retire"),
     path(
         "commodities/<uuid:uid>/<slug:action>",
         commodities.CommodityActionView.as_view(),

@@ -17,6 +17,7 @@ from apps.console.catalogue_forms.applying import MEMORY, SECONDS, Choices, Name
 from apps.console.catalogue_forms.services import SERVICE, ServiceFields, service_initial, service_said
 from apps.console.centre_forms import StyledForm
 from apps.console.types import CommodityDraft
+from apps.fleet.mig_profiles import mig_profiles
 from apps.fleet.selectors import card_models, group_list, spec_list
 from apps.kernel.forms import command_read, variables_read
 from apps.kernel.translatable import localized
@@ -59,6 +60,10 @@ def _spec_choices() -> Choices:
     ]
 
 
+def _mig_choices() -> Choices:
+    return list({one.name: (one.name, one.text) for one in mig_profiles()}.values())
+
+
 def _template_choices() -> Choices:
     return [(row.name, f"{row.name} · {row.get_software_display()}") for row in environment_template_list()]
 
@@ -77,6 +82,7 @@ ROWS = (
     ("gpu_memory", gettext_lazy("Accelerator memory"), ""),
     ("cpu", gettext_lazy("CPU"), gettext_lazy("cores")),
     ("memory", gettext_lazy("Main memory"), ""),
+    ("scratch_disk", gettext_lazy("Scratch disk"), "GiB"),
 )
 STORAGE_ROWS = (("storage", gettext_lazy("Storage"), "GiB"),)
 COLUMNS = (
@@ -92,7 +98,17 @@ _WORK = {
 }
 # What is asked of what nodes run, and of nothing else.
 _SCHEDULED = frozenset(
-    {"card_use", "card", "spec", "resource_group", "queue", "gpu_memory_unit", "memory_unit", "max_count"}
+    {
+        "card_use",
+        "card",
+        "spec",
+        "resource_group",
+        "queue",
+        "gpu_memory_unit",
+        "memory_unit",
+        "is_open_ended",
+        "max_count",
+    }
 )
 
 
@@ -157,6 +173,12 @@ class CommodityForm(NamesForm, ServiceFields):
         required=False,
         help_text=gettext_lazy("It decides share and memory of the card."),
     )
+    mig_profile = forms.ChoiceField(
+        label=gettext_lazy("MIG profile"),
+        choices=_any(gettext_lazy("None: as the buyer chooses"), _mig_choices),
+        required=False,
+        help_text=gettext_lazy("Of a MIG slice: it decides share and memory of the card."),
+    )
     resource_group = forms.ChoiceField(
         label=gettext_lazy("Resource group"),
         choices=_any(gettext_lazy("Any"), _group_choices),
@@ -173,6 +195,13 @@ class CommodityForm(NamesForm, ServiceFields):
     shortest_unit = forms.TypedChoiceField(label=gettext_lazy("Unit"), choices=SECONDS, coerce=int)
     longest = forms.IntegerField(label=gettext_lazy("For at most"), min_value=1, max_value=10**6)
     longest_unit = forms.TypedChoiceField(label=gettext_lazy("Unit"), choices=SECONDS, coerce=int)
+    is_open_ended = forms.BooleanField(
+        label=gettext_lazy("May be ordered without an end"),
+        required=False,
+        help_text=gettext_lazy(
+            "Billed as it runs, until its buyer ends it, money is wanting for it, or it is taken off the market."
+        ),
+    )
     max_count = forms.IntegerField(
         label=gettext_lazy("Shares in one order at most"), min_value=1, max_value=512
     )
@@ -268,11 +297,13 @@ class CommodityForm(NamesForm, ServiceFields):
             vendor=vendor,
             model=model,
             spec=given.get("spec", ""),
+            mig_profile=given.get("mig_profile", ""),
             resource_group=given.get("resource_group", ""),
             queue=given.get("queue", ""),
             ranges=tuple(self._ranges()),
             min_duration_s=given["shortest"] * given["shortest_unit"],
             max_duration_s=given["longest"] * given["longest_unit"],
+            is_open_ended=given.get("is_open_ended", False),
             max_count=given.get("max_count", 1),
         )
 
@@ -291,8 +322,9 @@ class CommodityForm(NamesForm, ServiceFields):
 def commodity_initial(row: Commodity) -> dict[str, Any]:
     """What the form shows of a commodity."""
     plain = (
-        "name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon", "card_use", "spec", "resource_group", "queue",
-        "environment", "image", "max_count",
+        "name_zh", "name_en", "intro_zh", "intro_en", "supplier", "icon", "card_use", "spec", "mig_profile",
+        "resource_group", "queue",
+        "environment", "image", "is_open_ended", "max_count",
     )  # fmt: skip
     shown: dict[str, Any] = {name: getattr(row, name) for name in plain}
     shown |= {
@@ -326,6 +358,13 @@ def _range_initial(code: str, part: Any) -> dict[str, int]:
     unit = 1024 if is_memory and all(figure % 1024 == 0 for figure in figures.values()) else 1
     shown = {f"{code}_{column}": figure // unit for column, figure in figures.items()}
     return shown | ({f"{code}_unit": unit} if is_memory else {})
+
+
+class RetireForm(StyledForm):
+    at = forms.DateTimeField(
+        label=gettext_lazy("On"),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
 
 
 class TenantsForm(StyledForm):

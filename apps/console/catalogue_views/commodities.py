@@ -20,6 +20,7 @@ from apps.catalog.services.commodities import (
     commodity_disable,
     commodity_enable,
     commodity_list_,
+    commodity_retire,
     commodity_tenants_set,
 )
 from apps.catalog.services.prices import price_publish
@@ -27,13 +28,14 @@ from apps.catalog.states import CommodityKind
 from apps.console.catalogue_forms.pricing import PriceForm, price_initial
 from apps.console.catalogue_forms.selling import (
     CommodityForm,
+    RetireForm,
     TenantsForm,
     category_choices,
     commodity_initial,
 )
 from apps.console.catalogue_forms.services import service_initial
 from apps.console.services import commodity_put
-from apps.identity.pages.access import go, operator_page, paged, show
+from apps.identity.pages.access import cleaned, go, operator_page, paged, show
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import InvalidInput, NotFound, WeirError
 
@@ -184,6 +186,18 @@ def commodity_act(request: PortalRequest, uid: UUID, act: str) -> HttpResponse:
         raise NotFound()
     row = acts[act](actor=request.actor, commodity_uid=uid)
     messages.success(request, told[act] % {"name": row})
+    return go(request, _ONE, row.uid)
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def commodity_retirement(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """Taken off the market: what runs of it without an end is ended then."""
+    given = cleaned(RetireForm(request.POST))
+    row = commodity_retire(actor=request.actor, commodity_uid=uid, at=given["at"])
+    messages.success(
+        request, _("%(name)s retires. Those who ordered it without an end are told.") % {"name": row}
+    )
     return go(request, _ONE, row.uid)
 
 

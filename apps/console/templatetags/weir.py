@@ -184,6 +184,12 @@ def span(seconds: Any) -> str:
 
 
 @register.filter
+def how_long(seconds: int | None) -> str:
+    """For how long something is ordered; None: until somebody ends it."""
+    return str(_("without an end")) if seconds is None else str(span_text(seconds))
+
+
+@register.filter
 def working_time(minutes: int | None) -> str:
     """Minutes of working time in hours and minutes: a day of work is no day."""
     if not minutes:
@@ -252,7 +258,7 @@ def amount_text(amount: Any, code: str) -> str:
         return cores_text(amount)
     if code in ("compute_share", "compute_percent"):
         return f"{amount} %"
-    if code == "storage":
+    if code in ("storage", "scratch_disk"):
         return mib(amount * 1024)
     if code in ("cpu", "cores"):
         return ngettext("%(count)s core", "%(count)s cores", int(amount)) % {"count": amount}
@@ -266,6 +272,8 @@ def delivered_text(amount: Any, code: str) -> str:
         return "–"
     if code == "cpu":
         return cores_text(round(amount, 2) * 1000)
+    if code == "scratch_disk":
+        return mib(round(amount * 1024))
     return amount_text(round(amount, 1) if code == "compute_share" else round(amount), code)
 
 

@@ -161,8 +161,15 @@ class NameIn(SoundSerializer):
 
 
 class SpecIn(NameIn):
-    compute_percent = serializers.IntegerField()
-    memory_mib = serializers.IntegerField()
+    compute_percent = serializers.IntegerField(required=False, allow_null=True, default=None)
+    memory_mib = serializers.IntegerField(required=False, allow_null=True, default=None)
+    mig_profile = serializers.CharField(
+        max_length=32,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="A MIG profile by its name, 1g.10gb, instead of share and memory.",
+    )
 
 
 class DevicesIn(SoundSerializer):
@@ -179,7 +186,16 @@ class GrantIn(SoundSerializer):
 class SpecOut(serializers.ModelSerializer):
     class Meta:
         model = Spec
-        fields = ["code", "name_en", "name_zh", "compute_percent", "memory_mib", "is_enabled", "created_at"]
+        fields = [
+            "code",
+            "name_en",
+            "name_zh",
+            "compute_percent",
+            "memory_mib",
+            "mig_profile",
+            "is_enabled",
+            "created_at",
+        ]
 
 
 class GrantOut(serializers.ModelSerializer):

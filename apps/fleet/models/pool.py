@@ -125,6 +125,8 @@ class Spec(Named):
 
     compute_percent = models.PositiveSmallIntegerField(_("compute share (%)"))
     memory_mib = models.PositiveBigIntegerField(_("memory (MiB)"))
+    # The share is a MIG instance of this profile; "": of any card.
+    mig_profile = models.CharField(_("MIG profile"), max_length=32, blank=True)
     is_enabled = models.BooleanField(_("enabled"), default=True)
 
     class Meta:
@@ -155,7 +157,7 @@ class Device(models.Model):
     cores = models.PositiveIntegerField(_("cores"), default=0)
     driver_version = models.CharField(_("driver"), max_length=64, blank=True)
     slice_drivers = models.JSONField(default=list)
-    # The only sizes of its shares, where it gives no others: percent, MiB, and how many when all are of this size.
+    # The only sizes of its shares, where it gives no others: percent, MiB, how many when all are of this size, a name.
     slice_sizes = models.JSONField(_("sizes of shares"), default=list, blank=True)
     is_enabled = models.BooleanField(_("enabled"), default=True)
     is_simulated = models.BooleanField(_("simulated"), default=False)
@@ -262,6 +264,7 @@ class Slice(TenantOwned):
     # Of its node's processor and main memory, beside the share; 0: nothing was said (PLAT-OPS-22).
     host_cpu_milli = models.PositiveIntegerField(_("processor (thousandths of a core)"), default=0)
     host_memory_mib = models.PositiveBigIntegerField(_("main memory (MiB)"), default=0)
+    scratch_disk_mib = models.PositiveIntegerField(_("scratch disk (MiB)"), default=0)
     # What its device keeps for it beyond its share, until its node has said that it shrank (POOL-12.2).
     surplus_percent = models.PositiveSmallIntegerField(default=0)
     surplus_mib = models.PositiveBigIntegerField(default=0)

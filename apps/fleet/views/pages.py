@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext
 
 from apps.fleet.forms import DEVICE_STATES, DevicesForm, SlicesForm
+from apps.fleet.mig_profiles import mig_profiles
 from apps.fleet.models import Device, Slice
 from apps.fleet.permissions import FleetPermission as P
 from apps.fleet.selectors import (
@@ -138,4 +139,4 @@ def group(request: PortalRequest, code: str) -> HttpResponse:
 @operator_page(P.VIEW)
 def specs(request: PortalRequest) -> HttpResponse:
     """The named shares on offer (POOL-12.14)."""
-    return show(request, "fleet/specs", {"specs": spec_list()})
+    return show(request, "fleet/specs", {"specs": spec_list(), "mig_profiles": mig_profiles()})

@@ -56,7 +56,12 @@ class FormLineIn(LineIn):
 
 
 class QuoteIn(LineIn):
-    duration_s = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
+    duration_s = serializers.IntegerField(
+        min_value=1,
+        max_value=2**31 - 1,
+        allow_null=True,
+        help_text="In seconds. Null: without an end, of what is sold so.",
+    )
     coupon = serializers.UUIDField(required=False, allow_null=True, default=None)
 
 
@@ -101,7 +106,9 @@ class QuoteOut(serializers.Serializer[Any]):
     price_number = serializers.IntegerField()
     amounts = serializers.DictField(child=AmountField())
     count = serializers.IntegerField()
-    duration_s = serializers.IntegerField()
+    duration_s = serializers.IntegerField(
+        allow_null=True, help_text="Null: without an end; the total is for 30 days."
+    )
     lines = QuoteLineOut(many=True)
     per_hour = serializers.CharField()
     total = serializers.CharField()
@@ -147,7 +154,12 @@ class CartOut(serializers.ModelSerializer):
 
 class FormIn(SoundSerializer):
     lines = FormLineIn(many=True, allow_empty=False)
-    duration_s = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
+    duration_s = serializers.IntegerField(
+        min_value=1,
+        max_value=2**31 - 1,
+        allow_null=True,
+        help_text="In seconds. Null: without an end, of what is sold so.",
+    )
     business_system = serializers.UUIDField(required=False, allow_null=True, default=None)
     remark = TextField(max_length=1000, required=False, allow_blank=True, default="")
     data = serializers.DictField(required=False, default=dict)

@@ -15,6 +15,7 @@ urlpatterns = [
     path("orders", views.OrdersView.as_view(), name="orders"),
     path("orders/<uuid:uid>", views.OrderView.as_view(), name="order"),
     path("orders/<uuid:uid>/change", views.OrderChangeView.as_view(), name="order_change"),
+    path("orders/<uuid:uid>/end", views.OrderEndView.as_view(), name="order_end"),
     path("orders/<uuid:uid>/again", views.OrderAgainView.as_view(), name="order_again"),
     path("orders/<uuid:uid>/remarks", views.OrderRemarksView.as_view(), name="order_remarks"),
     path("orders/<uuid:uid>/terminate", views.OrderTerminateView.as_view(), name="order_terminate"),

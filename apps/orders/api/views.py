@@ -37,6 +37,7 @@ from apps.orders.services.carts import cart_add, cart_remove
 from apps.orders.services.changes import order_change
 from apps.orders.services.deliveries import ticket_execute, ticket_send
 from apps.orders.services.drafts import form_delete, form_draft, form_update
+from apps.orders.services.operator_ends import order_end
 from apps.orders.services.remarks import order_remark
 from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.services.terminations import order_terminate
@@ -296,6 +297,18 @@ class OrderTerminateView(ApiView):
         given.is_valid(raise_exception=True)
         form = order_terminate(actor=self.actor, order_uid=uid, reason=given.validated_data["reason"])
         return _form_out(self, form.uid, status=201)
+
+
+class OrderEndView(ApiView):
+    permission = "resources.operate"
+
+    @extend_schema(request=s.TerminateIn, responses=s.OrderRowOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Operators: end what an order delivered, of a suspended tenant too; its applicant is told why."""
+        given = s.TerminateIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        order = order_end(actor=self.actor, order_uid=uid, reason=given.validated_data["reason"])
+        return Response(s.OrderRowOut(order).data)
 
 
 class OrderRemarksView(ApiView):

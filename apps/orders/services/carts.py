@@ -28,16 +28,18 @@ def cart_add(
     amounts: dict[str, int] | None = None,
     count: int = 1,
     duration_s: int | None = None,
+    is_open_ended: bool = False,
 ) -> CartLine:
     """Put one line into the actor's cart (PLAT-APPLY-1); without amounts, the commodity's usual ones.
 
-    `duration_s`: for how long it is meant to be applied for; None: nobody has said yet. Raises InvalidInput for amounts
-    and times that the commodity does not offer, and what `order_lines_check` raises for what could never run.
+    `duration_s`: for how long it is meant to be applied for; None: nobody has said yet; with
+    `is_open_ended` it is to run without an end. Raises InvalidInput for amounts and times that the commodity does not
+    offer, and what `order_lines_check` raises for what could never run.
     """
     tenant = current_tenant()
     commodity = commodity_get(tenant=tenant, uid=commodity_uid)
     chosen = amounts or {row.component.code: row.default for row in commodity.components.all()}
-    wanted_s = commodity.min_duration_s if duration_s is None else duration_s
+    wanted_s = commodity.min_duration_s if duration_s is None and not is_open_ended else duration_s
     quote_get(
         tenant=tenant,
         commodity=commodity,

@@ -33,7 +33,7 @@ from apps.orders.services.later_forms import later_form_make
 from apps.orders.services.notifications import form_notify, form_shown, order_shown
 from apps.orders.services.volume_orders import volume_order_resize
 from apps.orders.states import FORM, IN_PROGRESS, FormKind, FormState
-from apps.orders.types import SIZES, STORAGE, amounts_delivered, quota_delivered
+from apps.orders.types import SIZES, STORAGE, amounts_delivered, duration_shown, quota_delivered
 from apps.scheduling.services.workloads.extending import order_work_extend
 from apps.scheduling.services.workloads.resizing import order_work_resize
 
@@ -57,7 +57,9 @@ def change_quote(order: Order, amounts: Mapping[str, int], duration_s: int | Non
     if not order_is_extendable(order) or (is_resized and not order_is_changeable(order)):
         raise Conflict(_("The order %(no)s has nothing running that could be changed.") % {"no": order.no})
     duration_s = order.duration_s if duration_s is None else duration_s
-    if duration_s < order.duration_s:
+    if order.duration_s is None and duration_s is not None:
+        raise InvalidInput(fields={"duration_s": _("It runs without an end.")})
+    if duration_s is not None and order.duration_s is not None and duration_s < order.duration_s:
         raise InvalidInput(
             fields={"duration_s": _("It can only be made longer.")},
             cure=_("To end it earlier, apply for its end."),
@@ -159,7 +161,7 @@ def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationFor
         data={
             "kind": form.kind,
             "amount": round(float(quote.total), 2),
-            "duration_s": form.duration_s,
+            "duration_s": duration_shown(form.duration_s),
             "count": quote.count,
             **{item: held.get(item, 0) for item in SIZES},
             "organization": form.organization_name,
@@ -199,7 +201,7 @@ def _try(order: Order, quote: Quote) -> None:
 
 def _carry_out(order: Order, quote: dict[str, Any]) -> None:
     """The resource, and what its order says of it, as in the quote."""
-    more_s = quote["duration_s"] - order.duration_s
+    more_s = 0 if order.duration_s is None else quote["duration_s"] - order.duration_s
     if quote["amounts"] != order.quote["amounts"]:
         _resize(order, quote["amounts"])
     if more_s > 0:

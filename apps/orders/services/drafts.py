@@ -64,7 +64,7 @@ def form_draft(
     *,
     actor: Actor,
     lines: Sequence[LineInput],
-    duration_s: int,
+    duration_s: int | None,
     business_system_uid: UUID | None = None,
     remark: str = "",
     data: Mapping[str, Any] | None = None,
@@ -73,8 +73,8 @@ def form_draft(
     volumes: Sequence[str] = (),
 ) -> ApplicationForm:
     """A draft for one or several services together (PLAT-APPLY-3, PLAT-APPLY-4); the cart lines it was made of are
-    taken out of the cart. Without a business system it is for the applicant's default. `duration_s` in seconds. Raises
-    InvalidInput naming each wrong figure."""
+    taken out of the cart. Without a business system it is for the applicant's default. `duration_s` in seconds; None:
+    without an end. Raises InvalidInput naming each wrong figure."""
     user = User.objects.get(pk=actor.user_id)
     organization = organization_of(user.pk)
     if business_system_uid is None:
@@ -102,7 +102,7 @@ def form_update(
     actor: Actor,
     form_uid: UUID,
     lines: Sequence[LineInput],
-    duration_s: int,
+    duration_s: int | None,
     business_system_uid: UUID | None = None,
     remark: str = "",
     data: Mapping[str, Any] | None = None,
@@ -129,7 +129,7 @@ def _fill(
     actor: Actor,
     form: ApplicationForm,
     lines: Sequence[LineInput],
-    duration_s: int,
+    duration_s: int | None,
     business_system_uid: UUID | None,
     remark: str,
     data: Mapping[str, Any] | None,
@@ -213,7 +213,10 @@ def one_process_check(commodities: Sequence[Commodity]) -> None:
 
 
 def quotes_make(
-    commodities: Sequence[Commodity], lines: Sequence[LineInput], duration_s: int, coupon_uid: UUID | None
+    commodities: Sequence[Commodity],
+    lines: Sequence[LineInput],
+    duration_s: int | None,
+    coupon_uid: UUID | None,
 ) -> list[Quote]:
     """The quote of each line now; a coupon stands on the first line, so that it is not counted twice."""
     tenant, now, quotes, wrong = current_tenant(), timezone.now(), [], {}

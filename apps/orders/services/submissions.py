@@ -30,7 +30,7 @@ from apps.orders.services.drafts import fields_check, form_lock, one_process_che
 from apps.orders.services.notifications import form_shown
 from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
-from apps.orders.types import SIZES, LineInput, ordered_work, quota_delivered
+from apps.orders.types import SIZES, LineInput, duration_shown, ordered_work, quota_delivered
 from apps.scheduling.services.quota.quotas import quota_hold, quota_release
 from apps.scheduling.services.workloads.order_work import order_lines_check
 
@@ -165,7 +165,7 @@ def _process_data(form: ApplicationForm) -> dict[str, object]:
         **form.data,
         "kind": form.kind,
         "amount": round(float(form.total or 0), 2),
-        "duration_s": form.duration_s,
+        "duration_s": duration_shown(form.duration_s),
         "count": sum(line.count for line in lines),
         **{item: sum(one.get(item, 0) for one in held) for item in SIZES},
         "organization": form.organization_name,

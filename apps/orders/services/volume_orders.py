@@ -82,6 +82,7 @@ def volume_order_follow(*, actor: Actor, order_uid: UUID) -> None:
         return
     uid = order.volume_uid
     now = timezone.now()
+    assert order.duration_s is not None, "no volume is sold without an end"
     due = order.started_at + timedelta(seconds=order.duration_s)
     if due <= now:
         ordered_volume_end(actor=actor, volume_uid=uid, at=due, reason_code="run_timeout")

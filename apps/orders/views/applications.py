@@ -23,6 +23,7 @@ from apps.kernel.actor import Actor
 from apps.kernel.attached_files import KINDS, file_answer
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.orders.forms import (
+    WITHOUT_END,
     ApplicationFormForm,
     FieldAsked,
     FormsForm,
@@ -126,6 +127,7 @@ def edit(request: TenantRequest, uid: UUID) -> HttpResponse:
         "lines": lines,
         "quote_parts": sum(len(line["components"]) for line in lines),
         "duration": _duration(row.duration_s),
+        "may_be_open_ended": all(line["commodity"].is_open_ended for line in lines),
         "further": _further(request.actor, row),
         "systems": business_system_list(actor=request.actor).filter(is_enabled=True),
         "coupons": coupon_usable_list(tenant=tenant),
@@ -163,8 +165,10 @@ def _line(tenant: Tenant, line: FormLine) -> dict[str, Any]:
     }
 
 
-def _duration(seconds: int) -> tuple[int, int]:
+def _duration(seconds: int | None) -> tuple[int, str | int]:
     """A duration as the figure and the largest unit that shows it whole; seconds are rounded up to minutes."""
+    if seconds is None:
+        return 1, WITHOUT_END[0]
     for unit in (86400, 3600):
         if seconds % unit == 0:
             return seconds // unit, unit

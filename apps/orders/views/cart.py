@@ -13,7 +13,8 @@ from apps.catalog.types import Quote
 from apps.identity.pages.access import cleaned, go, page, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import InvalidInput, WeirError
-from apps.orders.forms import DURATION_UNITS, ChosenLinesForm, DurationForm, QuoteForm, line_of
+from apps.orders.forms import DURATION_UNITS, WITHOUT_END, ChosenLinesForm, DurationForm, QuoteForm, line_of
+from apps.orders.models import CartLine
 from apps.orders.selectors import cart_list
 from apps.orders.services.carts import cart_add, cart_remove
 from apps.orders.services.drafts import form_draft, quotes_make
@@ -35,6 +36,7 @@ def quote_context(tenant: Tenant, lines: list[LineInput], given: dict) -> dict[s
         ],
         "total": sum(quote.total for quote in quotes),
         "payable": sum(quote.payable for quote in quotes),
+        "is_open_ended": given["seconds"] is None,
     }
 
 
@@ -60,17 +62,22 @@ def quote(request: TenantRequest, uid: UUID) -> HttpResponse:
 @page("orders.apply")
 def add(request: TenantRequest, uid: UUID) -> HttpResponse:
     line = line_of(request.POST, uid)
-    chosen_s = cleaned(DurationForm(request.POST))["seconds"] if "duration" in request.POST else None
+    is_said = "duration_unit" in request.POST
+    chosen_s = cleaned(DurationForm(request.POST))["seconds"] if is_said else None
     cart_add(
         actor=request.actor,
         commodity_uid=uid,
         amounts=dict(line.amounts),
         count=line.count,
         duration_s=chosen_s,
+        is_open_ended=is_said and chosen_s is None,
     )
-    if chosen_s is not None:
+    if is_said:
         # How long was asked for beside the quote; the cart does not ask for it a second time.
-        request.session[CHOSEN_DURATION] = [request.POST["duration"], request.POST["duration_unit"]]
+        request.session[CHOSEN_DURATION] = [
+            request.POST.get("duration") or "1",
+            request.POST["duration_unit"],
+        ]
     messages.success(request, _("It is in your cart."))
     return go(request, "orders:cart")
 
@@ -86,9 +93,15 @@ def cart(request: TenantRequest) -> HttpResponse:
     context = {
         "rows": [(row, row.commodity_id in open_ids) for row in rows],
         "duration": duration,
-        "units": [(code, label, code == unit) for code, label in DURATION_UNITS],
+        "units": [(code, label, code == unit) for code, label in _units(rows)],
     }
     return show(request, "orders/cart", context)
+
+
+def _units(rows: list[CartLine]) -> list[tuple[str, object]]:
+    """What durations are counted in; without an end only where all that is in the cart is sold so."""
+    is_open_ended = bool(rows) and all(row.commodity.is_open_ended for row in rows)
+    return [*DURATION_UNITS, *([WITHOUT_END] if is_open_ended else [])]
 
 
 @require_POST

@@ -34,6 +34,7 @@ from apps.orders.selectors import (
 )
 from apps.orders.services.again import order_again
 from apps.orders.services.changes import CHANGEABLE, change_quote, order_change
+from apps.orders.services.operator_ends import order_end
 from apps.orders.services.remarks import order_remark
 from apps.orders.services.terminations import order_terminate
 from apps.orders.states import OrderState
@@ -76,6 +77,10 @@ def order(request: TenantRequest, uid: UUID) -> HttpResponse:
         "duration_units": DURATION_UNITS,
         "remarks": remark_list(actor=request.actor, order=row),
         "may_terminate": request.actor.may("orders.terminate") and order_is_terminable(row),
+        "may_end": request.actor.kind == "operator"
+        and request.actor.may("resources.operate")
+        and row.charged_uid is not None
+        and not row.is_ended,
         "live": [f"order.{row.uid}", f"form.{row.form.uid}", *(f"form.{form.uid}" for form in later)],
     }
     return show(request, "orders/order", context)
@@ -89,6 +94,11 @@ def _changeable(row: Order) -> list[tuple[object, int]]:
     return [(part, row.quote["amounts"][part.component.code]) for part in parts]
 
 
+def _longer(row: Order, more_s: int) -> int | None:
+    """For how long an order is to run in all; None where it runs without an end."""
+    return None if row.duration_s is None else row.duration_s + more_s
+
+
 @require_GET
 @page("orders.apply")
 def change_price(request: TenantRequest, uid: UUID) -> HttpResponse:
@@ -97,8 +107,9 @@ def change_price(request: TenantRequest, uid: UUID) -> HttpResponse:
     context: dict[str, object]
     try:
         more_s = cleaned(MoreTimeForm(request.GET))["seconds"]
-        quote = change_quote(row, changed_amounts(request.GET), row.duration_s + more_s)
+        quote = change_quote(row, changed_amounts(request.GET), _longer(row, more_s))
         context = {"quotes": [(quote, None)], "total": quote.total, "payable": quote.payable}
+        context["is_open_ended"] = quote.duration_s is None
     except WeirError as error:
         context = {"error": error}
     return render(request, "orders/_quote.html", context)
@@ -115,7 +126,7 @@ def change(request: TenantRequest, uid: UUID) -> HttpResponse:
         actor=request.actor,
         order_uid=uid,
         amounts=changed_amounts(request.POST),
-        duration_s=row.duration_s + more_s,
+        duration_s=_longer(row, more_s),
         reason=given["reason"],
     )
     messages.success(request, _("%(no)s asks for the change of the order.") % {"no": form.no})
@@ -138,6 +149,15 @@ def terminate(request: TenantRequest, uid: UUID) -> HttpResponse:
     form = order_terminate(actor=request.actor, order_uid=uid, reason=given["reason"])
     messages.success(request, _("%(no)s asks for the end of the order.") % {"no": form.no})
     return go(request, "orders:form", form.uid)
+
+
+@require_POST
+@page("resources.operate")
+def end(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """The computing centre ends what an order delivered."""
+    row = order_end(actor=request.actor, order_uid=uid, reason=cleaned(ReasonForm(request.POST))["reason"])
+    messages.success(request, _("What %(no)s delivered is being ended.") % {"no": row.no})
+    return go(request, "orders:order", uid)
 
 
 @require_POST

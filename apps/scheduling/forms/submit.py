@@ -142,6 +142,9 @@ class SubmitForm(MarkedForm):
         help_text=_("Its amounts are taken instead of those below."),
     )
     spec = forms.ChoiceField(label=_("Specification"), required=False)
+    mig_profile = forms.ChoiceField(
+        label=_("MIG profile"), required=False, help_text=_("It says how much, instead of those below.")
+    )
     queue = forms.ChoiceField(label=_("Queue"))
     business_system = forms.ChoiceField(
         label=_("Business system"), required=False, help_text=_("That it is for, and its cost is told under.")
@@ -171,6 +174,7 @@ class SubmitForm(MarkedForm):
         *args: Any,
         queues: Choices,
         specs: Choices,
+        mig_profiles: Choices | None = None,
         environments: Choices,
         systems: Choices | None = None,
         **kwargs: Any,
@@ -179,11 +183,15 @@ class SubmitForm(MarkedForm):
         offered = {
             "queue": queues,
             "spec": [("", _("amounts of its own")), *specs],
+            "mig_profile": [("", _("none")), *(mig_profiles or [])],
             "environment": [("", _("none")), *environments],
             "business_system": [("", _("your default")), *(systems or [])],
         }
         for name, choices in offered.items():
             self.fields[name].choices = choices
+        if not mig_profiles:
+            # Where no card is in MIG mode the page does not speak of it.
+            del self.fields["mig_profile"]
 
     def more_fields(self) -> dict[str, forms.Field]:
         """What is declared once for all ways to ask for work."""
@@ -200,7 +208,7 @@ class SubmitForm(MarkedForm):
         wanted = dict(given)
         minutes, argv = wanted.pop("run_minutes"), wanted.pop("command")
         wanted["shares_per_replica"] = wanted["shares_per_replica"] or 1
-        is_given = bool(wanted["spec"] or wanted["environment"])
+        is_given = bool(wanted["spec"] or wanted["environment"] or wanted.get("mig_profile"))
         if is_given or wanted["whole_cards"]:
             wanted["compute_percent"] = None
         if is_given:

@@ -9,14 +9,14 @@ from apps.fleet.models import Slice
 from apps.scheduling.models import Workload
 from apps.tenancy.models import Tenant
 
-# By component of the catalogue: a share's figure in its amount unit, whole cores for CPU.
-_MILLI = 1000
+# By component of the catalogue: a share's figure in its amount unit, whole cores for CPU, GiB for scratch disk.
+_MILLI, _GIB = 1000, 1024
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveredLine:
-    """One component over all shares of a resource: percent, MiB, or cores. None: not sold, nothing kept for it now, or
-    not measured."""
+    """One component over all shares of a resource: percent, MiB, cores, or GiB of scratch disk. None: not
+    sold, nothing kept for it now, or not measured."""
 
     component: str
     sold: float | None
@@ -39,12 +39,14 @@ def delivered_lines(
         "gpu_memory": sum(part.memory_mib for part in on_card),
         "cpu": sum(part.host_cpu_milli for part in live) / _MILLI,
         "memory": sum(part.host_memory_mib for part in live),
+        "scratch_disk": sum(part.scratch_disk_mib for part in live) / _GIB,
     }
     measured: Mapping[str, float | None] = {
         "compute_share": _sum(on_card, lambda part: part.delivered_percent),
         "gpu_memory": _sum(on_card, lambda part: part.memory_used_mib),
         "cpu": _cores(live, usage),
         "memory": _sum([part for part in live if part.is_on_host], lambda part: part.memory_used_mib),
+        "scratch_disk": _sum(live, _disk_gib),
     }
     return [
         DeliveredLine(
@@ -66,6 +68,10 @@ def _sold(row: Workload, code: str, sold: Mapping[str, int], count: int) -> floa
         each = row.compute_percent if code == "compute_share" else row.memory_mib
         return each * (row.active_shares if row.active_shares is not None else row.shares)
     return sold[code] * count
+
+
+def _disk_gib(part: Slice) -> float | None:
+    return None if part.disk_used_mib is None else part.disk_used_mib / _GIB
 
 
 def _sum(parts: Sequence[Slice], figure: Callable[[Slice], float | None]) -> float | None:

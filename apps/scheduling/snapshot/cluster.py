@@ -55,6 +55,8 @@ def _node(row: Node) -> engine.Node:
         labels=frozenset((str(name), str(value)) for name, value in labels.items()),
         host_cpu_milli=cpu_count * 1000 if cpu_count else None,
         host_memory_mib=row.info.get("memory_mib"),
+        # A node of a release that does not say offers none: what nobody keeps is not sold.
+        scratch_disk_mib=int(row.info.get("scratch_disk_mib") or 0),
         rack=str(labels.get("rack", "")),
         storage=str(row.info.get("storage") or ""),
         containers=str(row.info.get("containers") or ""),

@@ -61,9 +61,9 @@ _WORK_FIELDS = (
     "priority", "run_timeout_s", "pins", "any_models", "whole_cards", "distinct_devices", "single_node", "placing",
     "local_node", "resource_group", "affinity", "anti_affinity", "min_shares", "shares_per_replica", "active_shares",
     "wanted_shares", "preemptible", "urgent", "host_cpu_milli", "host_memory_mib", "earliest_start_at",
-    "not_before_at", "deadline_at", "driver", "reservation_id", "started_at", "placed_at", "checkpoint_at",
-    "preemptions", "scaled_at", "reason_code", "purpose", "submitted_by_id", "attempt", "oversubscribe",
-    *NOT_HELD_BACK,
+    "scratch_disk_mib", "not_before_at", "deadline_at", "driver", "reservation_id", "started_at", "placed_at",
+    "checkpoint_at", "preemptions", "scaled_at", "reason_code", "purpose", "submitted_by_id", "attempt",
+    "oversubscribe", *NOT_HELD_BACK,
 )  # fmt: skip
 
 
@@ -283,6 +283,7 @@ def request_of(row: Workload, names: Names | None = None) -> engine.Request:
         urgent=row.urgent,
         host_cpu_milli=row.host_cpu_milli,
         host_memory_mib=row.host_memory_mib,
+        scratch_disk_mib=row.scratch_disk_mib,
         earliest_start_s=_second(max(starts)) if starts else None,
         deadline_s=_second(row.deadline_at),
         models=_words(tuple(row.any_models)),
@@ -314,6 +315,8 @@ def running_of(
         )
         for grant in held.grants
     )
+    if row.scratch_disk_mib:
+        grants = tuple(grant._replace(scratch_disk_mib=row.scratch_disk_mib) for grant in grants)
     return engine.RunningWorkload(
         id=asks.id,
         tenant_id=asks.tenant_id,

@@ -28,6 +28,8 @@ _SENTENCES = {
             "It was put aside: the money of the account is used up. Top it up, then resume the work by hand."
         ),
     ),
+    "unfunded": ("", gettext_noop("It ended: it was put aside, and no money came for it.")),
+    "commodity_retired": ("", gettext_noop("It ended: what it was ordered as is sold no more.")),
     "volume_funds_used_up": ("", gettext_noop("It ended: the money of the account is used up.")),
     "volume_ended": (
         gettext_noop("It was stopped: order %(said)s has ended, and with it the volume that it uses."),

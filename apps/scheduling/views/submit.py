@@ -11,6 +11,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from apps.fleet.mig_profiles import mig_profiles
 from apps.fleet.selectors import spec_list
 from apps.identity.pages.access import cleaned, go, page, show
 from apps.identity.pages.requests import TenantRequest
@@ -32,11 +33,13 @@ SECTIONS = (
         (
             "environment",
             "spec",
+            "mig_profile",
             "compute_percent",
             "memory_mib",
             "shares",
             "shares_per_replica",
             "min_shares",
+            "scratch_disk_mib",
         ),
     ),
     ("", ("whole_cards", "distinct_devices", "single_node")),
@@ -70,8 +73,16 @@ def _form(request: TenantRequest, *args: Any) -> SubmitForm:
     queues = [(row.code, _queue_label(row)) for row in open_]
     specs = [(row.code, str(row)) for row in spec_list().filter(is_enabled=True)]
     environments = [(str(row.uid), row.name) for row in environment_list(request.entered_tenant)]
+    profiles = {one.name: one.text for one in mig_profiles()}
     systems = import_string(settings.WEIR_WORK_SYSTEMS)(actor=request.actor)
-    return SubmitForm(*args, queues=queues, specs=specs, environments=environments, systems=systems)
+    return SubmitForm(
+        *args,
+        queues=queues,
+        specs=specs,
+        mig_profiles=list(profiles.items()),
+        environments=environments,
+        systems=systems,
+    )
 
 
 def _queue_label(queue: Queue) -> str:
@@ -91,7 +102,7 @@ def submit(request: TenantRequest) -> HttpResponse:
         messages.success(request, _("%(no)s waits for its turn.") % {"no": row.no})
         return go(request, "workloads:workload", row.uid)
     form = _form(request)
-    parts = [(title, [form[name] for name in names]) for title, names in SECTIONS]
+    parts = [(title, [form[name] for name in names if name in form.fields]) for title, names in SECTIONS]
     return show(request, "scheduling/submit", {"parts": parts})
 
 

@@ -36,9 +36,16 @@ TASK = [
     ("uid", "uid"),
 ]
 AMOUNT = typer.Option(..., "--amount", "-a", help="component=number, once for each component.")
-DURATION = typer.Option("1h", "--for", help="How long: 90s, 45m, 2h, 1d.")
+DURATION = typer.Option(
+    "1h", "--for", help="How long: 90s, 45m, 2h, 1d; `open`: without an end, of what is sold so."
+)
 COUNT = typer.Option(1, "--count", "-n", help="How many shares.")
 COUPON = typer.Option("", help="A coupon to pay with.")
+
+
+def _ordered_s(text: str) -> int | None:
+    """For how long something is asked for; None: without an end."""
+    return None if text == "open" else duration_s(text)
 
 
 def catalogue(ctx: typer.Context, search: str = typer.Argument("", help="A part of the name.")) -> None:
@@ -70,7 +77,7 @@ def quote(
     with caller(ctx) as client:
         goods = uid_of(commodity, client.commodities, "number")
         asked = amounts(amount)
-        found = client.quote(goods, asked, duration_s=duration_s(for_), count=count, coupon=coupon or None)
+        found = client.quote(goods, asked, duration_s=_ordered_s(for_), count=count, coupon=coupon or None)
     if not as_json(ctx):
         rows(
             ctx,
@@ -114,7 +121,7 @@ def apply(
         goods = uid_of(commodity, client.commodities, "number")
         form = client.application_make(
             lines=[{"commodity": goods, "amounts": amounts(amount), "count": count}],
-            duration_s=duration_s(for_),
+            duration_s=_ordered_s(for_),
             business_system=uid_of(business_system, client.business_systems, "number")
             if business_system
             else None,
@@ -188,11 +195,14 @@ def change(
     with caller(ctx) as client:
         uid = uid_of(uid, client.orders, "no")
         more_s = duration_s(longer) if longer else 0
+        whole_s = client.order(uid)["duration_s"] if more_s else None
+        if more_s and whole_s is None:
+            raise WeirClientError("The order runs without an end.")
         found = client.order_change(
             uid,
             reason,
             amounts=amounts(amount),
-            duration_s=client.order(uid)["duration_s"] + more_s if more_s else None,
+            duration_s=whole_s + more_s if whole_s is not None else None,
         )
     said(ctx, found, f"The change {found['no']} is in approval.")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,16 +42,26 @@ def start_choose(places: Iterable[tuple[int, int]], taken: Iterable[Instance]) -
     return None
 
 
-def sizes_choose(profiles: Iterable[tuple[Profile, int]]) -> tuple[SliceSize, ...]:
-    """What the profiles give, each with its places on an empty card; the smallest first. Whole percent, rounded
-    down, so that as many as fit add up to no more than a card. Pure."""
+def profile_name(profile: Profile, card_mib: int) -> str:
+    """What NVIDIA calls a profile, as `nvidia-smi mig -lgip` shows it: 1g.10gb. The gigabytes are its eighths of the
+    card's, which are counted in whole ones: of what the profile really has some is kept by the card. Pure."""
+    card_gb = math.ceil(card_mib / 1024)
+    eighths = math.ceil(8 * profile.memory_mib / max(card_mib, 1))
+    return f"{profile.slices}g.{round(eighths * card_gb / 8)}gb"
+
+
+def sizes_choose(profiles: Iterable[tuple[Profile, int]], card_mib: int) -> tuple[SliceSize, ...]:
+    """What the profiles of a card of so much memory give, each with its places on an empty card; the smallest first.
+    Whole percent, rounded down, so that as many as fit add up to no more than a card. Pure."""
     known = list(profiles)
     whole = max((profile.slices for profile, _ in known), default=1)
     found: dict[tuple[int, int], int] = {}
+    names: dict[tuple[int, int], str] = {}
     for profile, places in known:
         size = (100 * profile.slices // whole, profile.memory_mib)
         found[size] = max(min(places, whole // profile.slices), found.get(size, 0))
-    return tuple(SliceSize(*size, count) for size, count in sorted(found.items()) if count)
+        names[size] = profile_name(profile, card_mib)
+    return tuple(SliceSize(*size, count, names[size]) for size, count in sorted(found.items()) if count)
 
 
 class MigSlices:
@@ -75,7 +86,8 @@ class MigSlices:
         """What the card offers; nothing where it does not say."""
         try:
             card = MigCard(self._nvml, device.uid)
-            return sizes_choose((profile, len(card.starts(profile))) for profile in card.profiles())
+            places = ((profile, len(card.starts(profile))) for profile in card.profiles())
+            return sizes_choose(places, device.memory_mib)
         except DriverError as error:
             log.error("the sizes of %s are not known: %s", device.uid, error)
             return ()

@@ -40,7 +40,8 @@ class SliceSpec(_Record):
     and is reached at `host`. `peer_usage_dir` is where the works of one device tell each other what they use. `size` is
     what work of several shares is told of them at first, `checkpoint` how it is asked to save itself, `warning` the
     signal before its run time is over. `isolation` is how it is kept apart (`isolation.levels`), `paths` what else of
-    the node it may read; `disk_mib` what it may keep on the node's disk (0: not watched). `host_cpu_milli` and
+    the node it may read; `disk_mib` what it may keep on the node's disk (0: not watched), all of it its own where
+    `has_scratch_disk` (it asked for so much). `host_cpu_milli` and
     `host_memory_mib` are what it may use of the host beside its share (0: nothing was said); with a share of 0 it runs
     on the host alone, and these are its limits. `folder` names the work folder it runs in, `home` is where that lies
     ("": the slice's own). `web`: it serves web pages on its socket. `interface`: the network interface by which other
@@ -88,6 +89,7 @@ class SliceSpec(_Record):
     isolation: str = "none"
     paths: list[str] = field(default_factory=list)
     disk_mib: int = 0
+    has_scratch_disk: bool = False
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
     folder: str = ""
@@ -196,6 +198,7 @@ class ShimState(_Record):
     work_uid: int | None = None
     disk_used_mib: int | None = None
     disk_limit_mib: int | None = None
+    has_scratch_disk: bool = False
 
     @property
     def is_terminal(self) -> bool:

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from node_agent.files import read_json
 from node_agent.runtime import proc
@@ -26,17 +27,22 @@ _MIB = 1024 * 1024
 class DiskWatch:
     """Watches the work whose files lie in `folders`, on the disk of the first of them.
 
-    `limit_mib` is what it may keep there: what was asked, and never more than half of what was free at its start.
+    `limit_mib` is what it may keep there. What is reserved for it is all its own; else it is never more than half of
+    what was free at its start.
     """
 
-    def __init__(self, folders: tuple[Path, ...], limit_mib: int, others: Path) -> None:
-        """`others`: the folder of all slices of this agent, of which the largest gives way on a full disk."""
+    def __init__(
+        self, folders: tuple[Path, ...], limit_mib: int, others: Path, *, is_reserved: bool = False
+    ) -> None:
+        """`others`: the folder of all slices of this agent, one of which gives way on a full disk: of those for which
+        nothing is reserved the largest."""
         self._folders, self._others = folders, others
         self._device = os.stat(folders[0]).st_dev
         self._total_bytes, self._free_bytes = self._space()
         self._floor_bytes = min(FREE_MAX_BYTES, self._total_bytes * FREE_PERCENT // 100)
         room_mib = max(self._free_bytes - self._floor_bytes, 0) // 2 // _MIB
-        self.limit_mib = max(min(limit_mib, room_mib), 1)
+        self.is_reserved = is_reserved
+        self.limit_mib = limit_mib if is_reserved else max(min(limit_mib, room_mib), 1)
         self.used_mib = 0
         # The process that measures, and the CPU seconds that all of them took: both are ours, not the work's.
         self.pid, self.cpu_s = 0, 0.0
@@ -56,12 +62,12 @@ class DiskWatch:
         return ending.disk_full() if self._must_give_way() else None
 
     def _must_give_way(self) -> bool:
-        """Whether the disk is nearly full and no other work of this agent keeps more on it."""
+        """Whether the disk is nearly full and it is this work of the agent that makes room: the one that keeps the most
+        on it, of those that keep anything for which nothing is reserved, where there are such."""
         if not self.used_mib or self._space()[1] >= self._floor_bytes:
             return False
-        states = (read_json(path) or {} for path in self._others.glob("*/state.json"))
-        used = (state.get("disk_used_mib") for state in states if state.get("state") == "running")
-        return self.used_mib >= max((item for item in used if isinstance(item, int)), default=0)
+        states = [read_json(path) or {} for path in self._others.glob("*/state.json")]
+        return (not self.is_reserved, self.used_mib) >= max(map(_weight, states), default=(False, 0))
 
     def _is_due(self, now_s: float) -> bool:
         """Often while the disk fills, hardly ever while nothing changes; at once where the rest of the limit, or of the
@@ -107,3 +113,11 @@ class DiskWatch:
         facts = os.statvfs(self._folders[0])
         is_out = facts.f_files and facts.f_favail * 100 < facts.f_files
         return facts.f_blocks * facts.f_frsize, 0 if is_out else facts.f_bavail * facts.f_frsize
+
+
+def _weight(state: dict[str, Any]) -> tuple[bool, int]:
+    """How soon a work makes room, by what its shim last wrote: not reserved before reserved, then the largest."""
+    used = state.get("disk_used_mib")
+    if state.get("state") != "running" or not isinstance(used, int) or not used:
+        return False, 0
+    return not state.get("has_scratch_disk"), used

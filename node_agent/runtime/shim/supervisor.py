@@ -398,6 +398,7 @@ class Shim:
         state.mounted = share.is_mounted
         if (disk := self._work.disk) is not None:
             state.disk_used_mib, state.disk_limit_mib = disk.used_mib, disk.limit_mib
+            state.has_scratch_disk = disk.is_reserved
         if self._control is not None:
             state.session = self._control.report(now_ns)
         self._tell_program()

@@ -82,7 +82,10 @@ class Work:
         self._root = self._around.image_root(spec.image) if spec.image is not None else None
         if self._root is not None:
             self._root.make()
-        self.disk = DiskWatch(self._around.kept, spec.disk_mib, others) if spec.disk_mib else None
+        self.disk: DiskWatch | None = None
+        if spec.disk_mib:
+            kept = self._around.kept
+            self.disk = DiskWatch(kept, spec.disk_mib, others, is_reserved=spec.has_scratch_disk)
         has_namespaces = spec.isolation == "namespaces"
         self._shm_mib = min(spec.limit_mib, proc.host_memory_mib())
         self._container: ContainerNamespaces | None = None
@@ -447,6 +450,8 @@ def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
         own["WEIR_HOST_CPU_MILLI"] = str(spec.host_cpu_milli)
     if spec.host_memory_mib:
         own["WEIR_HOST_MEMORY_MIB"] = str(spec.host_memory_mib)
+    if spec.has_scratch_disk:
+        own["WEIR_SCRATCH_DISK_MIB"] = str(spec.disk_mib)
     meeting: dict[str, str] = {}
     if spec.size is not None:
         own |= size_environment(spec.size, home)

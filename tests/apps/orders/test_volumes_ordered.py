@@ -18,6 +18,7 @@ from apps.catalog.types import ComponentRange, PriceInput
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, WeirError
 from apps.kernel.planes import in_tenant
+from apps.notices.models import Message
 from apps.orders.models import CartLine, FormLine, Order
 from apps.orders.services.changes import order_change
 from apps.orders.services.deliveries import order_deliver
@@ -33,6 +34,7 @@ from apps.storage.services.files import folder_make
 from apps.storage.services.ordered import ended_volume_remove, ended_volumes
 from apps.storage.services.uploads import upload_make
 from apps.storage.services.volumes import volume_change, volume_delete
+from apps.tenancy.services import tenant_suspend
 from tests.apps.catalog.market import RANGES, commodity_make
 from tests.apps.orders.scene import Scene
 
@@ -272,3 +274,32 @@ def test_it_is_quoted_put_into_the_cart_and_applied_for_by_pages_and_api(shop: S
         None,
         "1.00",
     )
+
+
+@pytest.mark.req("PLAT-TEN-8")
+def test_an_operator_ends_the_volume_of_a_suspended_tenant_without_resuming_it(
+    shop: Scene, order: Order, operator
+):
+    tenant_suspend(actor=SYSTEM, tenant=shop.tenant)
+    manager = operator("system_administrator").page()
+    page = manager.get(f"/t/acme/orders/{order.uid}/").content.decode()
+    assert 'data-test="order-end"' in page
+    manager.post(f"/t/acme/orders/{order.uid}/end/", {"reason": "not paid"})
+    with in_tenant("acme"):
+        order.refresh_from_db()
+        assert order.is_ended
+        volume = Volume.objects.get(uid=order.volume_uid)
+        assert volume.kept_until is not None, "its files are kept as after any end"
+    (told,) = Message.objects.filter(msgid__contains="has ended the resource")
+    assert told.params["reason"] == "not paid"
+    again = manager.post(f"/t/acme/orders/{order.uid}/end/", {"reason": "once more"})
+    assert again.status_code == 409
+
+
+@pytest.mark.req("PLAT-TEN-8")
+def test_the_people_of_a_tenant_do_not_end_an_order_so(shop: Scene, order: Order):
+    answer = shop.ann.api().post(f"/api/v1/orders/{order.uid}/end", {"reason": "x"}, format="json")
+    assert answer.status_code == 403
+    with in_tenant("acme"):
+        order.refresh_from_db()
+        assert not order.is_ended

@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from apps.billing.models import UsageRecord
-from apps.fleet.models import Slice
+from apps.fleet.models import Node, Slice
 from apps.fleet.selectors import slice_list
 from apps.kernel.actor import SYSTEM
+from apps.scheduling.errors import HostTooSmall
+from apps.scheduling.models import Workload
 from apps.scheduling.selectors.delivered import DeliveredLine, delivered_lines
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.workloads.submit import workload_request
@@ -61,6 +63,25 @@ def test_what_is_sold_kept_and_measured_stands_side_by_side(alice, acme):
     assert page.count('data-test="slice-disk"') == 1, "of a node that watches it"
     assert "70 MiB / 10 GiB" in page
     assert "compute_share<" not in page, "parts have names"
+
+
+@pytest.mark.req("PLAT-SVC-18", "PLAT-OPS-22")
+def test_scratch_disk_is_kept_by_nodes_that_offer_it_alone(alice, acme):
+    with pytest.raises(HostTooSmall, match="Not enough scratch disk"):
+        submitted(alice, acme, scratch_disk_mib=20_480)
+    node = Node.objects.get()
+    Node.objects.filter(pk=node.pk).update(info={**node.info, "scratch_disk_mib": 50_000})
+    rows = [submitted(alice, acme, scratch_disk_mib=20_480) for _ in range(2)]
+    cycle_run(actor=SYSTEM)
+    first, second = (Slice.plain.filter(workload_uid=row.uid) for row in rows)
+    assert [part.scratch_disk_mib for part in first] == [20_480] * 2
+    assert not second, "the other has 10,000 MiB beside it"
+    assert Workload.plain.get(pk=rows[1].pk).reason_code == "scratch_disk"
+    first.update(disk_used_mib=512)
+    line = lines_of(rows[0])[-1]
+    assert line == DeliveredLine("scratch_disk", None, 40, 1)
+    page = alice.page().get(f"/resources/{rows[0].uid}/").content.decode()
+    assert ("Scratch disk" in page, "40 GiB" in page) == (True, True)
 
 
 @pytest.mark.req("POOL-12.3", "PLAT-SVC-8")

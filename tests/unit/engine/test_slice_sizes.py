@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from apps.scheduling.engine.cycle.explain import sentence
 from apps.scheduling.engine.model.types import Placing, Policy, ReasonCode, RunningWorkload, Size, Snapshot
 from apps.scheduling.engine.simulate.eta import eta
+from node_agent.drivers.slices.mig import profile_name
+from node_agent.drivers.slices.mig_card import Profile
 from tests.unit.engine.pools import ask, device, holding, pool, reasons, run
 from tests.unit.node_agent.test_slice_drivers import CARD, Nvml, mig, wish
 
@@ -104,3 +106,22 @@ def test_whatever_is_planned_in_whatever_order_the_node_makes(
                 driver.make(wish(name, grant.compute_percent, grant.memory_mib), CARD)
                 running[name] = holding(name, "n0/0", grant.compute_percent, grant.memory_mib)
         assert len(driver._nvml.made) == len(running)
+
+
+@pytest.mark.parametrize(
+    ("slices", "memory_mib", "card_mib", "name"),
+    [
+        (1, 4864, 40_960, "1g.5gb"),
+        (3, 19968, 40_960, "3g.20gb"),
+        (7, 40192, 40_960, "7g.40gb"),
+        (1, 9856, 81_559, "1g.10gb"),
+        (1, 20096, 81_559, "1g.20gb"),
+        (7, 80384, 81_920, "7g.80gb"),
+        (1, 16384, 143_771, "1g.18gb"),
+    ],
+)
+def test_a_profile_is_called_what_its_vendor_calls_it(
+    slices: int, memory_mib: int, card_mib: int, name: str
+) -> None:
+    """As `nvidia-smi mig -lgip` of an A100 of 40 GB, an H100 of 80 GB, an A100 of 80 GB and an H200 shows them."""
+    assert profile_name(Profile(0, slices, memory_mib), card_mib) == name

@@ -41,9 +41,13 @@ def test_a_gang_over_nodes_keeps_to_one_rack_and_few_nodes() -> None:
 
 @pytest.mark.parametrize(
     ("of", "word", "code"),
-    [("host_cpu_milli", 4_000, ReasonCode.HOST_CPU), ("host_memory_mib", 4_000, ReasonCode.HOST_MEMORY)],
+    [
+        ("host_cpu_milli", 4_000, ReasonCode.HOST_CPU),
+        ("host_memory_mib", 4_000, ReasonCode.HOST_MEMORY),
+        ("scratch_disk_mib", 4_000, ReasonCode.SCRATCH_DISK),
+    ],
 )
-def test_host_cpu_and_memory_are_counted(of: str, word: int, code: ReasonCode) -> None:
+def test_host_cpu_memory_and_disk_are_counted(of: str, word: int, code: ReasonCode) -> None:
     nodes = (Node("n0", **{of: 10_000}), Node("n1"))
     snapshot = replace(pool(2, 4), nodes=nodes)
     wish = {of: word, "node_id": "n0"}

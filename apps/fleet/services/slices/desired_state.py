@@ -168,7 +168,9 @@ def _host(row: Slice) -> dict[str, int]:
     """What it may use of the host; an agent of a release that knows nothing of that is told none."""
     if HOST_DRIVER not in row.device.slice_drivers:
         return {}
-    return {"host_cpu_milli": row.host_cpu_milli, "host_memory_mib": row.host_memory_mib}
+    told = {"host_cpu_milli": row.host_cpu_milli, "host_memory_mib": row.host_memory_mib}
+    # Asked for only of nodes that say what they offer of it.
+    return told | ({"scratch_disk_mib": row.scratch_disk_mib} if row.scratch_disk_mib else {})
 
 
 def _session(row: Slice, target: Slice | None) -> DesiredSession | None:

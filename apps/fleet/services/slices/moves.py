@@ -80,7 +80,7 @@ def _target_make(actor: Actor, source: Slice, device: Device) -> Slice:
     device_share_take(actor, device.uid, *share)
     copied = (
         "tenant_id", "workload_uid", "compute_percent", "memory_mib", "is_exclusive", "kind", "group_code",
-        "host_cpu_milli", "host_memory_mib", "share", "attempt",
+        "host_cpu_milli", "host_memory_mib", "scratch_disk_mib", "share", "attempt",
         "is_requeued", "work", "idle_timeout_s", "driver", "session_key",
     )  # fmt: skip
     return Slice.plain.create(

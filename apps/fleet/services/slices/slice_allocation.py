@@ -35,6 +35,7 @@ class ShareRequest:
     requeue_on_loss: bool = False
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
+    scratch_disk_mib: int = 0
     share: int = 0
     attempt: int = 1
     secrets: Mapping[str, str] = field(default_factory=dict)
@@ -185,6 +186,7 @@ def _slice(share: ShareRequest, room: Room) -> Slice:
         idle_timeout_s=share.idle_timeout_s,
         host_cpu_milli=share.host_cpu_milli,
         host_memory_mib=share.host_memory_mib,
+        scratch_disk_mib=share.scratch_disk_mib,
         share=share.share,
         attempt=share.attempt,
         secrets=dict(share.secrets),

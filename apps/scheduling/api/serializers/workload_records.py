@@ -148,6 +148,8 @@ class WorkloadRowOut(serializers.ModelSerializer):
             "checkpoint_at",
             "host_cpu_milli",
             "host_memory_mib",
+            "scratch_disk_mib",
+            "mig_profile",
             "earliest_start_at",
             "deadline_at",
             "purpose",

@@ -34,6 +34,7 @@ WAITING_FOR_ROOM = frozenset(
         ReasonCode.REPLICAS,
         ReasonCode.HOST_CPU,
         ReasonCode.HOST_MEMORY,
+        ReasonCode.SCRATCH_DISK,
     }
 )
 

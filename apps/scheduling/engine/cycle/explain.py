@@ -141,6 +141,9 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.HOST_MEMORY: gettext_noop(
         "Not enough main memory on the nodes with free devices: %(asked)s asked a share, at most %(free)s free."
     ),
+    ReasonCode.SCRATCH_DISK: gettext_noop(
+        "Not enough scratch disk on the nodes with free devices: %(asked)s asked a share, at most %(free)s free."
+    ),
 }
 
 DIMENSION_TEXTS: dict[Param, str] = {
@@ -173,7 +176,7 @@ ENGLISH = Words(str, "{} s".format, "{} MiB".format)
 _SPANS = ("wait_s", "late_s")
 _MIB = ("mib", "asked_mib")
 _AMOUNTS = ("limit", "used", "kept", "asked", "free")
-_IN_MIB = {ReasonCode.MEMORY_MIB, ReasonCode.HOST_MEMORY}
+_IN_MIB = {ReasonCode.MEMORY_MIB, ReasonCode.HOST_MEMORY, ReasonCode.SCRATCH_DISK}
 
 
 def sentence(code: ReasonCode, params: Mapping[str, Any], words: Words = ENGLISH) -> str:

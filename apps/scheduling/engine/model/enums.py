@@ -121,6 +121,7 @@ class ReasonCode(StrEnum):
     REPLICAS = "replicas"
     HOST_CPU = "host_cpu"
     HOST_MEMORY = "host_memory"
+    SCRATCH_DISK = "scratch_disk"
 
 
 class EtaBasis(StrEnum):

@@ -63,7 +63,7 @@ class Window:
 class Node:
     """A server. `schedulable` is False while it is drained: running work stays, new work goes elsewhere.
 
-    `host_cpu_milli` and `host_memory_mib`: what its host has for work; None is not counted.
+    `host_cpu_milli`, `host_memory_mib` and `scratch_disk_mib`: what its host has for work; None is not counted.
     """
 
     id: str
@@ -74,6 +74,7 @@ class Node:
     resource_groups: frozenset[str] = frozenset()
     host_cpu_milli: int | None = None
     host_memory_mib: int | None = None
+    scratch_disk_mib: int | None = None
     rack: str = ""
     """Nodes of one rack are near each other; "" is unknown."""
     storage: str = ""

@@ -105,6 +105,7 @@ class Request:
     """For which machines its container image is; "" where it has none."""
     packages: bool = False
     """Whether packages are to be installed for it."""
+    scratch_disk_mib: int = 0
 
 
 class Grant(NamedTuple):
@@ -119,6 +120,7 @@ class Grant(NamedTuple):
     anti_affinity: str = ""
     host_cpu_milli: int = 0
     host_memory_mib: int = 0
+    scratch_disk_mib: int = 0
     alone: Alone = Alone.NO
     max_on_device: int = 0
     is_leaving: bool = False

@@ -33,7 +33,7 @@ def smallest(lines: Lines, shape: Shape) -> list[Card] | None:
     per = shape.shares if shape.single_node else shape.shares_per_replica
     parts: list[list[Card]] = []
     for server, cards in lines:
-        most = server.host_room(shape.host_cpu_milli, shape.host_memory_mib, len(cards))
+        most = server.host_room(shape, len(cards))
         line = sorted(cards, key=lambda card: (card.device.memory_mib, card.device.id))[:most]
         parts += [line[i : i + per] for i in range(0, len(line) - per + 1, per)]
     parts.sort(key=lambda part: (sum(card.device.memory_mib for card in part), part[0].device.id))

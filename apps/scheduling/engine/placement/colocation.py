@@ -47,7 +47,7 @@ def _is_unclaimed(server: Server, view: View) -> bool:
 
 def host_room(server: Server, shape: Shape, count: int) -> int:
     """How many of so many shares the host takes; none beside work that has the node to itself."""
-    return 0 if server.alone else server.host_room(shape.host_cpu_milli, shape.host_memory_mib, count)
+    return 0 if server.alone else server.host_room(shape, count)
 
 
 def why_parted(cards: list[Card], shape: Shape) -> Reason | int:

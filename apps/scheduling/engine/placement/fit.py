@@ -29,7 +29,7 @@ def room(card: Card, shape: Shape, view: View = FREE_VIEW) -> int:
         count = _room_beside(card, shape, view, count)
     if count and (shape.alone or shape.max_on_device or card.bounds):
         count = room_among(card, shape, view, count)
-    if count and (shape.host_cpu_milli or shape.host_memory_mib):
+    if count and shape.is_of_host:
         count = host_room(card.server, shape, count)
     return count
 
@@ -75,7 +75,7 @@ def server_room(cards: Iterable[Card], server: Server, shape: Shape, view: View,
         count += room(card, shape, view)
         if count >= enough:
             break
-    if shape.host_cpu_milli or shape.host_memory_mib:
+    if shape.is_of_host:
         count = host_room(server, shape, count)
     count = min(count, enough)
     return count if shape.shares_per_replica == 1 else count - count % shape.shares_per_replica
@@ -247,7 +247,7 @@ class Fit:
         for card in self._cards(shape, usable=usable):
             server = card.server
             before = by_server.get(server, 0)
-            host = _host_room_when_empty(server, shape)
+            host = server.host_room_when_empty(shape)
             by_server[server] = after = min(host, before + room_when_empty(card, shape))
             total += after - before if per == 1 else (after // per - before // per) * per
             if (after if shape.single_node else total) >= shape.shares:
@@ -313,16 +313,6 @@ class Fit:
         raise AssertionError("Some card passes all filters, yet none is usable.")
 
 
-def _host_room_when_empty(server: Server, shape: Shape) -> int:
-    most = shape.shares
-    node = server.node
-    if shape.host_cpu_milli and node.host_cpu_milli is not None:
-        most = min(most, node.host_cpu_milli // shape.host_cpu_milli)
-    if shape.host_memory_mib and node.host_memory_mib is not None:
-        most = min(most, node.host_memory_mib // shape.host_memory_mib)
-    return most
-
-
 def _least_mib(cards: Iterable[Card], shape: Shape) -> int:
     """The cheapest parts, a replica or all shares of one node each, that are enough."""
     per = shape.shares if shape.single_node else shape.shares_per_replica
@@ -381,15 +371,18 @@ def _rooms(on: dict[Server, list[Card]], shape: Shape, view: View) -> list[int]:
     return [server_room(line, server, loose, view, shape.shares) for server, line in on.items()]
 
 
+_HOST_CODES = (ReasonCode.HOST_CPU, ReasonCode.HOST_MEMORY, ReasonCode.SCRATCH_DISK)
+
+
 def _why_beside(on: dict[Server, list[Card]], shape: Shape) -> Reason:
     """The devices have room: it is the hosts that have not, or claims that keep it."""
     rooms = _rooms(on, shape, View(-1))
     if together(rooms, shape) >= shape.shares:
         return Reason(ReasonCode.HELD_FOR_OTHERS)
-    cpu = [s.node.host_cpu_milli - s.host_cpu_milli for s in on if s.node.host_cpu_milli is not None]
-    if shape.host_cpu_milli and cpu and max(cpu) < shape.host_cpu_milli:
-        return short(ReasonCode.HOST_CPU, shape.host_cpu_milli, max(cpu), len(on))
-    memory = [s.node.host_memory_mib - s.host_memory_mib for s in on if s.node.host_memory_mib is not None]
-    if shape.host_memory_mib and memory and max(memory) < shape.host_memory_mib:
-        return short(ReasonCode.HOST_MEMORY, shape.host_memory_mib, max(memory), len(on))
+    asked = (shape.host_cpu_milli, shape.host_memory_mib, shape.scratch_disk_mib)
+    for code, each, left in zip(
+        _HOST_CODES, asked, zip(*(s.host_left() for s in on), strict=True), strict=True
+    ):
+        if each and max(left) < each:
+            return short(code, each, max(left), len(on))
     return short_of_room(rooms, shape, len(on))

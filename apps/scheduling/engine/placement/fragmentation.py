@@ -45,6 +45,7 @@ class Mirror:
         self.idle = np.zeros((rows, columns), np.bool_)
         self.cpu = np.zeros(rows, np.int64)
         self.memory = np.zeros(rows, np.int64)
+        self.disk = np.zeros(rows, np.int64)
         self.room = np.zeros(rows, np.int64)
         """The usable room of each server as it is."""
         for server in pool.server_at:
@@ -66,7 +67,7 @@ class Mirror:
                 self.percent[at, : len(cards)] = [card.free_percent for card in cards]
                 self.mib[at, : len(cards)] = [card.free_mib for card in cards]
                 self.idle[at, : len(cards)] = [card.holders == 0 for card in cards]
-            self.cpu[at], self.memory[at] = server.host_left()
+            self.cpu[at], self.memory[at], self.disk[at] = server.host_left()
         rows = np.array(places, np.int64)
         self.room[rows] = self._measure.usable(self.free(rows), self.cpu[rows], self.of_class[rows])
         self._read = self._pool.stamp
@@ -173,8 +174,10 @@ class Packing:
         mirror.hear()
         cards = self._usable(line.area)
         line.worth[rows] = NOWHERE
-        host = (mirror.cpu[rows] >= shape.host_cpu_milli * shape.shares) & (
-            mirror.memory[rows] >= shape.host_memory_mib * shape.shares
+        host = (
+            (mirror.cpu[rows] >= shape.host_cpu_milli * shape.shares)
+            & (mirror.memory[rows] >= shape.host_memory_mib * shape.shares)
+            & (mirror.disk[rows] >= shape.scratch_disk_mib * shape.shares)
         )
         rows = rows[host]
         fits = cards[rows] & (mirror.percent[rows] >= shape.compute_percent)

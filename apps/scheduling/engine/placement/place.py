@@ -391,6 +391,6 @@ def grant_of(card: Card, shape: Shape) -> Grant:
     mib = card.device.memory_mib if shape.exclusive else shape.memory_mib
     return Grant(
         card.device.id, card.server.node.id, shape.compute_percent, mib, shape.exclusive,
-        shape.affinity, shape.anti_affinity, shape.host_cpu_milli, shape.host_memory_mib, shape.alone,
-        shape.max_on_device,
+        shape.affinity, shape.anti_affinity, shape.host_cpu_milli, shape.host_memory_mib, shape.scratch_disk_mib,
+        shape.alone, shape.max_on_device,
     )  # fmt: skip

@@ -19,7 +19,7 @@ NOWHERE = -(1 << 62)
 MOST_STATES = 200_000
 """So many states of servers are known by number, and so many remembered for a shape; beyond that all are anew."""
 
-State = tuple[int, int, int, tuple[tuple[int, int, bool], ...]]
+State = tuple[int, int, int, int, tuple[tuple[int, int, bool], ...]]
 """Class of the server, CPU and memory left on its host; of each card percent and MiB free, and whether it is idle."""
 
 
@@ -88,10 +88,15 @@ class One:
         return number
 
     def _judge(self, shape: Shape, server: Server, on: list[Card]) -> Found:
-        cpu, memory = server.host_left()
+        cpu, memory, disk = server.host_left()
         left = cpu - shape.host_cpu_milli * shape.shares
         fits = _fitting(on, shape)
-        if left < 0 or memory < shape.host_memory_mib * shape.shares or len(fits) < shape.shares:
+        if (
+            left < 0
+            or memory < shape.host_memory_mib * shape.shares
+            or disk < shape.scratch_disk_mib * shape.shares
+            or len(fits) < shape.shares
+        ):
             return NONE
         of_class = self._of_class[server.at]
         free = [_free(card, card.free_percent, card.free_mib) for card in server.cards]

@@ -96,10 +96,7 @@ class Preemptor:
             if room(card, own, view) < count:
                 return False
             on[card.server] += count
-        return all(
-            server.host_room(shape.host_cpu_milli, shape.host_memory_mib, count) >= count
-            for server, count in on.items()
-        )
+        return all(server.host_room(shape, count) >= count for server, count in on.items())
 
     def still_coming(self, group: Group, grants: tuple[Grant, ...], view: View) -> bool:
         """Whether the grants will be free once what is leaving has left."""

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from apps.scheduling.engine.model.types import Alone, Amount, Device, Grant, Node, RunningWorkload
 from apps.scheduling.engine.resources.level_index import Levels
 from apps.scheduling.engine.resources.masks import places
+
+if TYPE_CHECKING:
+    from apps.scheduling.engine.resources.shapes import Shape
 
 FULL_USE = 2000
 PLENTY = 1 << 40
@@ -66,8 +70,8 @@ class Card:
     def add(self, grant: Grant, sign: int) -> None:
         """Count a grant in (1) or out (-1), here and on the node; `settle` follows."""
         (
-            _, _, percent, mib, exclusive, affinity, anti_affinity, cpu_milli, memory_mib, alone, max_on_device,
-            is_leaving,
+            _, _, percent, mib, exclusive, affinity, anti_affinity, cpu_milli, memory_mib, disk_mib, alone,
+            max_on_device, is_leaving,
         ) = grant  # fmt: skip
         if percent:  # work on the host alone leaves the card to others
             self.holders += sign
@@ -78,7 +82,8 @@ class Card:
         if alone or max_on_device or is_leaving:
             self._add_terms(grant, sign)
         server = self.server
-        if cpu_milli or memory_mib:
+        if cpu_milli or memory_mib or disk_mib:
+            server.scratch_disk_mib += sign * disk_mib
             server.host_cpu_milli += sign * cpu_milli
             server.host_memory_mib += sign * memory_mib
         if sign < 0:
@@ -158,7 +163,7 @@ class Server:
     """A node with its cards."""
 
     __slots__ = ("alone", "at", "bit", "cards", "host_cpu_milli", "host_memory_mib", "level", "mib", "node",
-                 "percent", "used_mib", "used_percent")  # fmt: skip
+                 "percent", "scratch_disk_mib", "used_mib", "used_percent")  # fmt: skip
 
     def __init__(self, node: Node, at: int) -> None:
         self.at = at
@@ -166,7 +171,7 @@ class Server:
         self.node = node
         self.cards: list[Card] = []
         self.percent = self.mib = self.used_percent = self.used_mib = 0
-        self.host_cpu_milli = self.host_memory_mib = 0
+        self.host_cpu_milli = self.host_memory_mib = self.scratch_disk_mib = 0
         """In use by work."""
         self.alone = 0
         """Grants on its cards whose work has the node to itself."""
@@ -177,12 +182,15 @@ class Server:
         """Compute and memory of all its cards in use together, permille of each added."""
         return combined_use(self.used_percent, self.percent, self.used_mib, self.mib)
 
-    def host_left(self) -> tuple[int, int]:
-        """Milli-cores and MiB that work may still take; `PLENTY` where nobody says how much there is."""
-        cpu, memory = self.node.host_cpu_milli, self.node.host_memory_mib
+    def host_left(self) -> tuple[int, int, int]:
+        """Milli-cores, MiB of memory and MiB of scratch disk that work may still take; `PLENTY` where nobody says how
+        much there is."""
+        node = self.node
+        cpu, memory, disk = node.host_cpu_milli, node.host_memory_mib, node.scratch_disk_mib
         return (
             PLENTY if cpu is None else cpu - self.host_cpu_milli,
             PLENTY if memory is None else memory - self.host_memory_mib,
+            PLENTY if disk is None else disk - self.scratch_disk_mib,
         )
 
     @property
@@ -190,14 +198,30 @@ class Server:
         """Whether no work is here, on a card or on the host alone."""
         return not (self.host_cpu_milli or self.host_memory_mib or any(card.holders for card in self.cards))
 
-    def host_room(self, cpu_milli: int, memory_mib: int, most: int) -> int:
-        """How many shares with so much host CPU and memory each it takes, at most `most`."""
+    def host_room(self, shape: Shape, most: int) -> int:
+        """How many of the shape's shares its host takes, at most `most`."""
+        return _host_room(self.host_left(), shape, most)
+
+    def host_room_when_empty(self, shape: Shape) -> int:
+        """How many of the shape's shares its host would take if nothing ran here."""
         node = self.node
-        if cpu_milli and node.host_cpu_milli is not None:
-            most = min(most, (node.host_cpu_milli - self.host_cpu_milli) // cpu_milli)
-        if memory_mib and node.host_memory_mib is not None:
-            most = min(most, (node.host_memory_mib - self.host_memory_mib) // memory_mib)
-        return max(0, most)
+        return _host_room(
+            (
+                PLENTY if node.host_cpu_milli is None else node.host_cpu_milli,
+                PLENTY if node.host_memory_mib is None else node.host_memory_mib,
+                PLENTY if node.scratch_disk_mib is None else node.scratch_disk_mib,
+            ),
+            shape,
+            shape.shares,
+        )
+
+
+def _host_room(left: tuple[int, int, int], shape: Shape, most: int) -> int:
+    asked = (shape.host_cpu_milli, shape.host_memory_mib, shape.scratch_disk_mib)
+    for each, room in zip(asked, left, strict=True):
+        if each:
+            most = min(most, room // each)
+    return max(0, most)
 
 
 def combined_use(used_percent: int, percent: int, used_mib: int, mib: int) -> int:

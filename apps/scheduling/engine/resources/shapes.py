@@ -62,6 +62,12 @@ class Shape:
     """So many lie on one node together; 1 where all shares do, or none need to."""
     alone: Alone = Alone.NO
     max_on_device: int = 0
+    scratch_disk_mib: int = 0
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether a share takes something of its node beside what it takes of a card."""
+        return bool(self.host_cpu_milli or self.host_memory_mib or self.scratch_disk_mib)
 
     @property
     def is_worded(self) -> bool:
@@ -76,7 +82,7 @@ class Shape:
     @property
     def is_simple(self) -> bool:
         """Whether what is free on a card decides alone, where nothing of it is claimed."""
-        return not (self.exclusive or self.is_picky or self.host_cpu_milli or self.host_memory_mib)
+        return not (self.exclusive or self.is_picky or self.is_of_host)
 
 
 class Shapes:
@@ -96,7 +102,7 @@ class Shapes:
                 request.exclusive, request.distinct_devices, single_node, placing,
                 request.local_node_id if placing is Placing.LOCAL_FIRST else None,
                 request.affinity, request.anti_affinity, request.host_cpu_milli, request.host_memory_mib,
-                1 if single_node else per, request.alone, request.max_on_device,
+                1 if single_node else per, request.alone, request.max_on_device, request.scratch_disk_mib,
             )
         )  # fmt: skip
 
@@ -167,6 +173,7 @@ def invalid(request: Request) -> Reason | None:
         ("duration_s", request.duration_s, request.duration_s is None or request.duration_s > 0),
         ("host_cpu_milli", request.host_cpu_milli, request.host_cpu_milli >= 0),
         ("host_memory_mib", request.host_memory_mib, request.host_memory_mib >= 0),
+        ("scratch_disk_mib", request.scratch_disk_mib, request.scratch_disk_mib >= 0),
     )
     for name, value, ok in checks:
         if not ok:

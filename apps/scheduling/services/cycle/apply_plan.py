@@ -170,6 +170,7 @@ def share_requests_of(row: Workload, placement: Placement, notice_s: int) -> lis
             requeue_on_loss=row.requeue_on_loss,
             host_cpu_milli=row.host_cpu_milli,
             host_memory_mib=row.host_memory_mib,
+            scratch_disk_mib=row.scratch_disk_mib,
             share=share,
             attempt=row.attempt,
             secrets=row.secrets,

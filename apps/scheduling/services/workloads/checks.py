@@ -69,7 +69,11 @@ def amounts_check(amounts: Amounts) -> None:
             wrong["compute_percent"] = _("1 to 100")
         if not 1 <= amounts.memory_mib < 2**31:
             wrong["memory_mib"] = _("at least 1")
-    hosts = {"host_cpu_milli": MAX_CPU_MILLI, "host_memory_mib": MAX_HOST_MIB}
+    hosts = {
+        "host_cpu_milli": MAX_CPU_MILLI,
+        "host_memory_mib": MAX_HOST_MIB,
+        "scratch_disk_mib": MAX_HOST_MIB,
+    }
     for name, most in hosts.items():
         if not 0 <= getattr(amounts, name) <= most:
             wrong[name] = _("%(least)s to %(most)s") % {"least": 0, "most": most}
@@ -228,6 +232,7 @@ def _words_check(asked: WorkloadRequest) -> dict[str, object]:
     figures = {
         "host_cpu_milli": (0, MAX_CPU_MILLI),
         "host_memory_mib": (0, MAX_HOST_MIB),
+        "scratch_disk_mib": (0, MAX_HOST_MIB),
         "max_attempts": (1, MAX_ATTEMPTS),
         "retry_delay_s": (0, MAX_RETRY_DELAY_S),
     }
@@ -323,6 +328,16 @@ def run_time_of(queue: Queue, asked_s: int | None) -> int | None:
             fields={"run_timeout_s": _("at most %(most)s") % {"most": span_text(most_s)}},
         )
     return most_s if asked_s is None else asked_s
+
+
+def endless_check(queue: Queue) -> None:
+    """RunTooLong where an order without an end would be delivered in a queue that ends its work."""
+    if queue.max_run_s is not None:
+        raise RunTooLong(
+            _("Work of queue %(code)s runs for %(most)s at most, and this is to run without an end.")
+            % {"code": queue.code, "most": span_text(queue.max_run_s)},
+            cure=_("Say for how long."),
+        )
 
 
 def group_check(row: Workload) -> None:
@@ -422,6 +437,7 @@ _HOPELESS: Mapping[engine.ReasonCode, type[WeirError]] = {
     engine.ReasonCode.REQUEST_INVALID: InvalidInput,
     engine.ReasonCode.HOST_CPU: HostTooSmall,
     engine.ReasonCode.HOST_MEMORY: HostTooSmall,
+    engine.ReasonCode.SCRATCH_DISK: HostTooSmall,
     engine.ReasonCode.QUEUE_QUOTA: BeyondQuota,
     engine.ReasonCode.TENANT_QUOTA: BeyondQuota,
     engine.ReasonCode.MODEL_QUOTA: BeyondQuota,

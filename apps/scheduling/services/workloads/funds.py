@@ -15,12 +15,12 @@ from apps.kernel.service import service
 from apps.notices.services import notice_send
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Workload
+from apps.scheduling.selectors.unfunded import FUNDS_CODE
 from apps.scheduling.services.workloads.ending import workload_changed, workload_put_aside
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
 from apps.scheduling.states import AfterStop, WorkloadState
 
 _RUNS = frozenset({WorkloadState.PLACED, WorkloadState.RUNNING})
-FUNDS_CODE = "funds_used_up"
 _SHORT = gettext_noop(
     "%(name)s (%(no)s) is about to be put aside: the account gives no more money for it. It goes on until %(until)s;"
     " top the account up before then."

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from apps.fleet.mig_profiles import mig_profile_get
 from apps.fleet.selectors import spec_get
 from apps.fleet.services.slices.slice_lifecycle import work_check
 from apps.kernel.actor import Actor, act_subject
@@ -103,8 +104,12 @@ def order_row(
     checks.amounts_check(amounts)
     if ordered.spec:
         _spec_check(ordered)
+    if ordered.mig_profile:
+        _mig_check(ordered)
     work_check({**work, "kind": ordered.kind}, run_timeout_s)
     place = checks.queue_open(ordered.queue, tenant)
+    if run_timeout_s is None:
+        checks.endless_check(place)
     row = Workload(
         tenant=tenant,
         submitted_by_id=user_id,
@@ -114,10 +119,12 @@ def order_row(
         memory_mib=amounts.memory_mib,
         host_cpu_milli=amounts.host_cpu_milli,
         host_memory_mib=amounts.host_memory_mib,
+        scratch_disk_mib=amounts.scratch_disk_mib,
         driver=HOST_DRIVER if amounts.is_on_host else ordered.driver,
         kind=ordered.kind,
         purpose=ordered.purpose,
         spec=ordered.spec,
+        mig_profile=ordered.mig_profile,
         resource_group=ordered.resource_group,
         pins=checks.pins_of(vendor=ordered.vendor, model=ordered.model)
         | dict(more_pins or {})
@@ -144,6 +151,24 @@ def _spec_check(ordered: OrderedWork) -> None:
                 "The specification %(spec)s is %(percent)s %% of a card and %(memory)s, and something else is ordered."
             )
             % {"spec": spec, "percent": spec.compute_percent, "memory": mib_text(spec.memory_mib)},
+            cure=_("Ask the operators to bring the commodity up to date."),
+        )
+
+
+def _mig_check(ordered: OrderedWork) -> None:
+    """What is sold as a MIG profile is exactly that, and one that cards here give. Raises NoSuchMigProfile."""
+    profile = mig_profile_get(ordered.mig_profile, vendor=ordered.vendor, model=ordered.model)
+    asked = (ordered.amounts.compute_percent, ordered.amounts.memory_mib)
+    if asked != (profile.compute_percent, profile.memory_mib):
+        raise InvalidInput(
+            _(
+                "The MIG profile %(name)s is %(percent)s %% of a card and %(memory)s, and something else is ordered."
+            )
+            % {
+                "name": profile.name,
+                "percent": profile.compute_percent,
+                "memory": mib_text(profile.memory_mib),
+            },
             cure=_("Ask the operators to bring the commodity up to date."),
         )
 

@@ -78,7 +78,12 @@ def _resize(actor: Actor, row: Workload, before: Mapping[str, int], *, holder_ui
     amounts = Amounts(row.shares, row.compute_percent, row.memory_mib)
     if not row.is_direct:
         # What its order holds of nodes is held with it.
-        amounts = replace(amounts, host_cpu_milli=row.host_cpu_milli, host_memory_mib=row.host_memory_mib)
+        amounts = replace(
+            amounts,
+            host_cpu_milli=row.host_cpu_milli,
+            host_memory_mib=row.host_memory_mib,
+            scratch_disk_mib=row.scratch_disk_mib,
+        )
     amounts_check(amounts)
     limit_check(row, before=before)
     more = {item for item, amount in asked_of(row).items() if amount > before[item]}

@@ -84,6 +84,9 @@ def _together_check(row: Workload, part: Allocation, target: str) -> None:
         )
 
 
+_HOST_CODES = frozenset(
+    {engine.ReasonCode.HOST_CPU, engine.ReasonCode.HOST_MEMORY, engine.ReasonCode.SCRATCH_DISK}
+)
 _PARTED = frozenset(
     {engine.ReasonCode.ALONE_DEVICE, engine.ReasonCode.ALONE_NODE, engine.ReasonCode.SHARED_OUT}
 )
@@ -107,12 +110,15 @@ def _size_check(row: Workload, part: Allocation, target: str) -> None:
 
 
 def _host_check(row: Workload, part: Allocation, target: str) -> None:
-    """NotMovable where the host of the device has not the processor or main memory that the share has on its own."""
+    """NotMovable where the host of the device has not the processor, main memory or disk that the share has on its
+    own."""
     to = device_of(target)
-    if to.node_id == part.device.node_id or not (row.host_cpu_milli or row.host_memory_mib):
+    if to.node_id == part.device.node_id or not (
+        row.host_cpu_milli or row.host_memory_mib or row.scratch_disk_mib
+    ):
         return
     for refusal in _moved(row, part, device_id=to.uid).refusals:
-        if refusal.reason.code in (engine.ReasonCode.HOST_CPU, engine.ReasonCode.HOST_MEMORY):
+        if refusal.reason.code in _HOST_CODES:
             raise NotMovable(reason_sentence(refusal.reason.code, dict(refusal.reason.params)))
 
 

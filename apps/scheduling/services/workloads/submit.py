@@ -13,6 +13,7 @@ from apps.billing.services.charges_many import charges_open
 from apps.billing.types import CostLabels
 from apps.catalog.models import Commodity
 from apps.catalog.selectors.prices import price_lines, price_version_get
+from apps.fleet.mig_profiles import MIG_DRIVER, mig_profile_get
 from apps.fleet.selectors import device_memory_most, spec_get
 from apps.fleet.services.folder_uploads import upload_use
 from apps.fleet.services.secrets import secrets_find
@@ -49,7 +50,14 @@ from apps.scheduling.services.workloads.dependencies import (
 from apps.scheduling.services.workloads.packages import requirements_read
 from apps.scheduling.services.workloads.replicas import replicas_read, whole_check
 from apps.scheduling.states import AfterWork, DecisionKind
-from apps.scheduling.types import COMPUTE_COMPONENT, MEMORY_COMPONENT, Amounts, WorkImage, WorkloadRequest
+from apps.scheduling.types import (
+    COMPUTE_COMPONENT,
+    DISK_COMPONENT,
+    MEMORY_COMPONENT,
+    Amounts,
+    WorkImage,
+    WorkloadRequest,
+)
 from apps.tenancy.models import Tenant
 from weir_wire.workload_request import asks
 
@@ -138,11 +146,11 @@ def workload_draft(
             fields={"array": _("An array is submitted in a call of its own.")},
             cure=_("Submit it by itself: one call makes all of its tasks."),
         )
-    asked = replicas_read(asked)
+    asked = mig_read(replicas_read(asked))
     checks.asked_check(asked, timezone.now())
     checks.folder_check(actor, tenant, asked)
     environment = environment_find(tenant, asked.environment) if asked.environment else None
-    amounts = amounts_of(asked, environment)
+    amounts = replace(amounts_of(asked, environment), scratch_disk_mib=asked.scratch_disk_mib)
     checks.amounts_check(amounts)
     checks.elastic_check(asked.min_shares, amounts.shares)
     whole_check("shares", amounts.shares, asked.shares_per_replica)
@@ -179,6 +187,32 @@ def amounts_of(asked: WorkloadRequest, environment: Environment | None) -> Amoun
             fields={"compute_percent": _("1 to 100"), "memory_mib": _("at least 1")},
         )
     return Amounts(shares, percent, mib)
+
+
+def mig_read(asked: WorkloadRequest) -> WorkloadRequest:
+    """The request with the share and memory of the MIG profile that it names, or that its specification is of.
+
+    InvalidInput where it says otherwise how much it needs; NoSuchMigProfile.
+    """
+    named = asked.mig_profile or (spec_get(asked.spec).mig_profile if asked.spec else "")
+    if not named:
+        return asked
+    profile = mig_profile_get(named, vendor=asked.vendor, model=asked.model)
+    if not asked.mig_profile:
+        return replace(asked, mig_profile=profile.name, driver=MIG_DRIVER)
+    others = ("compute_percent", "memory_mib", "spec", "environment", "whole_cards")
+    wrong = {name: _("The MIG profile says how much it needs.") for name in others if getattr(asked, name)}
+    if asked.driver not in ("", MIG_DRIVER):
+        wrong["driver"] = _("A MIG profile is cut by the card itself.")
+    if wrong:
+        raise InvalidInput(fields=wrong)
+    return replace(
+        asked,
+        mig_profile=profile.name,
+        driver=MIG_DRIVER,
+        compute_percent=profile.compute_percent,
+        memory_mib=profile.memory_mib,
+    )
 
 
 # What a row keeps otherwise than as it was asked for: another's key, an amount that something else decides, a default
@@ -263,7 +297,7 @@ def quote_of(amounts: Amounts) -> dict[str, object]:
 
 
 def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
-    """The prices in force now, for the two components that a share of a device has."""
+    """The prices in force now, for what a share has of a device, and of its node's disk where that is priced."""
     version = price_version_get(commodity=commodity, at=timezone.now())
     if version is None:
         raise Conflict(
@@ -271,7 +305,8 @@ def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
             cure=_("Ask the operator to publish a price."),
         )
     held = {COMPUTE_COMPONENT: amounts.compute_percent, MEMORY_COMPONENT: amounts.memory_mib}
-    priced = {code: held[code] for code in price_lines(version.pk) if code in held}
+    lines = price_lines(version.pk)
+    priced = {code: held[code] for code in lines if code in held}
     if not priced:
         raise DirectWorkUnpriced(
             _(
@@ -279,6 +314,8 @@ def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
             )
             % {"commodity": commodity.name}
         )
+    if amounts.scratch_disk_mib and DISK_COMPONENT in lines:
+        priced[DISK_COMPONENT] = -(-amounts.scratch_disk_mib // 1024)
     return {
         "price_version": str(version.uid),
         "amounts": priced,
