@@ -86,8 +86,9 @@ class AgentSettings(BaseSettings):
     labels: Annotated[dict[LabelKey, LabelValue], NoDecode] = {}
     work_uid_base: Annotated[int, Field(ge=0, le=2**31)] = 60_000
     users_dir: Path = Path("/var/lib/weir")
-    # Where the portal's folder of volumes is on this node, as `WEIR_STORAGE_DIR` is there.
-    storage_dir: Path | None = None
+    # Where the portal's folder of volumes is on this node, as `WEIR_STORAGE_DIR` is there, and those of its storage
+    # classes behind it.
+    storage_dir: Annotated[tuple[Path, ...], NoDecode] = ()
     # Where packages for work come from: an index, or a folder of wheels on this node. None: none are installed.
     package_index: str = ""
     package_mib: Annotated[int, Field(ge=1, le=2**30)] = 10_240
@@ -128,6 +129,13 @@ class AgentSettings(BaseSettings):
         if not all(Path(path).is_absolute() for path in paths):
             raise ValueError("write whole paths with colons between them, for example /data:/mnt/models")
         return paths
+
+    @field_validator("storage_dir", mode="before")
+    @classmethod
+    def _storage_from_text(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [Path(part) for part in value.split(":") if part]
+        return [value] if isinstance(value, Path) else value or ()
 
     @field_validator("devices", mode="before")
     @classmethod

@@ -45,7 +45,7 @@ class Node:
         self._configured, self._isolation = configured, isolation
         self._containers, self._packages = containers or Containers(), packages
         is_walled = isolation is not None and isolation.level == "namespaces"
-        self._volumes = Volumes(configured.settings.storage_dir if is_walled else None)
+        self._volumes = Volumes(configured.settings.storage_dir if is_walled else ())
         settings = configured.settings
         self._meter = CpuMeter()
         self._scratch_disk_mib = scratch_disk_mib(settings.home, settings.scratch_disk_mib)

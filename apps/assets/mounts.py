@@ -26,7 +26,8 @@ _NEAREST = (Reach.PERSON, Reach.ORGANIZATION, Reach.TENANT)
 def mounts_of(
     *, actor: Actor, volumes: Sequence[str], assets: Sequence[str]
 ) -> tuple[list[dict[str, Any]], str]:
-    """What nodes are told of the volumes and the assets, and the mark of the storage that a node has to see. Of several
+    """What nodes are told of the volumes and the assets, and the marks, with blanks between them, of the storages that
+    a node has to see. Of several
     assets of a name the actor's own, then his organization's, then the tenant's.
 
     Raises InvalidInput for a name, a version, a path or a way that cannot be.
@@ -36,7 +37,9 @@ def mounts_of(
         version, path = _read(actor, word)
         mounts.append({"key": key_of(version.volume.uid), "path": path, "read_only": True})
     paths_check([one["path"] for one in mounts], "assets" if assets else "volumes")
-    return mounts, mark_get("assets" if assets else "volumes") if mounts else ""
+    marks = {one.get("storage") for one in mounts}
+    own = mark_get("assets" if assets else "volumes") if None in marks else ""
+    return mounts, " ".join(sorted({*filter(None, marks), *filter(None, [own])}))
 
 
 def _read(actor: Actor, word: str) -> tuple[AssetVersion, str]:

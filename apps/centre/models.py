@@ -1,14 +1,16 @@
-"""The centre itself: what its operators chose when it was set up."""
+"""The centre itself: what its operators chose when it was set up, and where it keeps volumes."""
 
+import uuid
 from zoneinfo import available_timezones
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.centre.states import MailSecurity
+from apps.centre.states import MailSecurity, StorageKind
 
 
 def timezone_check(name: str) -> None:
@@ -51,3 +53,59 @@ class Centre(models.Model):
 
     def __str__(self) -> str:
         return self.name or _gettext("Weir")
+
+
+class StorageClass(models.Model):
+    """A place where volumes are kept beside the centre's own folder: what is mounted at a path, or a bucket of an S3
+    server.
+
+    What says where it is never changes once volumes lie there. `mark` is what was found or written there when it was
+    made: where something else answers at the path, it is away. `secret_sealed` is opened by the portal's key alone.
+    `check_ms` and `check_problem` are what the last check found.
+    """
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    code = models.SlugField(_("code"), max_length=48, unique=True)
+    name_zh = models.CharField(_("name in Chinese"), max_length=120)
+    name_en = models.CharField(_("name in English"), max_length=120)
+    kind = models.CharField(_("kind"), max_length=8, choices=StorageKind)
+    path = models.CharField(_("path"), max_length=400, blank=True)
+    endpoint = models.CharField(_("address"), max_length=300, blank=True)
+    bucket = models.CharField(_("bucket"), max_length=63, blank=True)
+    prefix = models.CharField(_("folder in the bucket"), max_length=200, blank=True)
+    region = models.CharField(_("region"), max_length=40, blank=True)
+    access_key = models.CharField(_("access key"), max_length=128, blank=True)
+    secret_sealed = models.TextField(blank=True, editable=False)
+    mark = models.CharField(max_length=64, blank=True)
+    is_enabled = models.BooleanField(_("takes new volumes"), default=True)
+    is_default = models.BooleanField(_("the default one"), default=False)
+    checked_at = models.DateTimeField(_("checked at"), null=True, blank=True)
+    check_ms = models.PositiveIntegerField(_("check took (ms)"), null=True, blank=True)
+    check_problem = models.CharField(_("problem"), max_length=500, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("storage class")
+        verbose_name_plural = _("storage classes")
+        ordering = ["code"]
+        constraints = [
+            models.CheckConstraint(
+                name="storage_class_place",
+                condition=models.Q(kind=StorageKind.MOUNTED, bucket="") & ~models.Q(path="")
+                | models.Q(kind=StorageKind.S3, path="") & ~models.Q(bucket="") & ~models.Q(endpoint=""),
+            ),
+            models.UniqueConstraint(
+                fields=["is_default"], condition=models.Q(is_default=True), name="storage_class_one_default"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name_zh if (get_language() or "").startswith("zh") else self.name_en
+
+    @property
+    def place(self) -> str:
+        """Where it is, as a reader knows it."""
+        if self.kind == StorageKind.MOUNTED:
+            return self.path
+        return f"{self.endpoint} · {self.bucket}/{self.prefix}"

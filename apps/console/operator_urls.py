@@ -1,7 +1,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from apps.console import centre_views, setup_views
+from apps.console import centre_views, setup_views, storage_views
 from apps.console import operator_views as views
 from apps.console import operator_watching as watching
 from apps.console.tenant_views import acts as tenant_acts
@@ -18,6 +18,11 @@ urlpatterns = [
     path("centre/tickets/", centre_views.tickets, name="centre_tickets"),
     path("centre/mail/", centre_views.mail, name="centre_mail"),
     path("centre/mail/try/", centre_views.mail_try, name="centre_mail_try"),
+    path("storage/", storage_views.storage, name="storage"),
+    path("storage/<slug:code>/check/", storage_views.check, name="storage_check"),
+    path("storage/<slug:code>/change/", storage_views.change, name="storage_change"),
+    path("storage/<slug:code>/remove/", storage_views.remove, name="storage_remove"),
+    path("storage/<slug:code>/do/<slug:act>/", storage_views.switch, name="storage_switch"),
     path("tenants/", tenant_pages.tenants, name="tenants"),
     path("tenants/new/", tenant_opening.tenant_new, name="tenant_new"),
     path("tenants/<slug:schema>/", tenant_pages.tenant, name="tenant"),

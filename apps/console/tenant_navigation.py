@@ -207,6 +207,7 @@ PROVIDER = (
         (
             _entry(_("Operators"), "users", "operators:operators", "identity.view"),
             _entry(_("Centre"), "settings", "operator:centre", "centre.manage"),
+            _entry(_("Storage classes"), "database", "operator:storage", "centre.manage"),
             _entry(
                 _("Ticket categories"),
                 "category",

@@ -55,6 +55,13 @@ class StorageAway(Busy):
     default_message = _("The centre's storage does not answer.")
 
 
+class AddressRefused(InvalidInput):
+    """The address of a storage is none that the portal goes to."""
+
+    code = "address_refused"
+    default_cure = _("Name the server that keeps the files, by its own address.")
+
+
 class UploadBusy(WeirError):
     """Somebody else sends to the same upload at this moment."""
 

@@ -28,6 +28,7 @@ class VolumeForm(SoundForm):
 class VolumeNewForm(VolumeForm):
     owner = forms.ChoiceField(label=_("Owner"), choices=Owner.choices, initial=Owner.PERSON)
     organization = forms.UUIDField(label=_("Organization"), required=False)
+    storage_class = forms.CharField(label=_("Kept on"), max_length=48, required=False)
 
 
 class PathForm(SoundForm):

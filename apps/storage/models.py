@@ -25,7 +25,8 @@ class Volume(models.Model):
     `change_no` grows with each such step, so that a measurement taken meanwhile is not believed. `upload_bytes` is
     room kept for uploads under way. `is_asset`: it holds a version of an asset, by which alone its files are found. An
     organization that is deleted leaves its volumes to who manages storage. One that an order delivered names it: its
-    size is the order's to change, and when the order ends its files stay to be read until `kept_until`.
+    size is the order's to change, and when the order ends its files stay to be read until `kept_until`. Without a
+    `storage_class` it lies in the centre's own folder; where it lies never changes.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -36,6 +37,9 @@ class Volume(models.Model):
         "orgs.Organization", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     is_asset = models.BooleanField(default=False)
+    storage_class = SharedForeignKey(
+        "centre.StorageClass", null=True, blank=True, verbose_name=_("storage class")
+    )
     order_uid = models.UUIDField(null=True, blank=True, unique=True)
     order_no = models.CharField(_("order"), max_length=32, blank=True)
     kept_until = models.DateTimeField(_("files kept until"), null=True, blank=True)

@@ -14,7 +14,7 @@ from apps.kernel.errors import InvalidInput
 from apps.storage.models import Volume
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.permissions import volumes_opened
-from apps.storage.selectors import key_of
+from apps.storage.selectors import key_of, mark_get
 from apps.storage.states import Owner
 
 _ASKED = re.compile(r"(?P<name>[^:]+)(?::(?P<path>/[^:]*))?(?::(?P<mode>ro|rw))?")
@@ -44,9 +44,19 @@ def volumes_mounted(*, actor: Actor, asked: Sequence[str]) -> list[dict[str, Any
     actor.require(P.VIEW)
     wanted = [(one, _find(actor, one.name)) for one in map(mount_read, asked)]
     return [
-        {"key": key_of(row.uid), "path": one.path, "read_only": _is_read_only(actor, one, row)}
+        {
+            "key": key_of(row.uid),
+            "path": one.path,
+            "read_only": _is_read_only(actor, one, row),
+            **_class_mark(row),
+        }
         for one, row in wanted
     ]
+
+
+def _class_mark(row: Volume) -> dict[str, str]:
+    """By what nodes know the storage of a volume that does not lie in the centre's own folder."""
+    return {} if row.storage_class_id is None else {"storage": mark_get("volumes", row)}
 
 
 def paths_check(paths: Sequence[str], field: str) -> None:

@@ -32,10 +32,10 @@ def key_of(uid: UUID) -> str:
     return f"{current_schema()}/{uid}"
 
 
-def mark_get(field: str) -> str:
-    """By what nodes know that they see this centre's storage. InvalidInput, for `field`, where they can mount nothing
-    of it."""
-    if not (mark := driver().mark()):
+def mark_get(field: str, volume: Volume | None = None) -> str:
+    """By what nodes know that they see the storage of a volume, or the centre's own folder. InvalidInput, for `field`,
+    where they can mount nothing of it."""
+    if not (mark := driver(volume).mark()):
         raise InvalidInput(fields={field: _("The storage of this centre cannot be mounted.")})
     return mark
 
@@ -128,7 +128,7 @@ def folder_list(
 
 def listing_of(volume: Volume, *, path: str = "", after: str = "", most: int = ENTRIES_PER_PAGE) -> Listing:
     """`folder_list`, for apps that have asked themselves who may see it."""
-    found = list(islice(driver().entries(key_of(volume.uid), names_of(path)), ENTRIES_MAX + 1))
+    found = list(islice(driver(volume).entries(key_of(volume.uid), names_of(path)), ENTRIES_MAX + 1))
     if len(found) > ENTRIES_MAX:
         raise Conflict(
             _("The folder holds more than %(most)s entries.") % {"most": ENTRIES_MAX},
@@ -149,7 +149,7 @@ def _turn(entry: Entry) -> tuple[bool, str, str]:
 def entry_get(*, actor: Actor, volume: Volume, path: str) -> Entry:
     """What stands at a path. Raises NoSuchFile, PathRefused."""
     actor.require(P.VIEW)
-    found = driver().entry(key_of(volume.uid), file_names(path))
+    found = driver(volume).entry(key_of(volume.uid), file_names(path))
     if found is None:
         raise NoSuchFile(_("There is no %(path)s in the volume.") % {"path": path})
     return found
@@ -164,10 +164,10 @@ def file_open(*, actor: Actor, volume: Volume, path: str) -> OpenFile:
 def opened_file(volume: Volume, path: str) -> OpenFile:
     """`file_open`, for apps that have asked themselves who may see it."""
     names = file_names(path)
-    found = driver().entry(key_of(volume.uid), names)
+    found = driver(volume).entry(key_of(volume.uid), names)
     if found is not None and found.kind != Kind.FILE:
         raise PathRefused(_("%(path)s is no file.") % {"path": path})
-    return driver().file_open(key_of(volume.uid), names)
+    return driver(volume).file_open(key_of(volume.uid), names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def file_place(*, actor: Actor, volume: str, path: str) -> FilePlace:
 
 def file_of_place(volume_uid: UUID, path: str) -> OpenFile:
     """The file of a place that somebody was allowed to read; who calls closes it. Raises NoSuchFile, PathRefused."""
-    return driver().file_open(key_of(volume_uid), file_names(path))
+    return driver(volume_uid).file_open(key_of(volume_uid), file_names(path))
 
 
 def upload_list(*, actor: Actor, volume: Volume) -> QuerySet[Upload]:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from apps.centre.storage_classes import storage_classes_open
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
@@ -65,6 +66,7 @@ def volumes(request: TenantRequest) -> HttpResponse:
         "opened": opened_uids(request.actor),
         "chosen": chosen,
         "form": VolumeNewForm(),
+        "storage_classes": storage_classes_open(),
         "may_use": _may_use(request),
         "may_manage": request.actor.may(P.MANAGE),
         "organizations": organization_list(actor=request.actor) if request.actor.may(P.MANAGE) else (),

@@ -1023,6 +1023,15 @@ class PatchedRuleEditIn(TypedDict):
     is_enabled: NotRequired[bool]
 
 
+class PatchedStorageClassChangeIn(TypedDict):
+    name_zh: NotRequired[str]
+    name_en: NotRequired[str]
+    access_key: NotRequired[str]
+    secret: NotRequired[str]
+    is_enabled: NotRequired[bool | None]
+    is_default: NotRequired[bool | None]
+
+
 class PatchedTenantNameIn(TypedDict):
     name: NotRequired[str]
     timezone: NotRequired[str]
@@ -2147,6 +2156,7 @@ class VolumeIn(TypedDict):
     size_mib: int
     owner: NotRequired[Literal["person", "organization", "tenant"]]
     organization: NotRequired[str | None]
+    storage_class: NotRequired[str]
 
 
 class VolumeOut(TypedDict):
@@ -2157,6 +2167,7 @@ class VolumeOut(TypedDict):
     owner: Literal["person", "organization", "tenant"]
     person: str
     organization: str
+    storage_class: str
     size_mib: int
     used_bytes: int
     free_bytes: int
@@ -4063,6 +4074,41 @@ class SliceOut(TypedDict):
     created_at: str
 
 
+class StorageClassIn(TypedDict):
+    code: str
+    name_zh: str
+    name_en: str
+    kind: Literal["mounted", "s3"]
+    path: NotRequired[str]
+    endpoint: NotRequired[str]
+    bucket: NotRequired[str]
+    prefix: NotRequired[str]
+    region: NotRequired[str]
+    access_key: NotRequired[str]
+    secret: NotRequired[str]
+
+
+class StorageClassOut(TypedDict):
+    """`check_problem` is what the last check found, "" where it worked in `check_ms`; the secret is never told."""
+
+    code: str
+    name_zh: str
+    name_en: str
+    kind: Literal["mounted", "s3"]
+    path: str
+    endpoint: str
+    bucket: str
+    prefix: str
+    region: str
+    access_key: str
+    is_enabled: bool
+    is_default: bool
+    checked_at: str | None
+    check_ms: int | None
+    check_problem: str
+    created_at: str
+
+
 class TaskOut(TypedDict):
     uid: str
     no: str
@@ -4659,6 +4705,12 @@ class PaginatedSliceOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[SliceOut]
+
+
+class PaginatedStorageClassOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[StorageClassOut]
 
 
 class PaginatedTenantRoleOutList(TypedDict):

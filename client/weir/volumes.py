@@ -35,11 +35,18 @@ class Volumes(Calls):
         return self.get(f"volumes/{uid}")
 
     def volume_make(
-        self, name: str, size_mib: int, *, owner: str = "person", organization: str | None = None
+        self,
+        name: str,
+        size_mib: int,
+        *,
+        owner: str = "person",
+        organization: str | None = None,
+        storage_class: str = "",
     ) -> VolumeOut:
-        """Make an empty volume of a `person` (oneself), an `organization` or the `tenant`."""
+        """Make an empty volume of a `person` (oneself), an `organization` or the `tenant`, kept on a storage class; ""
+        where the centre says."""
         body = {"name": name, "size_mib": size_mib, "owner": owner, "organization": organization}
-        return self.post("volumes", body)
+        return self.post("volumes", body | ({"storage_class": storage_class} if storage_class else {}))
 
     def volume_change(self, uid: str, *, name: str = "", size_mib: int | None = None) -> VolumeOut:
         given = {"name": name or None, "size_mib": size_mib}

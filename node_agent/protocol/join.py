@@ -32,7 +32,8 @@ class NodeInfo(Message):
     `config_generation`: the configuration it has applied; the problems say why what was desired is not in force.
     `isolation`: how work is kept apart from the node and from other work, and `isolation_problem` why not better;
     `filter_problem`: why the kernel's calls are not filtered for work, "" where they are.
-    `storage`: the mark of the folder of volumes that this node can mount for work; "" for none. `containers`: for which
+    `storage`: the marks of the folders of volumes that this node can mount for work, the portal's own first, with
+    blanks between them; "" for none. `containers`: for which
     machines images must be that work here can run in, as images call it (amd64); "" for none, and `containers_problem`
     why. `packages`: for which Python packages are installed for work, as 3.11; "" where none are. `scratch_disk_mib`:
     what its disk has, all together, for work that asks for scratch disk.
@@ -53,7 +54,7 @@ class NodeInfo(Message):
     isolation: IsolationLevel = ""
     isolation_problem: Sentence = ""
     filter_problem: Sentence = ""
-    storage: Word = ""
+    storage: Annotated[str, Field(max_length=600, pattern=r"^[^\x00]*$")] = ""
     containers: Word = ""
     containers_problem: Sentence = ""
     packages: Word = ""

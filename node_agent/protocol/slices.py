@@ -73,13 +73,21 @@ STORAGE_MARK = ".weir-storage"
 
 
 class VolumeMount(Message):
-    """A volume that the work finds at `path`. `key` is its place below the folder of volumes, of tenant and uid."""
+    """A volume that the work finds at `path`. `key` is its place below the folder of volumes, of tenant and uid;
+    `storage` the mark of that folder, "" for the portal's own."""
 
     key: Annotated[
         str, StringConstraints(pattern=r"^[a-z][a-z0-9]{1,30}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
     ]
     path: Annotated[str, StringConstraints(pattern=r"^(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){1,8}$")]
     read_only: bool = False
+    storage: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{32})?$")] = ""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An agent that knows one folder alone is told of no mark."""
+        told: dict[str, Any] = dump(self)
+        return {key: told[key] for key in told if key != "storage" or told[key]}
 
 
 class WorkSpec(Message):

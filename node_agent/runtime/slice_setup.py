@@ -245,7 +245,9 @@ class Maker:
         for one in wanted:
             place = self._volumes.place(one)
             if place is None:
-                raise DriverError("this node has no folder of volumes: set WEIR_AGENT_STORAGE_DIR")
+                raise DriverError(
+                    "this node does not see the storage of a volume: set WEIR_AGENT_STORAGE_DIR"
+                )
             mounts.append({"source": str(place), "path": one.path, "read_only": one.read_only})
         return mounts
 

@@ -123,6 +123,7 @@ WEIR_ENDED_VOLUME_DAYS = ENV.ended_volume_days
 WEIR_AUDIT_HEADS = ENV.var_dir / "audit" / "heads.jsonl"
 WEIR_FUNDS_HOLD_S = ENV.funds_hold_s
 WEIR_FUNDS_GRACE_S = ENV.funds_grace_s
+WEIR_STORAGE_LOCAL_S3 = ENV.storage_local_s3
 WEIR_UNFUNDED_ORDER_DAYS = ENV.unfunded_order_days
 WEIR_FUNDS_LOW_H = ENV.funds_low_h
 WEIR_BACKUP_DIR = ENV.backup_dir or ENV.var_dir / "backups"
@@ -214,6 +215,7 @@ SPECTACULAR_SETTINGS = {
     ],
     # Fields of one name with other words in other places: each set of words has a name of its own.
     "ENUM_NAME_OVERRIDES": {
+        "StorageKindEnum": "apps.centre.states.StorageKind.choices",
         "AssetKindEnum": "apps.assets.states.AssetKind",
         "FormKindEnum": "apps.orders.states.FormKind",
         "CommodityKindEnum": "apps.catalog.states.CommodityKind",

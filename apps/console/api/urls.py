@@ -2,6 +2,7 @@ from django.urls import path
 
 from apps.console.api import centre as centre_api
 from apps.console.api import commodities, views
+from apps.console.api import storage as storage_api
 from apps.console.api.capacity import CapacityView, PoolCapacityView
 from apps.console.api.reports import ReportView
 
@@ -10,6 +11,13 @@ urlpatterns = [
     path("centre", centre_api.CentreView.as_view(), name="centre"),
     path("centre/mail", centre_api.CentreMailView.as_view(), name="centre_mail"),
     path("centre/mail/try", centre_api.CentreMailTryView.as_view(), name="centre_mail_try"),
+    path("storage-classes", storage_api.StorageClassesView.as_view(), name="storage_classes"),
+    path("storage-classes/<slug:code>", storage_api.StorageClassView.as_view(), name="storage_class"),
+    path(
+        "storage-classes/<slug:code>/check",
+        storage_api.StorageClassCheckView.as_view(),
+        name="storage_class_check",
+    ),
     path("tenants", views.TenantsView.as_view(), name="tenants"),
     path("tenants/<slug:schema>", views.TenantView.as_view(), name="tenant"),
     path("tenants/<slug:schema>/archive", views.TenantArchiveView.as_view(), name="tenant_archive"),

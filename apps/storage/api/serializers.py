@@ -17,6 +17,11 @@ class VolumeOut(serializers.ModelSerializer[Volume]):
 
     person = serializers.CharField(source="person.username", default="", help_text="The login account.")
     organization = serializers.CharField(source="organization.name", default="")
+    storage_class = serializers.CharField(
+        source="storage_class.code",
+        default="",
+        help_text="Where it is kept; empty: in the centre's own folder.",
+    )
     free_bytes = serializers.IntegerField(help_text="What may still be uploaded.")
     piece_bytes = serializers.SerializerMethodField()
     may_open = serializers.SerializerMethodField()
@@ -25,7 +30,8 @@ class VolumeOut(serializers.ModelSerializer[Volume]):
     class Meta:
         model = Volume
         fields = [
-            "uid", "name", "owner", "person", "organization", "size_mib", "used_bytes", "free_bytes", "piece_bytes",
+            "uid", "name", "owner", "person", "organization", "storage_class",
+            "size_mib", "used_bytes", "free_bytes", "piece_bytes",
             "measured_at", "may_open", "may_keep", "order_no", "kept_until", "created_at",
         ]  # fmt: skip
 
@@ -45,6 +51,13 @@ class VolumeIn(SoundSerializer):
     owner = serializers.ChoiceField(choices=Owner.choices, default=Owner.PERSON.value)
     organization = serializers.UUIDField(
         required=False, allow_null=True, default=None, help_text="The owner, where it is an organization."
+    )
+    storage_class = serializers.CharField(
+        max_length=48,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Where it is to be kept, by a class's code; empty: where the centre says.",
     )
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import InvalidInput, WeirError
 from apps.kernel.service import service
+from apps.storage.drivers.base import Driver
 from apps.storage.drivers.chosen import driver
 from apps.storage.errors import PathRefused
 from apps.storage.models import Volume
@@ -60,18 +61,19 @@ def bundle_take(*, actor: Actor, volume_uid: UUID, files: Sequence[BundleFile]) 
         VolumeEnded: the order of the volume has ended.
     """
     refused: list[FileRefused] = []
-    key = key_of(volume_writable(actor=actor, uid=volume_uid).uid)
+    found = volume_writable(actor=actor, uid=volume_uid)
+    key, store = key_of(found.uid), driver(found)
     parts = _parts(files, refused)
-    driver().uploads_write(key, [(part.uid, part.file.data) for part in parts])
+    store.uploads_write(key, [(part.uid, part.file.data) for part in parts])
     try:
         volume = volume_writable_lock(actor, volume_uid)
-        grown = _place(volume, key, parts, refused)
+        grown = _place(store, volume, key, parts, refused)
     except BaseException:
-        _forget(key, parts)
+        _forget(store, key, parts)
         raise
     # Of what was refused bytes are left.
-    _forget(key, parts)
-    driver().sync(key)
+    _forget(store, key, parts)
+    store.sync(key)
     changed = {"used_bytes": max(0, int(volume.used_bytes) + grown), "change_no": F("change_no") + 1}
     Volume.objects.filter(pk=volume.pk).update(**changed)
     taken = len(files) - len(refused)
@@ -95,14 +97,16 @@ def _refusal(file: BundleFile, error: WeirError) -> FileRefused:
     return FileRefused(file.path, error.code, str(error.message))
 
 
-def _place(volume: Volume, key: str, parts: Iterable[_Part], refused: list[FileRefused]) -> int:
+def _place(
+    store: Driver, volume: Volume, key: str, parts: Iterable[_Part], refused: list[FileRefused]
+) -> int:
     """Give each its place, as far as there is room; by how many bytes the volume has grown."""
     total = 0
     for part in parts:
         try:
             replaced = replaced_bytes(volume, part.names, replaces=True)
             room_check(volume, len(part.file.data) + total, replaced)
-            total += driver().upload_place(
+            total += store.upload_place(
                 key,
                 part.uid,
                 part.names,
@@ -115,10 +119,10 @@ def _place(volume: Volume, key: str, parts: Iterable[_Part], refused: list[FileR
     return total
 
 
-def _forget(key: str, parts: Iterable[_Part]) -> None:
+def _forget(store: Driver, key: str, parts: Iterable[_Part]) -> None:
     for part in parts:
         with suppress(WeirError):
-            driver().upload_remove(key, part.uid)
+            store.upload_remove(key, part.uid)
 
 
 def bundle_give(*, actor: Actor, volume_uid: UUID, paths: Sequence[str], most_bytes: int) -> list[BundleFile]:

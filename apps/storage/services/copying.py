@@ -37,7 +37,7 @@ def folder_survey(volume: Volume, path: str) -> list[FileFound]:
     folders = [top]
     while folders:
         folder = folders.pop()
-        for entry in driver().entries(key_of(volume.uid), folder):
+        for entry in driver(volume).entries(key_of(volume.uid), folder):
             names = (*folder, entry.name)
             if entry.kind == Kind.FOLDER:
                 folders.append(names)
@@ -60,23 +60,23 @@ def folder_survey(volume: Volume, path: str) -> list[FileFound]:
 def file_copy(source: Volume, file: FileFound, target: Volume, gets_on: Callable[[], None]) -> str:
     """Copy a file into a volume, where it takes its place whole; its SHA-256. `gets_on` hears that it gets on. Raises
     PathRefused where it is not as long as it was."""
-    opened = driver().file_open(key_of(source.uid), file.source)
+    opened = driver(source).file_open(key_of(source.uid), file.source)
     part, digest, offset = uuid4(), hashlib.sha256(), 0
     try:
-        driver().upload_make(key_of(target.uid), part)
+        driver(target).upload_make(key_of(target.uid), part)
         while block := os.read(opened.fd, _BLOCK_BYTES):
             if offset + len(block) > file.size_bytes:
                 break
-            driver().upload_write(key_of(target.uid), part, offset, block)
+            driver(target).upload_write(key_of(target.uid), part, offset, block)
             digest.update(block)
             offset += len(block)
             gets_on()
         if block or offset != file.size_bytes:
             raise PathRefused(_("%(path)s was changed while it was copied.") % {"path": file.path})
-        driver().upload_place(key_of(target.uid), part, file_names(file.path), replaces=True)
+        driver(target).upload_place(key_of(target.uid), part, file_names(file.path), replaces=True)
         return digest.hexdigest()
     except BaseException:
-        driver().upload_remove(key_of(target.uid), part)
+        driver(target).upload_remove(key_of(target.uid), part)
         raise
     finally:
         os.close(opened.fd)

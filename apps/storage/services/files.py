@@ -26,14 +26,14 @@ def folder_make(*, actor: Actor, volume_uid: UUID, path: str) -> None:
     """Make a folder, and those above it that are missing (PLAT-ASSET-7). Raises AlreadyThere, PathRefused."""
     volume = volume_writable_lock(actor, volume_uid)
     # A folder is rightly named with a slash behind it.
-    driver().folder_make(key_of(volume.uid), file_names(path.removesuffix("/")))
+    driver(volume).folder_make(key_of(volume.uid), file_names(path.removesuffix("/")))
 
 
 @service(P.USE)
 def file_move(*, actor: Actor, volume_uid: UUID, path: str, to: str) -> None:
     """Move or rename a file or folder within its volume. Raises NoSuchFile, AlreadyThere, PathRefused."""
     volume = volume_writable_lock(actor, volume_uid)
-    driver().move(key_of(volume.uid), file_names(path.removesuffix("/")), file_names(to))
+    driver(volume).move(key_of(volume.uid), file_names(path.removesuffix("/")), file_names(to))
 
 
 @service(P.USE)
@@ -41,7 +41,7 @@ def file_remove(*, actor: Actor, volume_uid: UUID, path: str) -> None:
     """Remove a file, or a folder with all that is in it, in one step (PLAT-ASSET-7). Raises NoSuchFile, PathRefused."""
     volume = volume_writable_lock(actor, volume_uid)
     names = file_names(path.removesuffix("/"))
-    found = driver().entry(key_of(volume.uid), names)
+    found = driver(volume).entry(key_of(volume.uid), names)
     if found is None:
         raise NoSuchFile(_("There is no %(path)s in the volume.") % {"path": path})
     gone = min(found.size_bytes, int(volume.used_bytes)) if found.kind == Kind.FILE else 0
@@ -51,18 +51,18 @@ def file_remove(*, actor: Actor, volume_uid: UUID, path: str) -> None:
     if found.kind == Kind.FOLDER:
         # What it held is known when it has been walked through.
         emit(VolumeChanged(current_schema(), str(volume.uid)), actor=actor)
-    driver().remove(key_of(volume.uid), names)
+    driver(volume).remove(key_of(volume.uid), names)
 
 
 @service(P.USE)
 def folder_remove_empty(*, actor: Actor, volume_uid: UUID, path: str) -> bool:
     """Remove a folder if it is empty; whether it was. Raises PathRefused."""
     volume = volume_writable_lock(actor, volume_uid)
-    return driver().folder_remove(key_of(volume.uid), file_names(path.removesuffix("/")))
+    return driver(volume).folder_remove(key_of(volume.uid), file_names(path.removesuffix("/")))
 
 
 @service(P.USE, recorded=False)
 def file_date(*, actor: Actor, volume_uid: UUID, path: str, at: datetime) -> None:
     """Give a file the time at which its sender says it was last changed. Raises NoSuchFile, PathRefused."""
     volume = volume_writable_lock(actor, volume_uid)
-    driver().date(key_of(volume.uid), file_names(path), at)
+    driver(volume).date(key_of(volume.uid), file_names(path), at)

@@ -73,7 +73,7 @@ def object_entry(*, actor: Actor, volume: Volume, key: str) -> Entry:
     actor.require(P.VIEW)
     is_folder = key.endswith("/")
     with suppress(PathRefused):
-        found = driver().entry(key_of(volume.uid), file_names(key.removesuffix("/")))
+        found = driver(volume).entry(key_of(volume.uid), file_names(key.removesuffix("/")))
         if found is not None and found.kind == (Kind.FOLDER if is_folder else Kind.FILE):
             return found
     raise NoSuchFile(_("There is no %(path)s in the volume.") % {"path": key})
@@ -82,7 +82,7 @@ def object_entry(*, actor: Actor, volume: Volume, key: str) -> Entry:
 def object_open(*, actor: Actor, volume: Volume, key: str) -> OpenFile:
     """The file of a key held open; who calls closes it. Raises NoSuchFile."""
     object_entry(actor=actor, volume=volume, key=key)
-    return driver().file_open(key_of(volume.uid), file_names(key))
+    return driver(volume).file_open(key_of(volume.uid), file_names(key))
 
 
 def objects_list(
@@ -101,13 +101,14 @@ class _Walk:
 
     def __init__(self, volume: Volume, prefix: str, after: bytes, is_grouped: bool) -> None:
         self._key, self._prefix, self._after, self._is_grouped = key_of(volume.uid), prefix, after, is_grouped
+        self._store = driver(volume)
 
     def seen(self) -> Iterator[Seen]:
         with suppress(NoSuchFile, PathRefused):
             yield from self._folder(names_of(self._prefix.rpartition("/")[0]))
 
     def _folder(self, folder: Names) -> Iterator[Seen]:
-        entries = list(islice(driver().entries(self._key, folder), ENTRIES_MAX + 1))
+        entries = list(islice(self._store.entries(self._key, folder), ENTRIES_MAX + 1))
         if len(entries) > ENTRIES_MAX:
             raise Conflict(
                 _("The folder holds more than %(most)s entries.") % {"most": ENTRIES_MAX},
@@ -115,7 +116,7 @@ class _Walk:
             )
         top = f"{path_of(folder)}/" if folder else ""
         if folder and not entries and top.startswith(self._prefix) and top.encode() > self._after:
-            now = driver().entry(self._key, folder)
+            now = self._store.entry(self._key, folder)
             if now is not None:
                 yield Seen(top, now)
         for key, entry in sorted(_keyed(top, entries), key=lambda pair: pair[0].encode()):

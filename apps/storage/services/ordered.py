@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.centre.storage_classes import storage_class_default
 from apps.kernel.actor import SYSTEM, Actor, act_subject
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.events import emit
@@ -33,10 +34,11 @@ def ordered_volume_make(actor: Actor, *, order_uid: UUID, order_no: str, size_mi
     size_check(size_mib)
     name = order_no.lower()
     row = Volume(owner=Owner.TENANT, name=name, size_mib=size_mib, order_uid=order_uid, order_no=order_no)
+    row.storage_class = storage_class_default()
     if Volume.objects.filter(owner=Owner.TENANT, name=name).exists():
         row.name = f"{name}-{row.uid.hex[:6]}"
     row.save()
-    driver().volume_make(key_of(row.uid))
+    driver(row).volume_make(key_of(row.uid))
     return row
 
 

@@ -24,6 +24,7 @@ from apps.kernel.events import emit
 from apps.kernel.planes import current_schema, current_tenant
 from apps.kernel.service import service
 from apps.scheduling.selectors.workloads import workload_shares
+from apps.storage.drivers.base import Driver
 from apps.storage.drivers.chosen import driver
 from apps.storage.errors import AlreadyThere, PathRefused, StorageAway, StorageFull, VolumeEnded, VolumeFull
 from apps.storage.events import OutputsChanged
@@ -97,7 +98,7 @@ def _fetch(actor: Actor, row: WorkOutput, volume: Volume, folder: WorkFolder) ->
             output_lose(actor=actor, row=row, code="too_many")
             return
         output_room(actor=actor, row=row, size_bytes=found.size_bytes)
-        grown = _fill(key_of(volume.uid), tuple(row.path.split("/")), folder, found)
+        grown = _fill(driver(volume), key_of(volume.uid), tuple(row.path.split("/")), folder, found)
         output_keep(actor=actor, row=row, found=found, grown_bytes=grown)
     except (VolumeFull, StorageFull, StorageAway) as error:
         if row.created_at < timezone.now() - WAIT:
@@ -154,12 +155,12 @@ def _survey(folder: WorkFolder) -> Found:
     return Found(files, folders, sum(sizes.values()), left_out)
 
 
-def _fill(key: str, top: Names, folder: WorkFolder, found: Found) -> int:
+def _fill(store: Driver, key: str, top: Names, folder: WorkFolder, found: Found) -> int:
     """Write all of it below `top`; by how many bytes the volume has grown."""
     grown = 0
     for names in ((), *found.folders.values()):
         try:
-            driver().folder_make(key, (*top, *names))
+            store.folder_make(key, (*top, *names))
         except AlreadyThere:
             # Of an earlier try; were it no folder, what is to lie in it is refused.
             continue
@@ -167,21 +168,21 @@ def _fill(key: str, top: Names, folder: WorkFolder, found: Found) -> int:
         if member.isreg() and member.name in found.files:
             content = archive.extractfile(member)
             assert content is not None
-            grown += _place(key, (*top, *found.files[member.name]), content)
+            grown += _place(store, key, (*top, *found.files[member.name]), content)
     return grown
 
 
-def _place(key: str, names: Names, content: IO[bytes]) -> int:
+def _place(store: Driver, key: str, names: Names, content: IO[bytes]) -> int:
     """A file takes its place whole."""
     part, offset = uuid4(), 0
-    driver().upload_make(key, part)
+    store.upload_make(key, part)
     try:
         while block := content.read(_BLOCK_BYTES):
-            driver().upload_write(key, part, offset, block)
+            store.upload_write(key, part, offset, block)
             offset += len(block)
-        return driver().upload_place(key, part, names, replaces=True)
+        return store.upload_place(key, part, names, replaces=True)
     except WeirError:
-        driver().upload_remove(key, part)
+        store.upload_remove(key, part)
         raise
 
 

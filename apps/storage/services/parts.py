@@ -129,7 +129,7 @@ def _multipart_close(*, actor: Actor, uid: UUID, chosen: Sequence[tuple[int, str
 def _parts_join(row: Multipart) -> None:
     """No transaction is open meanwhile: it may take minutes."""
     parts = [(UUID(part), size) for part, size, _number, _digest in row.chosen]
-    driver().upload_join(key_of(row.volume.uid), row.uid, parts)
+    driver(row.volume).upload_join(key_of(row.volume.uid), row.uid, parts)
 
 
 @service(P.USE)
@@ -154,9 +154,9 @@ def _place(volume: Volume, row: Multipart) -> None:
         return
     size_bytes = sum(size for _uid, size, _number, _digest in row.chosen)
     names = file_names(row.path)
-    grown = driver().upload_place(key_of(volume.uid), row.uid, names, replaces=True)
+    grown = driver(volume).upload_place(key_of(volume.uid), row.uid, names, replaces=True)
     if row.modified_at is not None:
-        driver().date(key_of(volume.uid), names, row.modified_at)
+        driver(volume).date(key_of(volume.uid), names, row.modified_at)
     Volume.objects.filter(pk=volume.pk).update(
         used_bytes=max(0, int(volume.used_bytes) + grown),
         upload_bytes=F("upload_bytes") - size_bytes,
@@ -187,7 +187,7 @@ def multipart_expire(*, actor: Actor, multipart: Multipart) -> None:
 def _remove(volume: Volume, row: Multipart) -> None:
     if row.finished_at is None:
         _parts_forget(volume, row.parts.all())
-        driver().upload_remove(key_of(volume.uid), row.uid)
+        driver(volume).upload_remove(key_of(volume.uid), row.uid)
     row.delete()
 
 
@@ -195,7 +195,7 @@ def _parts_forget(volume: Volume, parts: QuerySet[Upload]) -> None:
     """Delete parts and their bytes, and give back the room that was kept for them."""
     gone = list(parts)
     for part in gone:
-        driver().upload_remove(key_of(volume.uid), part.uid)
+        driver(volume).upload_remove(key_of(volume.uid), part.uid)
     freed = sum(int(part.size_bytes) for part in gone)
     parts.filter(pk__in=[part.pk for part in gone]).delete()
     Volume.objects.filter(pk=volume.pk).update(upload_bytes=F("upload_bytes") - freed)

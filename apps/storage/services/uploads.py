@@ -104,19 +104,19 @@ def upload_make(
         sender_id=actor.user_id,
     )
     Volume.objects.filter(pk=volume.pk).update(upload_bytes=F("upload_bytes") + size_bytes)
-    driver().upload_make(key_of(volume.uid), row.uid)
+    driver(volume).upload_make(key_of(volume.uid), row.uid)
     return row
 
 
 def replaced_bytes(volume: Volume, names: Names, *, replaces: bool) -> int:
     """How large the file is that stands there, if it may be replaced. Nothing on the way may be a file or a link."""
     for depth in range(1, len(names)):
-        above = driver().entry(key_of(volume.uid), names[:depth])
+        above = driver(volume).entry(key_of(volume.uid), names[:depth])
         if above is None:
             return 0
         if above.kind != Kind.FOLDER:
             raise PathRefused(_("%(path)s is no folder.") % {"path": path_of(names[:depth])})
-    found = driver().entry(key_of(volume.uid), names)
+    found = driver(volume).entry(key_of(volume.uid), names)
     if found is None:
         return 0
     if found.kind == Kind.FOLDER or not replaces:
@@ -137,7 +137,7 @@ def room_check(volume: Volume, size_bytes: int, replaced_bytes: int) -> None:
             },
             fields={"free_bytes": volume.free_bytes, "size_bytes": size_bytes},
         )
-    if size_bytes > driver().free_bytes():
+    if size_bytes > driver(volume).free_bytes():
         raise StorageFull()
 
 
@@ -167,7 +167,7 @@ def upload_take(
         raise ChecksumMismatch()
     if not piece or row.finished_at is not None:
         return row
-    driver().upload_write(key_of(row.volume.uid), row.uid, offset, piece)
+    driver(row.volume).upload_write(key_of(row.volume.uid), row.uid, offset, piece)
     row.received_bytes += len(piece)
     row.moved_at = timezone.now()
     row.save(update_fields=["received_bytes", "moved_at"])
@@ -194,7 +194,7 @@ def _place(found: Upload) -> Upload:
     if row.finished_at is not None or row.received_bytes < row.size_bytes or row.multipart_id is not None:
         return row
     writable_check(volume)
-    grown = driver().upload_place(
+    grown = driver(volume).upload_place(
         key_of(volume.uid),
         row.uid,
         file_names(row.path),
@@ -233,7 +233,7 @@ def _remove(found: Upload) -> None:
     act_subject("volume", volume.uid, name=volume.name, path=row.path)
     if row.finished_at is None:
         Volume.objects.filter(pk=volume.pk).update(upload_bytes=F("upload_bytes") - row.size_bytes)
-        driver().upload_remove(key_of(volume.uid), row.uid)
+        driver(volume).upload_remove(key_of(volume.uid), row.uid)
     row.delete()
 
 
@@ -278,9 +278,10 @@ def uploads_tidy(*, actor: Actor) -> None:
             # Somebody is at it; or its place is taken, and it waits for its sender until its time is over.
             continue
     for uid in Volume.objects.values_list("uid", flat=True):
-        idle = driver().uploads_idle(key_of(uid))
+        store = driver(uid)
+        idle = store.uploads_idle(key_of(uid))
         known = set(Upload.objects.filter(uid__in=idle).values_list("uid", flat=True))
         known |= set(Multipart.objects.filter(uid__in=idle).values_list("uid", flat=True))
         for lost in idle:
             if lost not in known:
-                driver().upload_remove(key_of(uid), lost)
+                store.upload_remove(key_of(uid), lost)

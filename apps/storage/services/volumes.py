@@ -1,11 +1,14 @@
 """Volumes: made, renamed, resized, deleted, measured."""
 
+from contextlib import suppress
 from uuid import UUID, uuid4
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.centre.models import StorageClass
+from apps.centre.storage_classes import storage_class_default, storage_classes_open
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.events import emit
@@ -16,7 +19,8 @@ from apps.orgs.selectors.organizations import organization_get, organization_of
 from apps.scheduling.selectors.workloads import workload_numbers_using
 from apps.scheduling.services.quota.quotas import quota_keep, quota_release
 from apps.scheduling.states import QuotaItem
-from apps.storage.drivers.chosen import driver
+from apps.storage.drivers.chosen import driver, drivers
+from apps.storage.errors import StorageAway
 from apps.storage.events import VolumeChanged
 from apps.storage.models import Volume, volume_name
 from apps.storage.permissions import StoragePermission as P
@@ -35,8 +39,10 @@ def volume_make(
     size_mib: int,
     owner: str = Owner.PERSON,
     organization: UUID | None = None,
+    storage_class: str = "",
 ) -> Volume:
     """Make an empty volume. One's own takes `storage.use`, an organization's or the tenant's `storage.manage`.
+    `storage_class`: where it is kept, by its code; "" where the centre says.
 
     Raises:
         QuotaExceeded: the tenant, or an organization, has no quota of storage left for its size.
@@ -54,12 +60,13 @@ def volume_make(
         size_mib=size_mib,
         person_id=actor.user_id if owner == Owner.PERSON else None,
         organization=_organization(actor, organization) if owner == Owner.ORGANIZATION else None,
+        storage_class=_class_read(storage_class),
     )
     _name_free_check(row)
     row.save()
     act_subject("volume", row.uid, name=name, owner=owner, size_mib=size_mib)
     _quota_keep(actor, row)
-    driver().volume_make(key_of(row.uid))
+    driver(row).volume_make(key_of(row.uid))
     return row
 
 
@@ -113,16 +120,22 @@ def volume_follow(*, actor: Actor, uid: UUID) -> None:
     """
     row = Volume.objects.filter(uid=uid).first()
     if row is None:
-        driver().volume_remove(key_of(uid))
+        # Where it lay is not known any more.
+        for each in drivers():
+            each.volume_remove(key_of(uid))
         return
-    driver().tidy(key_of(uid))
-    used = driver().used_bytes(key_of(uid))
+    driver(row).tidy(key_of(uid))
+    used = driver(row).used_bytes(key_of(uid))
     volume_measured(actor=actor, uid=uid, change_no=row.change_no, used_bytes=used)
 
 
 def volumes_forgotten() -> list[UUID]:
     """What lies on disk of volumes of this tenant that are no more: their hint was lost."""
-    here = driver().volumes_idle(current_schema())
+    here = []
+    for each in drivers():
+        # What is away is looked through when it is there again.
+        with suppress(StorageAway):
+            here += each.volumes_idle(current_schema())
     known = set(Volume.objects.filter(uid__in=here).values_list("uid", flat=True))
     return [uid for uid in here if uid not in known]
 
@@ -143,7 +156,7 @@ def volume_frozen_make(actor: Actor, size_bytes: int) -> Volume:
     )
     row.save()
     _quota_keep(actor, row)
-    driver().volume_make(key_of(row.uid))
+    driver(row).volume_make(key_of(row.uid))
     return row
 
 
@@ -202,6 +215,20 @@ def _organization(actor: Actor, uid: UUID | None) -> Organization:
     except NotFound:
         pass
     raise InvalidInput(fields={"organization": _("Choose one of the tenant's organizations.")})
+
+
+def _class_read(code: str) -> StorageClass | None:
+    """The class of a code that takes new volumes, or the default one; None for the centre's own folder."""
+    if not code:
+        return storage_class_default()
+    found = next((row for row in storage_classes_open() if row.code == code), None)
+    if found is None:
+        raise InvalidInput(
+            fields={
+                "storage_class": _("There is no storage class %(code)s that takes volumes.") % {"code": code}
+            }
+        )
+    return found
 
 
 def _name_check(name: str) -> None:

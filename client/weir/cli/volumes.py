@@ -67,11 +67,20 @@ def make(
     size: str = typer.Option("10Gi", "--size", help="50Gi, 512Mi, or a number of MiB."),
     tenant: bool = typer.Option(False, "--of-tenant", help="It is the tenant's."),
     organization: str = typer.Option("", "--of-organization", help="It is this organization's (uid)."),
+    storage_class: str = typer.Option(
+        "", "--class", help="Where it is kept, by a storage class; else the centre's."
+    ),
 ) -> None:
     """Make an empty volume; its size is held of the quota of storage."""
     owner = "organization" if organization else "tenant" if tenant else "person"
     with caller(ctx) as client:
-        found = client.volume_make(name, memory_mib(size), owner=owner, organization=organization or None)
+        found = client.volume_make(
+            name,
+            memory_mib(size),
+            owner=owner,
+            organization=organization or None,
+            storage_class=storage_class,
+        )
     said(ctx, found, f"The volume {name} is there: vol://{name}/.")
 
 

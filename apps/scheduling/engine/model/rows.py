@@ -78,7 +78,7 @@ class Node:
     rack: str = ""
     """Nodes of one rack are near each other; "" is unknown."""
     storage: str = ""
-    """The mark of the storage whose volumes it can mount; "" is none."""
+    """The marks of the storages whose volumes it can mount, with blanks between them; "" is none."""
     containers: str = ""
     """For which machines container images must be that work runs in there; "" is none."""
     packages: bool = False

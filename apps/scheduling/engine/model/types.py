@@ -100,7 +100,7 @@ class Request:
     """So many shares, its own among them, are on each of its devices at most while it is there; 0 is no bound."""
     shares_per_replica: int = 1
     storage: str = ""
-    """The mark of the storage on which its volumes lie; "" where it mounts none."""
+    """The marks of the storages on which its volumes lie, with blanks between them; "" where it mounts none."""
     containers: str = ""
     """For which machines its container image is; "" where it has none."""
     packages: bool = False

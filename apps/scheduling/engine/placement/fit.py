@@ -125,7 +125,11 @@ ASKED_FILTERS: tuple[tuple[ReasonCode, Test, WorkloadRequest], ...] = (
         lambda card, c: not c.labels or c.labels <= card.server.node.labels | card.device.labels,
         _asked_labels,
     ),
-    (ReasonCode.STORAGE, lambda card, c: c.storage in ("", card.server.node.storage), lambda c: None),
+    (
+        ReasonCode.STORAGE,
+        lambda card, c: not c.storage or set(c.storage.split()) <= set(card.server.node.storage.split()),
+        lambda c: None,
+    ),
     (
         ReasonCode.CONTAINERS,
         lambda card, c: c.containers in ("", card.server.node.containers),
