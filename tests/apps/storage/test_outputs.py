@@ -268,11 +268,11 @@ def test_keeping_that_broke_off_begins_again(api, node, volume, running, monkeyp
     node.turn()
     placed, real = [], service._place
 
-    def dies(key, names, content):
+    def dies(store, key, names, content):
         if placed:
             raise SystemExit
         placed.append(names)
-        return real(key, names, content)
+        return real(store, key, names, content)
 
     monkeypatch.setattr(service, "_place", dies)
     with pytest.raises(SystemExit):
