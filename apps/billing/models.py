@@ -1,6 +1,7 @@
 """Use, its cost, and the ledger. Facts are append-only by trigger (see the guards migration)."""
 
 import uuid
+from decimal import Decimal
 
 from django.db import models
 from django.db.models import F, Q
@@ -327,6 +328,17 @@ class Bill(TenantOwned):
 
     def __str__(self) -> str:
         return self.no
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its reader reaches all of it, and so may see its settlement."""
+        return not hasattr(self, "reached_total")
+
+    @property
+    def shown_total(self) -> Decimal:
+        """What it comes to, or the part of it that its reader reaches."""
+        total: Decimal = getattr(self, "reached_total", self.total)
+        return total
 
 
 class BillLine(models.Model):

@@ -30,6 +30,7 @@ from apps.billing.states import BillState
 from apps.catalog.selectors.coupons import coupon_list, coupon_usable_list
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
+from apps.kernel.reach import Records
 from apps.tenancy.models import Tenant
 
 DIMENSIONS = {
@@ -86,14 +87,16 @@ def _beginning(tenant: Tenant, span: str) -> datetime:
 
 @page("billing.view")
 def bills(request: TenantRequest) -> HttpResponse:
-    books_check(request.actor)
+    """All bills, or of each the part that the reader reaches."""
+    is_whole = request.actor.reaches_all(Records.COSTS)
     chosen = cleaned(BillsForm(request.GET))
     rows = bill_list(actor=request.actor, tenant=request.entered_tenant, state=chosen["state"])
     context = {
         "rows": paged(request, rows),
         "chosen": chosen,
         "states": BillState.choices,
-        "overview": account_overview(tenant=request.entered_tenant),
+        "is_whole": is_whole,
+        "overview": account_overview(tenant=request.entered_tenant) if is_whole else None,
         "topic": _topic(request.entered_tenant),
         "live": [_topic(request.entered_tenant)],
     }
@@ -119,10 +122,10 @@ def bill(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = bill_get(actor=request.actor, uid=uid)
     context = {
         "bill": row,
-        "lines": bill_lines(row),
-        "payment": getattr(row, "payment", None),
-        "corrected": bill_corrected(row),
-        "overview": account_overview(tenant=row.tenant),
+        "lines": bill_lines(row, request.actor),
+        "payment": getattr(row, "payment", None) if row.is_whole else None,
+        "corrected": bill_corrected(row) if row.is_whole else None,
+        "overview": account_overview(tenant=row.tenant) if row.is_whole else None,
         "coupons": coupon_usable_list(tenant=row.tenant) if row.state == BillState.CONFIRMED else [],
         "topic": _topic(row.tenant),
         "live": [_topic(row.tenant)],
@@ -152,6 +155,6 @@ def pay(request: TenantRequest, uid: UUID) -> HttpResponse:
 def line(request: TenantRequest, uid: UUID, line_uid: UUID) -> HttpResponse:
     """What one amount on a bill came from: price version, usage records, events (PLAT-OPS-55)."""
     row = bill_get(actor=request.actor, uid=uid)
-    found = bill_line_get(bill=row, uid=line_uid)
+    found = bill_line_get(bill=row, uid=line_uid, actor=request.actor)
     items = paged(request, bill_line_items(found), 100)
     return show(request, "billing/line", {"bill": row, "line": found, "rows": items})

@@ -91,7 +91,7 @@ TENANT = (
         _("Cost"),
         (
             _entry(_("Cost analysis"), "chart-bar", "billing:costs", "billing.view"),
-            _entry(_("Bills"), "receipt", "billing:bills", "billing.view", whole=Records.COSTS),
+            _entry(_("Bills"), "receipt", "billing:bills", "billing.view"),
             _entry(_("Account"), "wallet", "billing:account", "billing.view", whole=Records.COSTS),
             _entry(_("Coupon centre"), "ticket", "catalog:coupons", "coupons.claim", "billing.view"),
         ),

@@ -48,7 +48,8 @@ class DataPermission:
         orders: applications, orders, tickets and the processes that decide on them.
         resources: jobs, sessions and environments that run, volumes and assets for who manages storage.
         systems: business systems; one's own are those one takes part in.
-        costs: what use has cost; the account and its bills are the whole tenant's, for who reaches all.
+        costs: what use has cost, and of each bill the lines of that; the account is the whole tenant's, for who reaches
+            all.
         people: who belongs to the tenant, and who is invited.
     """
 

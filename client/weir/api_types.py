@@ -2450,6 +2450,8 @@ class BillLineOut(TypedDict):
 
 
 class BillOut(TypedDict):
+    """`total` is of what the reader reaches: of all of it where `is_whole`."""
+
     uid: str
     no: str
     tenant: str
@@ -2462,9 +2464,12 @@ class BillOut(TypedDict):
     paid_at: str | None
     written_off_at: str | None
     created_at: str
+    is_whole: bool
 
 
 class BillWholeOut(TypedDict):
+    """`total` is of what the reader reaches: of all of it where `is_whole`."""
+
     uid: str
     no: str
     tenant: str
@@ -2477,6 +2482,7 @@ class BillWholeOut(TypedDict):
     paid_at: str | None
     written_off_at: str | None
     created_at: str
+    is_whole: bool
     lines: list[BillLineOut]
     payment: PaymentOut | None
 

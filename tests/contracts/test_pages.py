@@ -46,6 +46,7 @@ DETAILS = [
     ("admin", "/t/acme/people/import/"),
     ("admin", "/operators/import/"),
     ("admin", "/operators/organizations/"),
+    ("admin", "/storage/"),
     ("ops", "/t/acme/tasks/{task}/"),
     ("ops", "/t/acme/resources/{resource}/"),
 ]

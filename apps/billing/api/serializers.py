@@ -25,8 +25,11 @@ class PaymentOut(serializers.ModelSerializer):
 
 
 class BillOut(serializers.ModelSerializer):
+    """`total` is of what the reader reaches: of all of it where `is_whole`."""
+
     tenant = serializers.CharField(source="tenant.schema_name")
-    total = Money()
+    total = Money(source="shown_total")
+    is_whole = serializers.BooleanField()
 
     class Meta:
         model = Bill
@@ -43,6 +46,7 @@ class BillOut(serializers.ModelSerializer):
             "paid_at",
             "written_off_at",
             "created_at",
+            "is_whole",
         ]
 
 
@@ -115,10 +119,12 @@ class BillWholeOut(BillOut):
 
     @extend_schema_field(BillLineOut(many=True))
     def get_lines(self, bill: Bill) -> list[dict[str, Any]]:
-        return BillLineOut(bill_lines(bill), many=True).data
+        return BillLineOut(bill_lines(bill, self.context["actor"]), many=True).data
 
     @extend_schema_field(PaymentOut(allow_null=True))
     def get_payment(self, bill: Bill) -> dict[str, Any] | None:
+        if not bill.is_whole:
+            return None
         payment = BillPayment.objects.of(bill.tenant).filter(bill=bill).first()
         return PaymentOut(payment).data if payment else None
 

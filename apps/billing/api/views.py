@@ -48,7 +48,7 @@ class BillsView(ApiView):
                 cure=_("Send the header Weir-Tenant with the tenant's code."),
             )
         bill = bill_make(actor=self.actor, tenant=self.tenant, **read(s.BillIn, request.data))
-        return Response(s.BillWholeOut(bill).data, status=201)
+        return Response(s.BillWholeOut(bill, context={"actor": self.actor}).data, status=201)
 
 
 class BillView(ApiView):
@@ -58,7 +58,9 @@ class BillView(ApiView):
     @extend_schema(responses=s.BillWholeOut)
     def get(self, request: Request, uid: UUID) -> Response:
         """One bill with its lines and its payment."""
-        return Response(s.BillWholeOut(bill_get(actor=self.actor, uid=uid)).data)
+        return Response(
+            s.BillWholeOut(bill_get(actor=self.actor, uid=uid), context={"actor": self.actor}).data
+        )
 
 
 class BillConfirmView(ApiView):
@@ -67,7 +69,9 @@ class BillConfirmView(ApiView):
     @extend_schema(request=None, responses=s.BillWholeOut)
     def post(self, request: Request, uid: UUID) -> Response:
         """Agree to the bill; then it can be paid."""
-        return Response(s.BillWholeOut(bill_confirm(actor=self.actor, bill_uid=uid)).data)
+        return Response(
+            s.BillWholeOut(bill_confirm(actor=self.actor, bill_uid=uid), context={"actor": self.actor}).data
+        )
 
 
 class BillPayView(ApiView):
@@ -78,7 +82,9 @@ class BillPayView(ApiView):
         """Pay a confirmed bill from a coupon, if one is named, and the balance."""
         coupon = read(s.PayIn, request.data)["coupon"]
         bill_pay(actor=self.actor, bill_uid=uid, coupon_uid=coupon)
-        return Response(s.BillWholeOut(bill_get(actor=self.actor, uid=uid)).data)
+        return Response(
+            s.BillWholeOut(bill_get(actor=self.actor, uid=uid), context={"actor": self.actor}).data
+        )
 
 
 class BillCorrectView(ApiView):
@@ -89,7 +95,9 @@ class BillCorrectView(ApiView):
     def post(self, request: Request, uid: UUID) -> Response:
         """Give back to the balance what a paid bill charged too much; `reference` makes it happen once."""
         bill_correct(actor=self.actor, bill_uid=uid, **read(s.RefundIn, request.data))
-        return Response(s.BillWholeOut(bill_get(actor=self.actor, uid=uid)).data)
+        return Response(
+            s.BillWholeOut(bill_get(actor=self.actor, uid=uid), context={"actor": self.actor}).data
+        )
 
 
 class BillWriteOffView(ApiView):
@@ -100,7 +108,9 @@ class BillWriteOffView(ApiView):
     def post(self, request: Request, uid: UUID) -> Response:
         """Give up a bill that will not be paid: the tenant owes it no more."""
         bill_write_off(actor=self.actor, bill_uid=uid, **read(s.WriteOffIn, request.data))
-        return Response(s.BillWholeOut(bill_get(actor=self.actor, uid=uid)).data)
+        return Response(
+            s.BillWholeOut(bill_get(actor=self.actor, uid=uid), context={"actor": self.actor}).data
+        )
 
 
 class BillLineView(ApiView):
@@ -112,7 +122,7 @@ class BillLineView(ApiView):
     def get(self, request: Request, uid: UUID, line: UUID) -> Response:
         """One line down to the price version and, page by page, the usage records it came from."""
         bill = bill_get(actor=self.actor, uid=uid)
-        row = bill_line_get(bill=bill, uid=line)
+        row = bill_line_get(bill=bill, uid=line, actor=self.actor)
         records = self.page(bill_line_items(row), s.BillItemOut).data
         return Response(s.BillLineWholeOut(row, context={"records": records}).data)
 

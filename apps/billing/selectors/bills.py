@@ -3,7 +3,7 @@
 from datetime import datetime
 from decimal import Decimal
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Sum
 
 from apps.billing.models import (
     Bill,
@@ -14,6 +14,7 @@ from apps.billing.models import (
     RatedItem,
     UsageRecord,
 )
+from apps.billing.permissions import charges_reached
 from apps.billing.selectors.costs import with_own_books
 from apps.catalog.selectors.ids import Id, uid_of
 from apps.kernel.actor import Actor
@@ -36,7 +37,8 @@ def bill_corrected(bill: Bill) -> Decimal:
 
 
 def bill_list(*, actor: Actor, tenant: Tenant | None = None, state: str = "") -> QuerySet[Bill]:
-    """Bills, newest first: of the actor's tenant; to an operator outside tenants all, or `tenant`'s."""
+    """Bills, newest first: of the actor's tenant; to an operator outside tenants all, or `tenant`'s. Who reaches a part
+    of the tenant's costs finds the bills that hold some of it, each with that part alone (`reached_total`)."""
     rows = _bills(actor).select_related("tenant", "payment")
     if tenant is not None:
         rows = rows.filter(tenant=tenant)
@@ -45,8 +47,15 @@ def bill_list(*, actor: Actor, tenant: Tenant | None = None, state: str = "") ->
 
 def _bills(actor: Actor) -> QuerySet[Bill]:
     if actor.tenant:
-        return Bill.objects.of(actor.tenant) if actor.reaches_all(Records.COSTS) else Bill.plain.none()
+        rows = Bill.objects.of(actor.tenant)
+        return rows if actor.reaches_all(Records.COSTS) else _in_part(rows, actor)
     return Bill.objects.across() if actor.kind in ("operator", "system") else Bill.plain.none()
+
+
+def _in_part(rows: QuerySet[Bill], actor: Actor) -> QuerySet[Bill]:
+    reached = BillLine.objects.filter(charges_reached(actor), bill=OuterRef("pk")).order_by()
+    part = reached.values("bill").annotate(sum=Sum("amount")).values("sum")
+    return rows.filter(Exists(reached)).annotate(reached_total=Subquery(part))
 
 
 def bill_get(*, actor: Actor, uid: Id) -> Bill:
@@ -57,15 +66,15 @@ def bill_get(*, actor: Actor, uid: Id) -> Bill:
     return row
 
 
-def bill_lines(bill: Bill) -> QuerySet[BillLine]:
-    """The bill's lines with charge, component and price version."""
-    return BillLine.objects.filter(bill=bill).select_related(
+def bill_lines(bill: Bill, actor: Actor) -> QuerySet[BillLine]:
+    """The bill's lines that the actor reaches, with charge, component and price version."""
+    return BillLine.objects.filter(charges_reached(actor), bill=bill).select_related(
         "charge", "price_line__component", "price_line__price_version"
     )
 
 
-def bill_line_get(*, bill: Bill, uid: Id) -> BillLine:
-    row = bill_lines(bill).filter(uid=uid_of(uid)).first()
+def bill_line_get(*, bill: Bill, uid: Id, actor: Actor) -> BillLine:
+    row = bill_lines(bill, actor).filter(uid=uid_of(uid)).first()
     if row is None:
         raise NotFound()
     return row

@@ -15,13 +15,13 @@ from apps.billing.models import (
     LedgerAccount,
     RatedItem,
 )
+from apps.billing.permissions import charges_reached
 from apps.billing.types import CostRow
 from apps.catalog.selectors.ids import Id, uid_of
 from apps.centre.selectors import centre_zone
 from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.errors import InvalidInput
 from apps.kernel.money import ZERO, MoneyField
-from apps.kernel.reach import Records
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_list
 
@@ -50,12 +50,7 @@ def with_own_books() -> QuerySet[Tenant]:
 def _items(
     actor: Actor, tenant: Tenant | None, since: datetime | None, until: datetime | None
 ) -> QuerySet[RatedItem]:
-    wanted = actor.reaches(
-        Records.COSTS,
-        own=Q(charge__user_id=actor.user_id),
-        organization="charge__organization_uid",
-        system="charge__business_system_uid",
-    )
+    wanted = charges_reached(actor)
     wanted &= ~Q(charge__tenant__in=with_own_books()) if tenant is None else Q(charge__tenant=tenant)
     if since is not None:
         wanted &= Q(usage__end_at__gt=since)

@@ -167,7 +167,8 @@ def _bill(account: Account, bill_id: int, lines: list[BillLine], until: datetime
 
 @service(P.PAY)
 def bill_confirm(*, actor: Actor, bill_uid: UUID | str) -> Bill:
-    """The tenant agrees to the bill; only then it can be paid."""
+    """The tenant agrees to the bill; only then it can be paid. Forbidden for who reaches a part of it."""
+    books_check(actor)
     bill = bill_get(actor=actor, uid=bill_uid)
     BILL.move(bill, BillState.CONFIRMED, actor=actor, confirmed_at=timezone.now())
     act_subject("bill", bill.uid, no=bill.no)
@@ -180,8 +181,9 @@ def bill_pay(*, actor: Actor, bill_uid: UUID | str, coupon_uid: UUID | str | Non
     """Pay a confirmed bill: what the coupon may, then the rest from the balance, all or nothing.
 
     BalanceTooLow names what is lacking; CouponNotUsable which condition is not met. Of parallel payments one
-    wins, and the balance is never below 0.
+    wins, and the balance is never below 0. Forbidden for who reaches a part of the bill.
     """
+    books_check(actor)
     bill = bill_get(actor=actor, uid=bill_uid)
     tenant = bill.tenant
     account_locked(tenant)
