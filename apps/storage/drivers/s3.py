@@ -281,7 +281,9 @@ class S3:
         return bool(self._few(self._folder(key, path)))
 
     def _way_check(self, key: str, path: Names) -> None:
-        """PathRefused where a file stands on the way."""
+        """PathRefused where a file stands on the way, and for what folders are marked by."""
+        if FOLDER in path:
+            raise PathRefused(_("No file is called %(name)s here.") % {"name": FOLDER})
         for depth in range(1, len(path)):
             if self._s3.head(self._file(key, path[:depth])) is not None:
                 raise PathRefused(

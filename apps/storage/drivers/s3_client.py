@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -14,13 +15,16 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from apps.kernel.errors import WeirError
 from apps.storage.errors import AddressRefused, NoSuchFile, StorageAway, StorageFull
 
 _BLOCK_BYTES = 1024 * 1024
+_CHECKED_S, _LEFT_ALONE_S = 60.0, 5.0
 _GONE = frozenset({"404", "NoSuchKey", "NotFound"})
 _REFUSED = frozenset({
     "401", "403", "AccessDenied", "ExpiredToken", "Forbidden", "InvalidAccessKeyId", "SignatureDoesNotMatch",
 })  # fmt: skip
+_UNHEARD = frozenset({"ConnectTimeoutError", "EndpointConnectionError", "ReadTimeoutError"})
 _FULL = frozenset({"507", "EntityTooLarge", "InsufficientCapacity", "QuotaExceeded", "XMinioStorageFull"})
 
 
@@ -77,17 +81,24 @@ class S3Client:
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
         self._client: Any = None
+        self._checked_s = self._away_s = float("-inf")
         self.copies_parts = True
         """Whether the server makes parts of objects that it has; found out by trying."""
 
     @property
     def client(self) -> Any:
-        """The client, made when it is first needed; its library takes its time to load."""
+        """The client, made when it is first needed: its library takes its time to load. Its server's address is looked
+        up each minute; one that did not answer is left alone for a moment, so that not everybody waits for it."""
+        now_s = time.monotonic()
+        if now_s - self._away_s < _LEFT_ALONE_S:
+            raise StorageAway()
+        if now_s - self._checked_s > _CHECKED_S:
+            address_check(self._bucket.endpoint)
+            self._checked_s = now_s
         if self._client is None:
             import boto3
             from botocore.config import Config
 
-            address_check(self._bucket.endpoint)
             self._client = boto3.session.Session().client(
                 "s3",
                 endpoint_url=self._bucket.endpoint,
@@ -98,7 +109,7 @@ class S3Client:
                     signature_version="s3v4",
                     connect_timeout=5,
                     read_timeout=30,
-                    retries={"total_max_attempts": 3, "mode": "standard"},
+                    retries={"total_max_attempts": 2, "mode": "standard"},
                     s3={"addressing_style": "path", "payload_signing_enabled": True},
                     request_checksum_calculation="when_required",
                     response_checksum_validation="when_required",
@@ -106,18 +117,33 @@ class S3Client:
             )
         return self._client
 
+    @contextmanager
+    def asked(self, key: str) -> Iterator[None]:
+        """What the server refuses, in the product's words."""
+        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+        try:
+            yield
+        except ClientError as error:
+            raise _refusal(key, error.response.get("Error", {})) from error
+        except (BotoCoreError, HTTPClientError, OSError, KeyError, ValueError) as error:
+            # What it answered was broken off, late, or no answer of S3.
+            if type(error).__name__ in _UNHEARD:
+                self._away_s = time.monotonic()
+            raise StorageAway(cure=type(error).__name__) from error
+
     def _at(self, key: str) -> dict[str, str]:
         return {"Bucket": self._bucket.name, "Key": f"{self._bucket.prefix}{key}"}
 
     def put(self, key: str, data: bytes, metadata: dict[str, str] | None = None) -> None:
         """Keep an object; when this returns the server has it."""
-        with plainly(key):
+        with self.asked(key):
             self.client.put_object(**self._at(key), Body=data, Metadata=metadata or {})
 
     def head(self, key: str) -> Stored | None:
         """What the server tells of an object; None for none."""
         try:
-            with plainly(key):
+            with self.asked(key):
                 found = self.client.head_object(**self._at(key))
         except NoSuchFile:
             return None
@@ -127,7 +153,7 @@ class S3Client:
 
     def read(self, key: str, into: IO[bytes], size_bytes: int) -> None:
         """Fetch all of an object. StorageAway where it is not as long as the server said."""
-        with plainly(key):
+        with self.asked(key):
             body, done = self.client.get_object(**self._at(key))["Body"], 0
             try:
                 while done <= size_bytes and (block := body.read(_BLOCK_BYTES)):
@@ -148,7 +174,7 @@ class S3Client:
             asked["Delimiter"] = "/"
         cut, seen = len(self._bucket.prefix), ""
         while True:
-            with plainly(prefix):
+            with self.asked(prefix):
                 page = self.client.list_objects_v2(**asked)
             for group in page.get("CommonPrefixes") or ():
                 yield str(group["Prefix"])[cut:]
@@ -165,7 +191,7 @@ class S3Client:
         """Delete objects; those that are not there are deleted."""
         for begin in range(0, len(keys), 1000):
             named = [{"Key": self._at(key)["Key"]} for key in keys[begin : begin + 1000]]
-            with plainly(keys[begin]):
+            with self.asked(keys[begin]):
                 answer = self.client.delete_objects(
                     Bucket=self._bucket.name, Delete={"Objects": named, "Quiet": True}
                 )
@@ -175,18 +201,18 @@ class S3Client:
     def copy(self, key: str, to: str, metadata: dict[str, str] | None = None) -> None:
         """Copy an object within the bucket, up to what the server copies at once (5 GiB)."""
         changed = {} if metadata is None else {"MetadataDirective": "REPLACE", "Metadata": metadata}
-        with plainly(key):
+        with self.asked(key):
             self.client.copy_object(**self._at(to), CopySource=self._at(key), **changed)
 
     @contextmanager
     def parts(self, key: str, metadata: dict[str, str]) -> Iterator[Parts]:
         """Make an object of parts: it is there, whole, when the block ends well, and else nothing of it is."""
-        with plainly(key):
+        with self.asked(key):
             begun = self.client.create_multipart_upload(**self._at(key), Metadata=metadata)
         made = Parts(self, self._at(key), begun["UploadId"])
         try:
             yield made
-            with plainly(key):
+            with self.asked(key):
                 self.client.complete_multipart_upload(
                     **self._at(key), UploadId=made.number, MultipartUpload={"Parts": made.made}
                 )
@@ -198,7 +224,7 @@ class S3Client:
 
     def part_copy(self, at: dict[str, str], number: str, part: int, key: str) -> str:
         """Make a part of an object; its mark, "" where the server cannot."""
-        with plainly(key):
+        with self.asked(key):
             answer = self.client.upload_part_copy(
                 **at, UploadId=number, PartNumber=part, CopySource=self._at(key)
             )
@@ -213,7 +239,7 @@ class Parts:
         self.made: list[dict[str, Any]] = []
 
     def send(self, data: bytes) -> None:
-        with plainly(self._at["Key"]):
+        with self._client.asked(self._at["Key"]):
             answer = self._client.client.upload_part(
                 **self._at, UploadId=self.number, PartNumber=len(self.made) + 1, Body=data
             )
@@ -230,27 +256,17 @@ class Parts:
         self.made.append({"ETag": mark, "PartNumber": len(self.made) + 1})
 
 
-@contextmanager
-def plainly(key: str) -> Iterator[None]:
-    """What the server refuses, in the product's words."""
-    from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
-
-    try:
-        yield
-    except ClientError as error:
-        code = str(error.response.get("Error", {}).get("Code", ""))
-        if code in _GONE:
-            raise NoSuchFile(_("There is no %(path)s in the volume.") % {"path": key}) from error
-        if code in _REFUSED:
-            cure = _(
+def _refusal(key: str, answer: Mapping[str, Any]) -> WeirError:
+    """An error of the server, by its code."""
+    code = str(answer.get("Code", ""))
+    if code in _GONE:
+        return NoSuchFile(_("There is no %(path)s in the volume.") % {"path": key})
+    if code in _REFUSED:
+        return StorageAway(
+            cure=_(
                 "The S3 server refuses the centre's key: the operators can renew it on the page of storage."
             )
-            raise StorageAway(cure=cure) from error
-        if code in _FULL:
-            raise StorageFull() from error
-        raise StorageAway(
-            cure=f"{code}: {error.response.get('Error', {}).get('Message', '')}"[:300]
-        ) from error
-    except (BotoCoreError, HTTPClientError, OSError, KeyError, ValueError) as error:
-        # What it answered was broken off, late, or no answer of S3.
-        raise StorageAway(cure=type(error).__name__) from error
+        )
+    if code in _FULL:
+        return StorageFull()
+    return StorageAway(cure=f"{code}: {answer.get('Message', '')}"[:300])

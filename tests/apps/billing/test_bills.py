@@ -53,7 +53,7 @@ class TestMake:
     @pytest.mark.req("PLAT-OPS-32", "PLAT-OPS-55", "ELA-2001", "ELA-2002", "ELA-2004")
     def test_lines_can_be_recomputed_by_hand(self, acme: object) -> None:
         bill = bill_made(acme, (100, 80, 45))
-        lines = {line.component: line for line in bill_lines(bill)}
+        lines = {line.component: line for line in bill_lines(bill, SYSTEM)}
         # 225 s: 1.00 an hour, 5.60, 0.40, 0.16
         assert {name: (line.exact, line.amount) for name, line in lines.items()} == {
             "compute_share": (Decimal("0.0625"), Decimal("0.06")),
@@ -62,7 +62,7 @@ class TestMake:
             "memory": (Decimal("0.01"), Decimal("0.01")),
         }
         assert bill.total == Decimal("0.45")
-        memory = bill_line_get(bill=bill, uid=lines["gpu_memory"].uid)
+        memory = bill_line_get(bill=bill, uid=lines["gpu_memory"].uid, actor=SYSTEM)
         assert memory.exact == memory.unit_amount * memory.share_seconds / 3600
         items = list(bill_line_items(memory))
         assert [item.usage.seconds for item in items] == [100, 80, 45]
@@ -76,14 +76,14 @@ class TestMake:
         self, acme: object, seconds: int
     ) -> None:
         bill = bill_made(acme, (seconds,))
-        accrued = sum(line.accrued for line in bill_lines(bill))
+        accrued = sum(line.accrued for line in bill_lines(bill, SYSTEM))
         assert (accrued < bill.total) == (seconds == 225), "one is rounded up, the other down"
         assert transaction_list(tenant=acme).get().total == bill.total
 
     @pytest.mark.req("ELA-2006")
     def test_rounding_is_on_the_ledger(self, acme: object) -> None:
         bill = bill_made(acme, (100, 80, 45))
-        accrued = sum(line.accrued for line in bill_lines(bill))
+        accrued = sum(line.accrued for line in bill_lines(bill, SYSTEM))
         assert ledger_sum("accrued", acme) == 0
         assert ledger_sum("receivable", acme) == bill.total == Decimal("0.45")
         assert accrued != bill.total
@@ -95,7 +95,7 @@ class TestMake:
         totals = {tenant: bill_made(tenant, lengths) for tenant, lengths in cuts.items()}
         assert sum(cuts[globex]) == 300
         assert totals[acme].total == totals[globex].total
-        exact = [[line.exact for line in bill_lines(bill)] for bill in totals.values()]
+        exact = [[line.exact for line in bill_lines(bill, SYSTEM)] for bill in totals.values()]
         assert exact[0] == exact[1]
 
     @pytest.mark.req("ELA-2005")
@@ -112,8 +112,8 @@ class TestMake:
         edge = UsageRecord.plain.get(seq=1).end_at
         first = bill_make(actor=SYSTEM, tenant=acme, until=edge)
         second = bill_make(actor=SYSTEM, tenant=acme)
-        assert [line.share_seconds for line in bill_lines(first)] == [100] * 4
-        assert [line.share_seconds for line in bill_lines(second)] == [80] * 4
+        assert [line.share_seconds for line in bill_lines(first, SYSTEM)] == [100] * 4
+        assert [line.share_seconds for line in bill_lines(second, SYSTEM)] == [80] * 4
         assert (first.period_until, second.period_from) == (edge, edge)
         assert ledger_sum("accrued", acme) == 0
 

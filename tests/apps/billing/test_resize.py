@@ -38,14 +38,14 @@ def test_use_is_rated_and_billed_by_what_was_held(db, acme):
     resize(charge, 10, 1024)
     used(charge, (360, 20, 10240), (720, 40, 2048), (36, 10, 1024))
     bill = bill_make(actor=SYSTEM, tenant=acme)
-    lines = {(line.component, int(line.quantity)): line for line in bill_lines(bill)}
+    lines = {(line.component, int(line.quantity)): line for line in bill_lines(bill, SYSTEM)}
     compute = {quantity: line.exact for (code, quantity), line in lines.items() if code == "compute_share"}
     # 0.05 an hour and percent: 20 % for 360 s, 40 % for 720 s, 10 % for 36 s.
     assert compute == {20: Decimal("0.1"), 40: Decimal("0.4"), 10: Decimal("0.005")}
     memory = {quantity: line.exact for (code, quantity), line in lines.items() if code == "gpu_memory"}
     # 10 GiB at 8 × 0.50 + 2 × 0.80, then 2 GiB and 1 GiB at 0.50 each.
     assert memory == {10: Decimal("0.56"), 2: Decimal("0.2"), 1: Decimal("0.005")}
-    cpu = [line for line in bill_lines(bill) if line.component == "cpu"]
+    cpu = [line for line in bill_lines(bill, SYSTEM) if line.component == "cpu"]
     assert [(line.share_seconds, line.quantity) for line in cpu] == [(1116, 4)]
     assert [item.seconds for item in bill_line_items(lines["compute_share", 40])] == [720]
     assert books_balance()

@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -352,8 +353,20 @@ def test_a_key_that_is_withdrawn_midway_is_told_and_leaves_the_file_as_it_was(tm
 def test_a_server_that_is_away_is_told(tmp_path: Path) -> None:
     with bucket_served(tmp_path / "s3") as served:
         pass
-    with pytest.raises(StorageAway):
-        S3(served).volume_make(KEPT)
+    store, began = S3(served), time.monotonic()
+    for _time in range(20):
+        with pytest.raises(StorageAway):
+            store.volume_make(KEPT)
+    assert time.monotonic() - began < 20, "it is left alone for a while"
+
+
+@pytest.mark.usefixtures("local")
+def test_no_file_is_called_what_folders_are_marked_by(bucket: Bucket) -> None:
+    store = S3(bucket)
+    store.volume_make(KEPT)
+    for path in (".weir-folder", "a/.weir-folder", ".weir-folder/x"):
+        with pytest.raises(PathRefused):
+            put(store, path, b"1")
 
 
 @pytest.mark.usefixtures("local")

@@ -62,6 +62,16 @@ def test_host_cpu_memory_and_disk_are_counted(of: str, word: int, code: ReasonCo
     assert never.refusals[0].permanent
 
 
+def test_work_on_several_storages_goes_where_all_are_seen() -> None:
+    nodes = (Node("n0", storage="a"), Node("n1", storage="a b"), Node("n2", storage="b"))
+    snapshot = replace(pool(3, 1), nodes=nodes)
+    wanted = {"": {"n0", "n1", "n2"}, "a": {"n0", "n1"}, "a b": {"n1"}}
+    for storage, where in wanted.items():
+        made = run(snapshot, *(ask(i, 100, storage=storage) for i in range(3)))
+        assert {each.grants[0].node_id for each in made.placements} == where
+    assert reasons(run(snapshot, ask(1, 10, storage="c")))["r1"].code == ReasonCode.STORAGE
+
+
 def test_any_of_several_models_and_the_driver_decide() -> None:
     cards = (
         device("n0", 0, model="a"), device("n0", 1, model="b", drivers=frozenset({"cuda"})),
