@@ -75,6 +75,7 @@ app.conf.beat_schedule = {
     "orders: meter volumes": _every(300, "apps.orders.tasks.volumes_meter"),
     "orders: compare the mirror": _every(24 * 3600, "apps.orders.tasks.cases_reconcile"),
     "images: archives on their way": _every(60, "apps.images.tasks.versions_sweep"),
+    "images: builds": _every(5, "apps.images.tasks.builds_sweep"),
     "images: what the registry holds for nobody": _every(3600, "apps.images.tasks.registry_tidy"),
     "assets: go on with copies": _every(600, "apps.assets.tasks.assets_tidy"),
     "storage: measure and tidy": _every(600, "apps.storage.tasks.storage_tidy"),

@@ -26,7 +26,7 @@ from apps.fleet import events as fleet
 from apps.identity import tasks as identity_tasks
 from apps.identity.events import MembershipEnded, PasswordResetAsked, TokensEnded
 from apps.images import tasks as image_tasks
-from apps.images.events import VersionAsked, VersionsGone
+from apps.images.events import VersionAsked, VersionMoved, VersionsGone
 from apps.kernel.wiring import after, recorder, within
 from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
@@ -187,6 +187,10 @@ after(
 within(fleet.ContainerSaveSettled, images.container_settled)
 # Sweep: versions_sweep, every minute.
 after(VersionAsked, lambda event: image_tasks.version_take.delay(event.uid))
+within(fleet.MetricsGrew, images.work_wrote)
+within(WorkloadEnded, images.work_ended)
+# Sweep: builds_sweep, every few seconds.
+after(VersionMoved, lambda event: image_tasks.build_follow.delay(event.uid))
 # Sweep: registry_tidy, every hour.
 after(VersionsGone, lambda event: image_tasks.repositories_tidy.delay(list(event.repositories)))
 

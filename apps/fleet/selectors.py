@@ -290,6 +290,17 @@ def log_read(
     return LogExcerpt(text, next_offset, ended, *whose)
 
 
+def log_end_read(*, workload_uid: UUID | str, characters: int) -> str:
+    """The last that a workload has printed, of the slice that began last; at most so many characters."""
+    row = slice_list(workload_uids=[workload_uid]).last()
+    if row is None:
+        return ""
+    size = 4 * characters
+    begin = max(0, min(row.log_next, LOG_MAX_BYTES) - size)
+    text, _next = _piece(row, begin, size)
+    return text[-characters:]
+
+
 def _is_cut(row: Slice, inner: int) -> bool:
     """Whether all that was kept ends here and there was more; a character on the bound is dropped as a whole."""
     return row.log_next > LOG_MAX_BYTES and inner > LOG_MAX_BYTES - _CHARACTER_BYTES

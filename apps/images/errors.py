@@ -43,3 +43,11 @@ class ImageRefused(InvalidInput):
     default_cure = _(
         "Save the image anew by `docker save` or `podman save`, for the machines of this centre."
     )
+
+
+class ContainerfileRefused(InvalidInput):
+    """Lines of a Containerfile that are not taken; nothing was run."""
+
+    code = "containerfile_refused"
+    default_message = _("The Containerfile is not taken.")
+    default_cure = _("Correct the lines that are named.")

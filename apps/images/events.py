@@ -15,3 +15,10 @@ class VersionsGone(Event):
     """Versions were deleted: what the registry holds of them goes."""
 
     repositories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionMoved(Event):
+    """A version, or the work that builds it, is not what it was: its build is looked at."""
+
+    uid: str

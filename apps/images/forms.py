@@ -2,10 +2,11 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from apps.images.containerfile.reading import TEXT_MAX_BYTES
 from apps.images.models import NAME_MAX, TAG_MAX, image_name, image_tag
 from apps.images.services.images import INTRODUCTION_MAX
 from apps.images.states import Owner
-from apps.kernel.forms import SoundForm
+from apps.kernel.forms import SoundForm, variables_read
 
 PATH_MAX = 1024
 
@@ -45,3 +46,24 @@ class SaveForm(ImageForm):
 class ImportForm(SaveForm):
     volume = forms.UUIDField(label=_("Volume"))
     path = forms.CharField(label=_("Path"), max_length=PATH_MAX, strip=False)
+
+
+class BuildForm(SaveForm):
+    """A Containerfile, the files that it copies, and what its work may have."""
+
+    containerfile = forms.CharField(
+        label=_("Containerfile"), max_length=TEXT_MAX_BYTES, widget=forms.Textarea, strip=False
+    )
+    volume = forms.CharField(label=_("Volume"), max_length=120, required=False)
+    path = forms.CharField(label=_("Folder in it"), max_length=PATH_MAX, required=False, strip=False)
+    args = forms.CharField(label=_("Values of ARGs"), max_length=8192, required=False, widget=forms.Textarea)
+    compute_percent = forms.IntegerField(label=_("Compute (%)"), min_value=1, max_value=100, initial=10)
+    memory_mib = forms.IntegerField(label=_("Memory (MiB)"), min_value=1, max_value=2**31 - 1, initial=512)
+    minutes = forms.IntegerField(
+        label=_("Ends after (minutes)"), min_value=1, max_value=7 * 24 * 60, initial=60
+    )
+    queue = forms.CharField(label=_("Queue"), max_length=48, required=False)
+    is_fresh = forms.BooleanField(label=_("Run every step anew"), required=False)
+
+    def clean_args(self) -> dict[str, str]:
+        return variables_read(self.cleaned_data["args"])

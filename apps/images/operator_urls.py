@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.images import views
+from apps.images.views import images as views
 
 app_name = "images_admin"
 urlpatterns = [

@@ -91,6 +91,14 @@ class Registry:
         answer = self._call("GET", f"{repository}/blobs/{digest}", {"Range": f"bytes={begin}-{end - 1}"})
         return answer.content[: end - begin]
 
+    def config(self, repository: str, manifest: bytes) -> dict[str, Any]:
+        """What an image says of itself: how it runs under `config`, its layers under `rootfs`. Raises RegistryAway."""
+        _size, (file, *_layers) = manifest_facts(manifest)
+        if file["size_bytes"] > MANIFEST_MAX_BYTES:
+            raise RegistryAway()
+        found: dict[str, Any] = json.loads(self.blob(repository, file["digest"], 0, file["size_bytes"]))
+        return found
+
     def blob_mount(self, repository: str, digest: str, source: str, size_bytes: int) -> None:
         """Have a file of another repository in this one: named where the registry does that, else copied. Raises
         RegistryAway."""

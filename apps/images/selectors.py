@@ -1,21 +1,25 @@
 """Images and their versions, with who may see them built in."""
 
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Max, Prefetch, Q, QuerySet, Sum
+from django.db.models import Case, Count, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum, Value, When
+from django.utils.translation import gettext as _
 
 from apps.fleet.selectors import node_list
-from apps.images.models import Image, ImageVersion
+from apps.images.models import Image, ImageBuild, ImageVersion
 from apps.images.permissions import ImagePermission as P
 from apps.images.permissions import images_kept, images_opened, images_seen
 from apps.images.registry import registry
-from apps.images.states import VersionState
+from apps.images.states import BuildState, Owner, VersionState
 from apps.kernel.actor import Actor
-from apps.kernel.errors import NotFound
-from apps.scheduling.selectors.workloads import workload_get
+from apps.kernel.errors import InvalidInput, NotFound
+from apps.scheduling.selectors.workloads import workload_get, workload_state_of
+from apps.scheduling.states import WorkloadState
 from apps.tenancy.models import Tenant
 from node_agent.protocol.images import IMAGE_PIECE_BYTES
 
+_NEAREST = (Owner.PERSON, Owner.ORGANIZATION, Owner.TENANT, Owner.CENTRE)
 # How machines are called by their kernel, and by images.
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -72,6 +76,69 @@ def versions_opened(actor: Actor) -> QuerySet[ImageVersion]:
         state=VersionState.READY, image__in=Image.objects.filter(images_opened(actor))
     )
     return rows.select_related("image").order_by("image__name", "-created_at", "-pk")
+
+
+def version_find(actor: Actor, asked: str, *, field: str) -> ImageVersion:
+    """The version that NAME, NAME:TAG or a uid means, of those that the actor may run: of several images of a name his
+    own, then his organization's, his tenant's, the centre's; without a tag the newest.
+
+    Raises InvalidInput, of that field, for one that is not there.
+    """
+    rows = versions_opened(actor)
+    name, _sign, tag = asked.partition(":")
+    try:
+        named = rows.filter(uid=UUID(asked))
+    except ValueError:
+        named = rows.filter(image__name=name)
+        named = named.filter(tag=tag) if tag else named
+    found = sorted(named, key=lambda row: _NEAREST.index(Owner(row.image.owner)))
+    if not found:
+        text = _("There is no image %(name)s that you may run.") % {"name": asked[:100]}
+        raise InvalidInput(fields={field: text})
+    first = found[0]
+    if any(row.image.owner == first.image.owner and row.image_id != first.image_id for row in found):
+        text = _("Several images are called %(name)s: give the uid of a version.") % {"name": name}
+        raise InvalidInput(fields={field: text})
+    return first
+
+
+def image_config(version: ImageVersion) -> dict[str, Any]:
+    """How a version that is ready runs: the `config` of OCI. Raises RegistryAway."""
+    held = registry()
+    manifest = held.manifest(version.repository, version.digest)
+    return dict(held.config(version.repository, manifest).get("config") or {})
+
+
+def build_list(*, actor: Actor, tenant: Tenant) -> QuerySet[ImageBuild]:
+    """The builds of a tenant that the actor finds: his own, and of images that he manages. Each knows its image
+    (`image_uid`), how far it is (`shown_state`), and whether the actor may cancel it (`may_cancel`)."""
+    actor.require(P.VIEW)
+    kept = ImageVersion.objects.filter(image__in=Image.objects.filter(images_kept(actor)))
+    mine = Q(made_by_id=actor.user_id) | Q(version_uid__in=kept.values("uid"))
+    rows = ImageBuild.objects.of(tenant).filter(mine)
+    version = ImageVersion.objects.filter(uid=OuterRef("version_uid"))
+    waits = Q(state=BuildState.BUILDING, work_state__in=(WorkloadState.PENDING, WorkloadState.PLACED))
+    rows = rows.annotate(
+        image_uid=Subquery(version.values("image__uid")[:1]),
+        work_state=workload_state_of(OuterRef("workload_uid")),
+    )
+    may_cancel = actor.may(P.USE) and not actor.is_read_only
+    rows = rows.annotate(
+        shown_state=Case(When(waits, then=Value(BuildState.WAITING.value)), default=F("state")),
+        may_cancel=Case(
+            When(Q(state__in=(BuildState.BUILDING, BuildState.SAVING)), then=Value(may_cancel)),
+            default=Value(False),
+        ),
+    )
+    return rows.select_related("made_by", "tenant").order_by("-created_at", "-pk")
+
+
+def build_get(*, actor: Actor, tenant: Tenant, uid: UUID) -> ImageBuild:
+    """A build that the actor finds in lists. NotFound for any other."""
+    row = build_list(actor=actor, tenant=tenant).filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
 
 
 def image_uids_kept(actor: Actor) -> set[UUID]:

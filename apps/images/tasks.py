@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from apps.images.services import imports
+from apps.images.services import build_following, imports
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 
@@ -33,3 +33,17 @@ def registry_tidy() -> None:
     """Take what no version stands for any more out of the whole registry, where there is one."""
     if settings.WEIR_REGISTRY_URL:
         imports.registry_tidy()
+
+
+@provider_task
+def build_follow(version_uid: str) -> None:
+    """Take a build as far as its work has come, and end its work where that is not needed any more."""
+    build_following.build_follow(actor=SYSTEM, version_uid=UUID(version_uid))
+    build_following.build_work_end(actor=SYSTEM, version_uid=UUID(version_uid))
+
+
+@provider_task
+def builds_sweep() -> None:
+    """Look at all that is being built: a hint may have been lost, and some end without one."""
+    for uid in build_following.builds_open():
+        build_follow(str(uid))

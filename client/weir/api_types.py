@@ -535,7 +535,7 @@ class ImageVersionOut(TypedDict):
     image: str
     name: str
     tag: str
-    state: Literal["saving", "checking", "ready", "refused"]
+    state: Literal["building", "saving", "checking", "ready", "refused"]
     problem: str
     digest: str
     architecture: str
@@ -2971,6 +2971,55 @@ class HookCallOut(TypedDict):
     next_try_at: str
 
 
+class ImageBuildIn(TypedDict):
+    """
+    A Containerfile, where the files that it copies are, and what its work may have. `folder`: the digest of a folder
+    sent before (folder-uploads); `volume` and `path`: a folder in a volume; one of them at most.
+    """
+
+    name: str
+    tag: NotRequired[str]
+    introduction: NotRequired[str]
+    owner: NotRequired[Literal["person", "organization", "tenant"]]
+    organization: NotRequired[str | None]
+    containerfile: str
+    folder: NotRequired[str]
+    volume: NotRequired[str]
+    path: NotRequired[str]
+    args: NotRequired[dict[str, str]]
+    compute_percent: NotRequired[int]
+    memory_mib: NotRequired[int]
+    host_cpu_milli: NotRequired[int]
+    host_memory_mib: NotRequired[int]
+    queue: NotRequired[str]
+    business_system: NotRequired[str]
+    run_timeout_s: NotRequired[int | None]
+    is_fresh: NotRequired[bool]
+
+
+class ImageBuildOut(TypedDict):
+    """A build: `state` says how far it is, `problem` why it failed, with the line and the last output of its step."""
+
+    uid: str
+    name: str
+    state: Literal["waiting", "building", "saving", "done", "failed", "cancelled"]
+    problem: str
+    failed_line: int | None
+    output: str
+    version: str
+    workload: str
+    workload_no: str
+    base: str
+    containerfile: str
+    args: dict[str, str]
+    steps: int
+    steps_before: int
+    made_by: str
+    may_cancel: bool
+    created_at: str
+    ended_at: str | None
+
+
 class ImageImportIn(TypedDict):
     """An archive, as `docker save` or `skopeo` write it, at a path of a volume."""
 
@@ -3266,6 +3315,12 @@ class PaginatedHookCallOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[HookCallOut]
+
+
+class PaginatedImageBuildOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ImageBuildOut]
 
 
 class PaginatedImageOutList(TypedDict):

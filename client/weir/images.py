@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from weir.calls import Calls
 
 if TYPE_CHECKING:
-    from weir.api_types import ImageOut, ImageVersionOut
+    from typing import Unpack
+
+    from weir.api_types import ImageBuildIn, ImageBuildOut, ImageOut, ImageVersionOut
 
 _LOOK_S = 0.5
 
@@ -65,6 +67,31 @@ class Images(Calls):
             "organization": organization,
         }
         return self.post(f"workloads/{workload}/image-versions", body)
+
+    def image_build(self, **asked: Unpack[ImageBuildIn]) -> ImageBuildOut:
+        """Build a version of an image: work runs each step of a `containerfile`, and is saved as the version. Files to
+        copy are in a `folder` that was sent (`folder_send`), or in a `volume`."""
+        return self.post("image-builds", dict(asked))
+
+    def image_builds(self) -> list[ImageBuildOut]:
+        """Builds, the newest first."""
+        return list(self.all("image-builds"))
+
+    def image_build_get(self, uid: str) -> ImageBuildOut:
+        return self.get(f"image-builds/{uid}")
+
+    def image_build_cancel(self, uid: str) -> ImageBuildOut:
+        """End a build: there is no version of it."""
+        return self.post(f"image-builds/{uid}/cancel")
+
+    def image_built(self, uid: str, timeout_s: float = 7 * 24 * 3600) -> ImageBuildOut:
+        """A build once it is done, failed or cancelled, or as it is after so long."""
+        end_s = time.monotonic() + timeout_s
+        while True:
+            found = self.image_build_get(uid)
+            if found["state"] in ("done", "failed", "cancelled") or time.monotonic() > end_s:
+                return found
+            time.sleep(_LOOK_S)
 
     def images_saved(self, workload: str) -> list[ImageVersionOut]:
         """The versions that work (its uid) was saved as."""

@@ -38,7 +38,7 @@ OWN_ADDRESS = {
     "form": "application-forms", "waiting_form": "application-forms", "order": "orders", "resource": "workloads",
     "ticket": "tickets", "request": "tickets", "task": "tasks", "waiting_task": "tasks", "bill": "bills",
     "person": "people", "volume": "volumes", "asset": "assets", "business_system": "business-systems",
-    "image": "images", "image_version": "image-versions",
+    "image": "images", "image_version": "image-versions", "image_build": "image-builds",
 }  # fmt: skip
 PARTS = {
     "cart": "cart", "attachment": "attachments", "request_file": "ticket-files", "bill_line": "bills",

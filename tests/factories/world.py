@@ -7,16 +7,18 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.billing.services.rating import usage_rate
 from apps.identity.models import User
 from apps.identity.services.tokens import api_token_make
-from apps.images.models import Image, ImageVersion
-from apps.images.states import Owner, VersionState
+from apps.images.models import Image, ImageBuild, ImageVersion
+from apps.images.states import BuildState, Owner, VersionState
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orders.selectors import orders_undelivered
@@ -193,6 +195,20 @@ class Story:
             made_by=image.person,
         )
         self.uids |= {"image": str(image.uid), "image_version": str(version.uid)}
+        build = ImageBuild.plain.create(
+            tenant=image.tenant,
+            version_uid=version.uid,
+            workload_uid=uuid4(),
+            workload_no="W-0000000000",
+            name=str(version),
+            made_by=image.person,
+            containerfile=f"FROM base:1\nRUN echo secret plan of {self.schema}\n",
+            base="base:1",
+            steps=1,
+            state=BuildState.DONE,
+            ended_at=timezone.now(),
+        )
+        self.uids["image_build"] = str(build.uid)
 
     def service_key(self) -> None:
         """The user's resource is a service, with a key as he makes one."""

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from apps.images.models import Image, ImageVersion, image_tag
 from apps.images.permissions import ImagePermission as P
+from apps.images.registry import LAYERS_MAX
 from apps.images.services.images import image_kept_lock, introduction_check, name_check
 from apps.images.states import Owner
 from apps.kernel.actor import Actor, act_subject
@@ -26,6 +27,15 @@ def draft_check(name: str, tag: str, introduction: str) -> None:
         image_tag(tag)
     except ValidationError as error:
         raise InvalidInput(fields={"tag": " ".join(error.messages)}) from error
+
+
+def layers_bound_check(base: ImageVersion) -> None:
+    """Raises Conflict for an image upon which nothing can go any more."""
+    if len(base.layers) > LAYERS_MAX:
+        raise Conflict(
+            _("The image has %(count)s layers: no more can go upon them.") % {"count": len(base.layers) - 1},
+            cure=_("Build it anew, with fewer."),
+        )
 
 
 def draft_make(

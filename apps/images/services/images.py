@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from apps.fleet.services.container_saves import container_save_drop
-from apps.images.events import VersionsGone
+from apps.images.events import VersionMoved, VersionsGone
 from apps.images.models import Image, ImageVersion, image_name
 from apps.images.permissions import ImagePermission as P
 from apps.images.permissions import images_kept, images_seen
@@ -110,6 +110,7 @@ def version_refuse(actor: Actor, row: ImageVersion, problem: str) -> None:
     container_save_drop(actor=actor, uid=row.uid)
     if row.image.tenant is not None:
         quota_release(actor=actor, tenant=row.image.tenant, holder_uid=row.uid)
+    _moved(actor, row)
 
 
 def _versions_delete(actor: Actor, image: Image, versions: list[ImageVersion]) -> None:
@@ -124,9 +125,15 @@ def _versions_delete(actor: Actor, image: Image, versions: list[ImageVersion]) -
         if image.tenant is not None:
             quota_release(actor=actor, tenant=image.tenant, holder_uid=version.uid)
         container_save_drop(actor=actor, uid=version.uid)
+        _moved(actor, version)
         version.delete()
     gone = tuple(version.repository for version in versions if version.repository)
     emit(VersionsGone(gone), actor=actor)
+
+
+def _moved(actor: Actor, version: ImageVersion) -> None:
+    if version.settings is not None:
+        emit(VersionMoved(str(version.uid)), actor=actor)
 
 
 def image_kept_lock(actor: Actor, uid: UUID) -> Image:

@@ -21,7 +21,7 @@ from django.utils.translation import override
 from apps.fleet.services.container_saves import container_save_drop
 from apps.images.archives import Archive, archive_read, layers_check
 from apps.images.errors import ImageRefused
-from apps.images.events import VersionAsked, VersionsGone
+from apps.images.events import VersionAsked, VersionMoved, VersionsGone
 from apps.images.models import ImageVersion
 from apps.images.permissions import ImagePermission as P
 from apps.images.registry import manifest_facts, registry
@@ -234,6 +234,8 @@ def version_ready(*, actor: Actor, uid: UUID, facts: dict[str, Any]) -> None:
         setattr(row, name, value)
     row.state, row.problem, row.is_taken = VersionState.READY, "", False
     row.save()
+    if row.settings is not None:
+        emit(VersionMoved(str(uid)), actor=actor)
     container_save_drop(actor=actor, uid=uid)
     try:
         with transaction.atomic():

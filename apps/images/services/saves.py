@@ -22,12 +22,12 @@ from apps.fleet.services.container_saves import (
 )
 from apps.images.archives import layer_check
 from apps.images.errors import ImageRefused, NotInImage
-from apps.images.events import VersionAsked
+from apps.images.events import VersionAsked, VersionMoved
 from apps.images.models import ImageVersion
 from apps.images.permissions import ImagePermission as P
-from apps.images.registry import LAYERS_MAX, Registry, manifest_facts, manifest_grown, registry
+from apps.images.registry import Registry, manifest_facts, manifest_grown, registry
 from apps.images.room import room_check
-from apps.images.services.drafts import draft_check, draft_make
+from apps.images.services.drafts import draft_check, draft_make, layers_bound_check
 from apps.images.services.images import version_refuse
 from apps.images.states import Owner, VersionState
 from apps.kernel.actor import Actor
@@ -124,11 +124,7 @@ def _base(work: Workload) -> ImageVersion:
             _("The image that %(no)s runs in is not kept here any more.") % {"no": work.no},
             cure=_("Start it from one that is."),
         )
-    if len(base.layers) > LAYERS_MAX:
-        raise Conflict(
-            _("The image has %(count)s layers: no more can go upon them.") % {"count": len(base.layers) - 1},
-            cure=_("Build it anew, with fewer."),
-        )
+    layers_bound_check(base)
     return base
 
 
@@ -147,6 +143,8 @@ def container_settled(*, actor: Actor, uid: UUID) -> None:
     row.state, row.left_out = VersionState.CHECKING, save.left_out
     row.save(update_fields=["state", "left_out"])
     emit(VersionAsked(str(uid)), actor=actor)
+    if row.settings is not None:
+        emit(VersionMoved(str(uid)), actor=actor)
 
 
 def _why(save: ContainerSave) -> str:
@@ -196,14 +194,17 @@ def _stored(
 ) -> bytes:
     """All files of the image are in its repository; its manifest."""
     below = held.manifest(base.repository, base.digest)
-    _size, (config, *layers) = manifest_facts(below)
+    _size, (_config, *layers) = manifest_facts(below)
     for one in layers:
         held.blob_mount(repository, one["digest"], base.repository, one["size_bytes"])
-    told: dict[str, Any] = json.loads(held.blob(base.repository, config["digest"], 0, config["size_bytes"]))
+    told = held.config(base.repository, below)
+    if row.settings is not None:
+        told["config"] = row.settings
+    made_by = "weir image save" if row.settings is None else "weir image build"
     made_at = datetime.now(UTC).isoformat()
     told["created"] = made_at
     told["rootfs"]["diff_ids"].append(diff_id)
-    told.setdefault("history", []).append({"created": made_at, "created_by": f"weir image save {row.source}"})
+    told.setdefault("history", []).append({"created": made_at, "created_by": f"{made_by} {row.source}"})
     text = json.dumps(told).encode()
     named = f"sha256:{hashlib.sha256(text).hexdigest()}"
     held.blob_put(repository, named, iter((text,)), len(text))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from uuid import UUID
 
-from django.db.models import Case, Prefetch, Q, QuerySet, Sum, When
+from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -168,6 +168,16 @@ def workload_get_across(uid: UUID | str) -> Workload:
     if row is None:
         raise NotFound()
     return row
+
+
+def workload_find(uid: UUID | str) -> Workload | None:
+    """A workload of any tenant; None where there is none of that uid."""
+    return Workload.objects.across().filter(uid=uid).first()
+
+
+def workload_state_of(uid: OuterRef) -> Subquery:
+    """In a query of another app: the state of the workload that a row names."""
+    return Subquery(Workload.objects.across().filter(uid=uid).values("state")[:1])
 
 
 def session_shares(

@@ -1,26 +1,31 @@
 """`weir image`: what work can run in."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from weir.cli.context import caller, uid_of
 from weir.cli.group import App
-from weir.cli.show import cell, one, rows, said, tell
+from weir.cli.show import Progress, as_json, cell, one, rows, said, say_printed, tell
+from weir.cli.units import cores_milli, duration_s, memory_mib, pairs
 from weir.cli.volumes import size_text
 from weir.errors import WeirClientError
 from weir.volume_copying import VolumePlace, bring, is_place, place_of
 
 if TYPE_CHECKING:
     from weir.api import Client
-    from weir.api_types import ImageOut, ImageVersionOut
+    from weir.api_types import ImageBuildIn, ImageBuildOut, ImageOut, ImageVersionOut
 
 _COLUMNS = [
     ("name", "name"), ("owner", "owner"), ("of", "of"), ("versions", "tags"), ("introduction", "introduction"),
 ]  # fmt: skip
 _VERSIONS = [
     ("tag", "tag"), ("state", "state"), ("machines", "architecture"), ("size", "size"), ("digest", "digest"),
+    ("problem", "problem"),
+]  # fmt: skip
+_BUILDS = [
+    ("image", "name"), ("state", "state"), ("begins with", "base"), ("steps", "steps"), ("work", "workload_no"),
     ("problem", "problem"),
 ]  # fmt: skip
 _OWNERS = ("person", "organization", "tenant", "centre")
@@ -124,6 +129,110 @@ def save(
         if not no_wait:
             found = client.image_settled(found["uid"])
     _settled_say(ctx, found)
+
+
+@image.command()
+def build(
+    ctx: typer.Context,
+    folder: Path = typer.Argument(
+        ..., help="The folder with the Containerfile and the files that it copies."
+    ),
+    name: str = typer.Option(..., "--tag", "-t", help="NAME or NAME:TAG."),
+    file: Path = typer.Option(
+        None, "--file", "-f", help="The Containerfile; else FOLDER/Containerfile or Dockerfile."
+    ),
+    build_arg: list[str] = typer.Option(
+        [], "--build-arg", help="NAME=value for an ARG; NAME alone passes yours."
+    ),
+    share: int = typer.Option(10, min=1, max=100, help="Compute for its steps, in percent of one device."),
+    memory: str = typer.Option("512Mi", help="Accelerator memory for its steps."),
+    cpu: str = typer.Option("", help="Processor cores beside the share: 2, 0.5."),
+    host_memory: str = typer.Option("", help="Main memory beside the share: 8Gi."),
+    queue: str = typer.Option("", help="The queue to wait in; else the default one."),
+    timeout: str = typer.Option("1h", help="It fails after so long: 30m, 2h."),
+    no_cache: bool = typer.Option(False, "--no-cache", help="Run steps that an image of before has."),
+    introduction: str = typer.Option("", "--introduction", help="What it is, for people."),
+    tenant: bool = typer.Option(False, "--of-tenant", help="It is the tenant's."),
+    organization: str = typer.Option("", "--of-organization", help="It is this organization's (uid)."),
+    no_wait: bool = typer.Option(False, "--no-wait", help="Do not wait until it is ready."),
+) -> None:
+    """Build an image: the steps of a Containerfile run on a node, as work of yours, and what they print is shown. The
+    folder travels along, but for what .weirignore and .gitignore name. Fails where the build does."""
+    title, _sign, tag = name.partition(":")
+    asked: dict[str, Any] = {
+        "name": title,
+        "tag": tag or "latest",
+        "containerfile": _containerfile(folder, file),
+        "args": pairs(build_arg),
+        "compute_percent": share,
+        "memory_mib": memory_mib(memory),
+        "host_cpu_milli": cores_milli(cpu) if cpu else 0,
+        "host_memory_mib": memory_mib(host_memory) if host_memory else 0,
+        "queue": queue,
+        "run_timeout_s": duration_s(timeout),
+        "is_fresh": no_cache,
+        "introduction": introduction,
+        "owner": _owner(tenant, organization),
+        "organization": organization or None,
+    }
+    with caller(ctx) as client:
+        found = client.image_build(**cast("ImageBuildIn", asked | _context(client, folder, asked)))
+        if not no_wait:
+            found = _built(ctx, client, found)
+    if found["state"] in ("failed", "cancelled"):
+        raise WeirClientError(f"{found['name']} is {found['state']}.", found["problem"])
+    said(ctx, found, f"{found['name']} is {'ready' if found['state'] == 'done' else found['state']}.")
+
+
+def _containerfile(folder: Path, file: Path | None) -> str:
+    for path in [file] if file else [folder / "Containerfile", folder / "Dockerfile"]:
+        if path.is_file():
+            return path.read_text(errors="replace")
+    raise WeirClientError(
+        f"There is no {file or folder / 'Containerfile'}.", "Name it: --file Containerfile.gpu"
+    )
+
+
+def _context(client: "Client", folder: Path, asked: dict[str, Any]) -> dict[str, str]:
+    """The folder, sent where the Containerfile copies files."""
+    words = {line.split(None, 1)[0].upper() for line in asked["containerfile"].splitlines() if line.strip()}
+    if not words & {"COPY", "ADD"}:
+        return {}
+    from weir.working_folder import folder_pack
+
+    packed = folder_pack(folder)
+    with Progress("sending the folder") as shown:
+        return {"folder": client.folder_send(packed, progress=shown.at)}
+
+
+def _built(ctx: typer.Context, client: "Client", found: "ImageBuildOut") -> "ImageBuildOut":
+    if not as_json(ctx):
+        tell(f"{found['workload_no']} builds {found['name']}.")
+        for text in client.log_follow(found["workload"]):
+            say_printed(text, is_raw=False)
+    return client.image_built(found["uid"])
+
+
+@image.command()
+def builds(ctx: typer.Context) -> None:
+    """Your builds, the newest first."""
+    with caller(ctx) as client:
+        rows(ctx, [dict(row) for row in client.image_builds()], _BUILDS)
+
+
+@image.command("cancel")
+def cancel(
+    ctx: typer.Context, name: str = typer.Argument(..., help="NAME:TAG, or the uid of a build.")
+) -> None:
+    """End a build."""
+    with caller(ctx) as client:
+        found = [
+            row for row in client.image_builds() if name in (row["name"], row["uid"]) and row["may_cancel"]
+        ]
+        if not found:
+            raise WeirClientError(f"No build of {name} goes on.", "`weir image builds` lists them.")
+        ended = client.image_build_cancel(found[0]["uid"])
+    said(ctx, ended, f"The build of {ended['name']} is cancelled.")
 
 
 def _owner(tenant: bool, organization: str) -> str:

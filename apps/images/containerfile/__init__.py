@@ -1,0 +1,1 @@
+"""Containerfiles, without a database: read line by line, turned into steps and a configuration, and into a script."""

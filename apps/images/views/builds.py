@@ -1,0 +1,77 @@
+"""Builds: images made of a Containerfile."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.requests import TenantRequest
+from apps.images.forms import BuildForm
+from apps.images.permissions import ImagePermission as P
+from apps.images.selectors import build_get, build_list, versions_opened
+from apps.images.services.builds import BuildRequest, build_cancel, image_build
+from apps.scheduling.selectors.entitlements import queue_list_of
+from apps.scheduling.selectors.quotas import quota_organizations
+
+_BASES = 100
+
+
+@page(P.VIEW)
+def builds(request: TenantRequest) -> HttpResponse:
+    """The reader's builds, the newest first."""
+    rows = build_list(actor=request.actor, tenant=request.entered_tenant)
+    context = {"rows": paged(request, rows), "may_use": _may_use(request)}
+    return show(request, "images/builds", context)
+
+
+def _may_use(request: TenantRequest) -> bool:
+    return request.actor.may(P.USE) and not request.actor.is_read_only
+
+
+@page(P.USE)
+def new(request: TenantRequest) -> HttpResponse:
+    """Build an image from a Containerfile."""
+    tenant = request.entered_tenant
+    if request.method == "POST":
+        row = image_build(actor=request.actor, tenant=tenant, asked=_asked(BuildForm(request.POST)))
+        messages.success(request, _("%(image)s is being built.") % {"image": row.name})
+        return go(request, "images:build", row.uid)
+    bases = [str(version) for version in versions_opened(request.actor)[:_BASES]]
+    may_manage = request.actor.may(P.MANAGE)
+    context = {
+        "form": BuildForm(initial={"tag": "latest"}),
+        "bases": bases,
+        "queues": queue_list_of(tenant, request.actor.user_id),
+        "may_manage": may_manage,
+        "organizations": quota_organizations(tenant) if may_manage else {},
+    }
+    return show(request, "images/build_new", context)
+
+
+def _asked(form: BuildForm) -> BuildRequest:
+    given: dict[str, Any] = cleaned(form)
+    return BuildRequest(run_timeout_s=given.pop("minutes") * 60, **given)
+
+
+@page(P.VIEW)
+def build(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """A build: how far it is, its Containerfile by lines, and what its steps print."""
+    row = build_get(actor=request.actor, tenant=request.entered_tenant, uid=uid)
+    lines = [
+        {"number": number, "text": text, "is_failed": number == row.failed_line}
+        for number, text in enumerate(row.containerfile.splitlines(), 1)
+    ]
+    is_own = row.made_by_id == request.actor.user_id
+    return show(request, "images/build", {"build": row, "lines": lines, "is_own": is_own})
+
+
+@require_POST
+@page(P.USE)
+def cancel(request: TenantRequest, uid: UUID) -> HttpResponse:
+    row = build_cancel(actor=request.actor, tenant=request.entered_tenant, uid=uid)
+    messages.success(request, _("The build of %(image)s is cancelled.") % {"image": row.name})
+    return go(request, "images:build", row.uid)
