@@ -28,6 +28,7 @@ from weir.cli import (
     scaling,
     secrets,
     services,
+    ssh,
     submitting,
     top,
     volumes,
@@ -53,7 +54,9 @@ def _take_in(heading: str, *commands: Callable[..., None], **options: Any) -> No
 # What follows the script's name is the script's own.
 _take_in("Your work", running.run, submitting.submit, context_settings=running.CONTEXT)
 _take_in("Your work", *top.COMMANDS, *resources.COMMANDS, *workloads.COMMANDS)
-_take_in("Your work", *executing.COMMANDS, *copying.COMMANDS, *outputs.COMMANDS, *metrics.COMMANDS)
+_take_in(
+    "Your work", *executing.COMMANDS, *ssh.COMMANDS, *copying.COMMANDS, *outputs.COMMANDS, *metrics.COMMANDS
+)
 app.command("open")(workloads.open_pages)
 app.add_typer(workloads.environments, name="environments")
 app.add_typer(workloads.sessions, name="sessions")

@@ -32,6 +32,7 @@ from node_agent.runtime.shim.elastic_size import meeting_environment, size_envir
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
 from node_agent.runtime.shim.metrics import metrics_environment
+from node_agent.runtime.shim.own_programs import OwnProgram, become, own_program
 from node_agent.runtime.shim.pauses import Pauses
 from node_agent.web import work_socket as web_socket
 from node_agent.web.service_place import port_free
@@ -169,8 +170,11 @@ class Work:
             found[web_socket.VARIABLE] = str(self._around.web_socket_seen(is_walled=is_walled))
         return found
 
-    def _popen(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
-        spec = self._spec
+    def _popen(
+        self, argv: list[str], files: _Files, own: OwnProgram | None = None, **env: str
+    ) -> subprocess.Popen[bytes]:
+        """Start a program of the work's, or `own` in its place."""
+        spec, environ = self._spec, self._environment | env
         data_limit_mib = spec.limit_mib if self.holds_data else None
         enter = sandbox(
             spec,
@@ -188,11 +192,13 @@ class Work:
             if files.is_terminal:
                 control_take()
             enter()
+            if own is not None:
+                become(own, environ)
 
         with self._namespaces.children() if self._namespaces is not None else nullcontext():
             return subprocess.Popen(
                 argv,
-                env=self._environment | env,
+                env=environ,
                 stdin=files.stdin,
                 stdout=files.stdout,
                 stderr=files.stderr,
@@ -236,8 +242,9 @@ class Work:
 
     def _start_beside(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
         work_pid = str(proc.inner_pid(self.pid))
-        argv = argv if self._container is not None else _resolved(argv)
-        process = self._popen(argv, files, WEIR_WORK_PID=work_pid, **env)
+        own = own_program(argv)
+        argv = argv if self._container is not None or own is not None else _resolved(argv)
+        process = self._popen(argv, files, own, WEIR_WORK_PID=work_pid, **env)
         self._beside = {pid for pid in self._beside if proc.stat_fields(pid) is not None} | {process.pid}
         return process
 
