@@ -43,7 +43,7 @@ def new(request: TenantRequest) -> HttpResponse:
     bases = [str(version) for version in versions_opened(request.actor)[:_BASES]]
     may_manage = request.actor.may(P.MANAGE)
     context = {
-        "form": BuildForm(initial={"tag": "latest"}),
+        "form": BuildForm(initial={"name": "", "tag": "latest"}),
         "bases": bases,
         "queues": queue_list_of(tenant, request.actor.user_id),
         "may_manage": may_manage,
