@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+
+from node_agent.files import tree_remove
 
 _KEY = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")
 
@@ -23,7 +25,7 @@ class WorkFolders:
         root.mkdir(parents=True, exist_ok=True)
         root.chmod(0o711)
         for rest in root.glob(".*"):
-            shutil.rmtree(rest, ignore_errors=True)
+            tree_remove(rest)
 
     def names(self) -> tuple[str, ...]:
         """Those that are there."""
@@ -65,7 +67,7 @@ class WorkFolders:
     def draft(self, key: str, owner: int | None) -> Path:
         """An empty folder to be filled and then `put`; an earlier draft of the same is gone."""
         draft = self._draft(key)
-        shutil.rmtree(draft, ignore_errors=True)
+        tree_remove(draft)
         draft.mkdir(mode=0o711)
         work = draft / "work"
         work.mkdir(mode=0o700)
@@ -81,17 +83,17 @@ class WorkFolders:
 
     def drop(self, key: str) -> None:
         """Remove a draft that came to nothing."""
-        shutil.rmtree(self._draft(key), ignore_errors=True)
+        tree_remove(self._draft(key))
 
     def remove(self, key: str) -> None:
         """Delete a folder with all that is in it."""
         gone = self._root / f".{key}.gone"
-        shutil.rmtree(gone, ignore_errors=True)
+        tree_remove(gone)
         try:
             self.place(key).rename(gone)
         except FileNotFoundError:
             return
-        shutil.rmtree(gone, ignore_errors=True)
+        tree_remove(gone)
 
     def _draft(self, key: str) -> Path:
         return self._root / f".{self.place(key).name}.part"
@@ -104,9 +106,9 @@ class WorkFolders:
 
 
 def _hand_over(home: Path, owner: int) -> None:
-    """Give a folder with all that is in it to another user; no link in it is followed."""
-    for _parent, folders, files, handle in os.fwalk(home):
-        for name in (*folders, *files):
-            os.chown(name, owner, owner, dir_fd=handle, follow_symlinks=False)
-    # Last: whoever is interrupted begins again.
-    os.chown(home, owner, owner, follow_symlinks=False)
+    """Give a folder with all that is in it, however deep, to another user; no link in it is followed. The folder itself
+    comes last: whoever is interrupted begins again."""
+    command = ["chown", "-R", "-h", "-P", f"{owner}:{owner}", "--", os.fspath(home)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode:
+        raise OSError(f"{home} cannot be handed over: {done.stderr.decode(errors='replace').strip()[-300:]}")

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 from uuid import UUID
 
 import httpcore
@@ -156,8 +156,12 @@ class _Sent:
 
 
 def _host(scope: Scope) -> str:
-    given: bytes = dict(scope["headers"]).get(b"host", b"")
-    return given.decode("latin-1").rsplit(":", 1)[0].lower()
+    return _name(dict(scope["headers"]).get(b"host", b""))
+
+
+def _name(place: bytes) -> str:
+    """A host's name without its port."""
+    return place.decode("latin-1").rsplit(":", 1)[0].lower()
 
 
 def _comes_from_work(scope: Scope) -> bool:
@@ -166,7 +170,7 @@ def _comes_from_work(scope: Scope) -> bool:
     To a browser the two may be one site, which sends the portal's cookies along.
     """
     origin: bytes = dict(scope["headers"]).get(b"origin", b"")
-    return web_host_read((urlsplit(origin.decode("latin-1")).hostname or "").lower()) is not None
+    return web_host_read(_name(origin.partition(b"://")[2])) is not None
 
 
 async def _refuse(scope: Scope, receive: Any, send: Any) -> None:

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 Scope = dict[str, Any]
 # Beside one share at a time, through this web.
 PROCESSES_MAX = 32
-# Who has not said yet what he is let in by: for so long, and so many at a time.
+# Who has not said yet what he is let in by: for so long, and so many at a time; the first gives way to the next.
 HELLO_S, _GREETED_MOST = 10.0, 64
 _HELLO_CHARS = 2048
 _REFUSED = {"type": "websocket.close", "code": 1008}
@@ -56,7 +56,7 @@ class Executions:
 
     def __init__(self, tunnels: Tunnels) -> None:
         self._tunnels = tunnels
-        self._greeted = 0
+        self._greeted: dict[asyncio.Task[_Hello | None], None] = {}
         self._running: Counter[str] = Counter()
 
     def serves(self, path: str) -> bool:
@@ -69,23 +69,30 @@ class Executions:
         if is_foreign(scope):
             await send(_REFUSED)
             return
-        if self._greeted >= _GREETED_MOST:
-            await send(_BUSY)
-            return
-        self._greeted += 1
-        try:
-            await send({"type": "websocket.accept"})
-            hello = await _hello(receive)
-        finally:
-            self._greeted -= 1
-        if hello is None:
-            await send(_REFUSED)
+        await send({"type": "websocket.accept"})
+        hello = await self._heard(receive)
+        if not isinstance(hello, _Hello):
+            await send(hello)
             return
         try:
             await self._run(hello, receive, send)
         except (DatabaseError, RedisError) as error:
             log.warning("nobody can say who may open a terminal: %s", error)
             await _end(send, "busy")
+
+    async def _heard(self, receive: Any) -> _Hello | dict[str, Any]:
+        """What a person says first, or what he is told instead. Whoever says nothing holds up nobody: of too many the
+        one who has waited longest gives way."""
+        hearing = asyncio.create_task(_hello(receive))
+        self._greeted[hearing] = None
+        if len(self._greeted) > _GREETED_MOST:
+            next(iter(self._greeted)).cancel()
+        try:
+            await asyncio.wait((hearing,))
+            return _BUSY if hearing.cancelled() else hearing.result() or _REFUSED
+        finally:
+            hearing.cancel()
+            del self._greeted[hearing]
 
     async def _run(self, hello: _Hello, receive: Any, send: Any) -> None:
         access = await in_thread(_taken, hello.ticket)

@@ -42,6 +42,12 @@ _HOP_BY_HOP = frozenset(
 )  # fmt: skip
 
 
+# What a browser would do to hosts beside the one that says it: to all of its site.
+_BEYOND_ITS_HOST = frozenset({b"clear-site-data"})
+# What a status may be for the server that sends it on; what is below was read before.
+_STATUSES = range(200, 600)
+
+
 class _StreamOfTunnel(httpcore.AsyncNetworkStream):
     """A stream of a tunnel, as httpcore wants one."""
 
@@ -184,6 +190,8 @@ async def _answer(request: httpcore.Request, pool: httpcore.AsyncConnectionPool,
         if response.status == HTTPStatus.SWITCHING_PROTOCOLS:
             # Nobody asked for that here: what follows would be no HTTP any more.
             raise httpcore.RemoteProtocolError("the work switches protocols")
+        if response.status not in _STATUSES:
+            raise httpcore.RemoteProtocolError("the work answers with a status that is none")
         await send(
             {
                 "type": "http.response.start",
@@ -256,7 +264,11 @@ def request_headers(scope: Scope) -> Pairs:
 
 def answer_headers(pairs: Iterable[tuple[bytes, bytes]]) -> Pairs:
     """The headers of the work's answer as the browser gets them."""
-    return [pair for pair in _end_to_end(pairs) if not _is_foreign_cookie(*pair)]
+    return [
+        (name, value)
+        for name, value in _end_to_end(pairs)
+        if name not in _BEYOND_ITS_HOST and not _is_foreign_cookie(name, value)
+    ]
 
 
 def _end_to_end(pairs: Iterable[tuple[bytes, bytes]]) -> Pairs:

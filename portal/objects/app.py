@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,8 +31,9 @@ from portal.objects.threads import in_tenant_thread, in_thread
 from portal.serving.files import passage_send
 
 log = logging.getLogger(__name__)
-# So many requests at a time hold a piece of a body each; who comes after is told to come again.
-_AT_ONCE = 48
+# So many requests at a time hold a piece of a body each; who comes after is told to come again. Of one tenant fewer:
+# whoever sends a byte a minute keeps nobody else's files from him.
+_AT_ONCE, _OF_TENANT = 48, 32
 _READERS = 8
 Operation = Callable[[Call], Awaitable[Answer]]
 _BUCKET: dict[tuple[str, str], Operation] = {
@@ -71,6 +74,7 @@ class Objects:
     def __init__(self, portal: Any) -> None:
         self._portal = portal
         self._free = asyncio.Semaphore(_AT_ONCE)
+        self._of_tenant: Counter[str] = Counter()
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="objects-read")
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -93,7 +97,7 @@ class Objects:
                 raise _too_many(language)
             async with self._free:
                 call = await _admitted(scope, receive, request_id, language)
-                with override(language):
+                with override(language), self._one_more(call):
                     answer = await _operation(call.request)(call)
         except S3Error as error:
             answer = error_answer(error, scope["path"], request_id)
@@ -102,6 +106,20 @@ class Objects:
             answer = error_answer(_broken(language), scope["path"], request_id)
         is_read = call.body.is_read if call else scope["method"] in ("GET", "HEAD", "DELETE")
         await self._send(scope, receive, send, answer, request_id, closes=not is_read)
+
+    @contextmanager
+    def _one_more(self, call: Call) -> Iterator[None]:
+        """Count a request of its tenant while it is carried out. Raises S3Error where that has too many."""
+        tenant = call.actor.tenant
+        if self._of_tenant[tenant] >= _OF_TENANT:
+            raise _too_many(call.language)
+        self._of_tenant[tenant] += 1
+        try:
+            yield
+        finally:
+            self._of_tenant[tenant] -= 1
+            if not self._of_tenant[tenant]:
+                del self._of_tenant[tenant]
 
     async def _send(
         self, scope: Scope, receive: Any, send: Any, answer: Answer, request_id: str, *, closes: bool

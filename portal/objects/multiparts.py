@@ -70,7 +70,7 @@ def _found(call: Call) -> Multipart:
 
 def _number(call: Call) -> int:
     given = call.request.asked("partNumber")
-    if not (given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= PARTS_MOST):
+    if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= PARTS_MOST):
         raise S3Error("InvalidArgument", 400, _("Parts are numbered 1 to %(most)s.") % {"most": PARTS_MOST})
     return int(given)
 
@@ -121,9 +121,9 @@ async def finish(call: Call) -> Answer:
     chosen = []
     for found in asked.iterfind("{*}Part"):
         number, digest = (found.findtext(f"{{*}}{name}") or "" for name in ("PartNumber", "ETag"))
-        if not (number.strip().isascii() and number.strip().isdigit()):
+        if not (number.strip().isascii() and number.strip().isdigit() and len(number.strip()) < 10):
             raise S3Error("MalformedXML", 400, _("The document cannot be read."))
-        chosen.append((int(number.strip()[:9]), digest.strip().strip('"')))
+        chosen.append((int(number), digest.strip().strip('"')))
 
     def make() -> Entry:
         row = _found(call)

@@ -28,6 +28,7 @@ _INSTANT = "%Y%m%dT%H%M%SZ"
 _CREDENTIAL = re.compile(r"([A-Za-z0-9_]{1,128})/(\d{8})/([A-Za-z0-9-]{1,64})/s3/aws4_request")
 _PART = re.compile(r"\s*(Credential|SignedHeaders|Signature)=([^,\s]*)\s*")
 _SIGNATURE = re.compile(r"[0-9a-f]{64}")
+_SECONDS = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def _signed(parts: dict[str, str], date: str, payload: str, *, is_in_address: bo
 
 def _fresh_check(request: S3Request, found: Signed, now: datetime) -> None:
     given = request.asked("X-Amz-Expires")
-    if not (given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= _WEEK_S):
+    if not (_SECONDS.fullmatch(given) and 1 <= int(given) <= _WEEK_S):
         raise S3Error(
             "AuthorizationQueryParametersError",
             400,

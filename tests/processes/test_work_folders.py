@@ -269,3 +269,40 @@ def test_a_checkpoint_of_an_earlier_attempt_is_none_of_this_one(tmp_path: Path) 
     (tmp_path / FILE).write_text("again")
     os.utime(tmp_path / FILE, (1, 1))
     assert control.look()
+
+
+def deep(folder: Path, levels: int = 1500) -> None:
+    """A chain of folders beyond what a recursion, or a path, reaches."""
+    folder.mkdir(parents=True, exist_ok=True)
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+
+def test_a_folder_of_any_depth_goes_and_a_restarted_agent_goes_on(tmp_path: Path) -> None:
+    """Work makes it with three lines of shell: it must not end the agent, nor keep it from starting."""
+    folders = WorkFolders(tmp_path / "works")
+    deep(folders.make("one", None))
+    folders.remove("one")
+    assert folders.names() == ()
+    assert list((tmp_path / "works").iterdir()) == []
+    # What an agent before this one left behind.
+    deep(tmp_path / "works" / ".one.gone" / "work")
+    assert WorkFolders(tmp_path / "works").names() == ()
+    assert list((tmp_path / "works").iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_folder_of_any_depth_changes_hands(tmp_path: Path) -> None:
+    folders = WorkFolders(tmp_path / "works")
+    home = folders.make("one", 60_001)
+    deep(home)
+    (home / "away").symlink_to("/etc")
+    folders.make("one", 60_002)
+    assert {os.lstat(path).st_uid for path in (home, home / "d", home / "away")} == {60_002}
+    assert os.stat("/etc").st_uid == 0
+    folders.remove("one")

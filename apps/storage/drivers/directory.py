@@ -27,6 +27,7 @@ from uuid import UUID, uuid4
 
 from django.utils.translation import gettext as _
 
+from apps.storage.drivers.deep_folders import files_below, tree_remove
 from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused, StorageAway, StorageFull, UploadBusy
 from apps.storage.paths import path_of
 from apps.storage.types import Entry, Kind, Names, OpenFile
@@ -43,6 +44,8 @@ _ROOMS = ("files", "uploads", "trash")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _ASTRAY = (errno.ELOOP, errno.ENOTDIR)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Work may date its files beyond the years that a calendar has.
+_REACH_US = timedelta(days=365 * 900) // timedelta(microseconds=1)
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -75,7 +78,7 @@ class Directory:
                 (self._root / key / room).mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def volume_remove(self, key: str) -> None:
-        shutil.rmtree(self._root / key, ignore_errors=True)
+        tree_remove(self._root / key)
 
     def volumes_idle(self, tenant: str) -> list[UUID]:
         return _idle(self._root / tenant)
@@ -83,7 +86,8 @@ class Directory:
     def tidy(self, key: str) -> None:
         with suppress(OSError):
             for gone in (self._root / key / "trash").iterdir():
-                shutil.rmtree(gone, ignore_errors=True) if gone.is_dir() else gone.unlink(missing_ok=True)
+                is_folder = gone.is_dir() and not gone.is_symlink()
+                tree_remove(gone) if is_folder else gone.unlink(missing_ok=True)
 
     def free_bytes(self) -> int:
         with _plainly():
@@ -91,18 +95,9 @@ class Directory:
             return max(0, shutil.disk_usage(self._root).free - RESERVE_BYTES)
 
     def used_bytes(self, key: str) -> int:
-        total = 0
         with _plainly(), self._folder(key, ()) as top:
-            for _parent, _below, names, fd in os.fwalk(".", dir_fd=top):
-                for name in names:
-                    # What work deletes while this walks is gone.
-                    with suppress(FileNotFoundError):
-                        facts = os.stat(name, dir_fd=fd, follow_symlinks=False)
-                        # Of a file with holes what it really holds.
-                        total += (
-                            min(facts.st_size, facts.st_blocks * 512) if stat.S_ISREG(facts.st_mode) else 0
-                        )
-        return total
+            # Of a file with holes what it really holds.
+            return sum(min(facts.st_size, facts.st_blocks * 512) for facts in files_below(top))
 
     # ---- folders and files ----
 
@@ -367,7 +362,8 @@ def _entry(name: str, facts: os.stat_result) -> Entry:
 
 def _instant(facts: os.stat_result) -> datetime:
     # A float of seconds would lose the last microsecond, by which a copy knows its original.
-    return _EPOCH + timedelta(microseconds=facts.st_mtime_ns // 1000)
+    since = timedelta(microseconds=min(max(facts.st_mtime_ns // 1000, -_REACH_US), _REACH_US))
+    return _EPOCH + since
 
 
 @contextmanager

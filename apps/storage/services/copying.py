@@ -40,6 +40,7 @@ def folder_survey(volume: Volume, path: str) -> list[FileFound]:
         for entry in driver(volume).entries(key_of(volume.uid), folder):
             names = (*folder, entry.name)
             if entry.kind == Kind.FOLDER:
+                file_names(path_of(names))
                 folders.append(names)
             elif entry.kind == Kind.FILE:
                 file_names(path_of(names))

@@ -10,6 +10,7 @@ from apps.kernel.planes import in_tenant
 from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused
 from apps.storage.paths import names_of
 from apps.storage.selectors import entry_get, file_open, folder_list
+from apps.storage.services.copying import folder_survey
 from apps.storage.services.files import file_move, file_remove, folder_make
 from apps.storage.services.volumes import volume_follow
 
@@ -149,6 +150,15 @@ def test_a_folder_that_work_has_filled_beyond_measure_is_refused_in_words(ann, v
     monkeypatch.setattr("apps.storage.selectors.ENTRIES_MAX", 3)
     with pytest.raises(Conflict, match="more than 3 entries"):
         names(ann, volume)
+
+
+def test_folders_deeper_than_a_path_are_not_looked_through(volume, files):
+    """Step by step from the top each further one takes longer: nobody's worker goes down a chain of thousands."""
+    files(volume).joinpath(*["d"] * 70).mkdir(parents=True)
+    files(volume).joinpath("e", "f").mkdir(parents=True)
+    with pytest.raises(PathRefused, match="deeper than 64"):
+        folder_survey(volume, "d")
+    assert folder_survey(volume, "e") == []
 
 
 def test_who_only_looks_changes_nothing(member, made, keeper):

@@ -2,6 +2,8 @@
 
 import os
 from dataclasses import replace
+from email.utils import format_datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -15,6 +17,8 @@ from apps.orgs.services.organizations import member_add, organization_create, or
 from apps.scheduling.models import QuotaHold
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.storage import tasks
+from apps.storage.drivers import directory
+from apps.storage.drivers.deep_folders import files_below
 from apps.storage.models import Volume
 from apps.storage.selectors import volume_get, volume_list, volume_open
 from apps.storage.services.volumes import volume_change, volume_delete, volume_follow
@@ -152,6 +156,65 @@ def test_what_work_has_written_is_measured(ann, made, files):
     volume.refresh_from_db()
     assert volume.used_bytes == 70_000
     assert volume.measured_at is not None
+
+
+def test_what_lies_deeper_than_any_path_is_measured_and_removed(ann, made, files):
+    """Work that hides its files at the end of a long chain of folders has them counted all the same."""
+    volume = made()
+    here = os.open(files(volume), os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    hidden = os.open("hidden", os.O_WRONLY | os.O_CREAT, dir_fd=here)
+    os.write(hidden, b"x" * 70_000)
+    os.close(hidden)
+    os.symlink("/usr", "away", dir_fd=here)
+    os.close(here)
+    volume_follow(actor=SYSTEM, uid=volume.uid)
+    volume.refresh_from_db()
+    assert volume.used_bytes == 70_000
+    Volume.objects.all().delete()
+    volume_follow(actor=SYSTEM, uid=volume.uid)
+    assert not files(volume).parent.exists()
+
+
+def test_a_folder_that_is_moved_while_it_is_measured_leads_nowhere_else(tmp_path):
+    """Its parent would be another folder, which may lie outside the volume: the rest is found from the top."""
+    top, outside = tmp_path / "top", tmp_path / "outside"
+    (top / "a" / "b" / "c").mkdir(parents=True)
+    (top / "later").mkdir()
+    outside.mkdir()
+    for place, size in (("a/b/c/one", 1), ("a/two", 2), ("later/four", 4), ("a/b/eight", 8)):
+        (top / place).write_bytes(b"x" * size)
+    (outside / "secret").write_bytes(b"x" * 1000)
+    fd = os.open(top, os.O_RDONLY)
+    sizes = []
+    for facts in files_below(fd):
+        sizes.append(facts.st_size)
+        if facts.st_size == 1:
+            (top / "a" / "b").rename(outside / "b")
+    os.close(fd)
+    assert set(sizes) <= {1, 2, 4, 8}
+    assert {1, 2, 4} <= set(sizes)
+
+
+def test_a_file_with_a_date_beyond_the_calendar_is_shown_all_the_same(made, files):
+    volume = made()
+    (files(volume) / "later").touch()
+    plain = os.lstat(files(volume) / "later")
+
+    class Dated:
+        st_mode, st_size, st_ctime_ns = plain.st_mode, 0, plain.st_ctime_ns
+        st_mtime_ns = 0
+
+    for mtime_ns in (2**62 * 1000, -(2**62) * 1000):
+        Dated.st_mtime_ns = mtime_ns
+        entry = directory._entry("later", Dated)
+        # In any zone, and in the header of an answer.
+        assert entry.modified_at.astimezone(ZoneInfo("Pacific/Kiritimati"))
+        assert format_datetime(entry.modified_at, usegmt=True)
 
 
 def test_a_measurement_that_a_change_has_overtaken_is_not_believed(made, monkeypatch):

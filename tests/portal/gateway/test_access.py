@@ -7,6 +7,7 @@ import pytest
 
 from apps.scheduling.services.web_pages import web_host, web_host_read
 from portal.gateway.access import cookie_set, cookies_forwarded, is_foreign
+from portal.gateway.app import _comes_from_work
 from portal.gateway.forward import answer_headers, request_headers
 
 pytestmark = pytest.mark.req("PLAT-CMP-10")
@@ -74,6 +75,23 @@ def test_pages_of_other_origins_are_told_from_people(asked: dict[str, Any], expe
     assert is_foreign(asked) is expected
 
 
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        ("http://" + HOST.decode(), True),
+        ("https://" + HOST.decode().upper().partition(":")[0], True),
+        ("http://acme.localhost:8000", False),
+        ("null", False),
+        # No address at all: it is refused by what it asks, and breaks nothing.
+        ("http://[", False),
+        ("http://[::1]:8000", False),
+        ("://", False),
+    ],
+)
+def test_the_portal_knows_a_page_of_work_by_its_origin(origin: str, expected: bool) -> None:
+    assert _comes_from_work(scope(origin=origin)) is expected
+
+
 def test_the_cookie_is_this_hosts_alone_and_no_scripts() -> None:
     plain = cookie_set(scope(), "t").decode()
     assert plain.startswith("weir_web=t;")
@@ -108,6 +126,8 @@ def test_the_work_sets_no_cookie_for_another_host_nor_the_gateways() -> None:
         (b"Set-Cookie", b"csrftoken=evil; path=/; domain=.localhost"),
         (b"set-cookie", b"weir_web=fixed; Path=/"),
         (b"transfer-encoding", b"chunked"),
+        # To a browser this is the whole site, the portal's own session with it.
+        (b"Clear-Site-Data", b'"cookies"'),
         (b"content-type", b"text/html"),
     ]
     assert answer_headers(sent) == [(b"set-cookie", b"_xsrf=2; Path=/"), (b"content-type", b"text/html")]

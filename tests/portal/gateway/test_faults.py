@@ -214,6 +214,20 @@ def test_an_answer_that_switches_protocols_unasked_is_none() -> None:
     assert asyncio.run(asyncio.wait_for(body(), 30)) == []
 
 
+@pytest.mark.parametrize("status", ["600", "999"])
+def test_an_answer_with_a_status_that_is_none_is_none(status: str) -> None:
+    """The server in front has no line for it."""
+
+    async def body() -> list[Any]:
+        behind = Behind(f"HTTP/1.1 {status} Evil\r\nContent-Length: 0\r\n\r\n".encode())
+        scope, receive, send, told = request()
+        with pytest.raises(httpcore.RemoteProtocolError):
+            await Forwarder(behind).http(scope, receive, send, PAGES)  # type: ignore[arg-type]
+        return told
+
+    assert asyncio.run(asyncio.wait_for(body(), 30)) == []
+
+
 def test_work_that_does_not_take_an_upload_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forward, "_WRITE_S", 0.3)
 
