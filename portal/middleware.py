@@ -17,6 +17,7 @@ from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.contrib.auth import logout
+from django.core.exceptions import DisallowedHost
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -78,9 +79,8 @@ def plane(get_response: Handler) -> Handler:
     def handle(request: PortalRequest) -> HttpResponse:
         connection.set_schema_to_public()
         request.entered_tenant = None
-        host = request.get_host().rsplit(":", 1)[0].lower()
         try:
-            tenant = _tenant_of(request, host)
+            tenant = _tenant_of(request, _host_of(request))
         except WeirError as error:
             return refuse(request, error)
         request.urlconf = "portal.urls_tenant" if tenant else "portal.urls_provider"
@@ -94,6 +94,14 @@ def plane(get_response: Handler) -> Handler:
             connection.set_schema_to_public()
 
     return handle
+
+
+def _host_of(request: PortalRequest) -> str:
+    """The name that was called. Raises InvalidInput for what is none."""
+    try:
+        return request.get_host().rsplit(":", 1)[0].lower()
+    except DisallowedHost as error:
+        raise InvalidInput(_("The header Host names no host."), cure=_("Check the host name.")) from error
 
 
 def _tenant_of(request: PortalRequest, host: str) -> Tenant | None:

@@ -85,7 +85,12 @@ class Volume(models.Model):
     @property
     def free_bytes(self) -> int:
         """What may still be uploaded: room for uploads under way is taken already."""
-        return max(0, self.size_bytes - int(self.used_bytes) - int(self.upload_bytes))
+        return max(0, self.room_bytes)
+
+    @property
+    def room_bytes(self) -> int:
+        """As `free_bytes`, and below 0 by what is held and on its way beyond the size."""
+        return self.size_bytes - int(self.used_bytes) - int(self.upload_bytes)
 
     @property
     def used_percent(self) -> int:

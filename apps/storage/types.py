@@ -19,13 +19,15 @@ class Kind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What stands in a folder. Links and other special files are shown and never opened. `changed_ns` grows with every
-    change of it, also with one that is given an older time."""
+    change of it, also with one that is given an older time. `held_bytes`: the room that is free when it goes, which is
+    less than its size where it has holes, and none where it has another name."""
 
     name: str
     kind: Kind
     size_bytes: int
     modified_at: datetime
     changed_ns: int = 0
+    held_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

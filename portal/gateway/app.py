@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
 import httpcore
@@ -48,7 +48,7 @@ class Gateway:
             await self._portal(scope, receive, send)
             return
         workload_uid = web_host_read(_host(scope))
-        if workload_uid is None and _comes_from_work(scope):
+        if workload_uid is None and (_comes_from_work(scope) or _comes_from_nowhere(scope)):
             await _refuse(scope, receive, send)
             return
         if workload_uid is not None:
@@ -171,6 +171,16 @@ def _comes_from_work(scope: Scope) -> bool:
     """
     origin: bytes = dict(scope["headers"]).get(b"origin", b"")
     return web_host_read(_name(origin.partition(b"://")[2])) is not None
+
+
+def _comes_from_nowhere(scope: Scope) -> bool:
+    """Whether a socket's origin is no address, which no browser sends, and on which others break."""
+    if scope["type"] != "websocket":
+        return False
+    try:
+        return urlsplit(dict(scope["headers"]).get(b"origin", b"").decode("latin-1")).port == 0
+    except ValueError:
+        return True
 
 
 async def _refuse(scope: Scope, receive: Any, send: Any) -> None:

@@ -6,6 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -18,34 +20,36 @@ from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
 from apps.scheduling.selectors.web_pages import WebPages
-from portal.gateway.access import cookies_forwarded, service_key
+from portal.gateway.headers import Scope, answer_headers, request_headers, target_of
 from portal.gateway.streams import NoStream, Stream
 from portal.gateway.tunnels import Tunnels
 
-Scope = dict[str, Any]
-Pairs = list[tuple[bytes, bytes]]
 # To one workload at a time; browsers open six for a page, and a WebSocket for each kernel and terminal.
 CONNECTIONS_MAX, WEBSOCKETS_MAX = 32, 32
 IDLE_S = 20.0
 # What a WebSocket of the work may send in one message, and in how many pieces.
 _MESSAGE_BYTES, _PIECES_MOST = 8 * 2**20, 1024
-# The parser is given so much at a time, and others their turn in between.
-_TURN_BYTES = 4096
+# The parser is given so much at a time, of a WebSocket and of what comes before an answer's body, and as many pieces or
+# frames are sent on; in between others have their turn. A byte of the work's may cost a thousand times as much here.
+_TURN_BYTES, _HEAD_TURN_BYTES, _TURN_PIECES = 1024, 256, 8
+# What may come before the body: one head, and what an answer says before it begins.
+_HEAD_BYTES = 128 * 1024
 # How long the work may take to answer that it takes a WebSocket, and to take a piece of what is sent to it.
 HANDSHAKE_S, _WRITE_S = 20.0, 60.0
-# Of one connection and not of the message (RFC 9110, 7.6.1).
-_HOP_BY_HOP = frozenset(
-    {
-        b"connection", b"expect", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection",
-        b"te", b"trailer", b"transfer-encoding", b"upgrade",
-    }
-)  # fmt: skip
-
-
-# What a browser would do to hosts beside the one that says it: to all of its site.
-_BEYOND_ITS_HOST = frozenset({b"clear-site-data"})
 # What a status may be for the server that sends it on; what is below was read before.
 _STATUSES = range(200, 600)
+
+
+@dataclass(slots=True)
+class _Head:
+    """What may still come before the body of the answer that is waited for."""
+
+    left_bytes: int = _HEAD_BYTES
+    is_over: bool = False
+
+
+# Of the request that a task carries.
+_HEAD: ContextVar[_Head] = ContextVar("head")
 
 
 class _StreamOfTunnel(httpcore.AsyncNetworkStream):
@@ -55,11 +59,19 @@ class _StreamOfTunnel(httpcore.AsyncNetworkStream):
         self._stream = stream
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        head = _HEAD.get(None)
+        is_head = head is not None and not head.is_over
+        await asyncio.sleep(0)
         try:
             async with asyncio.timeout(timeout):
-                return await self._stream.read(max_bytes)
+                data = await self._stream.read(_HEAD_TURN_BYTES if is_head else max_bytes)
         except TimeoutError as error:
             raise httpcore.ReadTimeout() from error
+        if head is not None and is_head:
+            head.left_bytes -= len(data)
+            if head.left_bytes < 0:
+                raise httpcore.RemoteProtocolError("the work does not begin to answer")
+        return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         try:
@@ -166,7 +178,7 @@ async def _http(scope: Scope, receive: Any, send: Any, pool: httpcore.AsyncConne
         body.skip()
     request = httpcore.Request(
         scope["method"],
-        httpcore.URL(scheme=b"http", host=b"work", port=80, target=_target(scope)),
+        httpcore.URL(scheme=b"http", host=b"work", port=80, target=target_of(scope)),
         headers=headers,
         content=body.pieces() if has_body else b"",
         extensions={"timeout": {"connect": 20.0, "pool": 60.0, "write": _WRITE_S}},
@@ -185,7 +197,10 @@ async def _http(scope: Scope, receive: Any, send: Any, pool: httpcore.AsyncConne
 
 
 async def _answer(request: httpcore.Request, pool: httpcore.AsyncConnectionPool, send: Any) -> None:
+    head = _Head()
+    _HEAD.set(head)
     response = await pool.handle_async_request(request)
+    head.is_over = True
     try:
         if response.status == HTTPStatus.SWITCHING_PROTOCOLS:
             # Nobody asked for that here: what follows would be no HTTP any more.
@@ -199,8 +214,12 @@ async def _answer(request: httpcore.Request, pool: httpcore.AsyncConnectionPool,
                 "headers": answer_headers(response.headers),
             }
         )
+        count = 0
         async for piece in response.aiter_stream():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+            count += 1
+            if count % _TURN_PIECES == 0:
+                await asyncio.sleep(0)
         await send({"type": "http.response.body", "body": b""})
     finally:
         await response.aclose()
@@ -236,67 +255,13 @@ class _Body:
             self._is_gone = (await self._receive())["type"] == "http.disconnect"
 
 
-def _target(scope: Scope) -> bytes:
-    query: bytes = scope["query_string"]
-    path: bytes = scope.get("raw_path") or scope["path"].encode()
-    return path + (b"?" + query if query else b"")
-
-
-def request_headers(scope: Scope) -> Pairs:
-    """The headers of a request as the work gets them."""
-    headers = []
-    is_keyed = bool(service_key(scope))
-    for name, value in _end_to_end(scope["headers"]):
-        if name == b"authorization" and is_keyed:
-            # The gateway's, not the work's: who serves does not get to know who else may ask.
-            continue
-        if name == b"cookie":
-            value = cookies_forwarded(value)
-            if not value:
-                continue
-        headers.append((name, value))
-    client = scope.get("client")
-    if client:
-        headers.append((b"x-forwarded-for", str(client[0]).encode()))
-    headers.append((b"x-forwarded-proto", b"https" if scope["scheme"] in ("https", "wss") else b"http"))
-    return headers
-
-
-def answer_headers(pairs: Iterable[tuple[bytes, bytes]]) -> Pairs:
-    """The headers of the work's answer as the browser gets them."""
-    return [
-        (name, value)
-        for name, value in _end_to_end(pairs)
-        if name not in _BEYOND_ITS_HOST and not _is_foreign_cookie(name, value)
-    ]
-
-
-def _end_to_end(pairs: Iterable[tuple[bytes, bytes]]) -> Pairs:
-    """Without what is of one connection only, and without what the gateway says itself."""
-    listed = [(name.lower(), value) for name, value in pairs]
-    named = {
-        word.strip().lower() for name, value in listed if name == b"connection" for word in value.split(b",")
-    }
-    own = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"forwarded")
-    return [pair for pair in listed if pair[0] not in _HOP_BY_HOP | named and pair[0] not in own]
-
-
-def _is_foreign_cookie(name: bytes, value: bytes) -> bool:
-    """Whether a page sets a cookie for other hosts than its own, or one of the gateway's."""
-    if name != b"set-cookie":
-        return False
-    first, *attributes = value.split(b";")
-    is_own_name = first.partition(b"=")[0].strip() in (b"weir_web", b"__Host-weir_web")
-    return is_own_name or any(part.strip().lower().startswith(b"domain") for part in attributes)
-
-
 class _WebSocket:
     """A browser's WebSocket at one end, one of the work's at the other."""
 
     def __init__(self, scope: Scope, receive: Any, send: Any, stream: Stream) -> None:
         self._scope, self._receive, self._send, self._stream = scope, receive, send, stream
         host = dict(scope["headers"]).get(b"host", b"work").decode("latin-1")
-        uri = parse_uri(f"ws://{host}{_target(scope).decode('latin-1')}")
+        uri = parse_uri(f"ws://{host}{target_of(scope).decode('latin-1')}")
         self._protocol = ClientProtocol(
             uri,
             subprotocols=[Subprotocol(name) for name in scope.get("subprotocols", ())] or None,
@@ -356,9 +321,11 @@ class _WebSocket:
 
     async def _from_work(self, events: list[Any]) -> None:
         while True:
-            for event in events:
+            for count, event in enumerate(events, 1):
                 if isinstance(event, Frame):
                     await self._frame(event)
+                if count % _TURN_PIECES == 0:
+                    await asyncio.sleep(0)
             if self._closing is not None or self._is_over:
                 break
             events = await self._events()

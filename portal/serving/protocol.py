@@ -67,6 +67,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         name = hosts[0].decode("latin-1").rsplit(":", 1)[0].lower() if hosts else ""
         return name.endswith("." + env().web_pages_domain)
 
+    def handle_websocket_upgrade(self) -> None:
+        """A WebSocket begins with GET; whoever asks for one otherwise would be waited for without end."""
+        if self.parser.get_method() != b"GET":
+            self.send_400_response("A WebSocket begins with GET.")
+            return
+        super().handle_websocket_upgrade()
+
     def on_message_complete(self) -> None:
         self._is_in_body = False
         self._cut_never()

@@ -241,7 +241,7 @@ class Directory:
                     there = os.stat(path[-1], dir_fd=fd, follow_symlinks=False)
                     if stat.S_ISDIR(there.st_mode):
                         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-                    replaced = there.st_size if stat.S_ISREG(there.st_mode) else 0
+                    replaced = _held(there)
                 if replaces:
                     os.rename(part, path[-1], dst_dir_fd=fd)
                 else:
@@ -357,7 +357,14 @@ def _entry(name: str, facts: os.stat_result) -> Entry:
     )
     shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     size_bytes = facts.st_size if kind == Kind.FILE else 0
-    return Entry(shown, kind, size_bytes, _instant(facts), facts.st_ctime_ns)
+    return Entry(shown, kind, size_bytes, _instant(facts), facts.st_ctime_ns, _held(facts))
+
+
+def _held(facts: os.stat_result) -> int:
+    """What is free when this name goes. Work makes files with holes, and files with several names."""
+    if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
+        return 0
+    return min(facts.st_size, facts.st_blocks * 512)
 
 
 def _instant(facts: os.stat_result) -> datetime:

@@ -44,7 +44,7 @@ def file_remove(*, actor: Actor, volume_uid: UUID, path: str) -> None:
     found = driver(volume).entry(key_of(volume.uid), names)
     if found is None:
         raise NoSuchFile(_("There is no %(path)s in the volume.") % {"path": path})
-    gone = min(found.size_bytes, int(volume.used_bytes)) if found.kind == Kind.FILE else 0
+    gone = min(found.held_bytes, int(volume.used_bytes))
     Volume.objects.filter(pk=volume.pk).update(
         used_bytes=F("used_bytes") - gone, change_no=F("change_no") + 1
     )

@@ -199,7 +199,7 @@ def output_room(*, actor: Actor, row: WorkOutput, size_bytes: int) -> None:
     writable_check(volume)
     if found.room_bytes == size_bytes:
         return
-    if size_bytes > volume.free_bytes + found.room_bytes:
+    if size_bytes > volume.room_bytes + found.room_bytes:
         raise VolumeFull()
     more = size_bytes - int(found.room_bytes)
     Volume.objects.filter(pk=volume.pk).update(upload_bytes=F("upload_bytes") + more)

@@ -109,7 +109,7 @@ def upload_make(
 
 
 def replaced_bytes(volume: Volume, names: Names, *, replaces: bool) -> int:
-    """How large the file is that stands there, if it may be replaced. Nothing on the way may be a file or a link."""
+    """What the file holds that stands there, if it may be replaced. Nothing on the way may be a file or a link."""
     for depth in range(1, len(names)):
         above = driver(volume).entry(key_of(volume.uid), names[:depth])
         if above is None:
@@ -121,17 +121,21 @@ def replaced_bytes(volume: Volume, names: Names, *, replaces: bool) -> int:
         return 0
     if found.kind == Kind.FOLDER or not replaces:
         raise AlreadyThere(_("%(path)s is there already.") % {"path": path_of(names)})
-    return found.size_bytes
+    return found.held_bytes
 
 
 def room_check(volume: Volume, size_bytes: int, replaced_bytes: int) -> None:
-    """VolumeFull, StorageFull: a file of that size, in the place of one of the other, has no room."""
-    if size_bytes > volume.free_bytes + replaced_bytes:
+    """VolumeFull, StorageFull: a file of that size, in the place of one that holds so much, has no room.
+
+    What is to be replaced makes room for one: the others that are on their way there are counted as they are.
+    """
+    free_bytes = max(0, volume.room_bytes + replaced_bytes)
+    if size_bytes > free_bytes:
         raise VolumeFull(
             _("%(name)s has room for %(free)s of its %(size)s MiB: this file of %(more)s MiB is too large.")
             % {
                 "name": volume.name,
-                "free": (volume.free_bytes + replaced_bytes) // 2**20,
+                "free": free_bytes // 2**20,
                 "size": volume.size_mib,
                 "more": -(-size_bytes // 2**20),
             },

@@ -18,7 +18,7 @@ from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.service_keys import KEYS_MOST, service_key_make, service_key_revoke
 from apps.scheduling.services.web_pages import web_host
 from portal.gateway.access import _admitted, service_key
-from portal.gateway.forward import request_headers
+from portal.gateway.headers import request_headers
 from tests.apps.catalog.market import commodity_make
 from tests.apps.orders.scene import Scene, workload_of
 from tests.apps.orders.test_kinds import sold

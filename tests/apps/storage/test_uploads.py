@@ -14,6 +14,7 @@ from apps.kernel.planes import in_tenant
 from apps.storage.drivers.directory import Directory
 from apps.storage.errors import StorageFull
 from apps.storage.models import Upload, Volume
+from apps.storage.services.files import file_remove
 from apps.storage.services.uploads import upload_take, uploads_tidy
 from apps.storage.services.volumes import volume_follow
 
@@ -25,7 +26,7 @@ class Tus:
     """A sender, by the words of the protocol."""
 
     def __init__(self, person, volume) -> None:
-        self.api, self.volume = person.api(), volume
+        self.api, self.volume, self.actor = person.api(), volume, person.actor
 
     def begin(self, path: str, size: int, body: bytes = b"", **told: str):
         pairs = {"path": path, **told}
@@ -155,6 +156,59 @@ def test_a_file_that_is_there_is_replaced_only_when_asked(tus, volume, files):
     assert (files(volume) / "a").read_bytes() == b"new"
     (files(volume) / "folder").mkdir()
     assert refused(tus.begin("folder", 0, replace="yes")) == (409, "already_there")
+
+
+def follow(volume) -> None:
+    with in_tenant("acme"):
+        volume_follow(actor=SYSTEM, uid=volume.uid)
+
+
+def remove(tus, path: str) -> None:
+    with in_tenant("acme"):
+        file_remove(actor=tus.actor, volume_uid=tus.volume.uid, path=path)
+
+
+def test_what_is_to_be_replaced_makes_room_once(tus, volume, files):
+    """However many are on their way to one place, each of them lies on the disk."""
+    full = volume.size_bytes
+    (files(volume) / "full").write_bytes(b"x" * full)
+    follow(volume)
+    first = tus.begin("full", full, replace="yes")
+    assert first.status_code == 201
+    for _ in range(3):
+        assert refused(tus.begin("full", full, replace="yes"))[1] == "volume_full"
+    volume.refresh_from_db()
+    assert volume.upload_bytes == full
+    assert tus.end(first.headers["Location"]).status_code == 204
+    assert tus.begin("full", full, replace="yes").status_code == 201
+
+
+def test_a_file_with_holes_makes_no_room_for_what_it_does_not_hold(tus, volume, files):
+    (files(volume) / "data").write_bytes(b"x" * 2**19)
+    with (files(volume) / "holes").open("wb") as file:
+        file.truncate(2**40)
+    follow(volume)
+    assert refused(tus.begin("holes", volume.size_bytes, replace="yes"))[1] == "volume_full"
+    assert tus.begin("holes", 3, b"new", replace="yes").status_code == 201
+    volume.refresh_from_db()
+    assert volume.used_bytes == 2**19 + 3
+    with (files(volume) / "others").open("wb") as file:
+        file.truncate(2**40)
+    remove(tus, "others")
+    volume.refresh_from_db()
+    assert volume.used_bytes == 2**19 + 3
+
+
+def test_a_file_with_two_names_gives_no_room_back_while_one_is_left(tus, volume, files):
+    (files(volume) / "one").write_bytes(b"x" * 2**20)
+    follow(volume)
+    os.link(files(volume) / "one", files(volume) / "two")
+    remove(tus, "one")
+    volume.refresh_from_db()
+    assert volume.used_bytes == 2**20
+    remove(tus, "two")
+    volume.refresh_from_db()
+    assert volume.used_bytes == 0
 
 
 def test_paths_that_lead_out_are_refused_at_the_beginning_and_at_the_end(tus, volume, files, tmp_path):

@@ -206,7 +206,7 @@ def test_a_file_with_a_date_beyond_the_calendar_is_shown_all_the_same(made, file
     plain = os.lstat(files(volume) / "later")
 
     class Dated:
-        st_mode, st_size, st_ctime_ns = plain.st_mode, 0, plain.st_ctime_ns
+        st_mode, st_size, st_ctime_ns, st_nlink, st_blocks = plain.st_mode, 0, plain.st_ctime_ns, 1, 0
         st_mtime_ns = 0
 
     for mtime_ns in (2**62 * 1000, -(2**62) * 1000):

@@ -8,7 +8,7 @@ import pytest
 from apps.scheduling.services.web_pages import web_host, web_host_read
 from portal.gateway.access import cookie_set, cookies_forwarded, is_foreign
 from portal.gateway.app import _comes_from_work
-from portal.gateway.forward import answer_headers, request_headers
+from portal.gateway.headers import answer_headers, request_headers
 
 pytestmark = pytest.mark.req("PLAT-CMP-10")
 UID = UUID("82400dbc-ed6a-42c2-92b5-4a8631db2c4d")

@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 from uuid import UUID
 
+import httpcore
 import pytest
 from websockets.frames import Frame, Opcode
 from websockets.server import ServerProtocol
 
+from apps.scheduling.selectors.web_pages import WebPages
 from portal.gateway import forward
 from portal.gateway.access import Doorkeeper
 from portal.gateway.streams import Stream
@@ -130,3 +132,102 @@ def test_what_is_no_token_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> N
     scope = {"scheme": "http", "headers": [(b"cookie", cookies.encode())]}
     asyncio.run(Doorkeeper().admitted(scope, UUID(int=7)))
     assert len(asked) <= 2
+
+
+class Endless:
+    """Tunnels that lead to a program which answers with `head`, and then `block` for ever, as fast as it is read."""
+
+    def __init__(self, head: bytes, block: bytes) -> None:
+        self._head, self._block = head, block
+
+    async def open(self, _node_uid: str, _slice_uid: str) -> Stream:
+        async def send(_data: bytes) -> None:
+            pass
+
+        async def from_work() -> AsyncIterator[bytes]:
+            yield self._head + self._block
+            while True:
+                yield self._block
+
+        stream = Stream(send)
+        self._filling = asyncio.create_task(stream.fill(from_work()))
+        return stream
+
+
+class Others:
+    """Whoever else is served by the same web: how often they had their turn."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while True:
+            self.turns += 1
+            await asyncio.sleep(0)
+
+
+PAGES = WebPages(UUID("82400dbc-ed6a-42c2-92b5-4a8631db2c4d"), "acme", "W-1", 1, False, "slice", "node")
+ASKED = {**UPGRADE, "type": "http", "scheme": "http", "method": "GET"}
+
+
+async def _never() -> dict[str, Any]:
+    return await asyncio.get_running_loop().create_future()
+
+
+def test_an_answer_in_crumbs_leaves_others_their_turn() -> None:
+    """65,536 bytes of them held up everybody else in this web for seconds."""
+    crumbs = b"1\r\na\r\n" * 10_000
+
+    async def body() -> None:
+        others, at = Others(), list[int]()
+
+        async def send(message: dict[str, Any]) -> None:
+            if message.get("body"):
+                at.append(others.turns)
+
+        behind = Endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", crumbs)
+        asking = asyncio.create_task(
+            forward.Forwarder(behind).http(ASKED, _never, send, PAGES)  # type: ignore[arg-type]
+        )
+        while len(at) < 2000:
+            await asyncio.sleep(0)
+        asking.cancel()
+        others.task.cancel()
+        await asyncio.gather(asking, others.task, return_exceptions=True)
+        assert max(at.count(turn) for turn in set(at)) <= 2 * forward._TURN_PIECES
+
+    asyncio.run(asyncio.wait_for(body(), 60))
+
+
+def test_an_answer_that_never_begins_ends_and_leaves_others_their_turn() -> None:
+    async def body() -> None:
+        others = Others()
+        behind = Endless(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 2000)
+        with pytest.raises(httpcore.RemoteProtocolError):
+            await forward.Forwarder(behind).http(ASKED, _never, _never, PAGES)  # type: ignore[arg-type]
+        others.task.cancel()
+        assert others.turns > forward._HEAD_BYTES // forward._HEAD_TURN_BYTES
+
+    asyncio.run(asyncio.wait_for(body(), 60))
+
+
+def test_a_socket_of_crumbs_leaves_others_their_turn() -> None:
+    async def body() -> None:
+        others, at = Others(), list[int]()
+        stream = await Endless(b"", Frame(Opcode.TEXT, b"a").serialize(mask=False) * 20_000).open("", "")
+
+        async def send(message: dict[str, Any]) -> None:
+            if message["type"] == "websocket.send":
+                at.append(others.turns)
+
+        socket = forward._WebSocket(UPGRADE, _never, send, stream)
+        reading = asyncio.create_task(socket._from_work([Frame(Opcode.TEXT, b"a")] * 2000))
+        while len(at) < 2000:
+            await asyncio.sleep(0)
+        reading.cancel()
+        others.task.cancel()
+        await asyncio.gather(reading, others.task, return_exceptions=True)
+        assert max(at.count(turn) for turn in set(at)) <= 2 * forward._TURN_PIECES
+
+    asyncio.run(asyncio.wait_for(body(), 60))

@@ -45,6 +45,42 @@ def test_a_socket_that_is_not_there_is_refused(web, path):
         assert caller.recv(4096).startswith(b"HTTP/1.1 403 ")
 
 
+def _answer(web: str, line: str, *headers: str, host: str = "localhost") -> bytes:
+    """What is answered, within seconds."""
+    ask = "\r\n".join((line, f"Host: {host}", *headers, "", ""))
+    with socket.create_connection(("127.0.0.1", urlsplit(web).port), timeout=60) as caller:
+        caller.sendall(ask.encode("latin-1"))
+        return caller.recv(4096)
+
+
+_UPGRADE = (
+    "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://localhost:none", "http://localhost:99999"])
+def test_a_socket_whose_origin_is_no_address_is_refused(web, origin):
+    """S33: it made 500 and a traceback in the log."""
+    answer = _answer(web, "GET /ws/live HTTP/1.1", f"Origin: {origin}", *_UPGRADE)
+    assert answer.startswith(b"HTTP/1.1 403 ")
+
+
+def test_a_socket_that_is_not_asked_for_by_get_is_refused(web):
+    """S35: it was waited for without end."""
+    for more in (_UPGRADE, _UPGRADE[:2], (*_UPGRADE, "Content-Length: 3")):
+        assert _answer(web, "POST /ws/exec HTTP/1.1", *more).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize("host", ["[::1", "a@localhost", "localhost/x", "a,b", ""])
+def test_a_host_that_is_none_is_refused_in_words(web, host):
+    """S35: each such request left a traceback in the log."""
+    answer = _answer(web, "GET /login/ HTTP/1.1", host=host)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"x-request-id" in answer.lower()
+    assert b"content-security-policy" in answer.lower()
+
+
 def test_a_database_that_is_away_is_503_and_come_again():
     """S10: pages, API and figures answered 500 while the database started."""
     away = {"WEIR_DATABASE_URL": "postgresql://weir@127.0.0.1:1/weir", "WEIR_METRICS_TOKEN": "figures"}
