@@ -21,7 +21,15 @@ from typing import IO, Any, Literal, NoReturn, cast
 from django.utils.translation import gettext as _
 
 from apps.images.errors import ImageRefused
-from apps.images.tar_files import READ_MAX_BYTES, Bound, LayerStream, TarSource, entry_check, tar_opened
+from apps.images.tar_files import (
+    READ_MAX_BYTES,
+    Bound,
+    LayerStream,
+    TarSource,
+    entry_check,
+    name_shown,
+    tar_opened,
+)
 from apps.images.zstd import ZstdFile, ZstdMissing
 
 Kind = Literal["docker-archive", "oci-archive"]
@@ -124,7 +132,8 @@ def _disk_bytes(entry: tarfile.TarInfo) -> int:
 def _path_check(name: str) -> None:
     if ".." in name.split("/") or "\x00" in name:
         raise ImageRefused(
-            _("A layer holds a file that would lie outside of the image: %(path)s") % {"path": name[:200]}
+            _("A layer holds a file that would lie outside of the image: %(path)s")
+            % {"path": name_shown(name)}
         )
 
 
@@ -154,7 +163,7 @@ def _members(tar: tarfile.TarFile) -> dict[str, tarfile.TarInfo]:
         name = posixpath.normpath(member.name)
         if name in found and not (member.isdir() and found[name].isdir()):
             # Who stores it might take the other one.
-            raise ImageRefused(_("The archive holds %(name)s twice.") % {"name": name[:200]})
+            raise ImageRefused(_("The archive holds %(name)s twice.") % {"name": name_shown(name)})
         found[name] = member
         if len(found) > _MEMBERS_MAX:
             raise ImageRefused(_("The file is no archive of a container image."))
@@ -168,7 +177,7 @@ def _member(members: dict[str, tarfile.TarInfo], name: object) -> tarfile.TarInf
     if found is not None and found.issym():
         found = members.get(posixpath.normpath(posixpath.join(posixpath.dirname(at), found.linkname)))
     if found is None or not found.isreg():
-        raise ImageRefused(_("The archive is not whole: %(name)s is missing.") % {"name": str(name)[:200]})
+        raise ImageRefused(_("The archive is not whole: %(name)s is missing.") % {"name": name_shown(name)})
     return found
 
 
@@ -258,8 +267,8 @@ def _archive(kind: Kind, config: object, layers: object) -> Archive:
     if not isinstance(config, dict) or not isinstance(layers, list) or not 0 < len(layers) <= _LAYERS_MAX:
         _no_image()
     run = config.get("config") or {}
-    words = [*(run.get("Entrypoint") or ()), *(run.get("Cmd") or ())] if isinstance(run, dict) else []
-    if not all(isinstance(word, str) for word in (*words, *layers)):
+    words = [*_words(run, "Entrypoint"), *_words(run, "Cmd")] if isinstance(run, dict) else []
+    if not all(isinstance(layer, str) for layer in layers):
         _no_image()
     return Archive(
         kind=kind,
@@ -268,6 +277,18 @@ def _archive(kind: Kind, config: object, layers: object) -> Archive:
         entry_point=words[:100],
         layers=tuple(layers),
     )
+
+
+def _words(run: dict[str, Any], name: str) -> list[str]:
+    """The words of a command; one that no process can be given makes it no image."""
+    found = run.get(name) or []
+    if not isinstance(found, list) or not all(map(_is_text, found)):
+        _no_image()
+    return found
+
+
+def _is_text(word: object) -> bool:
+    return isinstance(word, str) and "\0" not in word and word.encode("utf-8", "replace").decode() == word
 
 
 def _no_image() -> NoReturn:

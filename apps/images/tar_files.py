@@ -180,8 +180,13 @@ def tar_opened(source: TarSource) -> tarfile.TarFile:
     return tarfile.TarFile(fileobj=cast("IO[bytes]", source), tarinfo=PlainEntry)
 
 
+def name_shown(name: object) -> str:
+    """A name of an archive in a sentence: what is no text in it could be neither kept nor sent."""
+    return str(name)[:200].encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
 def _ambiguous(name: str) -> None:
     raise ImageRefused(
         _("The headers of %(path)s can be read in several ways, as other names or sizes.")
-        % {"path": name[:200]}
+        % {"path": name_shown(name)}
     )

@@ -27,6 +27,7 @@ from portal.gateway.forward import Forwarder
 from portal.gateway.streams import NoStream
 from portal.gateway.threads import in_thread
 from portal.gateway.tunnels import Tunnels
+from portal.serving.protocol import cut
 
 log = logging.getLogger(__name__)
 Scope = dict[str, Any]
@@ -88,9 +89,11 @@ class Gateway:
                 httpcore.TimeoutException,
                 httpcore.ProtocolError,
             ) as error:
-                if sent.is_begun:
-                    raise
                 log.debug("the web pages of %s: %r", admitted.pages.no, error)
+                if sent.is_begun:
+                    # Who asked sees that it is not all; it is the work's fault, and none of ours to tell of.
+                    await cut(scope)
+                    return
                 code = error.code if isinstance(error, NoStream) else "broken"
                 await _page(scope, send, HTTPStatus.SERVICE_UNAVAILABLE, code, admitted.back)
 
@@ -175,10 +178,9 @@ def _comes_from_work(scope: Scope) -> bool:
 
 def _comes_from_nowhere(scope: Scope) -> bool:
     """Whether a socket's origin is no address, which no browser sends, and on which others break."""
-    if scope["type"] != "websocket":
-        return False
+    origin: bytes = dict(scope["headers"]).get(b"origin", b"")
     try:
-        return urlsplit(dict(scope["headers"]).get(b"origin", b"").decode("latin-1")).port == 0
+        return scope["type"] == "websocket" and urlsplit(origin.decode("latin-1")).port == 0
     except ValueError:
         return True
 

@@ -211,7 +211,7 @@ async def _answer(request: httpcore.Request, pool: httpcore.AsyncConnectionPool,
             {
                 "type": "http.response.start",
                 "status": response.status,
-                "headers": answer_headers(response.headers),
+                "headers": answer_headers(response.headers, response.status),
             }
         )
         count = 0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Any
 
 from portal.gateway.access import cookies_forwarded, service_key
 
 Scope = dict[str, Any]
 Pairs = list[tuple[bytes, bytes]]
+_BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 # Of one connection and not of the message (RFC 9110, 7.6.1).
 _HOP_BY_HOP = frozenset(
     {
@@ -47,12 +49,18 @@ def request_headers(scope: Scope) -> Pairs:
     return headers
 
 
-def answer_headers(pairs: Iterable[tuple[bytes, bytes]]) -> Pairs:
-    """The headers of the work's answer as the browser gets them."""
+def answer_headers(pairs: Iterable[tuple[bytes, bytes]], status: int = HTTPStatus.OK) -> Pairs:
+    """The headers of the work's answer as the browser gets them, without a length that its body does not have."""
+    given = list(pairs)
+    has_length = status not in _BODILESS and not any(
+        name.lower() == b"transfer-encoding" for name, _value in given
+    )
     return [
         (name, value)
-        for name, value in _end_to_end(pairs)
-        if name not in _BEYOND_ITS_HOST and not _is_foreign_cookie(name, value)
+        for name, value in _end_to_end(given)
+        if name not in _BEYOND_ITS_HOST
+        and not _is_foreign_cookie(name, value)
+        and (has_length or name != b"content-length")
     ]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -13,6 +14,22 @@ HEADERS_MAX_BYTES = 64 * 1024
 _UNREAD_TIMEOUT_S = 60
 # How long the next piece of a body may take that goes on to some work.
 _BODY_PIECE_S = 60
+
+
+# What an application finds among the extensions of its scope.
+_CUT = "weir.cut"
+
+
+async def cut(scope: dict[str, Any]) -> None:
+    """End the connection of a request whose answer breaks off: without its end nobody takes what was sent for all of
+    it."""
+    abort = scope.get("extensions", {}).get(_CUT, {}).get("abort")
+    if abort is None:
+        raise ConnectionAbortedError("the answer breaks off")
+    abort()
+    # The server hears of it before the application is done, and then asks it for no more.
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
@@ -34,6 +51,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if plain is not None and plain.family != socket.AF_UNIX:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_TIMEOUT_S * 1000)
         self._cut_after(HEADERS_TIMEOUT_S)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {_CUT: {"abort": self.transport.abort}}
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cut_never()

@@ -15,6 +15,8 @@ from django.core.management import CommandError, call_command
         ("{% load no_such_library %}", "no_such_library"),
         ("{% if name %}{% include 'no/such/part.html' %}{% endif %}", "no/such/part.html"),
         ("{% extends 'no/such/frame.html' %}", "no/such/frame.html"),
+        ("{% include 'part.html'\n  with name=1 %}", "goes over several lines"),
+        ("{{ name\n|upper }}", "goes over several lines"),
     ],
 )
 def test_what_cannot_be_shown_is_named(tmp_path: Path, settings, text: str, fault: str):

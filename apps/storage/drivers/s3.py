@@ -360,4 +360,5 @@ def _entry(name: str, one: Stored) -> Entry:
     modified = one.modified
     with suppress(KeyError, ValueError, OverflowError):
         modified = _EPOCH + timedelta(microseconds=int(one.metadata[_TIME]) // 1000)
-    return Entry(name, Kind.FILE, one.size_bytes, modified, int(one.modified.timestamp() * 1e9))
+    changed_ns = int(one.modified.timestamp() * 1e9)
+    return Entry(name, Kind.FILE, one.size_bytes, modified, changed_ns, one.size_bytes)

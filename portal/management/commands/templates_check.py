@@ -1,5 +1,6 @@
 """`manage.py templates_check`: every page template can be read, its tags and filters are known, its parts are there."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.template import TemplateDoesNotExist, TemplateSyntaxError, engines
 from django.template.base import Node, Template
 from django.template.loader_tags import ExtendsNode, IncludeNode
+
+# To Django a tag or a variable that does not end on its line is text.
+_BROKEN_TAG = re.compile(r"\{%(?:(?!%\}).)*\n|\{\{(?:(?!\}\}).)*\n")
 
 
 class Command(BaseCommand):
@@ -25,6 +29,10 @@ def template_faults(name: Path) -> list[str]:
     """What keeps a template from being shown; parts and frames named by an expression are not followed."""
     engine = engines["django"].engine
     try:
+        if broken := _BROKEN_TAG.search(Path(engine.find_template(str(name))[0].origin.name).read_text()):
+            return [
+                f"{name}: {broken[0].split(chr(10))[0]} … goes over several lines, and is shown as it stands"
+            ]
         template = engine.get_template(str(name))
         for part in parts_of(template):
             engine.get_template(part)

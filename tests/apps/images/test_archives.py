@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import tarfile
 
 import pytest
@@ -65,6 +66,31 @@ def test_what_is_no_image_is_refused(tmp_path, content):
     (tmp_path / "a.tar").write_bytes(content)
     with pytest.raises(ImageRefused):
         _read(tmp_path / "a.tar")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"Entrypoint": 5}, {"Entrypoint": "/bin/sh"}, {"Cmd": {"a": 1}}, {"Cmd": [5]}, {"Cmd": ["a\0b"]},
+     {"Cmd": ["\ud800"]}],
+)  # fmt: skip
+def test_a_command_that_no_process_can_be_given_makes_it_no_image(tmp_path, config):
+    """It was a mistake of the server's, or one of the database's."""
+    with pytest.raises(ImageRefused, match="no archive of a container image"):
+        _read(docker_archive(tmp_path / "a.tar", _GOOD, **config))
+
+
+def test_a_name_that_is_no_text_is_told_as_text(tmp_path):
+    """What is said of an archive is kept and sent."""
+    entry = tarfile.TarInfo()
+    entry.type, entry.linkname = tarfile.LNKTYPE, "../\udcff"
+    with pytest.raises(ImageRefused) as refused:
+        _read(docker_archive(tmp_path / "a.tar", _GOOD, layer({"x": entry})))
+    assert "../?" in str(refused.value.message)
+    text = json.dumps([{"Config": "c", "Layers": ["\ud800"]}])
+    (tmp_path / "b.tar").write_bytes(layer({"manifest.json": text.encode(), "c": b'{"config": {}}'}))
+    with pytest.raises(ImageRefused) as refused:
+        _read(tmp_path / "b.tar")
+    assert str(refused.value.message).encode()
 
 
 def test_a_layer_cannot_claim_a_huge_header(tmp_path):

@@ -119,6 +119,15 @@ def test_the_work_never_sees_the_gateways_cookie() -> None:
     assert told[b"x-forwarded-for"] == b"10.0.0.9"
 
 
+def test_a_length_that_the_body_does_not_have_is_left_out() -> None:
+    length = (b"content-length", b"2")
+    assert answer_headers([length]) == [length]
+    assert answer_headers([length], 204) == []
+    assert answer_headers([length], 304) == []
+    # Of the two the chunks count.
+    assert answer_headers([length, (b"Transfer-Encoding", b"chunked")]) == []
+
+
 def test_the_work_sets_no_cookie_for_another_host_nor_the_gateways() -> None:
     sent = [
         (b"set-cookie", b"_xsrf=2; Path=/"),
