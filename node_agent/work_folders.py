@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from node_agent.files import tree_remove
+from node_agent.removals import Removals
 
 _KEY = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")
 
@@ -22,10 +23,11 @@ class WorkFolders:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self.removals = Removals()
         root.mkdir(parents=True, exist_ok=True)
         root.chmod(0o711)
         for rest in root.glob(".*"):
-            tree_remove(rest)
+            self.removals.add(rest)
 
     def names(self) -> tuple[str, ...]:
         """Those that are there."""
@@ -85,15 +87,9 @@ class WorkFolders:
         """Remove a draft that came to nothing."""
         tree_remove(self._draft(key))
 
-    def remove(self, key: str) -> None:
-        """Delete a folder with all that is in it."""
-        gone = self._root / f".{key}.gone"
-        tree_remove(gone)
-        try:
-            self.place(key).rename(gone)
-        except FileNotFoundError:
-            return
-        tree_remove(gone)
+    def remove(self, key: str, then: Callable[[], None] | None = None) -> None:
+        """Take a folder away with all that is in it; `then` is called once all is deleted, which may take long."""
+        self.removals.add(self.place(key), then or (lambda: None))
 
     def _draft(self, key: str) -> Path:
         return self._root / f".{self.place(key).name}.part"

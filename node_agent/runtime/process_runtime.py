@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from node_agent.drivers.base import Device, DriverError, SliceDriver
-from node_agent.files import SliceFolder, tree_remove, write_json
+from node_agent.files import SliceFolder, write_json
 from node_agent.images.store import ImageStore
 from node_agent.protocol.fields import LOG_CHUNK_BYTES
 from node_agent.protocol.metrics import MetricBatch
@@ -88,7 +88,7 @@ class ProcessRuntime:
         self._shims: dict[str, subprocess.Popen[bytes]] = {}
         self._boot_id = proc.boot_id()
         for rest in self._slices.glob(".*"):
-            tree_remove(rest)
+            self.folders.removals.add(rest)
 
     @property
     def isolation(self) -> Isolation:
@@ -123,8 +123,8 @@ class ProcessRuntime:
 
     def folder_remove(self, key: str) -> None:
         """Delete a work folder; its user is free for others."""
-        self.folders.remove(key)
-        self._maker.user_release(self.folders.place(key))
+        place = self.folders.place(key)
+        self.folders.remove(key, lambda: self._maker.user_release(place))
 
     # ---- shares ----
 
@@ -165,18 +165,13 @@ class ProcessRuntime:
     def remove(self, slice_uid: str) -> None:
         """Delete a finished slice's records."""
         folder = self._folder(slice_uid)
-        trash = self._slices / f".{slice_uid}.gone"
         driver = self._driver_of(slice_uid)
         if driver is not None:
             driver.remove(slice_uid)
         try:
-            folder.path.rename(trash)
+            self.folders.removals.add(folder.path, lambda: self._maker.user_release(folder.path))
         except OSError as error:
-            if folder.path.exists():
-                raise DriverError(f"the slice's folder cannot be removed: {error.strerror}") from error
-        tree_remove(trash)
-        if not trash.exists():
-            self._maker.user_release(folder.path)
+            raise DriverError(f"the slice's folder cannot be removed: {error.strerror}") from error
         self._known.pop(slice_uid, None)
 
     # ---- work ----
@@ -222,6 +217,7 @@ class ProcessRuntime:
 
     def list(self) -> tuple[LocalSlice, ...]:
         """Every slice found, adopted or our own; a folder that makes no sense never stops the others."""
+        self.folders.removals.follow()
         self._shims = {
             uid: shim
             for uid, shim in self._shims.items()

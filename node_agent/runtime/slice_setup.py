@@ -272,7 +272,8 @@ class Maker:
             ) from error
 
     def user_release(self, folder: Path) -> None:
-        """A folder is gone; what cannot be written down now is found out when its user is wanted next."""
-        if self.isolation.has_user:
+        """A folder is gone, and nothing has come in its place since; what cannot be written down now is found out when
+        its user is wanted next."""
+        if self.isolation.has_user and not os.path.lexists(folder):
             with suppress(OSError):
                 self._users.release(folder)

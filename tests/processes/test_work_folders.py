@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import tarfile
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -208,8 +210,33 @@ def test_a_folder_is_replaced_in_one_step_and_half_ones_are_swept(tmp_path: Path
     assert [path.name for path in folders.home("w.0").iterdir()] == ["new"]
     assert folders.transfer("w.0") == "t"
     folders.draft("w.1", None)
-    assert WorkFolders(tmp_path / "works").names() == ("w.0",)
+    folders.removals.settle()
+    later = WorkFolders(tmp_path / "works")
+    assert later.names() == ("w.0",)
+    later.removals.settle()
     assert sorted(path.name for path in (tmp_path / "works").iterdir()) == ["w.0"]
+
+
+def test_nobody_waits_for_a_folder_of_millions_of_files_to_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes minutes, in which the node would be lost; its user is nobody else's until all is gone."""
+    goes_on, freed = threading.Event(), list[str]()
+
+    def slowly(path: Path) -> None:
+        assert goes_on.wait(30)
+        shutil.rmtree(path)
+
+    monkeypatch.setattr("node_agent.removals.tree_remove", slowly)
+    folders = WorkFolders(tmp_path / "works")
+    (folders.make("one", None) / "file").touch()
+    folders.remove("one", lambda: freed.append("one"))
+    assert (folders.names(), freed) == ((), [])
+    assert list(folders.make("one", None).iterdir()) == []
+    goes_on.set()
+    folders.removals.settle()
+    assert freed == ["one"]
+    assert folders.names() == ("one",)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
@@ -289,10 +316,13 @@ def test_a_folder_of_any_depth_goes_and_a_restarted_agent_goes_on(tmp_path: Path
     deep(folders.make("one", None))
     folders.remove("one")
     assert folders.names() == ()
+    folders.removals.settle()
     assert list((tmp_path / "works").iterdir()) == []
     # What an agent before this one left behind.
     deep(tmp_path / "works" / ".one.gone" / "work")
-    assert WorkFolders(tmp_path / "works").names() == ()
+    later = WorkFolders(tmp_path / "works")
+    assert later.names() == ()
+    later.removals.settle()
     assert list((tmp_path / "works").iterdir()) == []
 
 
