@@ -37,7 +37,7 @@ class NvidiaDriver:
         try:
             handle = pynvml.nvmlDeviceGetHandleByIndex(index)
             uid = str(pynvml.nvmlDeviceGetUUID(handle))
-            memory_mib = pynvml.nvmlDeviceGetMemoryInfo(handle).total // _MIB
+            memory_mib = _memory(handle)[1] // _MIB
             model = str(pynvml.nvmlDeviceGetName(handle))
         except pynvml.NVMLError:
             return None
@@ -50,7 +50,6 @@ class NvidiaDriver:
             memory_mib=memory_mib,
             cores=_multiprocessors(handle),
             driver_version=version[:64],
-            is_verified=False,
             torch_device="" if torch_version().endswith("+cpu") else "cuda:0",
             apis={"CUDA": _cuda_version()},
             numa_node=_ask(pynvml.nvmlDeviceGetNumaNodeId, handle),
@@ -59,7 +58,7 @@ class NvidiaDriver:
 
     def measure(self, device: Device) -> Measurement:
         handle = self._handles[device.uid]
-        memory = _ask(pynvml.nvmlDeviceGetMemoryInfo, handle)
+        memory = _ask(_memory, handle)
         if memory is None:
             return Measurement(
                 health="failed", health_reason="the card does not answer NVML; look at `nvidia-smi`"
@@ -69,7 +68,7 @@ class NvidiaDriver:
         bad_pages = _uncorrected_errors(handle)
         return Measurement(
             utilisation_percent=float(rates.gpu) if rates else None,
-            memory_used_mib=memory.used // _MIB,
+            memory_used_mib=memory[0] // _MIB,
             temperature_c=_ask(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
             power_w=power_mw / 1000 if power_mw is not None else None,
             power_source="measured" if power_mw is not None else "",
@@ -106,8 +105,27 @@ def _uncorrected_errors(handle: Any) -> int:
     )
 
 
+def _memory(handle: Any) -> tuple[int, int]:
+    """Bytes that programs hold, and that they may hold in all: without what the driver keeps for itself, where it says
+    how much that is. Raises NVMLError."""
+    try:
+        found = pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2)
+    except (pynvml.NVMLError_FunctionNotFound, pynvml.NVMLError_NotSupported):
+        # A driver before 510 counts what it keeps among what is used.
+        found = pynvml.nvmlDeviceGetMemoryInfo(handle)
+        return int(found.used), int(found.total)
+    return int(found.used), int(found.total - found.reserved)
+
+
+# CUDA cores of a multiprocessor, by compute capability: of its major number, or of both.
+_CORES_OF_ONE = {5: 128, 6: 128, (6, 0): 64, 7: 64, 8: 128, (8, 0): 64, 9: 128, 10: 128, 11: 128, 12: 128}
+
+
 def _multiprocessors(handle: Any) -> int:
-    attributes = _ask(pynvml.nvmlDeviceGetAttributes_v2, handle)
-    if attributes is not None:
-        return int(attributes.multiprocessorCount)
-    return 0
+    """How many there are; 0 where it cannot be told. NVML says it itself of MIG instances alone."""
+    cores = _ask(pynvml.nvmlDeviceGetNumGpuCores, handle)
+    capability = _ask(pynvml.nvmlDeviceGetCudaComputeCapability, handle)
+    if not cores or not capability:
+        return 0
+    of_one = _CORES_OF_ONE.get(tuple(capability)) or _CORES_OF_ONE.get(capability[0])
+    return int(cores) // of_one if of_one else 0

@@ -22,7 +22,7 @@ class MpsSlices:
     """Needs a control daemon (`nvidia-cuda-mps-control -d`) on the node, for many users if works have their own."""
 
     kinds = frozenset({"program", "session"})
-    is_verified = False
+    is_verified = True
 
     def __init__(self, settings: AgentSettings) -> None:
         default = Path(tempfile.gettempdir()) / "nvidia-mps"
