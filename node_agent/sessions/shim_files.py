@@ -18,7 +18,7 @@ from weir_wire.wire import Kind
 _LOOK_S = 0.05
 _STATUS_S = 0.5
 # What changes all the time: written at leisure, for each write takes the interpreter from the session.
-_RESTLESS = frozenset({"idle_s", "operators", "memory_mib"})
+_RESTLESS = frozenset({"busy_s", "idle_s", "operators", "memory_mib"})
 _MIB = 1 << 20
 
 
@@ -123,6 +123,7 @@ class Watch:
             "bandwidth_mib_s": service.bandwidth_mib_s,
             "latency_us": service.latency_us,
             "operators": session.operators,
+            "busy_s": round(session.clock.busy_s, 4),
             "memory_mib": -(-session.memory.used_bytes // _MIB),
             "mounted": session.operators > 0 or bool(session.table.rows),
             "idle_s": round(service.idle_s, 3),

@@ -40,6 +40,9 @@ def test_a_session_from_start_to_end(make):
     a = hand.up(torch.ones(1 << 19))
     status = worker.wait(lambda status: status["attached"] and status["memory_mib"] == 2)
     assert status["mounted"] is True
+    # The device time of sessions on cards, which nobody else can tell.
+    hand.free(hand.run("aten::neg.default", [a], like=torch.ones(1 << 19)))
+    assert worker.wait(lambda status: status["busy_s"] > 0)["operators"] == 1
     assert status["transport"] == "shared-memory"
     assert status["latency_us"] > 0
     assert status["bandwidth_mib_s"] > 0

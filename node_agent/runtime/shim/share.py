@@ -107,13 +107,19 @@ class Share:
         return is_watched and self.memory_used_mib > self.limit_mib
 
     def measure(self, now_ns: int) -> None:
-        """Take a sample of the device time used, for the delivered share."""
-        if not self.is_begun:
+        """Take a sample of the device time used, for the delivered share; of what a card or its own service holds
+        nothing is known here."""
+        if not self.is_begun or self._is_held_elsewhere:
             return
         self._samples.append((now_ns, self._used_s()))
         (first_ns, first_s), (last_ns, last_s) = self._samples[0], self._samples[-1]
         if last_ns > first_ns:
             self.delivered_percent = round(100 * NS * (last_s - first_s) / (last_ns - first_ns), 2)
+
+    @property
+    def _is_held_elsewhere(self) -> bool:
+        """Whether neither this process nor a session's worker holds its compute."""
+        return not (self._device_meter.is_cpu or self._spec.is_throttled or self._spec.is_session)
 
     def resize(self, compute_percent: int, memory_mib: int) -> str:
         """Change the limits of the running work; returns why not, and then the old limits stay."""
