@@ -27,7 +27,8 @@ class InProcessLink(Link):
         self.device = session.device
         self.frames: Counter[int] = Counter()
         self._lock = threading.RLock()
-        self._random = torch.random.get_rng_state()
+        self._card = session.torch_device if session.torch_device.type == "cuda" else None
+        self._random = self._random_states()
         self._worker: ThreadPoolExecutor | None = ThreadPoolExecutor(max_workers=1)
 
     def send(self, kind: int, *parts: Any) -> None:
@@ -64,11 +65,11 @@ class InProcessLink(Link):
             if self._worker is None:
                 raise wire.SessionLost("the session was closed")
             self.frames[kind] += 1
-            outer = torch.random.get_rng_state()
+            outer = self._random_states()
             try:
                 return self._submitted(kind, payload)
             finally:
-                torch.random.set_rng_state(outer)
+                self._random_set(outer)
 
     def _submitted(self, kind: int, payload: memoryview) -> Any:
         assert self._worker is not None
@@ -79,8 +80,20 @@ class InProcessLink(Link):
         return answer.result()
 
     def _run(self, kind: int, payload: memoryview) -> Any:
-        torch.random.set_rng_state(self._random)
+        self._random_set(self._random)
         try:
             return self.session.handle(kind, payload)
         finally:
-            self._random = torch.random.get_rng_state()
+            self._random = self._random_states()
+
+    def _random_states(self) -> list[torch.Tensor]:
+        """Of the CPU, and of the card that the session computes on."""
+        return [
+            torch.random.get_rng_state(),
+            *([torch.cuda.get_rng_state(self._card)] if self._card is not None else []),
+        ]
+
+    def _random_set(self, states: list[torch.Tensor]) -> None:
+        torch.random.set_rng_state(states[0])
+        if self._card is not None:
+            torch.cuda.set_rng_state(states[1], self._card)

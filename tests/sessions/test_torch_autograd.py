@@ -86,3 +86,14 @@ def test_an_error_a_function_handles_itself_goes_no_further(weir0):
     x = torch.ones(3, device=weir0, requires_grad=True)
     Careful.apply(x).sum().backward()
     assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_a_graph_on_the_machines_own_card_is_refused_in_words(weir0, monkeypatch):
+    from weir.torch import autograd
+
+    def engine(*_args, **_kwargs):
+        raise RuntimeError("opt_ready_stream && opt_parent_stream INTERNAL ASSERT FAILED at engine.cpp")
+
+    monkeypatch.setattr(autograd, "_engine", engine)
+    with pytest.raises(RuntimeError, match="own card in a process of its own"):
+        torch.ones(2, device=weir0, requires_grad=True).sum().backward()

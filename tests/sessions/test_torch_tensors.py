@@ -277,3 +277,30 @@ def test_an_encoder_takes_a_padding_mask_when_it_evaluates(weir0):
         wanted = encoder(rows, src_key_padding_mask=padding)
     found = encoder.to(weir0)(rows.to(weir0), src_key_padding_mask=padding.to(weir0))
     assert torch.allclose(found.cpu()[~padding], wanted[~padding], atol=1e-6)
+
+
+def test_what_a_card_returns_beside_a_result_is_learned_from_its_first_run(weir0, monkeypatch):
+    """CUDA's log_sigmoid_forward returns an empty buffer where the CPU, and PyTorch's inference, have a full one."""
+    from weir.torch.device import Device
+
+    from node_agent.sessions.execution.template import Template
+
+    plain = Template.run
+
+    def run(template, *values):
+        result = plain(template, *values)
+        is_it = template.op.startswith("aten::log_sigmoid_forward")
+        return (result[0], result[1].new_empty(0)) if is_it else result
+
+    monkeypatch.setattr(Template, "run", run)
+    x = torch.randn(5)
+    with pytest.raises(RuntimeError, match="log_sigmoid_forward"):
+        torch.nn.functional.logsigmoid(x.to(weir0)).cpu()
+    monkeypatch.setattr(Device, "kind", "cuda")
+    x = torch.randn(6)
+    for _ in range(2):
+        assert torch.nn.functional.logsigmoid(x.to(weir0)).cpu().equal(torch.nn.functional.logsigmoid(x))
+    assert devices.get(weir0).requests["CALL"] == 1
+    values, places = x.to(weir0).sort()
+    assert values.cpu().equal(x.sort()[0])
+    assert places.cpu().equal(x.sort()[1])

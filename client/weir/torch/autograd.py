@@ -18,6 +18,8 @@ from torch.autograd import graph
 _engine = graph._engine_run_backward
 _kept = threading.local()
 _TYPE = torch._C._autograd.DeviceType.PrivateUse1
+# What the engine says of a graph on another accelerator than the one that PyTorch takes for its only one.
+_STREAMS = "opt_ready_stream && opt_parent_stream"
 # Any C function: one that returns while an error is set raises SystemError, with that error as its cause.
 _probe = threading.get_ident
 
@@ -49,6 +51,13 @@ def run_backward(*args: Any, **kwargs: Any) -> Any:
         if _kept.error is None:
             raise
         raise _kept.error from None
+    except RuntimeError as error:
+        if _STREAMS not in str(error):
+            raise
+        raise RuntimeError(
+            "PyTorch knows one kind of accelerator a process, and in this one that is weir: train on this machine's"
+            " own card in a process of its own, one that does not import weir.torch"
+        ) from error
     finally:
         _kept.error = outer
 

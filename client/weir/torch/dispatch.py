@@ -124,7 +124,7 @@ def _sent(operator: Operator, args: tuple, kwargs: dict[str, Any], device: Devic
             return _on_several(operator, args, kwargs, scan.handles)
         if operator.is_foreign:
             return _foreign(operator, args, kwargs)
-        if operator.is_shown:
+        if operator.is_shown if device.kind == "cpu" else operator.is_shown_by_cards:
             result = _called(device, operator, args, kwargs, scan)
             learn_template(device, operator, args, kwargs, key, result)
             return result

@@ -10,7 +10,7 @@ Special = Callable[[Any, tuple, dict[str, Any]], Any]
 SIZED_BY_SCALARS = frozenset({"arange", "linspace", "logspace", "range", "histc", "bincount", "full_like"})
 # Views that their schema does not call views.
 UNDECLARED_VIEWS = frozenset({"_unsafe_view"})
-# What they return beside the result differs from device to device: the first run of a template shows it.
+# What they return beside the result is not what PyTorch's inference says: the first run of a template shows it.
 LAID_OUT_BY_DEVICE = frozenset(
     {
         "native_batch_norm",
@@ -36,7 +36,8 @@ class Operator:
 
     `written`: where the returned arguments stand, for operators that write in place or to `out`.
     `slots`: positions (names, in `slot_names`) of scalars that may differ from call to call.
-    `is_shown`: whether the layout of its results is learned from a first run; `is_foreign`: not of aten.
+    `is_shown`: whether the layout of its results is learned from a first run; `is_shown_by_cards`: where the session
+    computes on a card, for what is returned beside the result differs from device to device. `is_foreign`: not of aten.
     `special`: handles the overload instead of sending it.
     `lists`: positions and names of lists of tensors; `slot_lists`: of lists of scalars.
     """
@@ -46,6 +47,7 @@ class Operator:
         "has_several_results",
         "is_foreign",
         "is_shown",
+        "is_shown_by_cards",
         "is_view",
         "is_void",
         "lists",
@@ -71,6 +73,9 @@ class Operator:
         self.is_void = not schema.returns
         self.is_view = base in UNDECLARED_VIEWS or _declares_view(schema)
         self.is_shown = base in LAID_OUT_BY_DEVICE
+        self.is_shown_by_cards = self.is_shown or (
+            self.has_several_results and not self.written and not self.is_view
+        )
         self.is_foreign = not schema.name.startswith("aten::")
         self.returns_values = any(str(result.type) in VALUE_TYPES for result in schema.returns)
         varying = base not in SIZED_BY_SCALARS

@@ -13,7 +13,8 @@ from weir.torch.interfaces.backend import backend_module, is_available
 from weir.torch.kernels import special
 
 NAME = "weir"
-TORCH_MINOR = "2.13"
+# Both passed PyTorch's own databases here; where there is none, the last is what a client is told to install.
+TORCH_MINORS = ("2.11", "2.13")
 # Libraries unregister their kernels when they are collected.
 _libraries: list[torch.library.Library] = []
 
@@ -32,12 +33,13 @@ class _Hook(torch._C._acc.PrivateUse1Hooks):
 
 
 def check_version() -> None:
-    """The hooks are experimental: one minor version of PyTorch, the same at both ends. Raises ImportError."""
+    """The hooks are experimental: a minor version of PyTorch that was tried, the same at both ends. Raises
+    ImportError."""
     minor = ".".join(torch.__version__.split(".")[:2])
-    if minor != TORCH_MINOR:
+    if minor not in TORCH_MINORS:
         raise ImportError(
-            f"the device weir needs torch {TORCH_MINOR}, found {torch.__version__}:"
-            f" pip install 'torch=={TORCH_MINOR}.*'"
+            f"the device weir needs torch {' or '.join(TORCH_MINORS)}, found {torch.__version__}:"
+            f" pip install 'torch=={TORCH_MINORS[-1]}.*'"
         )
 
 

@@ -10,24 +10,35 @@ from torch.utils._pytree import tree_flatten
 
 PLACE = "weir:0"
 MESSAGE_LENGTH = 400
+# Where operators are computed forwards without a session: on what the session's worker computes on.
+_reference = "cpu"
+
+
+def reference() -> str:
+    return _reference
+
+
+def reference_set(place: str) -> None:
+    global _reference
+    _reference = place
 
 
 class Tally:
-    """How many samples were equal to the CPU's, and of each other one what it was and why.
+    """How many samples were equal to the reference's, and of each other one what it was and why.
 
-    `every`: of so many samples one is run, so that a sample of the whole is quick and always the same.
+    `every`: of so many samples one is run, so that a sample of the whole is quick and always the same; `first`: which.
     `failed`: [name, "wrong" or "refused", message].
     """
 
-    def __init__(self, every: int = 1) -> None:
-        self.every = every
+    def __init__(self, every: int = 1, first: int = 0) -> None:
+        self.every, self.first = every, first
         self.seen = self.samples = self.equal = 0
         self.failed: list[list[str]] = []
 
     def is_due(self) -> bool:
         """Whether the next sample is one of those that are run."""
         self.seen += 1
-        return (self.seen - 1) % self.every == 0
+        return (self.seen - 1) % self.every == self.first
 
     def compare(self, name: str, check: Callable[[str], Any]) -> None:
         """Run `check` on the CPU and on the device and compare what they give. What the CPU refuses is no sample."""
@@ -56,6 +67,8 @@ def seed(number: int) -> None:
     """Let both places draw from here on what this number says: torch.manual_seed without its note of who called, which
     takes a millisecond and is kept."""
     torch.default_generator.manual_seed(number)
+    if reference() != "cpu":
+        torch.cuda.manual_seed(number)
     torch.weir.manual_seed_all(number)  # type: ignore[attr-defined]
 
 
@@ -79,7 +92,15 @@ def clone(value: Any) -> Any:
 
 def moved(value: Any, place: str) -> Any:
     """An argument of its own at this place."""
-    return clone(value) if place == "cpu" else on_device(value)
+    if place == PLACE:
+        return on_device(value)
+    return clone(value) if place == "cpu" else _on_card(value, place)
+
+
+def _on_card(value: Any, place: str) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(place).requires_grad_(value.requires_grad)
+    return torch.device(place) if isinstance(value, torch.device) or value == "cpu" else value
 
 
 def read(value: Any) -> Any:
@@ -98,7 +119,7 @@ def check_equal(mine: Any, theirs: Any, *, has_values: bool = True) -> None:
         assert one.shape == other.shape, f"shape {one.shape}, not {other.shape}"
         assert one.dtype == other.dtype, f"dtype {one.dtype}, not {other.dtype}"
         if has_values:
-            torch.testing.assert_close(read(one), other.detach(), equal_nan=True)
+            torch.testing.assert_close(read(one), read(other), equal_nan=True)
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:

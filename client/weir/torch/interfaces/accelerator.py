@@ -67,9 +67,11 @@ _ANSWERS: dict[str, Callable[..., Any]] = {
 
 
 def _answer(name: str, ours: Callable[..., Any]) -> None:
-    """Ask ours where a device weir is there, else as before."""
+    """Ask ours where a device weir is there, else as before; what this PyTorch does not ask is passed over."""
     full = f"_accelerator_{name}"
-    plain = getattr(torch._C, full)
+    plain = getattr(torch._C, full, None)
+    if plain is None:
+        return
 
     def asked(*args: Any) -> Any:
         return (ours if devices.count() else plain)(*args)
