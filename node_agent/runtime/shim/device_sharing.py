@@ -36,24 +36,25 @@ class Entry:
 
 
 class PeerUsage:
-    """A work's own entry, and the others'. Every method passes over trouble with the disk."""
+    """A work's own entry (`posted`, None: not yet), and the others'. Every method passes over trouble with the
+    disk."""
 
     def __init__(self, folder: Path, slice_uid: str) -> None:
         self._folder, self._name = folder, slice_uid
         self._pid, self._ticks = os.getpid(), proc.start_ticks(os.getpid())
-        self._posted: Entry | None = None
+        self.posted: Entry | None = None
 
     def post(self, *, compute_percent: int, memory_mib: int, used_mib: int, is_busy: bool) -> None:
         """Replace the work's own entry."""
         entry = Entry(self._pid, self._ticks, compute_percent, memory_mib, used_mib, int(is_busy))
-        if entry == self._posted:
+        if entry == self.posted:
             return
         part = self._folder / f".{self._name}"
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             part.write_text(" ".join(map(str, astuple(entry))))
             part.replace(self._folder / self._name)
-            self._posted = entry
+            self.posted = entry
 
     def others(self) -> list[Entry]:
         """The entries of the other living works on the device."""

@@ -14,7 +14,8 @@ from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.shim.device_meter import DeviceMeter
 from node_agent.runtime.shim.device_sharing import PeerUsage, compute_rate, memory_room
 from node_agent.runtime.shim.idle import IdleWatch
-from node_agent.runtime.shim.throttle import STEP_MAX_S, Throttle
+from node_agent.runtime.shim.throttle import BURST_S, STEP_MAX_S, STEP_MIN_S, Throttle
+from node_agent.runtime.shim.turns import PERIOD_S, Turn, turn_of
 from node_agent.runtime.shim.workload_process import Work
 
 WINDOW = 6
@@ -53,6 +54,7 @@ class Share:
         self._peers_at_ns = 0
         self._has_little = False
         self._throttle: Throttle | None = None
+        self._turn: Turn | None = None
         self._samples: deque[tuple[int, float]] = deque(maxlen=WINDOW)
         self._running_ns, self._stepped_ns, self._may_run = 0, now_ns, True
 
@@ -63,9 +65,15 @@ class Share:
         if self._group is not None:
             self._hold_compute(self.limit_percent)
         elif self._spec.is_throttled:
-            speed = (os.cpu_count() or 1) / self._spec.cores if self._device_meter.is_cpu else 1.0
+            is_cpu = self._device_meter.is_cpu
+            speed = (os.cpu_count() or 1) / self._spec.cores if is_cpu else 1.0
             self._throttle = Throttle(
-                self.limit_percent, speed=speed, now_s=now_ns / NS, used_s=self._used_s()
+                self.limit_percent,
+                speed=speed,
+                now_s=now_ns / NS,
+                used_s=self._used_s(),
+                # Between two turns nothing is used.
+                burst_s=BURST_S if is_cpu else 2 * PERIOD_S,
             )
 
     def step(self, now_ns: int) -> float:
@@ -75,9 +83,12 @@ class Share:
         if self._throttle is None:
             return STEP_MAX_S
         verdict = self._throttle.step(now_ns / NS, self._used_s())
-        self._may_run = verdict.may_run
-        self._work.pause(not verdict.may_run)
-        return verdict.ask_again_s
+        self._may_run, wait_s = verdict.may_run, verdict.ask_again_s
+        if self._turn is not None:
+            self._may_run = verdict.may_run and self._turn.may_run(now_ns / NS)
+            wait_s = min(wait_s, max(self._turn.left_s(now_ns / NS), STEP_MIN_S))
+        self._work.pause(not self._may_run)
+        return wait_s
 
     def look(self, now_ns: int) -> None:
         """Measure memory and use; share the device with others where too much of it was promised."""
@@ -168,6 +179,8 @@ class Share:
             is_busy=now_ns - self.idle.last_use_ns < _BUSY_NS,
         )
         others = peer_usage.others()
+        if not self._device_meter.is_cpu and peer_usage.posted is not None:
+            self._turn = turn_of(peer_usage.posted, others)
         with contextlib.suppress(OSError):
             # Refused by the kernel: the share as it was is held on.
             self._hold_compute(compute_rate(self.compute_percent, others))

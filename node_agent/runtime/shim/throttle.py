@@ -29,11 +29,13 @@ class Throttle:
     """Holds a work to `percent` of a device. `used_s` counts seconds of the whole device.
 
     `speed` is how many devices' worth the work could take at once (a device of one core on a
-    machine of four: 4.0).
+    machine of four: 4.0). `burst_s`: how long unused share is kept.
     """
 
-    def __init__(self, percent: float, *, speed: float, now_s: float, used_s: float) -> None:
-        self._speed = speed
+    def __init__(
+        self, percent: float, *, speed: float, now_s: float, used_s: float, burst_s: float = BURST_S
+    ) -> None:
+        self._speed, self._burst_s = speed, burst_s
         self._now_s, self._used_s = now_s, used_s
         self._balance_s = 0.0
         self._may_run = True
@@ -48,7 +50,7 @@ class Throttle:
         """Account for what passed since the last step."""
         self._note_idleness(now_s - self._now_s, used_s - self._used_s)
         self._balance_s += (now_s - self._now_s) * self._rate - (used_s - self._used_s)
-        self._balance_s = max(min(self._balance_s, self._rate * BURST_S), -self._rate * DEBT_S)
+        self._balance_s = max(min(self._balance_s, self._rate * self._burst_s), -self._rate * DEBT_S)
         self._now_s, self._used_s = now_s, used_s
         if self._rate >= self._speed:
             return Verdict(True, STEP_MAX_S)
