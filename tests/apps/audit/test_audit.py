@@ -189,6 +189,7 @@ def test_heads_are_chained_signed_and_survive_a_torn_line(sealed, member, tmp_pa
         assert heads_verify(path)[1]
 
 
+@pytest.mark.req("PLAT-LOG-2")
 @pytest.mark.django_db
 def test_what_a_role_does_not_allow_leaves_a_record_by_page_and_by_api(person):
     assert person.api().post("/api/v1/organizations", {"name": "X"}).status_code == 403

@@ -120,6 +120,7 @@ def test_what_was_submitted_keeps_the_version_it_was_submitted_with(scene: Scene
 # --- where it is delivered ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.req("PLAT-CMP-19")
 def test_an_order_goes_where_its_commodity_says(scene: Scene):
     node_make("n1", memory_mib=16384)
     Queue.objects.create(code="fast", name_en="Fast", name_zh="快")

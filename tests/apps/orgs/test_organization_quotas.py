@@ -69,7 +69,7 @@ def tree(db, acme):
         yield institute, physics, optics
 
 
-@pytest.mark.req("PLAT-TEN-11", "PLAT-TEN-18")
+@pytest.mark.req("PLAT-TEN-11", "PLAT-TEN-18", "PLAT-OPS-2")
 def test_a_lower_quota_raises_what_the_upper_has_allocated(acme, tree):
     institute, physics, optics = tree
     assert quota_get(acme)["instances"].allocated == 6
